@@ -17,7 +17,9 @@ class ReadmeHook(MetadataHookInterface):
         repository = metadata.get("urls", {}).get("Repository")
         metadata["readme"] = {
             "content-type": "text/markdown",
-            "text": without_relative_links(text, repository=repository, tag=f"v{metadata['version']}"),
+            "text": without_relative_links(
+                text, repository=repository, tag=f"v{metadata['version']}"
+            ),
         }
 
 

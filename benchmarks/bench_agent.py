@@ -12,7 +12,8 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ Settings = dict[str, Any]
 BY_POD: Settings = {"scoreDimensionFormat": "${pod}"}
 
 
+def _more_than(items: Sized, count: int) -> bool:
+    return len(items) > count
+
+
 def median(what: str, samples: Sequence[float], goal: float | None, unit: str) -> Figure:
     note = f"{len(samples)}: {min(samples):.3g} to {max(samples):.3g}"
     return Figure(what, statistics.median(samples), goal, unit, note)
@@ -43,16 +48,23 @@ class Bench:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.volume = ConfigMapVolume(directory / "config")
-        self.flags: list[str | Path] = ["--config-dir", self.volume.directory, "--cluster-name", "bench"]
+        self.flags: list[str | Path] = [
+            "--config-dir",
+            self.volume.directory,
+            "--cluster-name",
+            "bench",
+        ]
         self.flags += ["--publish", f"dir:{directory / 'out'}"]
 
 
 def matrix(series: int, points: int) -> bytes:
     """A range query's answer with cAdvisor-like labels and full-precision values: 20.7 MB for 10,000 x 60."""
-    values = ",".join(f'[{1_700_000_000 + 30 * point},"{0.1 + point / 7:.13f}"]' for point in range(points))
+    values = ",".join(
+        f'[{1_700_000_000 + 30 * point},"{0.1 + point / 7:.13f}"]' for point in range(points)
+    )
     rows = (
         f'{{"metric":{{"__name__":"container_cpu_usage_seconds_total","container":"main","instance":"10.0.{n % 250}.17:10250",'  # noqa: E501
-        f'"job":"kubelet","namespace":"team-{n % 40}","node":"node-{n % 100}","pod":"app-{n}"}},"values":[{values}]}}'  # noqa: E501
+        f'"job":"kubelet","namespace":"team-{n % 40}","node":"node-{n % 100}","pod":"app-{n}"}},"values":[{values}]}}'
         for n in range(series)
     )
     return f'{{"status":"success","data":{{"resultType":"matrix","result":[{",".join(rows)}]}}}}'.encode()
@@ -110,14 +122,16 @@ async def cycle(bench: Bench) -> list[Figure]:
             sys.executable, "-c", *words, stdout=asyncio.subprocess.PIPE
         )
         floor, _ = await bare.communicate()
-        bench.volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, **BY_POD))
+        bench.volume.put(
+            entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, **BY_POD)
+        )
         async with agent(*bench.flags, environ=IMAGE) as process:
             await until(lambda: len(scoring.seen) >= 3, what="warm", seconds=60)
             await asyncio.sleep(1)
             spent: list[float] = []
             for _ in range(ROUNDS):
                 before, calls = cpu(process.process.pid), len(scoring.seen)
-                await until(lambda least=calls: len(scoring.seen) > least, what="a cycle", seconds=60)  # type: ignore[misc]
+                await until(partial(_more_than, scoring.seen, calls), what="a cycle", seconds=60)
                 await asyncio.sleep(1)
                 spent.append((cpu(process.process.pid) - before) / (len(scoring.seen) - calls))
             what = f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), 10,000 results, CPU"
@@ -140,7 +154,9 @@ async def scrape(bench: Bench) -> list[Figure]:
             await asyncio.sleep(2)
             for _ in range(32):
                 before = cpu(process.process.pid)
-                page = await client.get(f"{process.url}/metrics", headers={"Accept-Encoding": "identity"})
+                page = await client.get(
+                    f"{process.url}/metrics", headers={"Accept-Encoding": "identity"}
+                )
                 assert len(page.content) > 100_000
                 await asyncio.sleep(0.1)
                 spent.append(cpu(process.process.pid) - before)
@@ -154,7 +170,9 @@ async def blocks(bench: Bench) -> list[Figure]:
         HttpFake(lambda _seen: Reply(body=body)) as source,
         HttpFake(lambda _seen: Reply(body=answer)) as scoring,
     ):
-        bench.volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=3, **BY_POD))
+        bench.volume.put(
+            entry("big", scoring=scoring.url, source=source.url, scoringInterval=3, **BY_POD)
+        )
         flags = ["run", "--metrics-address", "127.0.0.1:0", "--splay", "0", *map(str, bench.flags)]
         child = await asyncio.create_subprocess_exec(
             sys.executable, HERE / "canary.py", *flags, stdout=asyncio.subprocess.PIPE

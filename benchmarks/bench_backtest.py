@@ -35,9 +35,15 @@ def answer(name: str, first: float, last: float) -> bytes:
     rows = []
     for number in range(SIZES["clusters"]):
         wave = 0.5 + 0.15 * np.sin(times / 20_000 + number) + rng.normal(0, 0.03, len(times))
-        values = ",".join(f'[{at:.0f},"{value:.4f}"]' for at, value in zip(times, wave, strict=True))
-        rows.append(f'{{"metric":{{"ds_cluster":"{fleet.cluster_name(number)}"}},"values":[{values}]}}')
-    return ('{"status":"success","data":{"resultType":"matrix","result":[' + ",".join(rows) + "]}}").encode()
+        values = ",".join(
+            f'[{at:.0f},"{value:.4f}"]' for at, value in zip(times, wave, strict=True)
+        )
+        rows.append(
+            f'{{"metric":{{"ds_cluster":"{fleet.cluster_name(number)}"}},"values":[{values}]}}'
+        )
+    return (
+        '{"status":"success","data":{"resultType":"matrix","result":[' + ",".join(rows) + "]}}"
+    ).encode()
 
 
 class Store(Handler):
@@ -58,7 +64,9 @@ def main() -> int:
     with (
         tempfile.TemporaryDirectory() as folder,
         subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.bench_backtest", "serve"], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "benchmarks.bench_backtest", "serve"],
+            stdout=subprocess.PIPE,
+            text=True,
         ) as server,
     ):
         try:

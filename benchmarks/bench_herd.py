@@ -30,7 +30,11 @@ EVENTS = (
     Event(at=LOST, cluster="c07", capacity=0),
     Event(at=JOINED, cluster="c20", capacity=100),
 )
-SPANS = {"half of a cluster": (HALF, LOST), "a lost cluster": (LOST, JOINED), "a new one": (JOINED, END)}
+SPANS = {
+    "half of a cluster": (HALF, LOST),
+    "a lost cluster": (LOST, JOINED),
+    "a new one": (JOINED, END),
+}
 START = fleet(clusters=20, applications=200, events=EVENTS, seconds=END)
 SEEDS = (1, 11, 12, 13)
 DEMANDS: dict[str, Callable[[int], int]] = {
@@ -57,13 +61,19 @@ def in_a_loop() -> Iterator[Figure]:
     yield Figure("pace and demand: moves back within an hour", max(each.back for each in found), 0)
     yield Figure("pace and demand: worst overload", max(each.overload for each in found), 5, "%")
     yield Figure(
-        "pace and demand: most moves under way", max(each.under_way for each in found), PACE.concurrent
+        "pace and demand: most moves under way",
+        max(each.under_way for each in found),
+        PACE.concurrent,
     )
     for event, span in SPANS.items():
         times = [each.settled(*span) for each in found]
         note = " ".join(f"{each:.0f}" for each in times)
         yield Figure(
-            f"pace and demand: settled after {event}", max(times), 1.3 * best.settled(*span), "s", note
+            f"pace and demand: settled after {event}",
+            max(times),
+            1.3 * best.settled(*span),
+            "s",
+            note,
         )
 
 

@@ -46,16 +46,28 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
     volume = ConfigMapVolume(directory / "config")
     async with AsyncExitStack() as stack:
         well = await stack.enter_async_context(HttpFake(scores(1.0)))
-        entries = [entry(f"well{n}", scoring=f"{well.url}/well{n}/", scoringInterval=1) for n in range(PEERS)]
+        entries = [
+            entry(f"well{n}", scoring=f"{well.url}/well{n}/", scoringInterval=1)
+            for n in range(PEERS)
+        ]
         if kind in KINDS:
             servers = [await stack.enter_async_context(hostile(kind)) for _ in range(PEERS)]
             for n, server in enumerate(servers):
                 urls = (
-                    {"scoring": server.url} if side == "APIs" else {"scoring": well.url, "source": server.url}
+                    {"scoring": server.url}
+                    if side == "APIs"
+                    else {"scoring": well.url, "source": server.url}
                 )
                 entries.append(entry(f"bad{n}", **urls, scoringInterval=1))
         volume.put(*entries)
-        flags = ["--config-dir", volume.directory, "--cluster-name", "c", "--publish", f"dir:{directory}/out"]
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--cluster-name",
+            "c",
+            "--publish",
+            f"dir:{directory}/out",
+        ]
         child = await asyncio.create_subprocess_exec(
             *(sys.executable, HERE / "canary.py", "--seconds", str(seconds)),
             *("run", "--metrics-address", "127.0.0.1:0", "--splay", "0", *map(str, flags)),
@@ -65,7 +77,12 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
         assert child.stdout is not None
         port = json.loads(await child.stdout.readline())
         probe = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", HEALTH, str(port), str(seconds - 1), stdout=asyncio.subprocess.PIPE
+            sys.executable,
+            "-c",
+            HEALTH,
+            str(port),
+            str(seconds - 1),
+            stdout=asyncio.subprocess.PIPE,
         )
         health, _ = await probe.communicate()
         most = memory(child.pid)
@@ -86,7 +103,9 @@ def figures(kinds: Sequence[str], seconds: float) -> Iterator[Figure]:
     for kind in kinds:
         for side in SIDES if kind in KINDS else SIDES[:1]:
             with tempfile.TemporaryDirectory(prefix="gitops-dsf-bench-") as directory:
-                yield from asyncio.run(_measure(kind, side=side, seconds=seconds, directory=Path(directory)))
+                yield from asyncio.run(
+                    _measure(kind, side=side, seconds=seconds, directory=Path(directory))
+                )
 
 
 def main() -> int:

@@ -59,7 +59,9 @@ class WideHub:
 @contextmanager
 def wide_hub(*sizes: int) -> Iterator[WideHub]:
     command = [sys.executable, "-m", "benchmarks.widehub", *map(str, sizes)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             yield WideHub(process)
         finally:
@@ -83,7 +85,9 @@ class Reconciler:
 
     def _page(self, path: str) -> str:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=30) as answer:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{self._port}{path}", timeout=30
+            ) as answer:
                 return str(answer.read().decode())
         except OSError as error:
             return str(error)
@@ -130,7 +134,9 @@ def on_a_wide_hub(clusters: int, scorers: int, paced: int) -> Iterator[Figure]:
     ):
         process.until("ok\n")
         process.until(fresh, path="/metrics")
-        yield Figure("CPU until every list is read and every status written", process.cpu, None, "s")
+        yield Figure(
+            "CPU until every list is read and every status written", process.cpu, None, "s"
+        )
         yield Figure("memory after the first list", process.memory(), most, "MB")
         if paced:
             yield from _moving(hub, process)

@@ -21,11 +21,15 @@ def ordinary(work: Path, *, scale: float, repeats: int) -> Iterator[Figure]:
     """2,000 clusters, 50 scorers, 100 applications."""
     root = work / "fleet"
     _write(root, scorers=50, applications=100, scale=scale)
-    yield from best([PROGRAM, "validate", str(root)], repeats=repeats).figures("validate", seconds=0.8)
+    yield from best([PROGRAM, "validate", str(root)], repeats=repeats).figures(
+        "validate", seconds=0.8
+    )
     yield from _from_nothing(root, repeats=repeats).figures(
         "render from nothing", seconds=1.5, megabytes=120, note=_size(root)
     )
-    cost = best([PROGRAM, "render", str(root)], repeats=repeats, before=lambda: fleet.edit_scorer(root))
+    cost = best(
+        [PROGRAM, "render", str(root)], repeats=repeats, before=lambda: fleet.edit_scorer(root)
+    )
     note = cost.output.rpartition("; ")[2].strip()
     yield from cost.figures("render after one scorer edit", seconds=1.2, megabytes=70, note=note)
     cost = best([PROGRAM, "render", "--check", str(root)], repeats=repeats)
@@ -37,7 +41,9 @@ def large(work: Path, *, scale: float, repeats: int) -> Iterator[Figure]:
     root = work / "large"
     _write(root, scorers=200, applications=1000, scale=scale)
     what = "render of 200 scorers, 1,000 applications"
-    yield from _from_nothing(root, repeats=repeats).figures(what, seconds=5, megabytes=200, note=_size(root))
+    yield from _from_nothing(root, repeats=repeats).figures(
+        what, seconds=5, megabytes=200, note=_size(root)
+    )
 
 
 def _write(root: Path, *, scorers: int, applications: int, scale: float) -> None:

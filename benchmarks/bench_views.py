@@ -75,7 +75,9 @@ def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> lis
         )
         for n in range(APPLICATIONS)
     )
-    found = dict(files(Snapshot(origin="", observed_at=NOW, scores=scores, decisions=decisions), hub="hub"))
+    found = dict(
+        files(Snapshot(origin="", observed_at=NOW, scores=scores, decisions=decisions), hub="hub")
+    )
     for path, content in found.items():
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_bytes(content)
@@ -90,18 +92,25 @@ def repository(scale: float, repeats: int) -> Iterator[Figure]:
         maker.join()
         source = [scratch, "--state-branch", "state"]
         placed = [*PROGRAM, "simulate", *source]
-        cost = best([*PROGRAM, "explain", "app-0007", fleet.cluster_name(11), *source], repeats=repeats)
+        cost = best(
+            [*PROGRAM, "explain", "app-0007", fleet.cluster_name(11), *source], repeats=repeats
+        )
         yield from cost.figures("explain of one application", seconds=1.2, megabytes=110)
         cost = best([*placed, "--placement", "app-0007"], repeats=repeats)
         yield from cost.figures("simulate of one Placement", seconds=1.2, megabytes=110)
         yield from best(placed, repeats=repeats).figures("simulate of all Placements")
-        cost = best([*PROGRAM, "diff", *source, "--base", "main", "-o", "markdown"], repeats=repeats)
+        cost = best(
+            [*PROGRAM, "diff", *source, "--base", "main", "-o", "markdown"], repeats=repeats
+        )
         yield from cost.figures("diff against the base", seconds=4, megabytes=400)
 
 
 def hub(scale: float, repeats: int) -> Iterator[Figure]:
     clusters = int(CLUSTERS * scale)
-    with tempfile.TemporaryDirectory() as scratch, wide_hub(clusters, HUB_SCORERS, HUB_APPLICATIONS) as wide:
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        wide_hub(clusters, HUB_SCORERS, HUB_APPLICATIONS) as wide,
+    ):
         file = kubeconfig(Path(scratch) / "kubeconfig", server=wide.url)
         status = [*PROGRAM, "status", "--kubeconfig", str(file)]
         cost = best(status, repeats=repeats)
@@ -112,7 +121,9 @@ def hub(scale: float, repeats: int) -> Iterator[Figure]:
         cost = best([*status, "--scorer", "scorer-007-headroom"], repeats=repeats)
         yield from cost.figures("status of one scorer")
         # It ends with 1, because it finds errors.
-        code = f"from gitops_dsf.cli.main import main; main(['doctor', '--kubeconfig', {str(file)!r}])"
+        code = (
+            f"from gitops_dsf.cli.main import main; main(['doctor', '--kubeconfig', {str(file)!r}])"
+        )
         cost = best([sys.executable, "-c", code], repeats=repeats)
         yield from cost.figures("doctor", seconds=12, megabytes=400)
 

@@ -146,7 +146,9 @@ def _scorer(number: int) -> str:
         else ""
     )
     arguments = (
-        "" if number % 3 else f"    arguments:\n      horizonSeconds: {600 + number}\n      model: holt\n"
+        ""
+        if number % 3
+        else f"    arguments:\n      horizonSeconds: {600 + number}\n      model: holt\n"
     )
     return f"""\
 apiVersion: {DSF}
@@ -215,7 +217,9 @@ spec:
 
 def _application(number: int, scorers: int, *, regional: bool) -> str:
     sets = REGIONS[number % len(REGIONS)] if regional else ", ".join(REGIONS)
-    condition = "" if number % 3 else "    clusterSelector:\n      matchLabels:\n        tier: prod\n"
+    condition = (
+        "" if number % 3 else "    clusterSelector:\n      matchLabels:\n        tier: prod\n"
+    )
     everywhere = [scorer for scorer in range(scorers) if scorer % 10 not in {3, 7}]
     scores = "".join(
         f"    - scorer: {scorer_name(everywhere[(number + each) % len(everywhere)])}\n      weight: 1\n"

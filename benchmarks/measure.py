@@ -42,7 +42,12 @@ class Cost:
     output: str = ""
 
     def figures(
-        self, what: str, *, seconds: float | None = None, megabytes: float | None = None, note: str = ""
+        self,
+        what: str,
+        *,
+        seconds: float | None = None,
+        megabytes: float | None = None,
+        note: str = "",
     ) -> Iterator[Figure]:
         """Seconds and memory against their goals."""
         yield Figure(what, self.wall, seconds, "s", f"{self.cpu:.2f} s of CPU {note}".strip())
@@ -51,10 +56,14 @@ class Cost:
 
 def options(about: str | None, **defaults: float | Sequence[str]) -> argparse.Namespace:
     """The options of a benchmark: a number by default, or one of some names, which may be repeated."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for name, default in defaults.items():
         if isinstance(default, int | float):
-            parser.add_argument(f"--{name}", type=type(default), default=default, help="%(default)s")
+            parser.add_argument(
+                f"--{name}", type=type(default), default=default, help="%(default)s"
+            )
         else:
             parser.add_argument(f"--{name}", choices=default, action="append")
     return parser.parse_args()
@@ -69,7 +78,8 @@ def shown(figures: Iterable[Figure]) -> int:
         bad = each.goal is not None and each.value > each.goal
         verdict = "MISSED" if bad else "ok" if goal else ""
         print(
-            f"| {each.what} | {each.value:.3g} {each.unit} | {goal} | {verdict} | {each.note} |", flush=True
+            f"| {each.what} | {each.value:.3g} {each.unit} | {goal} | {verdict} | {each.note} |",
+            flush=True,
         )
         missed = missed or bad
     return int(missed)
@@ -98,10 +108,14 @@ def run(command: Sequence[str]) -> Cost:
     if process.returncode:
         sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{text}")
     unit = 1 if sys.platform == "darwin" else 1024
-    return Cost(wall=wall, cpu=usage.ru_utime + usage.ru_stime, memory=usage.ru_maxrss * unit, output=text)
+    return Cost(
+        wall=wall, cpu=usage.ru_utime + usage.ru_stime, memory=usage.ru_maxrss * unit, output=text
+    )
 
 
-def best(command: Sequence[str], *, repeats: int, before: Callable[[], object] = lambda: None) -> Cost:
+def best(
+    command: Sequence[str], *, repeats: int, before: Callable[[], object] = lambda: None
+) -> Cost:
     """The fastest of several runs, with the largest memory. Dirty pages are written back before each."""
     costs = []
     for _ in range(repeats):
@@ -109,4 +123,6 @@ def best(command: Sequence[str], *, repeats: int, before: Callable[[], object] =
         before()
         costs.append(run(command))
     fastest = min(costs, key=lambda cost: cost.wall)
-    return replace(fastest, cpu=min(cost.cpu for cost in costs), memory=max(cost.memory for cost in costs))
+    return replace(
+        fastest, cpu=min(cost.cpu for cost in costs), memory=max(cost.memory for cost in costs)
+    )

@@ -54,7 +54,10 @@ SCORE = json.dumps(
             "resourceVersion": "%(v)s",
             "generation": 1,
             "creationTimestamp": BORN,
-            "labels": {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/scorer": "%(s)s"},
+            "labels": {
+                "app.kubernetes.io/managed-by": "gitops-dsf-agent",
+                "gitops-dsf.io/scorer": "%(s)s",
+            },
             "managedFields": [MANAGED, MANAGED],
         },
         "status": {
@@ -78,7 +81,9 @@ class Hub:
         self.expired = asyncio.Event()
         self.rate = self.salt = 0
         objects = [*self._fleet(), *self._placements(applications or scorers)]
-        self.config_maps: dict[str, dict[str, Any]] = {"gitops-dsf-masks": {"data": {"masks": "[]"}}}
+        self.config_maps: dict[str, dict[str, Any]] = {
+            "gitops-dsf-masks": {"data": {"masks": "[]"}}
+        }
         self.moves: dict[str, dict[str, Any]] = {}
         """The AddOnPlacementScores with items of moves, by cluster."""
         told = ("addonplacementscores", "dynamicscorers", "placementdecisions")
@@ -88,10 +93,16 @@ class Hub:
         if paced:
             objects += [hubobjects.global_set(), hubobjects.binding(), *self._paced(paced)]
         if applications:
-            objects += [hubobjects.global_set(), hubobjects.binding(), *self._applications(applications)]
+            objects += [
+                hubobjects.global_set(),
+                hubobjects.binding(),
+                *self._applications(applications),
+            ]
         for about in (item["metadata"] for item in objects):
             about |= {"uid": f"uid-{about['name']}", "generation": 1, "creationTimestamp": BORN}
-        self.lists = {path.rpartition("/")[2]: items for path, items in hubobjects.by_path(objects).items()}
+        self.lists = {
+            path.rpartition("/")[2]: items for path, items in hubobjects.by_path(objects).items()
+        }
 
     def _fleet(self) -> list[dict[str, Any]]:
         claims = [{"name": f"claim-{number}", "value": f"value-{number}"} for number in range(10)]
@@ -100,7 +111,10 @@ class Hub:
         return [
             *(hubobjects.cluster(name, **labels) | status for name in self.clusters),
             *map(hubobjects.addon, self.clusters),
-            *(hubobjects.scorer(name, scoreTTLSeconds=3600) | {"status": {}} for name in self.scorers),
+            *(
+                hubobjects.scorer(name, scoreTTLSeconds=3600) | {"status": {}}
+                for name in self.scorers
+            ),
         ]
 
     def _placements(self, count: int) -> list[dict[str, Any]]:
@@ -113,7 +127,10 @@ class Hub:
     def _paced(self, count: int) -> Iterator[dict[str, Any]]:
         for number in range(count):
             name, place = f"paced-{number:04}", number * 7 % len(self.clusters)
-            ranked = {self.scorers[number % len(self.scorers)], self.scorers[number * 13 % len(self.scorers)]}
+            ranked = {
+                self.scorers[number % len(self.scorers)],
+                self.scorers[number * 13 % len(self.scorers)],
+            }
             item = hubobjects.paced(hubobjects.placement(name, *sorted(ranked)), demand=2)
             about = item["metadata"]["annotations"]
             pace = json.loads(about["gitops-dsf.io/pace"]) | {"refuges": True}
@@ -125,7 +142,9 @@ class Hub:
         found = []
         for number in range(count):
             name = f"app-{number:04}"
-            decided = sorted(self.clusters[(number * 7 + each) % len(self.clusters)] for each in range(3))
+            decided = sorted(
+                self.clusters[(number * 7 + each) % len(self.clusters)] for each in range(3)
+            )
             found += [hubobjects.decision(name, *decided), hubobjects.application_set(name)]
             for cluster in decided:
                 application = hubobjects.application(name, cluster)
@@ -199,7 +218,10 @@ class Hub:
             return 200, self._scores(seen.query)
         if name:
             return 404, {}
-        return 200, {"metadata": {"resourceVersion": str(self.version)}, "items": self.lists.get(kind, [])}
+        return 200, {
+            "metadata": {"resourceVersion": str(self.version)},
+            "items": self.lists.get(kind, []),
+        }
 
     def _moved(self, seen: Seen) -> dict[str, Any]:
         """The object of a cluster after a write. Placements follow, as they do on real OCM."""
@@ -218,7 +240,9 @@ class Hub:
 
     def _follow(self, key: str, source: str) -> None:
         name = f"{key.partition('/')[2]}-decision-1"
-        page = next(each for each in self.lists["placementdecisions"] if each["metadata"]["name"] == name)
+        page = next(
+            each for each in self.lists["placementdecisions"] if each["metadata"]["name"] == name
+        )
         drawn = [
             cluster
             for cluster, item in self.moves.items()
@@ -260,7 +284,9 @@ class Hub:
                     return
                 for _ in range(self.rate // 10):
                     self.version += 1
-                    events.append(f'{{"type":"MODIFIED","object":{self.score(number, renewed=True)}}}\n')
+                    events.append(
+                        f'{{"type":"MODIFIED","object":{self.score(number, renewed=True)}}}\n'
+                    )
                     number = (number + 7919) % total
             changed, self.changed[kind] = self.changed.get(kind, []), []
             events += [f'{{"type":"MODIFIED","object":{json.dumps(item)}}}\n' for item in changed]

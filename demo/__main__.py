@@ -45,7 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         default=Path("demo-out"),
         help="folder that is made anew and stays; demo-out by default",
     )
-    parser.add_argument("--fast", action="store_true", help="the same story with less time to watch")
+    parser.add_argument(
+        "--fast", action="store_true", help="the same story with less time to watch"
+    )
     args = parser.parse_args(argv)
     stop = Stop()
     stop.listen()
@@ -72,7 +74,9 @@ def emptied(folder: Path) -> Iterator[Path]:
         root.mkdir(parents=True, exist_ok=True)
         lock = marker.open("a", encoding="utf-8")
     except OSError as error:
-        raise GitopsDsfError(f"{error.filename or root} cannot be used: {error.strerror or error}") from error
+        raise GitopsDsfError(
+            f"{error.filename or root} cannot be used: {error.strerror or error}"
+        ) from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

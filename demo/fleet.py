@@ -41,7 +41,10 @@ class FleetRepository:
             shown=f"gitops-dsf init fleet --name demo-fleet {' '.join(options)}",
             at=self.root.parent,
         )
-        git = [self.git("init", "--quiet"), self.git("symbolic-ref", "HEAD", f"refs/heads/{BRANCH}")]
+        git = [
+            self.git("init", "--quiet"),
+            self.git("symbolic-ref", "HEAD", f"refs/heads/{BRANCH}"),
+        ]
         return [made, *git, *self.commit("Start the fleet with gitops-dsf init")]
 
     def fill(self) -> Command:
@@ -69,7 +72,10 @@ class FleetRepository:
     def product(self, *arguments: str, expect: int = 0) -> Command:
         """Runs `gitops-dsf` in the repository. Raises GitopsDsfError when it ends with another code."""
         return self._run(
-            [*PRODUCT, *arguments], shown=shlex.join(["gitops-dsf", *arguments]), at=self.root, expect=expect
+            [*PRODUCT, *arguments],
+            shown=shlex.join(["gitops-dsf", *arguments]),
+            at=self.root,
+            expect=expect,
         )
 
     def git(self, *arguments: str) -> Command:
@@ -92,8 +98,14 @@ class FleetRepository:
         return {path.name.removesuffix(".manifestwork.yaml"): path for path in found}
 
     def _run(self, command: list[str], *, shown: str, at: Path, expect: int = 0) -> Command:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "NO_COLOR": "1"}
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("GIT_")
+        }
+        environment |= {
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "NO_COLOR": "1",
+        }
         try:
             ran = subprocess.run(
                 command,
@@ -120,6 +132,13 @@ class FleetRepository:
 PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")
 """The `gitops-dsf` command of this installation."""
 _GIT_SETTINGS: Final = (
-    *("-c", "user.name=Platform Team", "-c", "user.email=platform@example.com", "-c", "commit.gpgSign=false"),
+    *(
+        "-c",
+        "user.name=Platform Team",
+        "-c",
+        "user.email=platform@example.com",
+        "-c",
+        "commit.gpgSign=false",
+    ),
     *("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0"),
 )

@@ -101,7 +101,9 @@ def _against(lead: float, stickiness: float) -> str:
         return f"exactly the stickiness of {stickiness:g}: a tie, which OCM decides by name"
     if lead > stickiness:
         return f"more than the stickiness of {stickiness:g}"
-    return f"less than the stickiness of {stickiness:g} by now: the scores changed after the decision"
+    return (
+        f"less than the stickiness of {stickiness:g} by now: the scores changed after the decision"
+    )
 
 
 class Recording:

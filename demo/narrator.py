@@ -9,7 +9,11 @@ from demo.history import Command
 WIDTH = 110
 OUTPUT_LINES = 24
 _PARAGRAPH = textwrap.TextWrapper(
-    WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+    WIDTH,
+    initial_indent="  ",
+    subsequent_indent="  ",
+    break_on_hyphens=False,
+    break_long_words=False,
 )
 
 
@@ -25,7 +29,9 @@ class Narrator:
     def step(self, title: str) -> None:
         """Starts a step."""
         self._step += 1
-        self.plain(f"\n{self._style('1;36', f'[{self._step}/{self._steps}]')} {self._style('1', title)}")
+        self.plain(
+            f"\n{self._style('1;36', f'[{self._step}/{self._steps}]')} {self._style('1', title)}"
+        )
 
     def say(self, text: str) -> None:
         """Writes a paragraph."""

@@ -23,7 +23,16 @@ from tests.support.threadserver import Handler, ThreadServer
 HOST: Final = "127.0.0.1"
 NOISE_PERCENT: Final = 0.8
 _OF_THE_CONNECTION: Final = frozenset(
-    {"connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "trailer", "upgrade"}
+    {
+        "connection",
+        "content-length",
+        "host",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "upgrade",
+    }
 )
 PROMETHEUS: Final = "prometheus-operated.monitoring.svc:9090"
 CPU: Final = "100 * avg(instance:node_cpu_utilisation:rate5m)"
@@ -59,7 +68,9 @@ class ClusterLoad:
     def at(self, when: float) -> float:
         """The percentage with a little noise, 0 to 100."""
         phase = zlib.crc32(self.cluster.encode()) % 7
-        noise = NOISE_PERCENT * (math.sin(when / 1.9 + phase) + math.sin(when / 0.7 + 2 * phase)) / 2
+        noise = (
+            NOISE_PERCENT * (math.sin(when / 1.9 + phase) + math.sin(when / 0.7 + 2 * phase)) / 2
+        )
         return min(max(self.mean(when) + noise, 0.0), 100.0)
 
 
@@ -89,7 +100,11 @@ def network(load: ClusterLoad, services: Mapping[str, str]) -> Iterator[str]:
             body, url = self.body(), urlsplit(self.path)
             if target := services.get(url.netloc):
                 asked = url._replace(netloc=target).geturl()
-                kept = [item for item in self.headers.items() if item[0].lower() not in _OF_THE_CONNECTION]
+                kept = [
+                    item
+                    for item in self.headers.items()
+                    if item[0].lower() not in _OF_THE_CONNECTION
+                ]
                 try:
                     found = client.request(self.command, asked, content=body, headers=kept)
                 except httpx.HTTPError as error:
@@ -119,9 +134,13 @@ def answer(
         moments, kind, key = [now], "vector", "value"
     else:
         start, end, step = (float(parameters[name]) for name in ("start", "end", "step"))
-        moments = [start + index * step for index in range(int((min(end, now) - start) // step) + 1)]
+        moments = [
+            start + index * step for index in range(int((min(end, now) - start) // step) + 1)
+        ]
         kind, key = "matrix", "values"
     found = [QUERIES[text](load, when) for when in moments]
     points = [[when, str(value)] for when, (_, value) in zip(moments, found, strict=True)]
-    series = [{"metric": found[0][0], key: points[0] if kind == "vector" else points}] if found else []
+    series = (
+        [{"metric": found[0][0], key: points[0] if kind == "vector" else points}] if found else []
+    )
     return 200, {"status": "success", "data": {"resultType": kind, "result": series}}

@@ -69,11 +69,17 @@ class Programs:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(
-        self, name: str, command: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Starts a program with PATH and the given environment only. Its output goes to a log of its name."""
         self._logs.mkdir(parents=True, exist_ok=True)
-        base = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ}
+        base = {
+            key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ
+        }
         with self._log(name).open("wb") as out:
             self._running[name] = subprocess.Popen(
                 command,

@@ -32,7 +32,9 @@ from gitops_dsf.simulator import Verdict, simulate
 from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, version_of
 from tests.support.agent.running import ConfigMapVolume
 
-_RAW: Final = re.compile(r'^dynamic_score\{[^}]*ds_score_name="([^"]*)"[^}]*\} (\S+)$', re.MULTILINE)
+_RAW: Final = re.compile(
+    r'^dynamic_score\{[^}]*ds_score_name="([^"]*)"[^}]*\} (\S+)$', re.MULTILINE
+)
 
 
 class Hub:
@@ -73,7 +75,9 @@ class Hub:
         verdict = simulate(state, next(iter(self._fleet.placements)), now)
         name = verdict.placement.partition("/")[2]
         self._decisions = tuple(
-            decision_of(namespace=item.namespace, name=item.name, placement=name, clusters=item.clusters)
+            decision_of(
+                namespace=item.namespace, name=item.name, placement=name, clusters=item.clusters
+            )
             for item in verdict.decisions
         )
         return verdict
@@ -141,7 +145,13 @@ class Stage:
     """Owns the running programs within its ExitStack. One thread uses it; servers have their own."""
 
     def __init__(
-        self, *, folder: Path, pace: Pace, stop: Stop, loads: dict[str, ClusterLoad], stack: ExitStack
+        self,
+        *,
+        folder: Path,
+        pace: Pace,
+        stop: Stop,
+        loads: dict[str, ClusterLoad],
+        stack: ExitStack,
     ) -> None:
         self.folder = folder
         self.pace = pace
@@ -154,7 +164,9 @@ class Stage:
         self.programs = Programs(logs=folder / "logs", register=folder / "processes", stop=stop)
         stack.callback(self.programs.stop)
         self._stack = stack
-        self._volumes = {cluster: ConfigMapVolume(folder / "volumes" / cluster) for cluster in loads}
+        self._volumes = {
+            cluster: ConfigMapVolume(folder / "volumes" / cluster) for cluster in loads
+        }
         self._delivered: dict[str, dict[str, bytes]] = {}
         self._services: dict[str, str] = {}
 
@@ -183,7 +195,9 @@ class Stage:
                 "--splay=0",
             ]
             command = [sys.executable, "-P", "-m", "dsf_agent", "run", *flags]
-            self.programs.start(f"agent-{cluster}", command, environment={"HTTP_PROXY": f"http://{proxy}"})
+            self.programs.start(
+                f"agent-{cluster}", command, environment={"HTTP_PROXY": f"http://{proxy}"}
+            )
         for cluster in self.loads:
             port = self.programs.port(f"agent-{cluster}", r"serving /metrics on port (\d+)")
             self.hub.agents[cluster] = f"{HOST}:{port}"
@@ -226,7 +240,11 @@ def configmap_of(manifestwork: Path) -> dict[str, bytes]:
 
 def observation_of(verdict: Verdict, *, now: float, load: dict[str, float]) -> Observation:
     """A verdict as points that people can compare: the weighted means of scores, without stickiness."""
-    scored = [(name, weight, scores) for name, weight, scores in verdict.prioritizer_scores if name != STEADY]
+    scored = [
+        (name, weight, scores)
+        for name, weight, scores in verdict.prioritizer_scores
+        if name != STEADY
+    ]
     steady = sum(weight for name, weight, _ in verdict.prioritizer_scores if name == STEADY)
     total = mean_weight(verdict.prioritizers)
     ranked = verdict.scores or {}

@@ -105,7 +105,9 @@ class Story:
             " 60 to 90 s for a change). The agents see it, ask their Prometheus every second, and publish the"
             " values as AddOnPlacementScores, here as files."
         )
-        self._stage.programs.until(lambda: not self._stage.hub.pending(), what="every agent has published")
+        self._stage.programs.until(
+            lambda: not self._stage.hub.pending(), what="every agent has published"
+        )
         self._stage.observe()
         self._tell.command(self._fleet.product("simulate", "--scores", "../hub"))
         self._tell.say(
@@ -131,7 +133,9 @@ class Story:
         self._fleet.add_scoring_apis()
         self._commit("Score by a forecast and by prices")
         self._stage.deliver()
-        self._stage.programs.until(lambda: not self._stage.hub.pending(), what="every agent has published")
+        self._stage.programs.until(
+            lambda: not self._stage.hub.pending(), what="every agent has published"
+        )
         ranked = "".join(f"    - scorer: {name}\n" for name in SCORERS)
         self._fleet.edit(APPLICATION_FILE, f"    - scorer: {QUERY_SCORER}\n", ranked)
         self._fleet.edit(APPLICATION_FILE, "stickiness: 20 ", "stickiness: 15 ")
@@ -165,13 +169,19 @@ class Story:
         self._tell.command(self._fleet.product("validate", expect=1))
         self._fleet.edit(SCORER_FILE, "    min: 7\n    max: 3\n", "    min: 3\n    max: 7\n")
         self._fleet.edit(
-            SCORER_FILE, "free becomes 100, 20 cents become 1", "3 cents become 100, 7 cents become 1"
+            SCORER_FILE,
+            "free becomes 100, 20 cents become 1",
+            "3 cents become 100, 7 cents become 1",
         )
         self._tell.command(self._fleet.git("diff", "--unified=0", SCORER_FILE))
         self._commit("Let prices count: vcpu-cost from 3 to 7 cents")
         self._stage.observe()
-        self._tell.say("CI comments on the pull request what would change, with the scores of this moment:")
-        self._tell.command(self._fleet.product("diff", "--base", "main", "--scores", "../hub"), lines=40)
+        self._tell.say(
+            "CI comments on the pull request what would change, with the scores of this moment:"
+        )
+        self._tell.command(
+            self._fleet.product("diff", "--base", "main", "--scores", "../hub"), lines=40
+        )
         self._tell.say(
             "What the new scale makes of a score depends on the raw one, which the hub does not have. Agents"
             " export raw scores as the metric dynamic_score. A Prometheus keeps it for weeks; the demo keeps"
@@ -184,7 +194,12 @@ class Story:
         self._tell.command(self._fleet.git("checkout", "--quiet", "main"))
         self._tell.command(
             self._fleet.git(
-                "merge", "--quiet", "--no-ff", "--message", "Merge branch prices-count", "prices-count"
+                "merge",
+                "--quiet",
+                "--no-ff",
+                "--message",
+                "Merge branch prices-count",
+                "prices-count",
             )
         )
         self._stage.observe()
@@ -231,7 +246,9 @@ class Story:
                 " lead."
             )
         else:
-            self._tell.say(f"{left} is {-lead:.1f} points behind {here} still, so {APPLICATION} stays.")
+            self._tell.say(
+                f"{left} is {-lead:.1f} points behind {here} still, so {APPLICATION} stays."
+            )
 
     def _backtest(self) -> None:
         self._tell.step("A backtest of what just happened")
@@ -251,7 +268,9 @@ class Story:
         """The words of a backtest of all raw scores so far, which are in scores.json from now on."""
         recording = self._stage.recording
         (self._stage.folder / "scores.json").write_text(json.dumps(recording.answer()), "utf-8")
-        start, end = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in recording.span)
+        start, end = (
+            datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in recording.span
+        )
         return ("backtest", "--history", "../scores.json", "--from", start, "--to", end)
 
     def _turn(self, cluster: str, *, to: float, seconds: float) -> None:
@@ -291,8 +310,13 @@ class Story:
         for cluster in self._stage.loads:
             points = observation.points.get(cluster)
             text = f"{cluster} {'-' if points is None else format(points, '.1f'):>5}"
-            cells.append(self._tell.placed(f"*{text}") if cluster in observation.chosen else f" {text}")
-        return f"{observation.time - self._stage.history.observations[0].time:5.1f} s  " + "   ".join(cells)
+            cells.append(
+                self._tell.placed(f"*{text}") if cluster in observation.chosen else f" {text}"
+            )
+        return (
+            f"{observation.time - self._stage.history.observations[0].time:5.1f} s  "
+            + "   ".join(cells)
+        )
 
     def _where(self) -> str:
         return ", ".join(self._stage.history.observations[-1].chosen)

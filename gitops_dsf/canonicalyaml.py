@@ -12,9 +12,13 @@ from math import isfinite
 from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+=-]*(?::[A-Za-z0-9_./@+=-]+)*")
-_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", "nan", "inf"})
+_WORDS = frozenset(
+    {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", "nan", "inf"}
+)
 # Characters that YAML requires to be escaped, and line breaks other than \n.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 
 
 def emit(value: Mapping[str, Any]) -> str:
@@ -95,7 +99,9 @@ def is_block(text: str) -> bool:
 
 
 def _scalar(value: Any) -> str:  # noqa: ANN401 - any plain value
-    if not isinstance(value, bool | int | float | None) or (isinstance(value, float) and not isfinite(value)):
+    if not isinstance(value, bool | int | float | None) or (
+        isinstance(value, float) and not isfinite(value)
+    ):
         msg = f"cannot write {value!r:.60} as YAML"
         raise ValueError(msg)
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:

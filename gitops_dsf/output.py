@@ -83,7 +83,9 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         owned = read_inventory(folder, rendered)
         present = dict(folder.walk()) if folder is not None else {}
         temporary = (path for path in present if path.endswith(TEMPORARY_SUFFIX))
-        leftovers = tuple(sorted(each for each in temporary if _file_name(each).startswith(TEMPORARY_PREFIX)))
+        leftovers = tuple(
+            sorted(each for each in temporary if _file_name(each).startswith(TEMPORARY_PREFIX))
+        )
         for path in leftovers:
             del present[path]
         added: list[str] = []
@@ -99,7 +101,9 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
                 if ours and _differs_in_line_ends(folder, path, present[path], parts):
                     only_line_ends.append(path)
     except NotADirectoryError as error:
-        raise RepositoryError(f"{rendered} is a file; name the folder that the tree goes into") from error
+        raise RepositoryError(
+            f"{rendered} is a file; name the folder that the tree goes into"
+        ) from error
     except OSError as error:
         msg = f"cannot read {rendered}: {error.strerror or error} ({error.filename})"
         raise RepositoryError(msg) from error
@@ -120,7 +124,9 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         works_before=len(works),
         # Compared by file name: a ManifestWork that moves to another shard is not dropped.
         works_dropped=len(works - _works(tree.files)),
-        scorers_dropped=0 if scorers_left else sum(path.startswith(SCORER_PREFIX) for path in removed),
+        scorers_dropped=0
+        if scorers_left
+        else sum(path.startswith(SCORER_PREFIX) for path in removed),
     )
 
 
@@ -192,7 +198,9 @@ def write(tree: RenderedTree, rendered: Path, changes: Changes) -> None:
             each.result()
         for path in changes.removed:
             folder.remove(path)
-        for directory in sorted({path.rpartition("/")[0] for path in changes.removed} - {""}, reverse=True):
+        for directory in sorted(
+            {path.rpartition("/")[0] for path in changes.removed} - {""}, reverse=True
+        ):
             folder.remove_empty(directory)
         folder.replace(INVENTORY, tree.files[INVENTORY], temporary=_temporary())
     except OSError as error:
@@ -228,7 +236,9 @@ def read_inventory(folder: SafeFolder | None, rendered: Path) -> frozenset[str]:
         msg = f"{rendered / INVENTORY} was not written by gitops-dsf; restore it or move it away: {error}"
         raise RepositoryError(msg) from error
     except OSError as error:
-        raise RepositoryError(f"cannot read {rendered / INVENTORY}: {error.strerror or error}") from error
+        raise RepositoryError(
+            f"cannot read {rendered / INVENTORY}: {error.strerror or error}"
+        ) from error
     return frozenset(
         line for line in text.splitlines() if line and not line.startswith("#") and _is_inside(line)
     )

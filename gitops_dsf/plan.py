@@ -107,7 +107,11 @@ def _secret(auth: Auth | None, *, certificate: bool = False) -> tuple[str, str]:
         return auth.token_secret_ref.name, auth.token_secret_ref.key
     if auth.oauth2 is not None:
         return auth.oauth2.client_secret_ref.name, NEEDS_NEWER_AGENT
-    if certificate and auth.client_certificate_secret_ref is not None and not auth.service_account_token:
+    if (
+        certificate
+        and auth.client_certificate_secret_ref is not None
+        and not auth.service_account_token
+    ):
         return auth.client_certificate_secret_ref.name, NEEDS_NEWER_AGENT
     return "", ""
 
@@ -223,7 +227,10 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
         if targets not in parts:
             names = tuple(scorer for scorer in targets if scorer in scorers)
             named = (scorers[scorer].metric_source for scorer in names)
-            parts[targets] = names, tuple(sorted({each.metadata.name for each in named if each is not None}))
+            parts[targets] = (
+                names,
+                tuple(sorted({each.metadata.name for each in named if each is not None})),
+            )
         names, sources = parts[targets]
         key = names, tuple(resolved.source_variants[source].get(name) for source in sources)
         configuration = configurations.get(key)
@@ -235,7 +242,9 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
             )
             configurations[key] = configuration
         shard, addon = shard_of(name, shards), _addon_parts(agent, cluster, configuration)
-        works.append(ClusterWork(cluster=name, shard=shard, configuration=configuration, addon=addon))
+        works.append(
+            ClusterWork(cluster=name, shard=shard, configuration=configuration, addon=addon)
+        )
     return tuple(works)
 
 
@@ -269,7 +278,9 @@ def _hub_scoring(resolved: Resolved) -> HubScoring | None:
     active = (scorer for scorer in scorers.values() if not scorer.spec.suspend)
     running = [scorer.variants[0] if scorer.variants else scorer for scorer in active]
     labels = (scorer.spec.source.cluster_label for scorer in running)
-    identities = sorted({cluster_label(label).identity for label in labels if label is not None} - {""})
+    identities = sorted(
+        {cluster_label(label).identity for label in labels if label is not None} - {""}
+    )
     clusters = []
     for cluster in resolved.clusters:
         targets = resolved.targets[cluster.metadata.name]
@@ -278,7 +289,9 @@ def _hub_scoring(resolved: Resolved) -> HubScoring | None:
         known = {identity: value for identity, value in values if value is not None}
         clusters.append(FleetCluster(name=cluster.metadata.name, scorers=names, values=known))
     summaries, egress = tuple(map(summarise, running)), resolved.repository.spec.hub_scorer.egress
-    return HubScoring(configuration=_configuration(running, summaries, egress), clusters=tuple(clusters))
+    return HubScoring(
+        configuration=_configuration(running, summaries, egress), clusters=tuple(clusters)
+    )
 
 
 def _configuration(
@@ -292,7 +305,9 @@ def _configuration(
     secrets, config_maps = {""}, set[str]()
     for scorer in chosen:
         source, scoring = scorer.spec.source.auth, scorer.spec.scoring.auth
-        secrets |= {item.secret for item in (*credentials(source, scorer.variant), *credentials(scoring))}
+        secrets |= {
+            item.secret for item in (*credentials(source, scorer.variant), *credentials(scoring))
+        }
         for auth in filter(None, (source, scoring)):
             refs = (each.ca_config_map_ref for each in (auth, auth.oauth2) if each is not None)
             config_maps |= {ref.name for ref in refs if ref is not None}

@@ -55,13 +55,20 @@ AUTHORITY = TESTS / "data" / "authority.pem"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--update-golden", action="store_true", help="write what the programs say now into tests/golden"
+        "--update-golden",
+        action="store_true",
+        help="write what the programs say now into tests/golden",
     )
 
 
-def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+def pytest_asyncio_loop_factories(
+    item: pytest.Item,
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Coroutines run in virtual time, unless they wait for another process or thread and are marked so."""
-    real = item.get_closest_marker("real_time") or "hub" in item.path.relative_to(item.config.rootpath).parts
+    real = (
+        item.get_closest_marker("real_time")
+        or "hub" in item.path.relative_to(item.config.rootpath).parts
+    )
     return {"real": asyncio.new_event_loop} if real else {"virtual": VirtualLoop}
 
 
@@ -196,6 +203,12 @@ def _uv(*words: str, folder: Path = TESTS.parent) -> None:
     # The tests' own list of authorities is not for the package index.
     environment = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}
     done = subprocess.run(
-        [UV, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+        [UV, *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

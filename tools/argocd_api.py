@@ -28,7 +28,9 @@ CLUSTERS: Final = "cluster/v1/0000_00_clusters.open-cluster-management.io_manage
 CLUSTER_SETS: Final = (
     "cluster/v1beta2/0000_00_clusters.open-cluster-management.io_managedclustersets.crd.yaml"
 )
-PLACEMENTS: Final = "cluster/v1beta1/0000_02_clusters.open-cluster-management.io_placements.crd.yaml"
+PLACEMENTS: Final = (
+    "cluster/v1beta1/0000_02_clusters.open-cluster-management.io_placements.crd.yaml"
+)
 TARGET: Final = Path("gitops_dsf/argocd/api.json")
 _KEPT: Final = (
     ALWAYS,
@@ -93,7 +95,8 @@ def inventory_of(crd: Path) -> dict[str, Any]:
     """The structural schema of an object of a CRD, without its metadata."""
     properties = _properties(crd)
     return _kept(
-        {"type": "object", "properties": {name: properties[name] for name in ("spec", "status")}}, None
+        {"type": "object", "properties": {name: properties[name] for name in ("spec", "status")}},
+        None,
     )
 
 
@@ -147,7 +150,9 @@ def _kept(schema: dict[str, Any], definitions: dict[str, str] | None) -> dict[st
             elif key in {"items", "additionalProperties"} and isinstance(value, dict):
                 value = _kept(value, definitions)
             elif key == "required":  # the API server fills in defaults first
-                value = [name for name in value if "default" not in schema["properties"].get(name, {})]
+                value = [
+                    name for name in value if "default" not in schema["properties"].get(name, {})
+                ]
             kept[key] = value
     text = json.dumps(kept, sort_keys=True)
     if definitions is None or len(text) <= _SHARED:
@@ -193,7 +198,8 @@ def keys(argocd: Path, engine: Path) -> list[str]:
             key
             for folder in folders
             for file in folder.rglob("*.go")
-            if not file.name.endswith("_test.go") and not {"testdata", "testing", "mocks"} & set(file.parts)
+            if not file.name.endswith("_test.go")
+            and not {"testdata", "testing", "mocks"} & set(file.parts)
             for key in _KEY.findall(_IMPORTS.sub("", file.read_text(encoding="utf-8")))
         }
     )
@@ -236,7 +242,9 @@ def content(go: str = "go") -> str:
         "managedCluster": inventory_of(ocm / CLUSTERS),
         "managedClusterSet": inventory_of(ocm / CLUSTER_SETS),
     }
-    lines = (f"{json.dumps(name)}: {json.dumps(part, sort_keys=True)}" for name, part in parts.items())
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(part, sort_keys=True)}" for name, part in parts.items()
+    )
     return "{" + ",\n".join(lines) + "}\n"
 
 

@@ -23,11 +23,19 @@ HEADER: Final = """\
 def fragment(root: Path) -> str:
     """A ConfigMap document with every check, for server-side apply to the argocd-cm of an installation."""
     checks = {
-        f"resource.customizations.health.{file.parts[-3]}_{file.parts[-2]}": file.read_text(encoding="utf-8")
+        f"resource.customizations.health.{file.parts[-3]}_{file.parts[-2]}": file.read_text(
+            encoding="utf-8"
+        )
         for file in sorted((root / HEALTH).glob("*/*/health.lua"))
     }
-    metadata = {"name": "argocd-cm", "namespace": "argocd", "labels": {"app.kubernetes.io/part-of": "argocd"}}
-    return HEADER + emit({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": checks})
+    metadata = {
+        "name": "argocd-cm",
+        "namespace": "argocd",
+        "labels": {"app.kubernetes.io/part-of": "argocd"},
+    }
+    return HEADER + emit(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": checks}
+    )
 
 
 if __name__ == "__main__":

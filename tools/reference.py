@@ -69,7 +69,12 @@ def _index() -> str:
         f"| [{kind}]({kind.lower()}.md) | `{api_version}` | {_sentence(kind_schema(api_version, kind))} |"
         for (api_version, kind) in sorted(KINDS, key=lambda key: key[1])
     ]
-    lines = [_GENERATED, "# Reference\n", "| kind | apiVersion | what it is |\n|---|---|---|", *rows]
+    lines = [
+        _GENERATED,
+        "# Reference\n",
+        "| kind | apiVersion | what it is |\n|---|---|---|",
+        *rows,
+    ]
     lines += [f"\n[Measures of source type Kubernetes](../../{_SOURCES_PAGE}#measures)\n"]
     lines += ["[Command line](cli.md): every verb with its arguments, and the flags of the agent\n"]
     lines += ["[Metrics](metrics.md): those of the agent and of the reconciler\n"]
@@ -78,14 +83,28 @@ def _index() -> str:
 
 def _page(api_version: str, kind: str) -> str:
     schema = kind_schema(api_version, kind)
-    lines = [_GENERATED, f"# {kind}", "", f"`{api_version}`. {_sentence(schema)}", "", *_example(kind), ""]
+    lines = [
+        _GENERATED,
+        f"# {kind}",
+        "",
+        f"`{api_version}`. {_sentence(schema)}",
+        "",
+        *_example(kind),
+        "",
+    ]
     fields = list(_fields(schema, schema["$defs"]))
     lines += ["## Fields", "", _FIELDS_HEAD, *(field.row for field in fields), ""]
-    rules = {f"- `{field.inside}`: {rule.message}." for field in fields for rule in rules_of(field.model)}
+    rules = {
+        f"- `{field.inside}`: {rule.message}." for field in fields for rule in rules_of(field.model)
+    }
     if rules:
         lines += ["Between fields:", "", *sorted(rules), ""]
     [*crd] = (one for one in crds() if one["spec"]["names"]["kind"] == kind)
-    status = crd[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"] if crd else {}
+    status = (
+        crd[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+        if crd
+        else {}
+    )
     if "properties" in status:
         lines += ["## Status", "", "Written on the hub by the reconciler, never by people.", ""]
         lines += [_FIELDS_HEAD, *(field.row for field in _fields(status, {}, "status")), ""]
@@ -94,11 +113,18 @@ def _page(api_version: str, kind: str) -> str:
 
 def _example(kind: str) -> list[str]:
     files = (
-        file for fleet in _FLEETS for glob in ("*.yaml", "*/*.yaml") for file in sorted(fleet.glob(glob))
+        file
+        for fleet in _FLEETS
+        for glob in ("*.yaml", "*/*.yaml")
+        for file in sorted(fleet.glob(glob))
     )
-    documents = (part.strip("\n") for file in files for part in file.read_text("utf-8").split("\n---\n"))
+    documents = (
+        part.strip("\n") for file in files for part in file.read_text("utf-8").split("\n---\n")
+    )
     document = next(part for part in documents if f"\nkind: {kind}\n" in part)
-    kept = [line for line in document.splitlines() if not line.startswith("# yaml-language-server:")]
+    kept = [
+        line for line in document.splitlines() if not line.startswith("# yaml-language-server:")
+    ]
     return ["```yaml", *kept, "```"]
 
 
@@ -106,7 +132,10 @@ def _fields(schema: Schema, definitions: Schema, prefix: str = "") -> Iterator[_
     for name, field in schema.get("properties", {}).items():
         path = f"{prefix}.{name}" if prefix else name
         inner, model = _resolved(field, definitions)
-        meaning, default = _sentence(field | inner | field), _default(name, field, schema.get("required", ()))
+        meaning, default = (
+            _sentence(field | inner | field),
+            _default(name, field, schema.get("required", ())),
+        )
         row = f"| `{path}` | {_type(field, definitions)} | {default} | {meaning} |"
         if inner.get("type") == "array":
             path += "[]"
@@ -165,7 +194,9 @@ def _default(name: str, field: Schema, required: Collection[str]) -> str:
         return ""
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
-    return ", ".join(f"`{item}`" for item in default) if isinstance(default, list) else f"`{default}`"
+    return (
+        ", ".join(f"`{item}`" for item in default) if isinstance(default, list) else f"`{default}`"
+    )
 
 
 def _sentence(field: Schema) -> str:

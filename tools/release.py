@@ -62,7 +62,9 @@ def image(name: str, *, out: Path, base: str, architecture: str, epoch: int) -> 
         run("buildah", "push", f"--digestfile={file.name}", tag, f"oci-archive:{archive}:{version}")
         digest = file.read().strip()
     document = bill(f"gitops-dsf-{name}", version, digest=digest, epoch=epoch, listed=said)
-    archive.with_name(archive.name.replace(".oci.tar", ".cdx.json")).write_text(document, encoding="utf-8")
+    archive.with_name(archive.name.replace(".oci.tar", ".cdx.json")).write_text(
+        document, encoding="utf-8"
+    )
     print(f"{archive.name}: {archive.stat().st_size / 1e6:.0f} MB, {digest}", flush=True)
 
 
@@ -117,7 +119,9 @@ def notes(root: Path, tag: str) -> str:
     _, _, found = changes.partition(f"\n## [{version}]")
     text = found.partition("\n")[2].partition("\n## ")[0].strip()
     if not text:
-        raise ValueError(f"CHANGELOG.md has no section '## [{version}] - DATE'; rename 'Unreleased'")
+        raise ValueError(
+            f"CHANGELOG.md has no section '## [{version}] - DATE'; rename 'Unreleased'"
+        )
     return f"{text}\n"
 
 
@@ -142,7 +146,9 @@ def run(*command: str, **environment: str) -> str:
     # A container of a pipeline can make no network and no processes of its own for a build.
     settings = {"BUILDAH_ISOLATION": "chroot", **os.environ, **environment}
     try:
-        done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         raise BuildError(f"there is no {command[0]} here: apt-get install {command[0]}") from None
     if done.returncode != 0:
@@ -153,12 +159,20 @@ def run(*command: str, **environment: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 1 when a part cannot be built; then no file changes. Also when there are no notes."""
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("dist"), help="folder (default: %(default)s)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("dist"), help="folder (default: %(default)s)"
+    )
     parser.add_argument("--without-images", action="store_true", help="images need buildah")
-    parser.add_argument("--images", nargs="*", choices=IMAGES, help="only these images (default: all)")
-    parser.add_argument("--architecture", default=machine(), help="amd64 or arm64 (default: %(default)s)")
+    parser.add_argument(
+        "--images", nargs="*", choices=IMAGES, help="only these images (default: all)"
+    )
+    parser.add_argument(
+        "--architecture", default=machine(), help="amd64 or arm64 (default: %(default)s)"
+    )
     parser.add_argument("--base", default="", help="image with Python (default: the public one)")
-    parser.add_argument("--notes", metavar="TAG", help="only print the notes of a tag, such as v1.2.0")
+    parser.add_argument(
+        "--notes", metavar="TAG", help="only print the notes of a tag, such as v1.2.0"
+    )
     given = parser.parse_args(arguments)
     out: Path = given.out.absolute()
     try:

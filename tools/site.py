@@ -45,11 +45,15 @@ def sources(*, repository: str | None = REPOSITORY) -> Mapping[str, str]:
     links to files outside of the folder lead to the source repository, once it is published.
     """
     fields = reference_pages()
-    pages = {page.relative_to(DOCS).as_posix(): _linked(page, repository) for page in DOCS.rglob("*.md")}
+    pages = {
+        page.relative_to(DOCS).as_posix(): _linked(page, repository) for page in DOCS.rglob("*.md")
+    }
     pages |= {f"{_FIELDS}/{name}": text for name, text in fields.items()}
     front_page, index = pages.pop("README.md"), f"{_FIELDS}/README.md"
     navigation = {**groups(front_page), "Fields": [index]}
-    front_page += "".join(_toctree(f":caption: {title}\n", listed) for title, listed in navigation.items())
+    front_page += "".join(
+        _toctree(f":caption: {title}\n", listed) for title, listed in navigation.items()
+    )
     pages[index] += _toctree("", [name for name in fields if name != "README.md"])
     return {"index.md": front_page, **pages}
 

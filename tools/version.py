@@ -36,7 +36,10 @@ def current(root: Path) -> str:
 def members(root: Path) -> list[Path]:
     """Folders of all distributions: the root and the members of the uv workspace."""
     patterns = _project(root)["tool"]["uv"]["workspace"]["members"]
-    return [root, *sorted(file.parent for one in patterns for file in root.glob(f"{one}/pyproject.toml"))]
+    return [
+        root,
+        *sorted(file.parent for one in patterns for file in root.glob(f"{one}/pyproject.toml")),
+    ]
 
 
 def distributions(root: Path) -> list[str]:
@@ -84,7 +87,9 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
     yield re.compile(rf"{project}(-[a-z]+)+:(?P<version>{re.escape(old)})(?!\.?\w)")
     yield re.compile(rf"this {project} is {number}")
     name = path.rpartition("/")[2]
-    if name == "__init__.py" or (name == "pyproject.toml" and (root / path).parent in members(root)):
+    if name == "__init__.py" or (
+        name == "pyproject.toml" and (root / path).parent in members(root)
+    ):
         yield re.compile(rf'^(__version__|version) = "{number}', re.MULTILINE)
     if path == "uv.lock":
         names = "|".join(map(re.escape, distributions(root)))
@@ -93,7 +98,9 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
 
 def texts(root: Path) -> Iterator[tuple[str, str]]:
     """Returns path and text of every tracked text file."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True, text=True
+    )
     for path in filter(None, listed.stdout.split("\0")):
         file = root / path
         if not file.is_symlink() and file.is_file():

@@ -82,7 +82,12 @@ class AgentError(Exception):
     """A failure with its reason and stage. ``retry_after``: seconds that the peer asked us to wait."""
 
     def __init__(
-        self, message: str, *, reason: Reason, retry_after: float | None = None, stage: Stage = "score"
+        self,
+        message: str,
+        *,
+        reason: Reason,
+        retry_after: float | None = None,
+        stage: Stage = "score",
     ) -> None:
         super().__init__(message)
         self.reason = reason
@@ -94,5 +99,8 @@ class AgentError(Exception):
         answers. Raise none that a variable of the same function holds: it would hold the function.
         """
         return AgentError(
-            message or str(self), reason=self.reason, retry_after=self.retry_after, stage=stage or self.stage
+            message or str(self),
+            reason=self.reason,
+            retry_after=self.retry_after,
+            stage=stage or self.stage,
         )

@@ -51,7 +51,9 @@ def _start(settings: Settings, *, scorers: list[str]) -> int:
         threads.use_threads(THREADS)
         adapters = build.Adapters(settings)
         return await (
-            check.run(adapters, only=scorers) if settings.verb == "check" else supervise.serve(adapters)
+            check.run(adapters, only=scorers)
+            if settings.verb == "check"
+            else supervise.serve(adapters)
         )
 
     try:

@@ -42,7 +42,11 @@ LATENESS_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 1.0, 5.0)
 SCORER: Final = "score_name"
 """Label of the series that are removed with their scorer."""
 EOF: Final = b"# EOF\n"
-_UPSTREAM_SECONDS: Final = {"fetch": "fetch_seconds", "score": "perform_seconds", "publish": "send_seconds"}
+_UPSTREAM_SECONDS: Final = {
+    "fetch": "fetch_seconds",
+    "score": "perform_seconds",
+    "publish": "send_seconds",
+}
 
 
 def escape(value: str) -> str:
@@ -109,22 +113,32 @@ class Metrics:
             return Histogram(PREFIX + name, text, labels, buckets=buckets, registry=registry)
 
         self.requests = counter(
-            "requests", "Scoring cycles by status: success or failure.", *(SCORER, "status"), prefix=UPSTREAM
+            "requests",
+            "Scoring cycles by status: success or failure.",
+            *(SCORER, "status"),
+            prefix=UPSTREAM,
         )
         self.seconds = {
             stage: counter(
-                name, f"Seconds spent in the stage {stage}, succeeded or not.", SCORER, prefix=UPSTREAM
+                name,
+                f"Seconds spent in the stage {stage}, succeeded or not.",
+                SCORER,
+                prefix=UPSTREAM,
             )
             for stage, name in _UPSTREAM_SECONDS.items()
         }
         self.last_success = gauge(
-            "last_success_timestamp_seconds", "Unix time of the last cycle that gave scores.", SCORER
+            "last_success_timestamp_seconds",
+            "Unix time of the last cycle that gave scores.",
+            SCORER,
         )
         text = "Duration of a stage: fetch, score or publish."
         self.stages = histogram("stage_duration_seconds", text, STAGE_BUCKETS, SCORER, "stage")
         text = "How much later than planned a cycle starts."
         self.lateness = histogram("start_delay_seconds", text, LATENESS_BUCKETS)
-        self.failures = counter("failures", "Failures by stage and reason.", SCORER, "stage", "reason")
+        self.failures = counter(
+            "failures", "Failures by stage and reason.", SCORER, "stage", "reason"
+        )
         self.dropped = counter(
             "results_dropped",
             "Results that were not used: invalid, not_finite, no_name or long_name (the format gives an"
@@ -167,7 +181,8 @@ class Metrics:
             "scorers", "Scorers of the configuration: running, suspended or invalid.", "state"
         )
         self.config_timestamp = gauge(
-            "config_last_change_timestamp_seconds", "Unix time at which the active configuration was read."
+            "config_last_change_timestamp_seconds",
+            "Unix time at which the active configuration was read.",
         )
         self.config_failures = counter(
             "config_failures",

@@ -53,7 +53,11 @@ def advise(
             if stop():
                 return None
             line = decide(
-                plain, columns=columns, found=found, multiplier=weights.factor, steady=weights.steady
+                plain,
+                columns=columns,
+                found=found,
+                multiplier=weights.factor,
+                steady=weights.steady,
             )
             changes = tuple(line.changes(grid))
             trials.append(
@@ -87,7 +91,9 @@ def _advice(trials: tuple[Trial, ...], written: Trial) -> Advice:
     candidates = [item for item in tried if item.returns == least]
     front = _front(sorted(candidates, key=lambda item: item is not written))
     better = [
-        item for item in front if item.moves <= written.moves and item.regret < written.regret - CLEARLY
+        item
+        for item in front
+        if item.moves <= written.moves and item.regret < written.regret - CLEARLY
     ]
     if written in candidates and not better:
         recommended = written
@@ -98,7 +104,9 @@ def _advice(trials: tuple[Trial, ...], written: Trial) -> Advice:
             key=lambda item: (_distance(item, front), item.stickiness),
         )
         reason = _changed(recommended, written)
-    return Advice(written=written, trials=trials, front=front, recommended=recommended, reason=reason)
+    return Advice(
+        written=written, trials=trials, front=front, recommended=recommended, reason=reason
+    )
 
 
 def _kept(returns: int, *, other: str) -> str:
@@ -107,9 +115,7 @@ def _kept(returns: int, *, other: str) -> str:
             f"no setting that was tried stops it from moving back and forth {plural(returns, 'time')}, and no"
             f" other {other} with as few has clearly less regret without more moves"
         )
-    return (
-        f"it does not flap, and no other {other} without flapping has clearly less regret without more moves"
-    )
+    return f"it does not flap, and no other {other} without flapping has clearly less regret without more moves"
 
 
 def _changed(best: Trial, written: Trial) -> str:
@@ -128,7 +134,8 @@ def _distance(item: Trial, front: Sequence[Trial]) -> float:
     regrets = [each.regret for each in front]
     wide, deep = max(moves) - min(moves) or 1, max(regrets) - min(regrets) or 1.0
     return float(
-        (((item.moves - min(moves)) / wide) ** 2 + ((item.regret - min(regrets)) / deep) ** 2) ** 0.5
+        (((item.moves - min(moves)) / wide) ** 2 + ((item.regret - min(regrets)) / deep) ** 2)
+        ** 0.5
     )
 
 
@@ -194,7 +201,11 @@ def measure(
 
 
 def _taken(
-    at: float, cluster: str, touched: Mapping[str, Sequence[float]], term: Term, columns: ScoreColumns
+    at: float,
+    cluster: str,
+    touched: Mapping[str, Sequence[float]],
+    term: Term,
+    columns: ScoreColumns,
 ) -> float | None:
     """The points that one arrival took; None if something else changed the cluster, or scores are missing."""
     late, window = term.delay + term.range, max(SHORTEST_WINDOW, term.range)
@@ -208,7 +219,9 @@ def _taken(
     return before - after if term.weight > 0 else after - before
 
 
-def _mean(columns: ScoreColumns, term: Term, cluster: str, start: float, end: float) -> float | None:
+def _mean(
+    columns: ScoreColumns, term: Term, cluster: str, start: float, end: float
+) -> float | None:
     """The mean of a score from a time up to another one; None if any point of it has none."""
     grid = columns.grid
     first, last = (math.ceil((at - grid.start) / grid.step) for at in (start, end))

@@ -58,7 +58,13 @@ class Contest:
         # The time does not matter to them.
         start = datetime.fromtimestamp(0, UTC)
         results = [
-            score(item, placement=self.placement, state=self.state, clusters=self.candidates, now=start)
+            score(
+                item,
+                placement=self.placement,
+                state=self.state,
+                clusters=self.candidates,
+                now=start,
+            )
             for item in self.fixed
         ]
         return tuple(add_up(results, len(self.candidates)))
@@ -98,9 +104,14 @@ def _special(
     placement: Placement, state: HubState, used: Sequence[Prioritizer], members: Sequence[int]
 ) -> bool:
     required = required_scores(placement)
-    if required is None or not {resource for resource, _ in required} <= {item.resource for item in used}:
+    if required is None or not {resource for resource, _ in required} <= {
+        item.resource for item in used
+    }:
         return True
-    if any(item.built_in == "Balance" or (item.built_in == "Steady" and item.weight < 0) for item in used):
+    if any(
+        item.built_in == "Balance" or (item.built_in == "Steady" and item.weight < 0)
+        for item in used
+    ):
         return True
     # NoSelectIfNew depends on the decision, and a toleration for some seconds runs out.
     runs_out = any(each.toleration_seconds is not None for each in placement.spec.tolerations or ())
@@ -128,7 +139,9 @@ class Lapse:
     """The write that makes it count again; infinity if there is none."""
 
 
-def tracks_of(contest: Contest, tracks: Tracks, positions: Iterable[int]) -> Iterator[tuple[str, str, Track]]:
+def tracks_of(
+    contest: Contest, tracks: Tracks, positions: Iterable[int]
+) -> Iterator[tuple[str, str, Track]]:
     """Resource, cluster and track of every score that a Placement ranks by, on these clusters."""
     names = contest.state.names
     for resource in dict.fromkeys(term.resource for term in contest.terms):
@@ -160,11 +173,15 @@ def lapses(contest: Contest, tracks: Tracks, *, grid: Grid) -> tuple[Lapse, ...]
     found = []
     for until, resource, cluster, renewed in expiries:
         # The real phase of resyncs is not known: here they start with the grid.
-        resync = grid.start + (math.floor((until - grid.start) / RESYNC_SECONDS) + 1) * RESYNC_SECONDS
+        resync = (
+            grid.start + (math.floor((until - grid.start) / RESYNC_SECONDS) + 1) * RESYNC_SECONDS
+        )
         noticed = min(*(_after(at, until) for at in triggers), resync, retries.after(until))
         if noticed < renewed and noticed <= grid.end:
             retries.warn(noticed, renewed)
-            found.append(Lapse(resource=resource, cluster=cluster, noticed=noticed, renewed=renewed))
+            found.append(
+                Lapse(resource=resource, cluster=cluster, noticed=noticed, renewed=renewed)
+            )
     return tuple(found)
 
 

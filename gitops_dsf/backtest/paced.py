@@ -123,7 +123,9 @@ class PacedReplay:
             self._keep(row, number)
             if first:
                 continue
-            left = sorted((table.names[place] for place in np.flatnonzero(old & ~chosen)), reverse=True)
+            left = sorted(
+                (table.names[place] for place in np.flatnonzero(old & ~chosen)), reverse=True
+            )
             for place in np.flatnonzero(chosen & ~old):
                 move = Move(
                     each.key,
@@ -173,7 +175,9 @@ class PacedReplay:
     def _keep(self, row: int, number: int) -> None:
         """Notes the decision, as it is now."""
         decided = self._decided[row]
-        clusters = tuple(self._table.names[place] for place in np.flatnonzero(self._table.members[row]))
+        clusters = tuple(
+            self._table.names[place] for place in np.flatnonzero(self._table.members[row])
+        )
         if decided and decided[-1].number == number:
             decided.pop()
         if not decided or decided[-1].clusters != clusters:
@@ -247,7 +251,9 @@ class _Table:
                 low, high = max(first, since), min(last, until)
                 places = [self.places[name] for name in part.names]
                 if low < high and places:
-                    for number, block in sum_blocks(part, self.columns, found, first=low, last=high):
+                    for number, block in sum_blocks(
+                        part, self.columns, found, first=low, last=high
+                    ):
                         sums[number - first : number - first + len(block), row, places] = block
             yield first, sums
 
@@ -311,7 +317,9 @@ class _Wishes:
             table.paced[row],
             left=[table.names[place] for place in np.flatnonzero(members & ~chosen)],
             joined=[table.names[place] for place in np.flatnonzero(chosen & ~members)],
-            sums={table.names[place]: int(sums[place]) for place in np.flatnonzero(members != chosen)},
+            sums={
+                table.names[place]: int(sums[place]) for place in np.flatnonzero(members != chosen)
+            },
         )
 
 
@@ -326,7 +334,10 @@ def _expired(contest: Contest, columns: ScoreColumns) -> Iterator[Lapse]:
     for resource, cluster, track in tracks_of(contest, columns.tracks, contest.candidates):
         for until, renewed in track.expiries:
             yield Lapse(
-                resource=resource, cluster=cluster, noticed=math.nextafter(until, math.inf), renewed=renewed
+                resource=resource,
+                cluster=cluster,
+                noticed=math.nextafter(until, math.inf),
+                renewed=renewed,
             )
 
 

@@ -49,7 +49,10 @@ def query_of(score_name: str, *, cluster_label: str) -> str:
 def exported(cluster_label: str) -> Reader:
     """Reads a series of dynamic_score."""
     names = [label_of(name) for name in LABELS]
-    return lambda labels: (labels.get(cluster_label, ""), tuple(labels.get(name, "") for name in names))
+    return lambda labels: (
+        labels.get(cluster_label, ""),
+        tuple(labels.get(name, "") for name in names),
+    )
 
 
 def evaluated(label: str, clusters: Iterable[tuple[str, str]]) -> Reader:
@@ -61,7 +64,9 @@ def evaluated(label: str, clusters: Iterable[tuple[str, str]]) -> Reader:
     )
 
 
-def results(series: Iterable[Series], *, read: Reader, grid: Grid, first: int, count: int) -> Results:
+def results(
+    series: Iterable[Series], *, read: Reader, grid: Grid, first: int, count: int
+) -> Results:
     """The results at `count` points of the grid from `first` on, by cluster and labels; NaN where there is
     none. A sample between two points is that of the next one, as a store would answer; the last of several
     counts.
@@ -140,7 +145,9 @@ class Publication(Publisher):
         """
         deadband, refresh = max(1, self._rule.deadband), self._rule.refresh
         delay = min(self._rule.min_interval, refresh)
-        moments = (self._grid.at(first) + np.arange(len(scores), dtype=np.float64) * self._grid.step).tolist()
+        moments = (
+            self._grid.at(first) + np.arange(len(scores), dtype=np.float64) * self._grid.step
+        ).tolist()
         published, due = self._published, self._due
         last, written = (published.values[name], published.written) if published else (FAR, -NEVER)
         wanted = self._wanted[name] if self._wanted else ABSENT
@@ -177,9 +184,13 @@ def map_all(raw: Values, score_range: ScoreRange | None) -> Scores:
     if score_range is not None:
         first, last = float(score_range.output_min), float(score_range.output_max)
         with np.errstate(over="ignore", invalid="ignore"):
-            mapped = first + (values - score_range.min) * (last - first) / (score_range.max - score_range.min)
+            mapped = first + (values - score_range.min) * (last - first) / (
+                score_range.max - score_range.min
+            )
         # inf - inf at the limits of the float range: the raw score itself shows which limit it is.
-        mapped = np.where(np.isnan(mapped), np.where(values <= score_range.min, first, last), mapped)
+        mapped = np.where(
+            np.isnan(mapped), np.where(values <= score_range.min, first, last), mapped
+        )
         low, high = max(low, min(first, last)), min(high, max(first, last))
     held = np.floor(np.minimum(np.maximum(mapped, low), high)).astype(np.int8)
     return np.where(finite, held, np.int8(ABSENT))

@@ -35,7 +35,8 @@ class Replay:
         self._players = [Player(contest, tracks, grid) for contest in contests]
         self._state = state
         self._known = sorted(
-            ((each.number, line.key, each.clusters) for line in known for each in line.decided), reverse=True
+            ((each.number, line.key, each.clusters) for line in known for each in line.decided),
+            reverse=True,
         )
         self._tracks = tracks
         self._scores: dict[str, dict[str, Score]] = {resource: {} for resource in tracks}
@@ -99,7 +100,9 @@ class Replay:
 
 
 def _score(track: Track, place: int) -> Score:
-    items = [(name, values[place]) for name, values in track.values.items() if values[place] != ABSENT]
+    items = [
+        (name, values[place]) for name, values in track.values.items() if values[place] != ABSENT
+    ]
     return Score(
         datetime.fromtimestamp(track.at[place] + track.ttl, UTC),
         tuple(name for name, _ in items),
@@ -129,7 +132,9 @@ class Player:
     def line(self, grid: Grid) -> DecisionLine:
         """All its decisions."""
         lost = self._lost + self._behind * (grid.count - self._since)
-        return DecisionLine(key=self.contest.key, decided=tuple(self._decided), regret=lost / grid.count)
+        return DecisionLine(
+            key=self.contest.key, decided=tuple(self._decided), regret=lost / grid.count
+        )
 
 
 def regret(contest: Contest, verdict: Verdict) -> float:
@@ -154,5 +159,7 @@ def _triggers(contest: Contest, tracks: Tracks, grid: Grid) -> dict[int, float]:
         grid.start + number * RESYNC_SECONDS
         for number in range(int((grid.end - grid.start) // RESYNC_SECONDS) + 1)
     )
-    numbered = ((math.ceil((at - grid.start) / grid.step), at) for at in sorted(times) if at >= grid.start)
+    numbered = (
+        (math.ceil((at - grid.start) / grid.step), at) for at in sorted(times) if at >= grid.start
+    )
     return {number: at for number, at in numbered if number < grid.count}

@@ -66,13 +66,16 @@ def run(
     whose passes need the whole simulator are decided step by step, together.
     """
     contests = {
-        found.key: found for found in (contest(item, state=state, start=grid.start) for item in placements)
+        found.key: found
+        for found in (contest(item, state=state, start=grid.start) for item in placements)
     }
     at_once = [item for item in contests.values() if not item.special and not item.undecided]
     stepwise = [item for item in contests.values() if item.special and not item.undecided]
     columns = ScoreColumns(tracks=tracks, grid=grid)
     lines = {
-        item.key: decide(item, columns=columns, found=lapses(item, tracks, grid=grid), steady=item.steady)
+        item.key: decide(
+            item, columns=columns, found=lapses(item, tracks, grid=grid), steady=item.steady
+        )
         for item in at_once
         if not stop()
     }
@@ -154,7 +157,9 @@ def figures(found: Backtest, key: str, *, window: float, replayed: tuple[int, ..
             end=item.end,
             clusters=item.clusters,
             returns=moves_back(item.returns),
-            cause=cause_of(item.returns, lambda each: _leads(each, found.contests[key], found.columns)),
+            cause=cause_of(
+                item.returns, lambda each: _leads(each, found.contests[key], found.columns)
+            ),
         )
         for item in episodes(changes, window=window)
     )
@@ -168,7 +173,9 @@ def figures(found: Backtest, key: str, *, window: float, replayed: tuple[int, ..
         seconds_on=time_on(line, grid=grid),
         changes=changes,
         flapping=flapping,
-        paced=_paced(found.paced[key], found.unpaced[key], grid, window) if key in found.paced else UNSET,
+        paced=_paced(found.paced[key], found.unpaced[key], grid, window)
+        if key in found.paced
+        else UNSET,
     )
 
 
@@ -212,5 +219,7 @@ def _leads(
                     for name in (each.cluster, each.rival or "")
                 )
             ]
-            leads[term.resource] = leads.get(term.resource, 0.0) + term.weight * (values[0] - values[1])
+            leads[term.resource] = leads.get(term.resource, 0.0) + term.weight * (
+                values[0] - values[1]
+            )
     return found[0], found[1]

@@ -111,7 +111,9 @@ class DecisionLine:
         for before, after in zip(self.decided, self.decided[1:], strict=False):
             old, new = set(before.clusters), set(after.clusters)
             yield Change(
-                at=grid.at(after.number), left=tuple(sorted(old - new)), joined=tuple(sorted(new - old))
+                at=grid.at(after.number),
+                left=tuple(sorted(old - new)),
+                joined=tuple(sorted(new - old)),
             )
 
 
@@ -124,7 +126,9 @@ class Publisher:
     `published` is what is on the hub before the first cycle.
     """
 
-    def __init__(self, *, scorer: Summary, cluster: str, published: Published | None = None) -> None:
+    def __init__(
+        self, *, scorer: Summary, cluster: str, published: Published | None = None
+    ) -> None:
         self._scorer = scorer
         self._cluster = cluster
         self._rule = Rule.of(scorer, jitter=stable_fraction(cluster, scorer.score_name, "refresh"))

@@ -66,7 +66,9 @@ class ScoreColumns:
         if track is None or values is None:
             return None
         # The first value stands for the time before the first write.
-        written = np.concatenate((np.array([ABSENT], dtype=np.int8), np.frombuffer(values, dtype=np.int8)))
+        written = np.concatenate(
+            (np.array([ABSENT], dtype=np.int8), np.frombuffer(values, dtype=np.int8))
+        )
         ends = np.full(len(written), len(self.times))
         ends[:-1] = self._first_points(
             np.frombuffer(track.at, dtype=np.float64) - self._earlier(resource, cluster)
@@ -103,7 +105,10 @@ def sum_blocks(
     """
     places = {name: place for place, name in enumerate(contest.names)}
     spans = [
-        (*np.searchsorted(columns.times, (lapse.noticed, lapse.renewed), side="left").tolist(), lapse)
+        (
+            *np.searchsorted(columns.times, (lapse.noticed, lapse.renewed), side="left").tolist(),
+            lapse,
+        )
         for lapse in found
         if lapse.cluster in places
     ]
@@ -123,9 +128,9 @@ def sum_blocks(
             for term in contest.terms:
                 column = columns.column(term.resource, term.score, lapse.cluster)
                 if low < high and term.resource == lapse.resource and column is not None:
-                    block[low - start : high - start, places[lapse.cluster]] -= column[low:high] * np.int64(
-                        term.weight
-                    )
+                    block[low - start : high - start, places[lapse.cluster]] -= column[
+                        low:high
+                    ] * np.int64(term.weight)
         yield start, block
 
 
@@ -137,7 +142,9 @@ class _Ranks:
         width = sums.shape[1]
         # Among equal sums the first name wins.
         self.keys: Ints = sums * (multiplier * width) + np.arange(width - 1, -1, -1, dtype=np.int64)
-        self.leaders: Ints = _first_few(self.keys, count + 1) if count < FEW else _first(self.keys, count + 1)
+        self.leaders: Ints = (
+            _first_few(self.keys, count + 1) if count < FEW else _first(self.keys, count + 1)
+        )
         """The best candidates of each point, one more than are chosen, the best first."""
         self.leading: Ints = np.take_along_axis(self.keys, self.leaders, axis=1)
         """Their keys."""
@@ -172,7 +179,9 @@ class _Fold:
     be negative.
     """
 
-    def __init__(self, contest: Contest, *, multiplier: int, steady: int, decided: list[Decided]) -> None:
+    def __init__(
+        self, contest: Contest, *, multiplier: int, steady: int, decided: list[Decided]
+    ) -> None:
         self._names = contest.names
         self._width = len(contest.names)
         wanted = contest.placement.spec.number_of_clusters
@@ -194,7 +203,9 @@ class _Fold:
         self._keep(first, chosen[0])
         while (row := self._next_move(ranks, rows[-1])) is not None:
             # A single one has lost to the leader.
-            chosen.append(ranks.leaders[row, :1] if self._count == 1 else self._best(ranks.keys[row]))
+            chosen.append(
+                ranks.leaders[row, :1] if self._count == 1 else self._best(ranks.keys[row])
+            )
             rows.append(row)
             self._keep(first + row, chosen[-1])
         lengths = np.diff(rows, append=len(sums))
@@ -204,7 +215,9 @@ class _Fold:
     def _best(self, keys: Ints) -> Ints:
         ranked = keys.copy()
         ranked[self._members] += self._bonus
-        return np.sort(np.argpartition(ranked, self._width - self._count)[self._width - self._count :])
+        return np.sort(
+            np.argpartition(ranked, self._width - self._count)[self._width - self._count :]
+        )
 
     def _next_move(self, ranks: _Ranks, row: int) -> int | None:
         """The first row from `row` on in which another cluster ranks before a member."""
@@ -214,7 +227,9 @@ class _Fold:
         while row < len(ranks.keys):
             look = slice(row, row + stretch)
             if self._count < FEW:
-                inside = reduce(np.minimum, [ranks.keys[look, place] for place in self._members.tolist()])
+                inside = reduce(
+                    np.minimum, [ranks.keys[look, place] for place in self._members.tolist()]
+                )
             else:
                 inside = ranks.keys[look].take(self._members, axis=1).min(axis=1)
             before = ranks.leading[look] > (inside + self._bonus)[:, np.newaxis]
@@ -234,7 +249,12 @@ class _Fold:
 
 
 def decide(
-    contest: Contest, *, columns: ScoreColumns, found: Sequence[Lapse], multiplier: int = 1, steady: int
+    contest: Contest,
+    *,
+    columns: ScoreColumns,
+    found: Sequence[Lapse],
+    multiplier: int = 1,
+    steady: int,
 ) -> DecisionLine:
     """All decisions of one Placement."""
     decided: list[Decided] = []
@@ -248,7 +268,9 @@ def decide(
     return DecisionLine(key=contest.key, decided=tuple(decided), regret=regret)
 
 
-def stretches(contest: Contest, columns: ScoreColumns) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+def stretches(
+    contest: Contest, columns: ScoreColumns
+) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """Stretches with the same eligible candidates: the first point, the one after it, and these."""
     count = len(columns.times)
     if not contest.required:
@@ -261,4 +283,8 @@ def stretches(contest: Contest, columns: ScoreColumns) -> Iterator[tuple[int, in
             eligible[:, place] &= False if present is None else present
     edges = [0, *(np.flatnonzero((eligible[1:] != eligible[:-1]).any(axis=1)) + 1).tolist(), count]
     for first, last in pairwise(edges):
-        yield first, last, tuple(np.asarray(contest.candidates, dtype=np.int64)[eligible[first]].tolist())
+        yield (
+            first,
+            last,
+            tuple(np.asarray(contest.candidates, dtype=np.int64)[eligible[first]].tolist()),
+        )

@@ -43,7 +43,9 @@ def write_comment(
                     f"the forge limits requests and asks to wait {pause:.0f} s: {error}"
                 ) from error
             if attempt == ATTEMPTS:
-                raise NotWrittenError(f"the forge did not take it in {ATTEMPTS} attempts: {error}") from error
+                raise NotWrittenError(
+                    f"the forge did not take it in {ATTEMPTS} attempts: {error}"
+                ) from error
         left -= pause
         sleep(pause)
     raise AssertionError("the last attempt returns or raises")

@@ -147,15 +147,18 @@ def _event(path: str) -> _Event:
 
 def _gitlab(variables: Mapping[str, str]) -> Pipeline:
     _check_protection(variables)
-    request, token = variables.get("CI_MERGE_REQUEST_IID", ""), secret_variable(variables, COMMENT_TOKEN)
+    request, token = (
+        variables.get("CI_MERGE_REQUEST_IID", ""),
+        secret_variable(variables, COMMENT_TOKEN),
+    )
     commented, silence = None, "this pipeline belongs to no merge request"
     if request and not token:
-        silence = (
-            f"{COMMENT_TOKEN} is not set, and a job token may not write notes (gitops-dsf ci check --help)"
-        )
+        silence = f"{COMMENT_TOKEN} is not set, and a job token may not write notes (gitops-dsf ci check --help)"
     elif request:
         project = variables.get("CI_MERGE_REQUEST_PROJECT_ID") or variables["CI_PROJECT_ID"]
-        gitlab = FORGES["GitLab"](api=variables["CI_API_V4_URL"], place=project, send=Sender(token=token))
+        gitlab = FORGES["GitLab"](
+            api=variables["CI_API_V4_URL"], place=project, send=Sender(token=token)
+        )
         commented = gitlab, int(request)
     pushes = bool(secret_variable(variables, PUSH_TOKEN))
     is_merge = variables.get("CI_MERGE_REQUEST_EVENT_TYPE") in {"merged_result", "merge_train"}
@@ -167,7 +170,9 @@ def _gitlab(variables: Mapping[str, str]) -> Pipeline:
         branch=variables.get("CI_COMMIT_BRANCH", ""),
         pull=commented,
         silence=silence,
-        push_url=f"{variables['CI_SERVER_URL']}/{variables['CI_PROJECT_PATH']}.git" if pushes else "",
+        push_url=f"{variables['CI_SERVER_URL']}/{variables['CI_PROJECT_PATH']}.git"
+        if pushes
+        else "",
     )
 
 

@@ -96,20 +96,29 @@ class Publication:
                 return False
             return self._commit_and_push(clone, folder, branch, commit[:SHORT])
 
-    def _commit_and_push(self, clone: Repository, folder: Path, branch: str, source: str) -> bool | None:
+    def _commit_and_push(
+        self, clone: Repository, folder: Path, branch: str, source: str
+    ) -> bool | None:
         tree = Repository(directory=folder)
         tree.run(*_WHOLE, "add", "--all", "--", RENDERED)
         if tree.attempt("diff", "--cached", "--quiet").returncode == 0:
             self.say(f"{RENDERED}/ on {branch} is up to date")
             return True
         tree.run(
-            *_author(tree), "commit", "--quiet", "--no-verify", "--message", f"Render {source} [skip ci]"
+            *_author(tree),
+            "commit",
+            "--quiet",
+            "--no-verify",
+            "--message",
+            f"Render {source} [skip ci]",
         )
         if self.dry_run:
             self.say(tree.text("show", "--stat", f"--format=tformat:would push to {branch}:"))
             return True
         credentials = (
-            ("-c", "credential.helper=", "-c", f"credential.helper={HELPER}") if self.push_url else ()
+            ("-c", "credential.helper=", "-c", f"credential.helper={HELPER}")
+            if self.push_url
+            else ()
         )
         # From the clone, whose configuration has the credentials of the pipeline.
         pushed = f"{tree.text('rev-parse', 'HEAD')}:refs/heads/{branch}"
@@ -126,7 +135,9 @@ def _work_tree(clone: Repository, commit: str) -> Iterator[Path]:
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
         tree = Path(scratch) / "tree"
         try:
-            clone.run(*_WHOLE, "worktree", "add", "--quiet", "--detach", "--force", str(tree), commit)
+            clone.run(
+                *_WHOLE, "worktree", "add", "--quiet", "--detach", "--force", str(tree), commit
+            )
             yield tree
         finally:
             clone.attempt("worktree", "remove", "--force", str(tree))
@@ -136,7 +147,9 @@ def _start_of(clone: Repository, branch: str) -> str:
     """The commit of the rendered branch, or a first one without the history of the sources."""
     found = clone.attempt("ls-remote", "--exit-code", "origin", f"refs/heads/{branch}")
     if found.returncode == 0:
-        clone.run("fetch", "--quiet", "--no-tags", *clone.as_shallow, "origin", f"refs/heads/{branch}")
+        clone.run(
+            "fetch", "--quiet", "--no-tags", *clone.as_shallow, "origin", f"refs/heads/{branch}"
+        )
         return clone.text("rev-parse", "FETCH_HEAD")
     if found.returncode != _NO_SUCH_REF:
         raise RevisionError(
@@ -149,5 +162,9 @@ def _start_of(clone: Repository, branch: str) -> str:
 def _author(repository: Repository) -> list[str]:
     """Arguments that name an author where git has none."""
     names = {"user.name": "gitops-dsf", "user.email": "gitops-dsf@users.noreply.invalid"}
-    missing = {name: value for name, value in names.items() if not repository.attempt("config", name).stdout}
+    missing = {
+        name: value
+        for name, value in names.items()
+        if not repository.attempt("config", name).stdout
+    }
     return [word for name, value in missing.items() for word in ("-c", f"{name}={value}")]

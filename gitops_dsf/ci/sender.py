@@ -59,7 +59,11 @@ class Sender:
             self.left = max(0.0, self.left - (time.monotonic() - began))
 
     def _send(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> Answer:
-        headers = {"User-Agent": "gitops-dsf", "Content-Type": "application/json", **sign(self.token)}
+        headers = {
+            "User-Agent": "gitops-dsf",
+            "Content-Type": "application/json",
+            **sign(self.token),
+        }
         request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310 - the forge's
         if proxy := Proxies.of(os.environ).proxy_for(url):
             _go_through(proxy, request)
@@ -70,7 +74,9 @@ class Sender:
             with error:
                 content = error.read(_BYTES).replace(self.token.encode(), b"(token)")
             headers = {name.lower(): value for name, value in error.headers.items()}
-            return Answer(error.code, content, asked_wait(error.code, headers, content, now=time.time()))
+            return Answer(
+                error.code, content, asked_wait(error.code, headers, content, now=time.time())
+            )
 
 
 def _go_through(proxy: str, request: urllib.request.Request) -> None:

@@ -79,7 +79,9 @@ class Arguments:
     def output(self, *formats: str) -> None:
         """Adds -o with these formats, text by default. What is JSON can be YAML, too."""
         meaning = "text by default; yaml is the JSON as YAML"
-        self.parser.add_argument("-o", "--output", choices=(*formats, YAML), default="text", help=meaning)
+        self.parser.add_argument(
+            "-o", "--output", choices=(*formats, YAML), default="text", help=meaning
+        )
 
     def context(self) -> "Arguments":
         hub = self.group("which hub")
@@ -91,11 +93,17 @@ class Arguments:
         """Adds --context, --kubeconfig, --hub-namespace and --argocd-namespace."""
         hub, ocm = self.context(), "open-cluster-management"
         hub("--hub-namespace NAME", f"where scorers are ({ocm})", default=ocm)
-        hub("--argocd-namespace NAME", "where ApplicationSets and Placements are (argocd)", default="argocd")
+        hub(
+            "--argocd-namespace NAME",
+            "where ApplicationSets and Placements are (argocd)",
+            default="argocd",
+        )
 
     def waiting(self, *, until: str, dry_run: str) -> None:
         self("--dry-run", dry_run)
-        self("--timeout SECONDS", f"how long to wait until {until} (300)", type=_timeout, default=300)
+        self(
+            "--timeout SECONDS", f"how long to wait until {until} (300)", type=_timeout, default=300
+        )
         self("--no-wait", f"do not wait until {until}")
 
     def span(self) -> None:
@@ -109,14 +117,16 @@ class Arguments:
         """Adds --scores, --state-branch, --context, --kubeconfig and --now."""
         sources = self.group("where scores and decisions come from").one_of()
         sources(
-            "--scores PATH", "file or folder: kubectl get -o yaml, an agent's output folder, or a snapshot"
+            "--scores PATH",
+            "file or folder: kubectl get -o yaml, an agent's output folder, or a snapshot",
         )
         branch = "branch of this git repository that holds a snapshot: gitops-dsf-state"
         sources("--state-branch BRANCH", branch)
         sources("--context HUB", "context of the kubeconfig: ask the hub itself")
         self("--kubeconfig FILE", "with --context: in place of $KUBECONFIG or ~/.kube/config")
         self(
-            "--now TIME", "time for which expired scores are computed; by default when the data was observed"
+            "--now TIME",
+            "time for which expired scores are computed; by default when the data was observed",
         )
 
     def journal(self, *, fetches: bool = False) -> None:
@@ -149,7 +159,12 @@ def verb(
 ) -> Callable[[Callable[[Arguments], None]], Verb]:
     """Makes a verb of the function that adds its arguments."""
     return lambda add: Verb(
-        name=name, help=line, add_arguments=add, description=description, examples=examples, module=module
+        name=name,
+        help=line,
+        add_arguments=add,
+        description=description,
+        examples=examples,
+        module=module,
     )
 
 
@@ -170,7 +185,9 @@ def read_named(name: str, hint: str = "") -> bytes:
 def check_is_folder(directory: Path, hint: str = "") -> None:
     """Raises UsageError if there is no such folder."""
     if not directory.is_dir():
-        raise UsageError(f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml{hint}")
+        raise UsageError(
+            f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml{hint}"
+        )
 
 
 def check_has_settings(directory: Path) -> None:

@@ -30,7 +30,14 @@ from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.wording import names_text
 
 try:
-    from gitops_dsf.backtest.publication import Results, evaluated, exported, query_of, results, samples_of
+    from gitops_dsf.backtest.publication import (
+        Results,
+        evaluated,
+        exported,
+        query_of,
+        results,
+        samples_of,
+    )
     from gitops_dsf.backtest.run import is_short
     from gitops_dsf.metricstore.answer import Answer, StoreError, read_path
     from gitops_dsf.views.backtest import sentences
@@ -56,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
     read_until, decide_until = _limits(args.time_limit)
     _check_store(args.prometheus)
     if args.journal is not None and not args.advise:
-        raise UsageError("--journal has the moves by which --advise proposes demands; write --advise, too")
+        raise UsageError(
+            "--journal has the moves by which --advise proposes demands; write --advise, too"
+        )
     head = read_fleet(args.directory)
     if head is None:
         return 1
@@ -86,7 +95,9 @@ def _limits(seconds: float | None) -> tuple[float, float]:
     return now + READING * seconds, now + DECIDING * seconds
 
 
-def _builder(args: argparse.Namespace, head: FleetVersion, *, start: float, end: float) -> BacktestBuilder:
+def _builder(
+    args: argparse.Namespace, head: FleetVersion, *, start: float, end: float
+) -> BacktestBuilder:
     base, title = _base(args)
     return BacktestBuilder(
         head=head,
@@ -111,7 +122,11 @@ def _records(args: argparse.Namespace, *, start: float) -> tuple[Record, ...]:
     except RevisionError:
         # A folder that is no git repository has no journal.
         return ()
-    return read_journal(since_month(found[0], start), explained=False).records if found is not None else ()
+    return (
+        read_journal(since_month(found[0], start), explained=False).records
+        if found is not None
+        else ()
+    )
 
 
 def _base(args: argparse.Namespace) -> tuple[FleetVersion | None, str]:
@@ -129,7 +144,11 @@ def _base(args: argparse.Namespace) -> tuple[FleetVersion | None, str]:
 
 
 def _feed(
-    args: argparse.Namespace, head: FleetVersion, builder: BacktestBuilder, step: Step, read_until: float
+    args: argparse.Namespace,
+    head: FleetVersion,
+    builder: BacktestBuilder,
+    step: Step,
+    read_until: float,
 ) -> list[str]:
     """Reads the history of a store into the builder. Returns what the store warned of."""
     try:
@@ -142,7 +161,9 @@ def _feed(
     async def read() -> list[str]:
         async with (
             _shown(args, head) as (token, trust),
-            MetricStore(args.prometheus, token=token, headers=_headers(args.header), trust=trust) as store,
+            MetricStore(
+                args.prometheus, token=token, headers=_headers(args.header), trust=trust
+            ) as store,
         ):
             store.refuse_beyond(builder.expected_samples())
             notes: list[str] = []
@@ -153,7 +174,8 @@ def _feed(
                         notes += await _feed_score(args, builder, store, asked, step)
                 except TimeoutError:
                     builder.leave_out(
-                        asked, f"the time limit was over before the history of {asked.score_name} was read"
+                        asked,
+                        f"the time limit was over before the history of {asked.score_name} was read",
                     )
         return list(dict.fromkeys(notes))
 
@@ -161,7 +183,11 @@ def _feed(
 
 
 async def _feed_score(
-    args: argparse.Namespace, builder: BacktestBuilder, store: "MetricStore", asked: Asked, step: Step
+    args: argparse.Namespace,
+    builder: BacktestBuilder,
+    store: "MetricStore",
+    asked: Asked,
+    step: Step,
 ) -> list[str]:
     grid = builder.grid(asked.step)
     notes = []
@@ -179,7 +205,9 @@ async def _feed_score(
                 f"the store says that data is missing, and source.onPartial is Fail: {part.answer.lost}",
             )
             break
-        found = results(part.answer.series, read=read, grid=grid, first=part.first, count=part.count)
+        found = results(
+            part.answer.series, read=read, grid=grid, first=part.first, count=part.count
+        )
         if not asked.query:
             notes += _without_label(args, asked, found)
         builder.add(asked, part.first, part.count, found)
@@ -192,17 +220,24 @@ def _without_label(args: argparse.Namespace, asked: Asked, found: Results) -> li
     if not found or any(found):
         return []
     name = args.cluster_label
-    return [f"no series of {asked.score_name} has the label {name}; --cluster-label names another one"]
+    return [
+        f"no series of {asked.score_name} has the label {name}; --cluster-label names another one"
+    ]
 
 
 def _span_of(answers: tuple[Answer, ...]) -> tuple[float, float] | None:
     """From the first sample to the last one of all answers; None if they have none, or of one time only."""
     spans = [each.span for each in answers if each.span is not None]
-    start, end = min((each[0] for each in spans), default=0), max((each[1] for each in spans), default=0)
+    start, end = (
+        min((each[0] for each in spans), default=0),
+        max((each[1] for each in spans), default=0),
+    )
     return (start, end) if start < end else None
 
 
-def _feed_files(args: argparse.Namespace, builder: BacktestBuilder, answers: tuple[Answer, ...]) -> list[str]:
+def _feed_files(
+    args: argparse.Namespace, builder: BacktestBuilder, answers: tuple[Answer, ...]
+) -> list[str]:
     """Reads saved answers, and returns what to tell of them. Raises GitopsDsfError if none is of use."""
     notes = [f"{args.history} warns: {text}" for answer in answers for text in answer.warnings]
     read, unused, used = exported(args.cluster_label), [], 0
@@ -216,7 +251,9 @@ def _feed_files(args: argparse.Namespace, builder: BacktestBuilder, answers: tup
         clusters = builder.clusters_of(asked)
         named = {read(item.labels)[0] for item in series}
         samples = sum(
-            len(item.times) for item in series if read(item.labels)[0] in clusters or not named & clusters
+            len(item.times)
+            for item in series
+            if read(item.labels)[0] in clusters or not named & clusters
         )
         taken = samples_of(found, clusters)
         used += taken
@@ -245,7 +282,9 @@ def _token(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"--token-file {path} cannot be read: {error.strerror}") from error
     except SecretFault as fault:
-        raise UsageError(f"--token-file {path} {fault}; it must hold the token alone, on one line") from None
+        raise UsageError(
+            f"--token-file {path} {fault}; it must hold the token alone, on one line"
+        ) from None
 
 
 @asynccontextmanager
@@ -269,7 +308,11 @@ async def _shown(
 
     url = args.prometheus
     sources = (each for item in head.resolved.scorers for each in item.variants or (item,))
-    found = (on_hub(each.spec.source.auth) for each in sources if origin(each.source_origin) == origin(url))
+    found = (
+        on_hub(each.spec.source.auth)
+        for each in sources
+        if origin(each.source_origin) == origin(url)
+    )
     auth = next((each for each in found if each and (each.secrets or each.ca_config_map_ref)), None)
     if auth is None:
         raise UsageError(
@@ -277,7 +320,12 @@ async def _shown(
         )
     allowed = head.resolved.repository.spec.allowed_token_hosts
     request = page_request(
-        url, auth=auth, scoring_url=url, allowed=allowed, title="--prometheus", section="source.auth"
+        url,
+        auth=auth,
+        scoring_url=url,
+        allowed=allowed,
+        title="--prometheus",
+        section="source.auth",
     )
     async with Fetcher(secrets=args.credentials) as fetcher:
 
@@ -299,7 +347,9 @@ def _headers(written: list[str]) -> dict[str, str]:
         if not colon:
             raise UsageError("one --header is not NAME:VALUE; write it as X-Scope-OrgID:team")
         if not is_header_name(name):
-            raise UsageError(f"--header {name!r} is not the name of a header; write it as X-Scope-OrgID:team")
+            raise UsageError(
+                f"--header {name!r} is not the name of a header; write it as X-Scope-OrgID:team"
+            )
         try:
             headers[name] = header_secret(value)
         except SecretFault as fault:
@@ -321,7 +371,9 @@ def _check_store(url: str | None) -> None:
             display(store_of_page(url))
             or "the URL of the metric store, such as https://prometheus.example.com"
         )
-        raise UsageError(f"--prometheus {display(url)} is a page for people, and no API; write {base}")
+        raise UsageError(
+            f"--prometheus {display(url)} is a page for people, and no API; write {base}"
+        )
 
 
 def _formatted(results: tuple[Result, ...], notes: list[str], style: str) -> str:
@@ -333,7 +385,9 @@ def _formatted(results: tuple[Result, ...], notes: list[str], style: str) -> str
 def backtest_text(results: Sequence[Result], *, notes: Sequence[str]) -> str:
     """A table of Placements, then advice, then what is not known."""
     head = results[-1]
-    compared = [f"{results[0].side.title} compared with {head.side.title}"] if len(results) > 1 else []
+    compared = (
+        [f"{results[0].side.title} compared with {head.side.title}"] if len(results) > 1 else []
+    )
     text = printable_lines((sentences.span(head), *compared))
     rows, rated = [], not is_short(head.grid)
     for key, before, after in sentences.comparisons(results):

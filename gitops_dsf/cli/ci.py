@@ -28,7 +28,9 @@ from gitops_dsf.repository.revision import fetch_branch
 from gitops_dsf.views.preview.markdown import MARKER, MAX_CHARACTERS
 
 _BACKTEST_TITLE: Final = "### What this would have done"
-_BACKTEST_FAILED: Final = f"\n{_BACKTEST_TITLE}\n\nThe backtest failed. The log of the pipeline says why.\n"
+_BACKTEST_FAILED: Final = (
+    f"\n{_BACKTEST_TITLE}\n\nThe backtest failed. The log of the pipeline says why.\n"
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -71,12 +73,16 @@ def _is_rendered(directory: Path, settings: FleetRepositorySpec | None) -> bool:
         return _passes("render", str(directory), "--out", str(Path(folder, "rendered")))
 
 
-def _preview(args: argparse.Namespace, pipeline: Pipeline, settings: FleetRepositorySpec | None) -> bool:
+def _preview(
+    args: argparse.Namespace, pipeline: Pipeline, settings: FleetRepositorySpec | None
+) -> bool:
     clone = Repository(directory=args.directory)
     base = args.base or base_of(clone, pipeline)
     if not base and settings is not None:
         branch = settings.git.target_revision
-        base = next((name for name in (f"origin/{branch}", branch) if clone.commit(name) is not None), "")
+        base = next(
+            (name for name in (f"origin/{branch}", branch) if clone.commit(name) is not None), ""
+        )
     if not base:
         _say("no preview: nothing says what to compare with; name it with --base")
         return True
@@ -176,7 +182,9 @@ def _publish(args: argparse.Namespace, pipeline: Pipeline) -> int:
 def _renders(fleet: Path) -> bool:
     """Renders, and fails if the folder has a file that no source renders to: Argo CD would apply it."""
     with chdir(fleet):  # so that findings name files as the repository does
-        return _passes("render", "--out", RENDERED) and _passes("render", "--out", RENDERED, "--check")
+        return _passes("render", "--out", RENDERED) and _passes(
+            "render", "--out", RENDERED, "--check"
+        )
 
 
 def _report(diagnostics: Sequence[Diagnostic]) -> None:

@@ -50,7 +50,9 @@ def run(args: argparse.Namespace) -> int:
     known: Known = {}
     before = _at(base, base.commit, known)
     if args.head is None:
-        after = _side(check(args.directory, known=known), files=tuple(_on_disk(args.directory / RENDERED)))
+        after = _side(
+            check(args.directory, known=known), files=tuple(_on_disk(args.directory / RENDERED))
+        )
     elif (commit := base.repository.commit(args.head)) is not None:
         after = _at(base, commit, known)
     else:
@@ -80,7 +82,9 @@ def _refusals(
     if found.moves is None and {"move", "eviction"} & {*effects}:
         yield f"which applications move is unknown: {preview.hub.missing}"
     leaving = [move for move in found.moves or () if move.target == UNKNOWN or move.origin]
-    evicted = [move for move in leaving if move.target == UNKNOWN or len(move.target) < len(move.origin)]
+    evicted = [
+        move for move in leaving if move.target == UNKNOWN or len(move.target) < len(move.origin)
+    ]
     for effect, moves, what in (
         ("move", leaving, "move"),
         ("eviction", evicted, "lose a cluster without another"),
@@ -94,13 +98,17 @@ def _refusals(
     for window in found.maintenance or ():
         if "move" in effects and window.count:
             yield f"maintenance {window.name}: {plural(window.count, 'application')} would leave"
-    touched = {name: clusters for name, clusters in rescored(found.scorers, base, head).items() if clusters}
+    touched = {
+        name: clusters for name, clusters in rescored(found.scorers, base, head).items() if clusters
+    }
     if "rescore" in effects and touched:
         clusters = frozenset[str]().union(*touched.values())
         yield f"scores of {plural(len(clusters), 'cluster')} would change: {names_text(touched)}"
 
 
-def _preview(args: argparse.Namespace, base: Base, before: _Side, after: _Side) -> tuple[Preview, str]:
+def _preview(
+    args: argparse.Namespace, base: Base, before: _Side, after: _Side
+) -> tuple[Preview, str]:
     """The preview, and which data its moves are computed from."""
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
     spec = after.fleet.resolved.repository.spec if after.fleet is not None else None
@@ -114,7 +122,11 @@ def _preview(args: argparse.Namespace, base: Base, before: _Side, after: _Side) 
     comparison = None
     if after.fleet is not None and (before.fleet is not None or before.absent):
         comparison = compare(
-            before.fleet, after.fleet, data, rescored_percent=args.warn_rescored, close_points=args.warn_close
+            before.fleet,
+            after.fleet,
+            data,
+            rescored_percent=args.warn_rescored,
+            close_points=args.warn_close,
         )
     foreign = _foreign(before, after)
     preview = Preview(
@@ -135,7 +147,9 @@ def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
     """Files that Argo CD would apply and neither side renders. Those of the base are merely stale."""
     if after.fleet is None or after.fleet.resolved.repository.spec.output.mode != "Directory":
         return ()
-    known = paths(after.fleet.plan) | (paths(before.fleet.plan) if before.fleet is not None else frozenset())
+    known = paths(after.fleet.plan) | (
+        paths(before.fleet.plan) if before.fleet is not None else frozenset()
+    )
     return unwanted(after.files, known)
 
 

@@ -38,7 +38,9 @@ def _explain_code(word: str) -> None:
         found = [code for code in CODES.values() if code.id.startswith(asked)]
         if not found:
             close = did_you_mean(asked, CODES)
-            raise UsageError(f"there is no code {word}; {close or '`gitops-dsf explain DSF` lists all'}")
+            raise UsageError(
+                f"there is no code {word}; {close or '`gitops-dsf explain DSF` lists all'}"
+            )
         for code in found:
             sys.stdout.write(f"{code.id}  {code.severity:<7}  {code.title}\n")
         return

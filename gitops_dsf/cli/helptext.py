@@ -53,7 +53,9 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return _wrapped(" ".join(text.split()), width)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n".join(f"{indent}{line}".rstrip() for line in filled(text, width=width - len(indent)))
+        return "\n".join(
+            f"{indent}{line}".rstrip() for line in filled(text, width=width - len(indent))
+        )
 
 
 def _divided(line: str, width: int) -> Iterator[str]:
@@ -105,7 +107,9 @@ def _example(line: str, indent: int) -> _Example:
 
 def _aligned(examples: Sequence[_Example], width: int) -> Iterator[str]:
     """Two columns if the second one is wide enough, else each explanation below its example."""
-    column = 2 + max((each.indent + len(each.typed) for each in examples if each.meaning), default=0)
+    column = 2 + max(
+        (each.indent + len(each.typed) for each in examples if each.meaning), default=0
+    )
     for each in examples:
         beside = width - column >= LEAST_COLUMNS and bool(each.meaning)
         if not beside:

@@ -20,7 +20,10 @@ NO_DATA: Final = "no scores given (--scores, --state-branch or --context)"
 
 
 def read_hub_data(
-    args: argparse.Namespace, *, resources: frozenset[str] | None = None, moves_in: str | None = None
+    args: argparse.Namespace,
+    *,
+    resources: frozenset[str] | None = None,
+    moves_in: str | None = None,
 ) -> HubData:
     """Reads the requested source. If `resources` is given, reads only scores with these names. `moves_in`:
     the hub namespace whose paced moves are read, if a hub is asked.
@@ -59,7 +62,10 @@ def _snapshot(
                 f" +refs/heads/{name}:refs/remotes/origin/{name}), or let the reconciler write it (state:"
                 " {enabled: true} and gitSecret: {name: SECRET} below spec.reconciler in gitops-dsf.yaml)"
             )
-        contents, origin = branch.contents(suffixes=SUFFIXES), f"branch {branch.name} at {branch.short}"
+        contents, origin = (
+            branch.contents(suffixes=SUFFIXES),
+            f"branch {branch.name} at {branch.short}",
+        )
         return from_contents(contents, origin=origin, resources=resources), ""
     return None, NO_DATA
 

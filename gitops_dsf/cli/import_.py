@@ -21,9 +21,15 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 when the repository holds what the hub knows. Raises GitopsDsfError."""
     check_has_settings(args.directory)
     if args.kubeconfig and args.file:
-        raise UsageError("--kubeconfig is for reading a hub, and --from reads a file: leave one out")
-    selection = Selection(labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources)
-    found = take_valid(args.directory, _objects(args), selection=selection, overwrite=args.overwrite)
+        raise UsageError(
+            "--kubeconfig is for reading a hub, and --from reads a file: leave one out"
+        )
+    selection = Selection(
+        labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources
+    )
+    found = take_valid(
+        args.directory, _objects(args), selection=selection, overwrite=args.overwrite
+    )
     if not args.dry_run:
         write_files(found.root, found.files)
     _report(found, dry_run=args.dry_run)
@@ -36,7 +42,9 @@ def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
 
         return inventory(context=chosen_context(args), kubeconfig=args.kubeconfig)
     name = "standard input" if args.file == "-" else args.file
-    return [document.plain() for document in documents(read_named(args.file, _POWERSHELL), file=name)]
+    return [
+        document.plain() for document in documents(read_named(args.file, _POWERSHELL), file=name)
+    ]
 
 
 def _report(found: Import, *, dry_run: bool) -> None:
@@ -50,7 +58,9 @@ def _report(found: Import, *, dry_run: bool) -> None:
         tell(line, f": {'; '.join(line.changes)}", out=sys.stdout)
     for line in found.differing:
         changes = "; ".join(line.changes)
-        tell(line, f" is another one on the hub ({changes}); left alone, --overwrite takes the hub's")
+        tell(
+            line, f" is another one on the hub ({changes}); left alone, --overwrite takes the hub's"
+        )
     for line in (*found.refused, *found.not_joined):
         tell(line, f" is not written: {'; '.join(line.changes)}")
     for line in found.missing:

@@ -38,7 +38,9 @@ def run(args: argparse.Namespace) -> int:
     examine = _doctor(args, context, source)
     if not _ready(examine(True), dry_run=args.dry_run):
         return 1
-    if source.new_settings is None and not _is_published(source, must=not (args.dry_run or args.no_wait)):
+    if source.new_settings is None and not _is_published(
+        source, must=not (args.dry_run or args.no_wait)
+    ):
         return 1
     _apply(args, context, source)
     if args.dry_run or args.no_wait:
@@ -49,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
     return int(any(finding.state is State.ERROR for finding in findings))
 
 
-def _doctor(args: argparse.Namespace, context: str, source: Source) -> Callable[[bool], tuple[Finding, ...]]:
+def _doctor(
+    args: argparse.Namespace, context: str, source: Source
+) -> Callable[[bool], tuple[Finding, ...]]:
     """Reads the hub and examines it: with True only what must be right before anything is installed."""
 
     def examined(first: bool) -> tuple[Finding, ...]:

@@ -53,10 +53,14 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0, also when nothing moved in the span. Raises UsageError if an application has no record."""
     start, end = span(args)
     if args.at is not None and args.application is None:
-        raise UsageError("--at explains the move of one application: write gitops-dsf log APP --at TIME")
+        raise UsageError(
+            "--at explains the move of one application: write gitops-dsf log APP --at TIME"
+        )
     found, source = _read(args, since=start)
     if args.application is not None and not found.records:
-        raise UsageError(f"the journal has no record of {args.application}; gitops-dsf log lists what it has")
+        raise UsageError(
+            f"the journal has no record of {args.application}; gitops-dsf log lists what it has"
+        )
     records = in_order(found.records)
     if args.at is not None:
         last = _last(_until(records, args.at))
@@ -132,7 +136,9 @@ def _read(args: argparse.Namespace, *, since: float) -> tuple[Read, LogSource]:
         files = since_month(files, since)
     found = read(files, about=about, explained=about is not None or args.output == "json")
     for bad in found.bad:
-        place = bad if args.journal is not None and not args.journal.is_dir() else f"{origin}: {bad}"
+        place = (
+            bad if args.journal is not None and not args.journal.is_dir() else f"{origin}: {bad}"
+        )
         print(printable(f"{place}; it is skipped"), file=sys.stderr)
     return found, source
 
@@ -148,7 +154,9 @@ def _source_lines(source: LogSource, *, now: float) -> Iterator[str]:
     yield from (f"{source.origin}, {how}, last pushed {age} ago{missing}", "")
 
 
-def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) -> tuple[float, float]:
+def span(
+    args: argparse.Namespace, *, known: tuple[float, float] | None = None
+) -> tuple[float, float]:
     """The span in Unix seconds; `known`, that of the data, is the default. Raises UsageError."""
     now = known[1] if known is not None else time.time()
     end = args.end.timestamp() if args.end is not None else now
@@ -159,7 +167,9 @@ def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) 
     if known is not None and args.start is None and args.days is None:
         start = known[0]
     if start >= end:
-        raise UsageError("the span ends before it starts; write --from before --to, and --days above 0")
+        raise UsageError(
+            "the span ends before it starts; write --from before --to, and --days above 0"
+        )
     return start, end
 
 
@@ -178,7 +188,11 @@ def journal_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str] | No
 def since_month(files: Mapping[str, bytes], start: float) -> dict[str, bytes]:
     """The files without months before a time (Unix seconds). One that is named otherwise stays."""
     first = f"{datetime.fromtimestamp(start, UTC):%Y-%m}.jsonl"
-    return {name: content for name, content in files.items() if not FILE.fullmatch(name) or name >= first}
+    return {
+        name: content
+        for name, content in files.items()
+        if not FILE.fullmatch(name) or name >= first
+    }
 
 
 def _files(path: Path) -> dict[str, bytes]:
@@ -188,7 +202,9 @@ def _files(path: Path) -> dict[str, bytes]:
             return {path.name: path.read_bytes()}
         files = sorted(each for each in path.iterdir() if FILE.fullmatch(each.name))
         if not files:
-            raise UsageError(f"{path} has no file of a journal; write a folder with files like 2026-06.jsonl")
+            raise UsageError(
+                f"{path} has no file of a journal; write a folder with files like 2026-06.jsonl"
+            )
         return {each.name: each.read_bytes() for each in files}
     except OSError as error:
         raise UsageError(
@@ -201,7 +217,14 @@ def log_text(records: Sequence[Record]) -> str:
     for record in records:
         before = _named(record.from_) if record.from_ is not None else "?"
         rows.append(
-            [time_text(record), record.placement, before, _to(record), cause_text(record), record.commit[:10]]
+            [
+                time_text(record),
+                record.placement,
+                before,
+                _to(record),
+                cause_text(record),
+                record.commit[:10],
+            ]
         )
     return table(["time (UTC)", "placement", "from", "to", "cause", "commit"], rows)
 
@@ -226,7 +249,9 @@ def explained_text(record: Record) -> str:
         lines.append(f"  cause: {record.cause}")
     lines.append(f"  live commit of the fleet repository: {record.commit or 'not known'}")
     if record.admitted is not None:
-        gain = "" if record.gain is None else f", for {record.gain:+.1f} points by the written weights"
+        gain = (
+            "" if record.gain is None else f", for {record.gain:+.1f} points by the written weights"
+        )
         lines.append(f"  admitted at {record.admitted.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC{gain}")
     if record.doubt:
         lines.append(f"  note: {record.doubt}")
@@ -249,7 +274,9 @@ def _what(record: Record) -> str:
     else:
         text = f"has {record.count} clusters now: {_named(record.left)} left, {_named(record.joined)} joined"
     return (
-        f"{text}, while no reconciler looked; this is when it was found" if record.kind == "Later" else text
+        f"{text}, while no reconciler looked; this is when it was found"
+        if record.kind == "Later"
+        else text
     )
 
 
@@ -267,7 +294,8 @@ def _scores(record: Record) -> str:
         return "  no score changed since the record before\n"
     shown = scores[:MOST_SCORES]
     rows = [
-        [prioritizer_text(each.name), each.cluster, _value(each.before), _value(each.after)] for each in shown
+        [prioritizer_text(each.name), each.cluster, _value(each.before), _value(each.after)]
+        for each in shown
     ]
     text = table(["score", "cluster", "before", "now"], rows, right={2, 3})
     more = len(scores) - len(shown) + record.more_scores

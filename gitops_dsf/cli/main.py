@@ -201,9 +201,13 @@ def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentPars
 
     program = " ".join(filter(None, ("gitops-dsf", verb)))
     if not word.startswith("-"):
-        return f"{program} takes no more arguments, and {word} is one; `{program} --help` lists them"
+        return (
+            f"{program} takes no more arguments, and {word} is one; `{program} --help` lists them"
+        )
     option = word.partition("=")[0]
-    options = {name for action in shell_completion.actions(parser) for name in action.option_strings}
+    options = {
+        name for action in shell_completion.actions(parser) for name in action.option_strings
+    }
     close = did_you_mean(option, options)
     return f"{program} has no option {option}; {close or f'`{program} --help` lists them'}"
 
@@ -237,7 +241,9 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
     for name, verb in VERBS.items():
         if only and name != chosen:
             continue
-        child = verbs.add_parser(name, formatter_class=HelpFormatter, allow_abbrev=False, parents=[common])
+        child = verbs.add_parser(
+            name, formatter_class=HelpFormatter, allow_abbrev=False, parents=[common]
+        )
         if name == chosen:
             child.description, child.epilog = verb.description or None, verb.examples
             verb.add_arguments(Arguments(child))

@@ -58,7 +58,9 @@ def place_of(target: Path) -> Place:
     """Where a new fleet is in git. Raises UsageError inside of another fleet repository."""
     real = target.resolve()
     top = top_of(real)
-    around = real.parents if top is None else [each for each in real.parents if each.is_relative_to(top)]
+    around = (
+        real.parents if top is None else [each for each in real.parents if each.is_relative_to(top)]
+    )
     other = next((each for each in around if (each / SETTINGS_FILE).is_file()), None)
     if other is not None:
         raise UsageError(
@@ -73,7 +75,10 @@ def place_of(target: Path) -> Place:
 def _is_ignored(folder: Path, top: Path) -> bool:
     """Whether git ignores a folder, which then belongs to no repository."""
     try:
-        return Repository(directory=top).attempt("check-ignore", "--quiet", f"{folder}/").returncode == 0
+        return (
+            Repository(directory=top).attempt("check-ignore", "--quiet", f"{folder}/").returncode
+            == 0
+        )
     except RevisionError:  # there is no git
         return False
 
@@ -88,7 +93,9 @@ class RootFiles:
     """What people must add to files that are there already, by path."""
 
 
-def split(files: Mapping[str, bytes], place: Place, *, name: str) -> tuple[dict[str, bytes], RootFiles]:
+def split(
+    files: Mapping[str, bytes], place: Place, *, name: str
+) -> tuple[dict[str, bytes], RootFiles]:
     """The files of the fleet's folder, and those of the root of the repository."""
     own: dict[str, bytes] = {}
     root: dict[str, str] = {}
@@ -132,7 +139,10 @@ def additions_text(additions: Mapping[str, str]) -> list[str]:
     """Lines for people."""
     lines = []
     for path, text in additions.items():
-        lines += [f"{path} of the git repository is there already and was left alone. Add to it:", ""]
+        lines += [
+            f"{path} of the git repository is there already and was left alone. Add to it:",
+            "",
+        ]
         lines += [*textwrap.indent(text.rstrip("\n"), "    ").split("\n"), ""]
     return lines
 
@@ -143,13 +153,19 @@ def ignored(place: Place, paths: list[Path]) -> list[str]:
         return []
     words = "\0".join(map(str, paths)).encode()
     try:
-        done = Repository(directory=place.top).attempt("check-ignore", "-v", "-z", "--stdin", stdin=words)
+        done = Repository(directory=place.top).attempt(
+            "check-ignore", "-v", "-z", "--stdin", stdin=words
+        )
     except RevisionError:
         return []
     fields = done.stdout.decode(errors="replace").split("\0")[:-1]
     by_rule: dict[str, list[str]] = defaultdict(list)
-    for source, line, pattern, file in zip(*(fields[number::4] for number in range(4)), strict=True):
-        by_rule[f"{pattern} in {source}:{line}"].append(Path(file).relative_to(place.top).as_posix())
+    for source, line, pattern, file in zip(
+        *(fields[number::4] for number in range(4)), strict=True
+    ):
+        by_rule[f"{pattern} in {source}:{line}"].append(
+            Path(file).relative_to(place.top).as_posix()
+        )
     return [
         f"git ignores {', '.join(files)} because of {rule}: remove the rule, or run `git add --force`"
         for rule, files in by_rule.items()

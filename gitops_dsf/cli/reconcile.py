@@ -27,12 +27,16 @@ def run(args: argparse.Namespace) -> int:
     gc.enable()
     settings = _settings(args)
     inside = args.context is None and args.kubeconfig is None
-    load = InCluster().load if inside else Kubeconfig(path=args.kubeconfig, context=args.context).load
+    load = (
+        InCluster().load if inside else Kubeconfig(path=args.kubeconfig, context=args.context).load
+    )
     try:
         load()  # a wrong context is a message, not a log line
     except AccessError as error:
         raise GitopsDsfError(str(error)) from error
-    logs.configure(package="gitops_dsf", formatter=logs.JsonFormatter(below="gitops_dsf", traceback="error"))
+    logs.configure(
+        package="gitops_dsf", formatter=logs.JsonFormatter(below="gitops_dsf", traceback="error")
+    )
     asyncio.run(program.run(settings, load=load))
     return 0
 

@@ -60,7 +60,9 @@ def _stream(tree: RenderedTree, part: str | None) -> int:
     """Prints manifests, after everything is rendered, so that an error never leaves half a stream."""
     directories = sorted({path.partition("/")[0] for path in tree.files if "/" in path})
     if part is not None and part not in directories:
-        raise UsageError(f"there is no part {part!r}; this repository renders {', '.join(directories)}")
+        raise UsageError(
+            f"there is no part {part!r}; this repository renders {', '.join(directories)}"
+        )
     requested = [part] if part else [name for name in directories if name != BOOTSTRAP]
     paths = [path for name in requested for path in tree.part(name) if path.endswith(".yaml")]
     if not paths:
@@ -100,7 +102,10 @@ def _check(changes: Changes, out: Path) -> int:
     if changes.line_ends:
         print(printable(f"{out}: {changes.line_ends}"), file=sys.stderr)
     if changes.blocked or set(changes.stale) - changes.only_line_ends:
-        print(f"{printable(out)} is not what the sources render to: run `gitops-dsf render`", file=sys.stderr)
+        print(
+            f"{printable(out)} is not what the sources render to: run `gitops-dsf render`",
+            file=sys.stderr,
+        )
     return int(bool(changes.unwanted or changes.blocked) or not changes.is_clean)
 
 

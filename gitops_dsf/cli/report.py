@@ -39,7 +39,9 @@ def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic
     if prefix == Path():
         return list(diagnostics)
     return [
-        replace(item, position=replace(item.position, file=(prefix / item.position.file).as_posix()))
+        replace(
+            item, position=replace(item.position, file=(prefix / item.position.file).as_posix())
+        )
         for item in diagnostics
     ]
 
@@ -99,7 +101,9 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     notices = f", {plural(counts[Severity.NOTICE], 'notice')}" if counts[Severity.NOTICE] else ""
     exact = sum(1 for item in diagnostics if item.edits)
     mends = f"; gitops-dsf validate --fix mends {exact}" if exact else ""
-    serious = f"{plural(counts[Severity.ERROR], 'error')}, {plural(counts[Severity.WARNING], 'warning')}"
+    serious = (
+        f"{plural(counts[Severity.ERROR], 'error')}, {plural(counts[Severity.WARNING], 'warning')}"
+    )
     return f"{serious}{notices} in {plural(files, 'file')}{mends}"
 
 
@@ -115,7 +119,9 @@ def _text(item: Diagnostic, *, colour: bool) -> str:
 
 def _printable(item: Diagnostic) -> Diagnostic:
     """Messages hold values and file names of a repository, which may be another person's."""
-    message, hint, file = texts = tuple(map(printable, (item.message, item.hint, item.position.file)))
+    message, hint, file = texts = tuple(
+        map(printable, (item.message, item.hint, item.position.file))
+    )
     if texts == (item.message, item.hint, item.position.file):
         return item
     return replace(item, message=message, hint=hint, position=replace(item.position, file=file))
@@ -135,7 +141,13 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 def _json(diagnostics: Sequence[Diagnostic]) -> str:
     found = (
-        Finding(code=it.code, severity=it.severity, message=it.message, hint=it.hint, **asdict(it.position))
+        Finding(
+            code=it.code,
+            severity=it.severity,
+            message=it.message,
+            hint=it.hint,
+            **asdict(it.position),
+        )
         for it in diagnostics
     )
     return json_text(list(found))
@@ -229,8 +241,12 @@ def entries() -> Mapping[str, Entry]:
 def _entry(title: str, body: str) -> Entry:
     diff = _DIFF.search(body)
     lines = diff[1].splitlines(keepends=True) if diff else []
-    bad, good = ("".join(line[1:] for line in lines if line[0] in (" ", sign)).rstrip() for sign in "-+")
-    return Entry(title=title, text=_LINK.sub(r"\1", body.partition("\n```")[0]).strip(), bad=bad, good=good)
+    bad, good = (
+        "".join(line[1:] for line in lines if line[0] in (" ", sign)).rstrip() for sign in "-+"
+    )
+    return Entry(
+        title=title, text=_LINK.sub(r"\1", body.partition("\n```")[0]).strip(), bad=bad, good=good
+    )
 
 
 FORMATS: Final[dict[str, Callable[[Sequence[Diagnostic]], str]]] = {

@@ -52,10 +52,14 @@ _ON_REQUEST: Final = "on-request"
 _EXAMPLE_SETTINGS: Final = re.compile(r"^  # (allowedTokenHosts: \[.*\])", re.MULTILINE)
 """The setting that the richer examples need, which is a comment in the template."""
 
-_REGISTRY: Final = re.compile(r"[a-z0-9]+([.-]+[a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
+_REGISTRY: Final = re.compile(
+    r"[a-z0-9]+([.-]+[a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
+)
 _IMAGE_COMMENT: Final = re.compile(r"^( +)# (.*image: )REGISTRY/", re.MULTILINE)
 
-_OF_A_NEW_REPOSITORY: Final = re.compile(r"(readme|licen[cs]e|copying)(\.\w+)?|\.gitignore", re.IGNORECASE)
+_OF_A_NEW_REPOSITORY: Final = re.compile(
+    r"(readme|licen[cs]e|copying)(\.\w+)?|\.gitignore", re.IGNORECASE
+)
 """What forges write into the first commit of a repository, when they are asked to."""
 
 _NOT_COPIED = frozenset({"__pycache__", ".gitkeep", ".DS_Store", "rendered", _ON_REQUEST})
@@ -132,7 +136,9 @@ def scaffold(
     wanted = extras | ({pipeline} if pipeline else set()) | ({"hashes"} if hashes else set())
     template = _template(name=name, git_url=git_url, wanted=wanted, is_below=place.is_below)
     if forge == "gitea":
-        template = {path.replace(".github/", ".gitea/"): content for path, content in template.items()}
+        template = {
+            path.replace(".github/", ".gitea/"): content for path, content in template.items()
+        }
     if registry is not None:
         # Images are comments in the template.
         named = _IMAGE_COMMENT.sub(rf"\g<1>\g<2>{registry}/", template[SETTINGS_FILE].decode())
@@ -141,13 +147,19 @@ def scaffold(
         template = with_wheels(template, wheels)
     if not examples:
         template = {
-            **{path: text for path, text in template.items() if path.partition("/")[0] not in FOLDERS},
+            **{
+                path: text
+                for path, text in template.items()
+                if path.partition("/")[0] not in FOLDERS
+            },
             **{f"{folder}/.gitkeep": b"" for folder in FOLDERS},
         }
     files = {path: content for path, content in template.items() if path not in kept}
     root = RootFiles(files={}, additions={})
     if place.is_below:
-        files[SETTINGS_FILE] = _in_folder(files[SETTINGS_FILE].decode(), name, place.folder).encode()
+        files[SETTINGS_FILE] = _in_folder(
+            files[SETTINGS_FILE].decode(), name, place.folder
+        ).encode()
         files, root = split(files, place, name=name)
     files[SCHEMA] = bundle().encode()
     write_all(target, files)
@@ -198,7 +210,9 @@ def _template(
                         part.replace(TEMPLATE_NAME, name) for part in parts
                     ).encode()
     except OSError as error:
-        raise RepositoryError(f"cannot read {error.filename or source}: {error.strerror or error}") from error
+        raise RepositoryError(
+            f"cannot read {error.filename or source}: {error.strerror or error}"
+        ) from error
     if "examples" in wanted:
         settings = result[SETTINGS_FILE].decode()
         result[SETTINGS_FILE] = _EXAMPLE_SETTINGS.sub(r"  \1", settings).encode()
@@ -264,7 +278,9 @@ def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, byt
     try:
         found = {name: (folder / file).read_bytes() for name, file in names.items()}
     except OSError as error:
-        raise RepositoryError(f"cannot read {error.filename or folder}: {error.strerror or error}") from error
+        raise RepositoryError(
+            f"cannot read {error.filename or folder}: {error.strerror or error}"
+        ) from error
     wanted = template[_REQUIREMENTS].decode()
     if "--hash" in wanted:
         for name in _HASHED:
@@ -316,7 +332,9 @@ def run(arguments: argparse.Namespace) -> int:
             " checkout\nmakes what `gitops-dsf init --wheels CHECKOUT/dist` puts into the repository."
         )
     if forge is None:
-        lines.append("There is no pipeline: name the forge with --forge, or run `gitops-dsf ci` in your own.")
+        lines.append(
+            "There is no pipeline: name the forge with --forge, or run `gitops-dsf ci` in your own."
+        )
     if "README.md" in new.files:
         lines.append("README.md says what each folder is for.")
     sys.stdout.write(printable_lines(lines))

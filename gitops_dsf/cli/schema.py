@@ -37,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     tree = schema_tree()
     written = write_tree(tree, arguments.out)
-    sys.stdout.write(printable_lines([f"{arguments.out}: {len(tree)} schemas, {len(written)} written"]))
+    sys.stdout.write(
+        printable_lines([f"{arguments.out}: {len(tree)} schemas, {len(written)} written"])
+    )
     return 0
 
 

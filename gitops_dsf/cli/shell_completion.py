@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Final
 
 MOST_FILES: Final = 2_000
-_NAME: Final = re.compile(r"^metadata:.*?(?<![\w/.-])name: *[\"']?([\w.-]+)", re.MULTILINE | re.DOTALL)
+_NAME: Final = re.compile(
+    r"^metadata:.*?(?<![\w/.-])name: *[\"']?([\w.-]+)", re.MULTILINE | re.DOTALL
+)
 SHELLS: Final = ("bash", "fish", "zsh")
 VARIABLE: Final = "_ARGCOMPLETE"
 """The environment variable that a shell's completion function sets (argcomplete's protocol)."""
@@ -78,7 +80,9 @@ def _named(folder: str, *kinds: str) -> Callable[..., list[str]]:
         found: set[str] = set()
         for file in islice(root.rglob("*.y*ml"), MOST_FILES):
             with suppress(OSError):
-                documents = re.split(r"^---", file.read_text("utf-8", "replace"), flags=re.MULTILINE)
+                documents = re.split(
+                    r"^---", file.read_text("utf-8", "replace"), flags=re.MULTILINE
+                )
                 names = (_NAME.search(text) for text in documents if kind.search(text))
                 found.update(name[1] for name in names if name is not None)
         return sorted(name for name in found if name.startswith(prefix))
@@ -113,7 +117,9 @@ def _parts(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[st
     rendered = Path(getattr(parsed_args, "directory", None) or ".") / "rendered"
     try:
         return sorted(
-            entry.name for entry in rendered.iterdir() if entry.is_dir() and entry.name.startswith(prefix)
+            entry.name
+            for entry in rendered.iterdir()
+            if entry.is_dir() and entry.name.startswith(prefix)
         )
     except OSError:
         return []

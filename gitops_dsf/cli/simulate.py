@@ -164,7 +164,10 @@ def _paced(fleet: FleetVersion, args: argparse.Namespace) -> int:
     windows = open_windows(fleet, state, data.now)
     if args.output == "json":
         output = PacedOutput(
-            hub=data.shown(), under_way=found.under_way, waves=found.waves, maintenance=windows or UNSET
+            hub=data.shown(),
+            under_way=found.under_way,
+            waves=found.waves,
+            maintenance=windows or UNSET,
         )
         sys.stdout.write(json_text(output))
         return 0
@@ -304,12 +307,20 @@ def _pace_text(pace: PacedPlacement, *, known: bool) -> str:
 
 
 def _placement(
-    fleet: FleetVersion, verdict: Verdict, data: HubData, pace: PacedPlacement | None, *, rows: int | None
+    fleet: FleetVersion,
+    verdict: Verdict,
+    data: HubData,
+    pace: PacedPlacement | None,
+    *,
+    rows: int | None,
 ) -> str:
     key = verdict.placement
     typed = typed_placements(fleet, {key})[key]
     shown = verdict_text(
-        verdict, by=as_people_wrote(verdict), without_scores=None if data.snapshot else typed, rows=rows
+        verdict,
+        by=as_people_wrote(verdict),
+        without_scores=None if data.snapshot else typed,
+        rows=rows,
     )
     paced = "" if pace is None else _pace_text(pace, known=data.snapshot is not None)
     leader = None if data.snapshot is None else lead(as_people_wrote(verdict))

@@ -17,7 +17,10 @@ def run(args: argparse.Namespace) -> int:
     only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
     with Hub(context=args.context, kubeconfig=args.kubeconfig) as reader:
         inputs = read_inputs(
-            reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace, only=only
+            reader,
+            hub_namespace=args.hub_namespace,
+            argocd_namespace=args.argocd_namespace,
+            only=only,
         )
         view = build(inputs, only)
         if args.output == "json":

@@ -10,7 +10,13 @@ from gitops_dsf.hub.scores import State
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.build import Overview
 from gitops_dsf.views.status.clusters import ClusterView
-from gitops_dsf.views.status.placements import ApplicationView, Copy, DecisionFlip, PlacementView, Standing
+from gitops_dsf.views.status.placements import (
+    ApplicationView,
+    Copy,
+    DecisionFlip,
+    PlacementView,
+    Standing,
+)
 from gitops_dsf.views.status.queue import FailoverView, QueueView, draining_text, waiting_text
 from gitops_dsf.views.status.scores import Cell, ScorerView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
@@ -72,7 +78,11 @@ def _clusters(views: Sequence[ClusterView], *, everything: bool) -> Iterator[str
 
 
 def _cluster(item: ClusterView) -> str:
-    states = {True: "available", False: "OCM does not reach it", None: "OCM has not said whether it is there"}
+    states = {
+        True: "available",
+        False: "OCM does not reach it",
+        None: "OCM has not said whether it is there",
+    }
     since = f" since {item.since}" if item.since and item.reachable is False else ""
     parts = [f"{states[item.reachable]}{since}"]
     if item.deleting:
@@ -116,10 +126,21 @@ def _scorer_table(views: Sequence[ScorerView]) -> str:
     shown = [
         state
         for state in State
-        if state in {State.FRESH, State.EXPIRED, State.MISSING} or any(item.counts[state] for item in views)
+        if state in {State.FRESH, State.EXPIRED, State.MISSING}
+        or any(item.counts[state] for item in views)
     ]
     unexpected = ["unexpected"] if any(item.unexpected for item in views) else []
-    headers = ["scorer", "health", "config", *map(str, shown), *unexpected, "min", "median", "max", "oldest"]
+    headers = [
+        "scorer",
+        "health",
+        "config",
+        *map(str, shown),
+        *unexpected,
+        "min",
+        "median",
+        "max",
+        "oldest",
+    ]
     rows = []
     for item in views:
         counts = [str(item.counts[state]) if item.known else "?" for state in shown]
@@ -128,19 +149,27 @@ def _scorer_table(views: Sequence[ScorerView]) -> str:
         numbers = ["-" if value is None else str(value) for value in item.values]
         oldest = "-" if item.oldest is None else age_text(item.oldest)
         reads_config = item.scorer.spec.mode == "Full" and not item.scorer.scored_by_query
-        config = item.scorer.condition("ConfigSynced").reason or "not probed" if reads_config else "-"
+        config = (
+            item.scorer.condition("ConfigSynced").reason or "not probed" if reads_config else "-"
+        )
         rows.append([item.scorer.name, _health(item), config, *counts, *numbers, oldest])
     return table(headers, rows, right=range(3, len(headers)))
 
 
 def _health(item: ScorerView) -> str:
     if item.suspended:
-        return f"suspended by {'the reconciler' if item.suspended == 'reconciler' else item.suspended}"
+        return (
+            f"suspended by {'the reconciler' if item.suspended == 'reconciler' else item.suspended}"
+        )
     if item.scorer.scored_by_query and not item.scorer.health:
         return "no API"
     reason = item.scorer.condition("Scored" if item.scorer.scored_by_query else "Healthy").reason
     health = item.scorer.health or "not probed"
-    return f"{health} ({reason})" if item.scorer.health in {"Inactive", "Unknown"} and reason else health
+    return (
+        f"{health} ({reason})"
+        if item.scorer.health in {"Inactive", "Unknown"} and reason
+        else health
+    )
 
 
 def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
@@ -157,7 +186,9 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
         return
     if everything:
         yield "Scores (and their age)"
-        rows = [[item.scorer.name, cell.cluster, _cell(cell)] for item in views for cell in item.cells()]
+        rows = [
+            [item.scorer.name, cell.cluster, _cell(cell)] for item in views for cell in item.cells()
+        ]
         yield from table(["scorer", "cluster", "score"], rows).splitlines()
         yield ""
         return
@@ -192,7 +223,11 @@ def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator
         yield "  none that ranks by scores"
         return
     ordered = sorted(
-        views, key=lambda item: (item.settled and not item.note and not item.counted_as_zero, item.placement)
+        views,
+        key=lambda item: (
+            item.settled and not item.note and not item.counted_as_zero,
+            item.placement,
+        ),
     )
     shown = ordered if everything else ordered[:ROWS]
     for item in shown:
@@ -305,8 +340,14 @@ def _copy(copy: Copy, item: ApplicationView) -> str:
         if copy.wait is not None:
             wait = copy.wait
             return f"waiting, no longer decided; {wait.message} ({wait.reason} since {wait.since})"
-        new = [other for other in item.copies if other.standing in {Standing.RUNNING, Standing.STARTING}]
-        are_ready = new and all((other.health, other.sync) == ("Healthy", "Synced") for other in new)
+        new = [
+            other
+            for other in item.copies
+            if other.standing in {Standing.RUNNING, Standing.STARTING}
+        ]
+        are_ready = new and all(
+            (other.health, other.sync) == ("Healthy", "Synced") for other in new
+        )
         if item.strategy == "MakeBeforeBreak" and are_ready:
             return (
                 "waiting, no longer decided; the new copies are Healthy and Synced, and the reconciler has"

@@ -32,16 +32,24 @@ except ModuleNotFoundError as error:
 
 def run(args: argparse.Namespace) -> int:
     """Returns 1 when a page is not accepted, or with --check when a lock differs."""
-    hint = f"; write --scorer {args.directory} for one scorer" if len(args.directory.parts) == 1 else ""
+    hint = (
+        f"; write --scorer {args.directory} for one scorer"
+        if len(args.directory.parts) == 1
+        else ""
+    )
     check_is_folder(args.directory, hint)
     check_has_settings(args.directory)
     if not 0 < args.timeout <= 600:
         raise UsageError(f"--timeout {args.timeout:g}: write seconds above 0, at most 600")
     if args.connect_to:
         if not _ADDRESS.fullmatch(args.connect_to):
-            raise UsageError(f"--connect-to {args.connect_to}: write host and port, such as 127.0.0.1:18080")
+            raise UsageError(
+                f"--connect-to {args.connect_to}: write host and port, such as 127.0.0.1:18080"
+            )
         if len(set(args.scorer)) != 1:
-            raise UsageError("--connect-to goes with one --scorer: each Service has a port of its own")
+            raise UsageError(
+                "--connect-to goes with one --scorer: each Service has a port of its own"
+            )
     if args.credentials is not None and not args.credentials.is_dir():
         raise UsageError(f"--credentials {args.credentials}: there is no such folder")
     plan = asyncio.run(_plan(args))
@@ -54,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
         width = max((len(item.scorer) for item in plan.outcomes), default=0)
         lines = (line for item in plan.outcomes for line in _lines(item, width, check=args.check))
         sys.stdout.write(printable_lines(lines))
-    sys.stderr.write(printable_lines([_summary(plan, check=args.check), *_other_ways(plan, args.directory)]))
+    sys.stderr.write(
+        printable_lines([_summary(plan, check=args.check), *_other_ways(plan, args.directory)])
+    )
     return int(plan.refused or (args.check and bool(plan.files)))
 
 
@@ -108,7 +118,10 @@ def _other_ways(plan: SyncPlan, directory: Path) -> list[str]:
     if not plan.unreached:
         return []
     first = plan.unreached[0]
-    parts, fleet = urlsplit(first.url), "" if directory == Path() else f" {shlex.quote(str(directory))}"
+    parts, fleet = (
+        urlsplit(first.url),
+        "" if directory == Path() else f" {shlex.quote(str(directory))}",
+    )
     service, namespace = (parts.hostname or "").split(".")[:2]
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return [

@@ -17,7 +17,9 @@ from dsf_wire.text import printable, printable_json
 
 def json_text(content: object) -> str:
     """Formats what msgspec encodes as JSON for people and programs: indented, with a newline at the end."""
-    return printable_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()) + "\n"
+    return (
+        printable_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()) + "\n"
+    )
 
 
 NARROWEST: Final = 16
@@ -60,7 +62,11 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def table(
-    headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), indent: int = 2
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Iterable[int] = (),
+    indent: int = 2,
 ) -> str:
     """Formats rows under headers, columns of `right` right-aligned. Cells that do not fit have more lines."""
     lines = [[printable(cell) for cell in row] for row in (headers, *rows)]

@@ -71,7 +71,9 @@ def text(output: TestOutput) -> str:
     summary = f"{plural(output.passed, 'test')} passed"
     if output.failed:
         summary += f", {plural(output.failed, 'test')} failed"
-    return "".join(lines) + (f"{summary}\n" if output.tests else "no tests: tests/ has no ScoreTest\n")
+    return "".join(lines) + (
+        f"{summary}\n" if output.tests else "no tests: tests/ has no ScoreTest\n"
+    )
 
 
 def junit(output: TestOutput) -> str:
@@ -82,7 +84,12 @@ def junit(output: TestOutput) -> str:
     for result in output.tests:
         # GitLab links it to the file of this name from the root of the repository.
         file = printable(from_git_root(result.file))
-        place = {"classname": file, "name": printable(result.name), "file": file, "line": str(result.line)}
+        place = {
+            "classname": file,
+            "name": printable(result.name),
+            "file": file,
+            "line": str(result.line),
+        }
         case = ET.SubElement(suite, "testcase", place)
         if not result.passed:
             first = result.failures[0]

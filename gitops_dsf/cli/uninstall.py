@@ -32,5 +32,7 @@ def _agreed(context: str) -> bool:
         raise UsageError(
             f"uninstall needs the name of the hub: write --context {context}, or --yes for the current one"
         )
-    print(f"Remove gitops-dsf from {printable(context)}? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(
+        f"Remove gitops-dsf from {printable(context)}? [y/N] ", end="", file=sys.stderr, flush=True
+    )
     return sys.stdin.readline().strip().lower() in {"y", "yes"}

@@ -50,7 +50,8 @@ def _checked(paths: list[str], errors: Collection[str]) -> tuple[list[Diagnostic
     """
     diagnostics, facts = _found(paths)
     return [
-        replace(item, severity=Severity.ERROR) if item.code in errors else item for item in diagnostics
+        replace(item, severity=Severity.ERROR) if item.code in errors else item
+        for item in diagnostics
     ], facts
 
 
@@ -70,7 +71,11 @@ def _found(paths: list[str]) -> tuple[list[Diagnostic], str]:
 def _facts(resolved: Resolved) -> str:
     scorers = (*resolved.scorers, *resolved.open_scorers)
     shared = [item for item in resolved.placements if isinstance(item.ranking, ScoredPlacementSpec)]
-    sizes = (("cluster", resolved.clusters), ("scorer", scorers), ("application", resolved.applications))
+    sizes = (
+        ("cluster", resolved.clusters),
+        ("scorer", scorers),
+        ("application", resolved.applications),
+    )
     holds = ", ".join(plural(len(items), noun) for noun, items in sizes)
     holds += f", {plural(len(shared), 'ScoredPlacement')}" if shared else ""
     return f"{holds}; about {resolved.hub_writes_per_second:.3g} score writes per second on the hub"
@@ -107,7 +112,9 @@ def _root_of(file: Path) -> Path | None:
     """The fleet repository of a file; None if it belongs to none. Raises UsageError if it is not a file."""
     if not file.is_file():
         raise UsageError(f"{file} is not a file; write files of one repository, or one folder")
-    return next((folder for folder in file.resolve().parents if (folder / SETTINGS_FILE).is_file()), None)
+    return next(
+        (folder for folder in file.resolve().parents if (folder / SETTINGS_FILE).is_file()), None
+    )
 
 
 def mend(diagnostics: Iterable[Diagnostic]) -> bool:
@@ -125,7 +132,9 @@ def mend(diagnostics: Iterable[Diagnostic]) -> bool:
         write_file(Path(name), new)
         changed = True
         for item in sorted(done, key=lambda item: item.position):
-            sys.stderr.write(printable(f"{item.position}: fixed: {item.message}; {item.hint}") + "\n")
+            sys.stderr.write(
+                printable(f"{item.position}: fixed: {item.message}; {item.hint}") + "\n"
+            )
     return changed
 
 

@@ -22,9 +22,15 @@ MOST_ROWS: Final = 20
 
 def placement_text(placement: Placement) -> str:
     spec = placement.spec
-    sets = f"cluster sets {', '.join(spec.cluster_sets)}" if spec.cluster_sets else "all bound cluster sets"
+    sets = (
+        f"cluster sets {', '.join(spec.cluster_sets)}"
+        if spec.cluster_sets
+        else "all bound cluster sets"
+    )
     number = spec.number_of_clusters
-    lines = [f"{placement.key} asks for {'all' if number is None else number} of the clusters in {sets}"]
+    lines = [
+        f"{placement.key} asks for {'all' if number is None else number} of the clusters in {sets}"
+    ]
     for predicate in spec.predicates or ():
         selector = predicate.required_cluster_selector or ClusterSelector()
         claims, cel = selector.claim_selector, selector.cel_selector
@@ -35,7 +41,9 @@ def placement_text(placement: Placement) -> str:
             *((cel.cel_expressions if cel else None) or ()),
         ]
         lines.append(f"  eligible: {'; '.join(terms) or 'every cluster'}")
-    ranked = [f"{prioritizer_text(item.name)} x{item.weight}" for item in prioritizers_of(placement)]
+    ranked = [
+        f"{prioritizer_text(item.name)} x{item.weight}" for item in prioritizers_of(placement)
+    ]
     lines.append(f"  ranked by: {', '.join(ranked) or 'nothing'}")
     return printable_lines(lines)
 
@@ -51,10 +59,17 @@ def verdict_text(
     `rows` lines of each table. With the Placement as it was written instead of scores: what the filters alone
     decide. `by`: the verdict by other weights, whose ranking is shown in place of its own.
     """
-    if without_scores is not None and verdict.outcome is Outcome.SCHEDULED and verdict.ranking is not None:
+    if (
+        without_scores is not None
+        and verdict.outcome is Outcome.SCHEDULED
+        and verdict.ranking is not None
+    ):
         return _eligible(verdict, without_scores, rows)
     text = printable_lines(
-        (f"{verdict.placement}: {_headline(verdict)}", *(f"  note: {note}" for note in verdict.notes))
+        (
+            f"{verdict.placement}: {_headline(verdict)}",
+            *(f"  note: {note}" for note in verdict.notes),
+        )
     )
     if verdict.ranking is not None:
         text += _ranking(by or verdict, rows, chosen=verdict.chosen)
@@ -63,13 +78,19 @@ def verdict_text(
 
 def summary_text(verdict: Verdict, *, without_scores: Placement | None = None) -> str:
     """Formats where a Placement is or would go, in one line, with its notes if something would change."""
-    if without_scores is not None and verdict.outcome is Outcome.SCHEDULED and verdict.ranking is not None:
+    if (
+        without_scores is not None
+        and verdict.outcome is Outcome.SCHEDULED
+        and verdict.ranking is not None
+    ):
         return printable_lines((_eligible_line(verdict, without_scores),))
     before, after = sorted(verdict.current), sorted(verdict.chosen)
     to = names_text(after) or "no cluster"
     where = f"goes to {to}"
     if before:
-        where = f"stays on {to}" if before == after else f"would move from {names_text(before)} to {to}"
+        where = (
+            f"stays on {to}" if before == after else f"would move from {names_text(before)} to {to}"
+        )
     notes = () if is_calm(verdict) else verdict.notes
     first = f"{verdict.placement}: {where}; {_headline(verdict)}"
     return printable_lines((first, *(f"  note: {note}" for note in notes)))
@@ -103,7 +124,9 @@ def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
             "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible"
         )
     shown = names[:rows]
-    more = f" and {len(names) - len(shown)} more (--all shows them)" if len(shown) < len(names) else ""
+    more = (
+        f" and {len(names) - len(shown)} more (--all shows them)" if len(shown) < len(names) else ""
+    )
     lines.append(f"  eligible: {', '.join(shown) or 'none'}{more}")
     return printable_lines(lines) + _dropped(verdict, rows)
 
@@ -115,7 +138,9 @@ def _headline(verdict: Verdict) -> str:
         return f"nothing is selected: {verdict.status.message}"
     number_of_clusters = verdict.source.spec.number_of_clusters
     asked = (
-        "" if number_of_clusters is None or not verdict.unscheduled else f" ({number_of_clusters} asked for)"
+        ""
+        if number_of_clusters is None or not verdict.unscheduled
+        else f" ({number_of_clusters} asked for)"
     )
     total = plural(len(verdict.ranking.clusters), "cluster")
     return f"{len(verdict.ranked)} of {total} selected{asked}, from {_candidates(verdict)}"
@@ -136,13 +161,16 @@ def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> s
     headers = ["rank", "", "cluster", "points", *weighted]
     # The first cluster that is not selected is shown as well, because it is the next one to be.
     shown = (
-        ranking.order if rows is None else ranking.order[: max(rows, min(ranking.selected + 1, MOST_ROWS))]
+        ranking.order
+        if rows is None
+        else ranking.order[: max(rows, min(ranking.selected + 1, MOST_ROWS))]
     )
     lines = []
     for number, index in enumerate(shown, start=1):
         name = names[ranking.clusters[index]]
         scores = (
-            _score(verdict, item.prioritizer, item.values[index], name) for item in verdict.prioritizers
+            _score(verdict, item.prioritizer, item.values[index], name)
+            for item in verdict.prioritizers
         )
         points = points_text(points_of(ranking.sums[index], weight))
         lines.append([str(number), "*" if name in chosen else "", name, points, *scores])
@@ -168,7 +196,9 @@ def _dropped(verdict: Verdict, rows: int | None) -> str:
         return ""
     found = list(verdict.dropped.items())
     shown = found[:rows]
-    text = table(["out", "by", "because"], [[name, drop.filter, drop.reason] for name, drop in shown])
+    text = table(
+        ["out", "by", "because"], [[name, drop.filter, drop.reason] for name, drop in shown]
+    )
     return text + _more(len(found) - len(shown), "clusters")
 
 
@@ -181,7 +211,10 @@ def explanation_text(explanation: Explanation | ClusterReason, *, placement: str
     selected = "selected" if explanation.selected else "not selected"
     dropped = f"dropped by the filter {explanation.filter}: " if explanation.filter else ""
     text = printable_lines(
-        (f"{placement}, cluster {explanation.cluster}: {selected}", f"  {dropped}{explanation.reason}")
+        (
+            f"{placement}, cluster {explanation.cluster}: {selected}",
+            f"  {dropped}{explanation.reason}",
+        )
     )
     return f"{text}\n{_contributions(explanation)}" if explanation.contributions else text
 
@@ -213,5 +246,7 @@ def what_would_flip(explanation: Explanation) -> str:
     if not explanation.flips:
         lines.append("    no score of this Placement has a weight, so none can do that")
     nearest = explanation.nearest
-    lines += (f"    {flip}{'  <- the nearest' if flip is nearest else ''}" for flip in explanation.flips)
+    lines += (
+        f"    {flip}{'  <- the nearest' if flip is nearest else ''}" for flip in explanation.flips
+    )
     return printable_lines(lines)

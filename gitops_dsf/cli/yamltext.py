@@ -23,7 +23,9 @@ _Dumper.add_representer(str, _text)
 def yaml_text(json_text: str) -> str:
     """The YAML for a JSON text."""
     content: Any = json.loads(json_text)
-    text: str = yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000_000)
+    text: str = yaml.dump(
+        content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000_000
+    )
     # What is left is in double quotes, where YAML has these escapes. PyYAML 6 takes more characters for
     # printable than Python, such as those that turn the direction of writing.
     text = text.replace("##[", "\\x23#[")

@@ -50,7 +50,9 @@ class Diagnostic:
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sorts by position, code, message and hint, and removes duplicates."""
-    return sorted(set(diagnostics), key=lambda item: (item.position, item.code, item.message, item.hint))
+    return sorted(
+        set(diagnostics), key=lambda item: (item.position, item.code, item.message, item.hint)
+    )
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

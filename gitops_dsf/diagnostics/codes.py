@@ -45,8 +45,30 @@ class Code:
 CODES: dict[str, Code] = {}
 """All codes by id, in order."""
 RETIRED: Final = frozenset(
-    {"DSF120", "DSF121", "DSF124", "DSF125", "DSF147", "DSF158", "DSF159", "DSF160", "DSF161", "DSF167"}
-    | {"DSF168", "DSF171", "DSF209", "DSF319", "DSF328", "DSF329", "DSF334", "DSF337", "DSF338", "DSF339"}
+    {
+        "DSF120",
+        "DSF121",
+        "DSF124",
+        "DSF125",
+        "DSF147",
+        "DSF158",
+        "DSF159",
+        "DSF160",
+        "DSF161",
+        "DSF167",
+    }
+    | {
+        "DSF168",
+        "DSF171",
+        "DSF209",
+        "DSF319",
+        "DSF328",
+        "DSF329",
+        "DSF334",
+        "DSF337",
+        "DSF338",
+        "DSF339",
+    }
     | {"DSF409"}
 )
 """Codes that earlier versions reported."""
@@ -187,7 +209,9 @@ DUPLICATE_COORDINATE = _error("DSF308", "score listed twice")
 UNKNOWN_SET = _error("DSF309", "unknown ManagedClusterSet")
 NO_ELIGIBLE_CLUSTER = _error("DSF310", "no eligible cluster")
 LONG_NAME = _error("DSF311", "name too long for where it is used")
-CLUSTER_COUNT = _error("DSF312", "numberOfClusters that evicts everything, or at which the scheduler panics")
+CLUSTER_COUNT = _error(
+    "DSF312", "numberOfClusters that evicts everything, or at which the scheduler panics"
+)
 PRIORITIZER = _error("DSF313", "prioritizer that OCM refuses")
 DECISION_GROUPS = _error("DSF314", "decision groups that remove every decision")
 TOLERATION = _error("DSF315", "toleration that OCM treats as misconfigured")

@@ -45,7 +45,9 @@ def address_of(url: str, *, kind: Kind, api: str = "") -> Address:
         place = place.removeprefix(f"{folder}/")
     owners = place.count("/")
     if owners == 0 or (owners > 1 and kind != "GitLab"):
-        msg = f"git.url {url} names no owner and repository: write https://host/owner/repository.git"
+        msg = (
+            f"git.url {url} names no owner and repository: write https://host/owner/repository.git"
+        )
         raise ValueError(msg)
     return Address(api, place)
 
@@ -57,7 +59,9 @@ def names_same_repository(url: str, other: str) -> bool:
     first, second = _URL.fullmatch(url), _URL.fullmatch(other)
     if first is None or second is None:
         return False
-    hosts = [_SSH_HOSTS.get(found["host"].lower(), found["host"].lower()) for found in (first, second)]
+    hosts = [
+        _SSH_HOSTS.get(found["host"].lower(), found["host"].lower()) for found in (first, second)
+    ]
     return hosts[0] == hosts[1] and first["place"].lower() == second["place"].lower()
 
 

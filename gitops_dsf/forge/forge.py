@@ -53,7 +53,11 @@ class ForgeError(GitopsDsfError):
         limits requests.
         """
         retried = {0, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
-        return self.wait > 0 or self.status in retried or self.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        return (
+            self.wait > 0
+            or self.status in retried
+            or self.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        )
 
 
 class Answer(NamedTuple):
@@ -184,7 +188,9 @@ class Forge:
         me: User | None = None
         for page in range(1, _PAGES + 1 if self.PAGED else 2):
             query = {"per_page": str(PAGE), "page": str(page), "sort": "asc"} if self.PAGED else {}
-            found = await self._call("GET", thread, list[_Comment], query=query, needs=self.TO_COMMENT)
+            found = await self._call(
+                "GET", thread, list[_Comment], query=query, needs=self.TO_COMMENT
+            )
             for one in found:
                 writer = one.user or one.author
                 if writer is None or not (one.body or "").startswith(marker):
@@ -236,7 +242,9 @@ class Forge:
         if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
             words = printable(answer.content.decode(errors="replace").strip(), most=MOST_QUOTED)
             hint = "" if answer.wait else _hint(answer.status, needs or self.TO_PROPOSE)
-            raise ForgeError(f"{what}: {answer.status} {words}{hint}", status=answer.status, wait=answer.wait)
+            raise ForgeError(
+                f"{what}: {answer.status} {words}{hint}", status=answer.status, wait=answer.wait
+            )
         try:
             return msgspec.json.decode(answer.content, type=kind)
         except (msgspec.DecodeError, RecursionError) as error:

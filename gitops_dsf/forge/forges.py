@@ -38,7 +38,9 @@ class Pull(Request, frozen=True, kw_only=True):
 class GitHub(Forge):
     NAME: ClassVar[str] = "GitHub"
     TO_PROPOSE: ClassVar[str] = "Contents and Pull requests, read and write"
-    TO_COMMENT: ClassVar[str] = "Pull requests, read and write (in a workflow: `pull-requests: write`)"
+    TO_COMMENT: ClassVar[str] = (
+        "Pull requests, read and write (in a workflow: `pull-requests: write`)"
+    )
     HOME: ClassVar[str] = "/repos/{place}"
     SHAPE: ClassVar[type[Request]] = Pull
     NEWEST: ClassVar[str] = (
@@ -61,10 +63,15 @@ _PAGES: Final = 40
 
 class Gitea(GitHub):
     NAME: ClassVar[str] = "Gitea"
-    TO_PROPOSE: ClassVar[str] = "the scope write:repository, and a user who may write to the repository"
+    TO_PROPOSE: ClassVar[str] = (
+        "the scope write:repository, and a user who may write to the repository"
+    )
     TO_COMMENT: ClassVar[str] = "the scopes write:issue and read:user"
     PAGED: ClassVar[bool] = False
-    SIGNED: ClassVar[Mapping[str, str]] = {"Accept": "application/json", "Authorization": "token {token}"}
+    SIGNED: ClassVar[Mapping[str, str]] = {
+        "Accept": "application/json",
+        "Authorization": "token {token}",
+    }
     BOTS: ClassVar[bool] = False
 
     async def latest(self, branch: str) -> Request | None:

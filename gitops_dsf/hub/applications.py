@@ -112,12 +112,17 @@ def _handover(item: _Set) -> tuple[Handover | None, str]:
         return None, ""
     placement = _plain_placement(spec.generators)
     if not placement:
-        return None, "its generators are not one clusterDecisionResource with the label of one Placement"
+        return (
+            None,
+            "its generators are not one clusterDecisionResource with the label of one Placement",
+        )
     name = spec.template.metadata.name
     if not _CLUSTER.search(name) or "{{" in _CLUSTER.sub("", name) or spec.template_patch:
         return None, "the names of its Applications are not made of the cluster's name alone"
     text = meta.annotation(names.TIMEOUT_ANNOTATION)
-    timeout = float(text) if text.isascii() and text.isdigit() and int(text) > 0 else TIMEOUT_SECONDS
+    timeout = (
+        float(text) if text.isascii() and text.isdigit() and int(text) > 0 else TIMEOUT_SECONDS
+    )
     return Handover(placement=placement, timeout=timeout, template_name=name), ""
 
 
@@ -127,7 +132,10 @@ def _plain_placement(generators: list[Any]) -> str:
             {
                 "merge": {
                     "mergeKeys": ["name"],
-                    "generators": [decisions, {"list": {"elements": list(clusters), **listed}, **with_list}],
+                    "generators": [
+                        decisions,
+                        {"list": {"elements": list(clusters), **listed}, **with_list},
+                    ],
                     **merged,
                 },
                 **beside,
@@ -135,12 +143,16 @@ def _plain_placement(generators: list[Any]) -> str:
         ]:
             # Elements that add labels and claims to a cluster change no name.
             plain = _hollow([listed, with_list, merged, beside]) and all(
-                isinstance(each, dict) and each.keys() <= {"name", "labels", "claims"} for each in clusters
+                isinstance(each, dict) and each.keys() <= {"name", "labels", "claims"}
+                for each in clusters
             )
             return _plain_placement([decisions]) if plain else ""
         case [
             {
-                "clusterDecisionResource": {"labelSelector": {"matchLabels": labels, **more_terms}, **rest},
+                "clusterDecisionResource": {
+                    "labelSelector": {"matchLabels": labels, **more_terms},
+                    **rest,
+                },
                 **beside,
             }
         ]:

@@ -120,7 +120,9 @@ class _Collector:
                 _put(self._sets, item.metadata.name, item, place)
             case "ManagedClusterSetBinding":
                 binding = _read(document, objects.ManagedClusterSetBinding)
-                self._bindings.add((_namespace(binding.metadata.namespace, document), binding.metadata.name))
+                self._bindings.add(
+                    (_namespace(binding.metadata.namespace, document), binding.metadata.name)
+                )
             case "HubSnapshot":
                 self._part(document)
 
@@ -160,7 +162,9 @@ class _Collector:
                 return _read(document, AddOnPlacementScore)
             bare = _read(document, BareScore).metadata
             if self._resources is None or bare.name in self._resources:
-                self._unreadable.append(unreadable(bare.name, bare.namespace or "", problem_of(error)))
+                self._unreadable.append(
+                    unreadable(bare.name, bare.namespace or "", problem_of(error))
+                )
             return AddOnPlacementScore(bare)
 
     def _part(self, document: Document) -> None:
@@ -178,7 +182,9 @@ class _Collector:
                 if entry.problem
             ]
             scores = self._begin(name, entries, place)
-            scores.update((cluster, entry.score(self._interner)) for cluster, entry in entries.items())
+            scores.update(
+                (cluster, entry.score(self._interner)) for cluster, entry in entries.items()
+            )
         for entry in part.decisions:
             self._decision(decision_of(**msgspec.structs.asdict(entry)), document)
         for cluster, known in part.clusters.items():
@@ -230,5 +236,9 @@ def _read(document: Document, model: type[T]) -> T:
 def _which(document: Document) -> str:
     data = document.plain()
     metadata = data.get("metadata") if isinstance(data, Mapping) else None
-    names = (metadata.get(key) for key in ("namespace", "name")) if isinstance(metadata, Mapping) else ()
+    names = (
+        (metadata.get(key) for key in ("namespace", "name"))
+        if isinstance(metadata, Mapping)
+        else ()
+    )
     return " ".join(filter(None, (document.kind, "/".join(map(str, filter(None, names))))))

@@ -40,10 +40,16 @@ def read_config(data: object, *, where: str) -> Config:
         msg = f"{where} has another shape: {printable(error, most=120)}; the schema is {SCHEMA}"
         raise ConfigError(msg) from error
     for path, value in flat(found).items():
-        if isinstance(value, str) and not all(each.isprintable() or each in "\n\t" for each in value):
-            raise ConfigError(f"{where}: {path} holds control characters: {printable(value, most=120)}")
+        if isinstance(value, str) and not all(
+            each.isprintable() or each in "\n\t" for each in value
+        ):
+            raise ConfigError(
+                f"{where}: {path} holds control characters: {printable(value, most=120)}"
+            )
     if not found:
-        raise ConfigError(f"{where} has no field of a scorer's configuration; the schema is {SCHEMA}")
+        raise ConfigError(
+            f"{where} has no field of a scorer's configuration; the schema is {SCHEMA}"
+        )
     return found
 
 
@@ -64,11 +70,15 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
     source.ref, the page does not decide where the source is.
     """
     source, scoring = scorer.spec.source, scorer.spec.scoring
-    spec = {f"source.params.{name}": getattr(source.params, name) for name in ("query", "range", "step")}
+    spec = {
+        f"source.params.{name}": getattr(source.params, name) for name in ("query", "range", "step")
+    }
     if not source.ref:
         spec |= {"source.type": source.type, "source.host": source.host, "source.path": source.path}
     spec |= {"scoring.host": scoring.host, "scoring.path": scoring.path}
-    spec |= {f"scoring.params.{name}": getattr(scoring.params, name) for name in ("name", "interval")}
+    spec |= {
+        f"scoring.params.{name}": getattr(scoring.params, name) for name in ("name", "interval")
+    }
     last = flat(scorer.last_synced)
     defaults = {
         "source.type": "Prometheus",
@@ -98,7 +108,8 @@ def last_synced(page: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[st
 def filled(value: Mapping[str, Any]) -> dict[str, Any]:
     """Removes empty strings, zeros, nulls and empty mappings; sorts keys."""
     items = (
-        (key, filled(each) if isinstance(each, Mapping) else each) for key, each in sorted(value.items())
+        (key, filled(each) if isinstance(each, Mapping) else each)
+        for key, each in sorted(value.items())
     )
     return {key: item for key, item in items if item}
 

@@ -78,7 +78,10 @@ def moves_back(found: Iterable[Return]) -> int:
 
 def largest_swing(before: Mapping[str, float], after: Mapping[str, float]) -> str | None:
     """The name whose value changed most, the first of equal ones in order of name; None if none changed."""
-    swings = {name: abs(after.get(name, 0.0) - before.get(name, 0.0)) for name in sorted({*before, *after})}
+    swings = {
+        name: abs(after.get(name, 0.0) - before.get(name, 0.0))
+        for name in sorted({*before, *after})
+    }
     best = max(swings, key=swings.__getitem__, default=None)
     return best if best is not None and swings[best] > 0 else None
 

@@ -67,7 +67,9 @@ class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     schedule: Weekly | None = None
 
     def __post_init__(self) -> None:
-        if (self.start is None) != (self.end is None) or (self.start is None) == (self.schedule is None):
+        if (self.start is None) != (self.end is None) or (self.start is None) == (
+            self.schedule is None
+        ):
             raise ValueError("a maintenance has start and end, or a schedule")
         if self.schedule is not None and not is_zone(self.schedule.zone):
             raise ValueError(f"there is no time zone {self.schedule.zone}")
@@ -176,7 +178,9 @@ def _days_of(windows: Iterable[Window]) -> tuple[date, ...]:
     for window in windows:
         if isinstance(window, Period) and not window.empty:
             last = min(window.end, window.start + _SOON.total_seconds())
-            first_day, last_day = (datetime.fromtimestamp(each, UTC).date() for each in (window.start, last))
+            first_day, last_day = (
+                datetime.fromtimestamp(each, UTC).date() for each in (window.start, last)
+            )
             days.update(_days_between(first_day - timedelta(days=2), last_day + timedelta(days=2)))
     return tuple(sorted(days))
 

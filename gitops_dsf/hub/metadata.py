@@ -17,7 +17,9 @@ def in_utc(moment: datetime) -> datetime:
 
 def moment_of(seconds: float) -> datetime:
     """The moment of seconds since 1970, within the same bounds."""
-    return datetime.fromtimestamp(min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp()), tz=UTC)
+    return datetime.fromtimestamp(
+        min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp()), tz=UTC
+    )
 
 
 def timestamp(moment: datetime) -> str:
@@ -85,7 +87,9 @@ class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True
 
     def controller(self, kind: str) -> OwnerReference:
         """The owner of this kind that controls the object; an empty OwnerReference if there is none."""
-        found = (each for each in self.owner_references or () if each.controller and each.kind == kind)
+        found = (
+            each for each in self.owner_references or () if each.controller and each.kind == kind
+        )
         return next(found, OwnerReference())
 
 

@@ -30,13 +30,18 @@ class PlatformNamespace:
 FIXED: Final = (
     # The Service `kubernetes` and its EndpointSlice, by which every pod finds the API server.
     PlatformNamespace(
-        glob="default", owner="Kubernetes", reason="the Service of the API server is there", on_spokes=False
+        glob="default",
+        owner="Kubernetes",
+        reason="the Service of the API server is there",
+        on_spokes=False,
     ),
     # kube-system, kube-public (readable by everybody), kube-node-lease.
     PlatformNamespace(glob="kube-*", owner="Kubernetes", reason="it reserves the prefix kube-"),
     # openshift has the shared image streams and templates; operators read their settings in openshift-config.
     PlatformNamespace(glob="openshift", owner="OpenShift", reason="its shared templates are there"),
-    PlatformNamespace(glob="openshift-*", owner="OpenShift", reason="it reserves the prefix openshift-"),
+    PlatformNamespace(
+        glob="openshift-*", owner="OpenShift", reason="it reserves the prefix openshift-"
+    ),
     # The hub's controllers (-hub), klusterlets (-agent, -agent-addon), the set of all clusters (-global-set).
     PlatformNamespace(
         glob="open-cluster-management*",
@@ -49,7 +54,9 @@ FIXED: Final = (
         owner="Open Cluster Management",
         reason="its controllers run there on OpenShift",
     ),
-    PlatformNamespace(glob="argocd", owner="Argo CD", reason="its Secrets and Applications are there"),
+    PlatformNamespace(
+        glob="argocd", owner="Argo CD", reason="its Secrets and Applications are there"
+    ),
     # The hub can be a managed cluster, too. Its ManifestWork then creates this namespace, and deletes it.
     PlatformNamespace(
         glob=AGENT_NAMESPACE,
@@ -75,7 +82,9 @@ class Platform:
             glob=self.argocd, owner="Argo CD", reason="its Secrets and Applications are there"
         )
         hub = PlatformNamespace(
-            glob=self.hub, owner="gitops-dsf", reason="the reconciler and the DynamicScorers are there"
+            glob=self.hub,
+            owner="gitops-dsf",
+            reason="the reconciler and the DynamicScorers are there",
         )
         return (argocd, hub, *FIXED)
 

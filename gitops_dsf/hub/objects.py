@@ -127,7 +127,9 @@ class Taint(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
     time_added: Timestamp | None = None
 
 
-class ClientConfig(Struct, frozen=True, gc=False, omit_defaults=True, rename={"ca_bundle": "caBundle"}):
+class ClientConfig(
+    Struct, frozen=True, gc=False, omit_defaults=True, rename={"ca_bundle": "caBundle"}
+):
     url: str = ""
     ca_bundle: str = ""
 

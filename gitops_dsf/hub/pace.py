@@ -90,15 +90,21 @@ def as_written(item: objects.Placement, ranking: PacedRanking) -> objects.Placem
     """The Placement with the weights and the stickiness that people wrote."""
     terms = [
         objects.PrioritizerConfig(
-            objects.ScoreCoordinate("AddOn", "", objects.AddOnCoordinate(each.resource, each.dimension)),
+            objects.ScoreCoordinate(
+                "AddOn", "", objects.AddOnCoordinate(each.resource, each.dimension)
+            ),
             each.weight,
         )
         for each in ranking.terms
     ]
     if ranking.steady:
-        terms.append(objects.PrioritizerConfig(objects.ScoreCoordinate("BuiltIn", "Steady"), ranking.steady))
+        terms.append(
+            objects.PrioritizerConfig(objects.ScoreCoordinate("BuiltIn", "Steady"), ranking.steady)
+        )
     policy = objects.PrioritizerPolicy("Exact", tuple(terms))
-    return msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, prioritizer_policy=policy))
+    return msgspec.structs.replace(
+        item, spec=msgspec.structs.replace(item.spec, prioritizer_policy=policy)
+    )
 
 
 def written(item: objects.Placement) -> objects.Placement:

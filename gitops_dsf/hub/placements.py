@@ -142,7 +142,9 @@ def required_scores(item: objects.Placement) -> tuple[tuple[str, str], ...] | No
 
 
 def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", lambda match: {"n": "\n", "r": "\r"}.get(match[1], match[1]), text[1:-1])
+    return re.sub(
+        r"\\(.)", lambda match: {"n": "\n", "r": "\r"}.get(match[1], match[1]), text[1:-1]
+    )
 
 
 def without_score_predicates(item: objects.Placement) -> objects.Placement:
@@ -150,15 +152,21 @@ def without_score_predicates(item: objects.Placement) -> objects.Placement:
     if not asks_for_scores(item):
         return item
     predicates = tuple(_without_scores(each) for each in item.spec.predicates or ())
-    return msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, predicates=predicates))
+    return msgspec.structs.replace(
+        item, spec=msgspec.structs.replace(item.spec, predicates=predicates)
+    )
 
 
 def _without_scores(predicate: objects.ClusterPredicate) -> objects.ClusterPredicate:
     selector = predicate.required_cluster_selector
     if selector is None or selector.cel_selector is None:
         return predicate
-    left = tuple(text for text in selector.cel_selector.cel_expressions or () if ".scores(" not in text)
-    return objects.ClusterPredicate(msgspec.structs.replace(selector, cel_selector=objects.CelSelector(left)))
+    left = tuple(
+        text for text in selector.cel_selector.cel_expressions or () if ".scores(" not in text
+    )
+    return objects.ClusterPredicate(
+        msgspec.structs.replace(selector, cel_selector=objects.CelSelector(left))
+    )
 
 
 def resources_read(item: objects.Placement) -> frozenset[str] | None:
@@ -205,6 +213,8 @@ def decision_of(
 ) -> objects.PlacementDecision:
     """One page of a decision, by default the first."""
     labels = {PLACEMENT_LABEL: placement} if placement else {}
-    status = objects.PlacementDecisionStatus(tuple(objects.ClusterDecision(each) for each in clusters))
+    status = objects.PlacementDecisionStatus(
+        tuple(objects.ClusterDecision(each) for each in clusters)
+    )
     name = name or f"{placement}-decision-0"
     return objects.PlacementDecision(Metadata(name, namespace, labels=labels), status)

@@ -6,21 +6,32 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 PULL_FAILURES: Final = frozenset(
-    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "RegistryUnavailable",
+    }
 )
 STARTING: Final = frozenset({"ContainerCreating", "PodInitializing"})
 
 
 def obstacles(pods: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Why pods do not run, each reason once; empty if nothing keeps them from it."""
-    return tuple(dict.fromkeys(reason for pod in pods for reason in _obstacles(pod.get("status") or {})))
+    return tuple(
+        dict.fromkeys(reason for pod in pods for reason in _obstacles(pod.get("status") or {}))
+    )
 
 
 def _obstacles(status: Mapping[str, Any]) -> Iterator[str]:
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             yield f"its pod cannot be scheduled: {condition.get('message', '')}"
-    for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+    for container in (
+        *(status.get("initContainerStatuses") or ()),
+        *(status.get("containerStatuses") or ()),
+    ):
         state = container.get("state") or {}
         waiting = state.get("waiting") or {}
         reason, message = waiting.get("reason", ""), waiting.get("message", "")

@@ -46,9 +46,13 @@ DECISIONS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placem
 SCORES: Final = Resource(group=SCORE_GROUP, version=SCORE_VERSION, plural=SCORE_PLURAL)
 ADDONS: Final = Resource(group=ADDON_GROUP, version="v1alpha1", plural="managedclusteraddons")
 SCORERS: Final = Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscorers")
-SCORING_CONFIGS: Final = Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscoringconfigs")
+SCORING_CONFIGS: Final = Resource(
+    group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscoringconfigs"
+)
 APPLICATIONS: Final = Resource(group="argoproj.io", version="v1alpha1", plural="applications")
-APPLICATION_SETS: Final = Resource(group="argoproj.io", version="v1alpha1", plural="applicationsets")
+APPLICATION_SETS: Final = Resource(
+    group="argoproj.io", version="v1alpha1", plural="applicationsets"
+)
 
 
 class Why(StrEnum):

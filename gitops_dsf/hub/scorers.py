@@ -38,7 +38,9 @@ class KeyRef(SecretRef, frozen=True):
 
 
 class ClientSecret(
-    SecretRef, frozen=True, rename={"client_id_key": "clientIDKey", "client_secret_key": "clientSecretKey"}
+    SecretRef,
+    frozen=True,
+    rename={"client_id_key": "clientIDKey", "client_secret_key": "clientSecretKey"},
 ):
     client_id_key: str = "client-id"
     client_secret_key: str = "client-secret"  # noqa: S105 - the name of a key
@@ -84,7 +86,9 @@ class Named(Struct, frozen=True, rename="camel"):
     secret_ref: SecretRef | None = None
 
 
-class Variant(Struct, frozen=True, rename={"selector": "clusterSelector", "basic_auth": "basicAuth"}):
+class Variant(
+    Struct, frozen=True, rename={"selector": "clusterSelector", "basic_auth": "basicAuth"}
+):
     selector: LabelSelector | None = None
     """None means every cluster."""
     type: str = ""
@@ -96,7 +100,9 @@ class Variant(Struct, frozen=True, rename={"selector": "clusterSelector", "basic
     def secrets(self) -> frozenset[str]:
         """Names of the Secrets that agents need to ask the source."""
         named = [item for item in (self.basic_auth, *self.headers) if item]
-        return _secrets(self.auth) | {item.secret_ref.name for item in named if item.secret_ref is not None}
+        return _secrets(self.auth) | {
+            item.secret_ref.name for item in named if item.secret_ref is not None
+        }
 
 
 class Endpoint(Struct, frozen=True):
@@ -253,7 +259,9 @@ class DynamicScorer(Object, frozen=True):
     def _synced(self) -> Params:
         scoring = self.last_synced.get("scoring")
         try:
-            return msgspec.convert(scoring.get("params") if isinstance(scoring, dict) else {}, Params)
+            return msgspec.convert(
+                scoring.get("params") if isinstance(scoring, dict) else {}, Params
+            )
         except msgspec.ValidationError:
             return Params()
 

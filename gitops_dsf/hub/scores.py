@@ -62,7 +62,9 @@ class BareScore(Struct, frozen=True, gc=False):
     metadata: ScoreMetadata
 
 
-class OwnedScoreMetadata(ScoreMetadata, frozen=True, gc=False, rename={"managed_fields": "managedFields"}):
+class OwnedScoreMetadata(
+    ScoreMetadata, frozen=True, gc=False, rename={"managed_fields": "managedFields"}
+):
     managed_fields: tuple[FieldsOwner, ...] | None = None
 
 
@@ -94,7 +96,9 @@ class Score(Struct, frozen=True, gc=False):
         """The value of an item; None if there is no such item."""
         if len(self.names) == 1:
             return self.values[0] if self.names[0] == dimension else None
-        return next((value for name, value in reversed(list(self.items())) if name == dimension), None)
+        return next(
+            (value for name, value in reversed(list(self.items())) if name == dimension), None
+        )
 
     def items(self) -> Iterator[tuple[str, int]]:
         return zip(self.names, self.values, strict=True)
@@ -125,7 +129,9 @@ class Interner:
         if len(kept) >= MOST_KEPT:
             kept.clear()  # a program that runs for months sees many that are long gone
         shared = kept.setdefault
-        return Score(shared(valid_until, valid_until), shared(names, names), shared(values, values), on_hub)
+        return Score(
+            shared(valid_until, valid_until), shared(names, names), shared(values, values), on_hub
+        )
 
     def of(self, status: ScoreStatus | None, *, on_hub: bool = False) -> Score:
         items = (status.scores if status else None) or ()
@@ -138,7 +144,9 @@ class Interner:
 
 
 def score_of(
-    values: Mapping[str, int] | Iterable[tuple[str, int]] = (), *, valid_until: datetime | None = None
+    values: Mapping[str, int] | Iterable[tuple[str, int]] = (),
+    *,
+    valid_until: datetime | None = None,
 ) -> Score:
     """Makes a score from values by dimension."""
     pairs = tuple(values.items() if isinstance(values, Mapping) else values)

@@ -15,7 +15,9 @@ from gitops_dsf.hub.objects import LabelRequirement, LabelSelector
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
 OPERATORS: tuple[Operator, ...] = ("In", "NotIn", "Exists", "DoesNotExist")
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]\Z", re.ASCII)
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z", re.ASCII)
+_SUBDOMAIN = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z", re.ASCII
+)
 _LONGEST = 63
 _LONGEST_PREFIX = 253
 
@@ -55,10 +57,14 @@ class Selector:
     @classmethod
     def of(cls, labels: Mapping[str, str], terms: Iterable[Requirement] = ()) -> Selector:
         """Makes a selector from labels with exact values and further requirements, which must be valid."""
-        return cls((*(Requirement(key, "In", (value,)) for key, value in sorted(labels.items())), *terms))
+        return cls(
+            (*(Requirement(key, "In", (value,)) for key, value in sorted(labels.items())), *terms)
+        )
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)
+        return not self.nothing and all(
+            requirement.matches(labels) for requirement in self.requirements
+        )
 
     def first_failure(self, labels: Mapping[str, str]) -> Requirement | None:
         return next((found for found in self.requirements if not found.matches(labels)), None)
@@ -93,7 +99,9 @@ def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requi
     if bad_key := label_key_error(key):
         problems.append(f'key: Invalid value: "{key}": {bad_key}')
     if operator in ("In", "NotIn") and not values:
-        problems.append("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")
+        problems.append(
+            "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
+        )
     if operator in ("Exists", "DoesNotExist") and values:
         must = "values set must be empty for exists and does not exist"
         problems.append(f"values: Invalid value: {json.dumps(values)}: {must}")
@@ -166,7 +174,9 @@ class LabelIndex(Generic[K]):
             for position, mapping in self.labels.items():
                 if key in mapping:
                     found[mapping[key]].append(position)
-            indexed = self._by_key[key] = {value: frozenset(positions) for value, positions in found.items()}
+            indexed = self._by_key[key] = {
+                value: frozenset(positions) for value, positions in found.items()
+            }
         return indexed
 
     def _matching(self, requirement: Requirement) -> frozenset[K]:

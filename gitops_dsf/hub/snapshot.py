@@ -50,7 +50,9 @@ class Snapshot:
     def problems(self) -> tuple[str, ...]:
         """The first unreadable objects, for people, and how many more there are."""
         rest = len(self.unreadable) - MOST_PROBLEMS
-        more = (f"{rest} more AddOnPlacementScores cannot be read and count as 0",) if rest > 0 else ()
+        more = (
+            (f"{rest} more AddOnPlacementScores cannot be read and count as 0",) if rest > 0 else ()
+        )
         return (*self.unreadable[:MOST_PROBLEMS], *more)
 
     @property
@@ -90,7 +92,11 @@ class HubData:
     def describe(self) -> str:
         if self.snapshot is None:
             return self.missing
-        age = f"seen {age_text(self.age)} ago" if self.age is not None else "of unknown age (no observedAt)"
+        age = (
+            f"seen {age_text(self.age)} ago"
+            if self.age is not None
+            else "of unknown age (no observedAt)"
+        )
         count = self.snapshot.score_count
         return f"{self.snapshot.origin}: {plural(count, 'AddOnPlacementScore')}, {age}"
 

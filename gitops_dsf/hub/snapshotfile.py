@@ -60,7 +60,9 @@ class ClusterEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_default
 Table = dict[Name, ScoreEntry]
 
 
-class HubSnapshot(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+class HubSnapshot(
+    Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
+):
     """One document of the format."""
 
     api_version: str
@@ -133,7 +135,9 @@ class _Head(Struct, frozen=True, rename="camel"):
 def cluster(name: str, entry: ClusterEntry) -> objects.ManagedCluster:
     claims = None
     if entry.claims is not None:
-        claims = tuple(objects.ClusterClaim(key, value) for key, value in sorted(entry.claims.items()))
+        claims = tuple(
+            objects.ClusterClaim(key, value) for key, value in sorted(entry.claims.items())
+        )
     return objects.ManagedCluster(
         Metadata(name, labels=entry.labels),
         objects.ManagedClusterSpec(taints=entry.taints),
@@ -155,12 +159,20 @@ def files(
     at = snapshot.observed_at
     yield MOMENT, _file(hub, "" if at is None else f',\n"observedAt": {_json(timestamp(at))}')
     for name, table in snapshot.scores.items():
-        rows = (f"{_json(each)}: {_json(_score_entry(table[each], rounded))}" for each in sorted(table))
-        yield f"scores/{name}.json", _file(hub, f',\n"scores": {{{_json(name)}: {{\n{_rows(rows)}\n}}}}')
+        rows = (
+            f"{_json(each)}: {_json(_score_entry(table[each], rounded))}" for each in sorted(table)
+        )
+        yield (
+            f"scores/{name}.json",
+            _file(hub, f',\n"scores": {{{_json(name)}: {{\n{_rows(rows)}\n}}}}'),
+        )
     if snapshot.decisions:
         entries = (
             DecisionEntry(
-                item.metadata.namespace or "", item.metadata.name, item.placement, item.cluster_names
+                item.metadata.namespace or "",
+                item.metadata.name,
+                item.placement,
+                item.cluster_names,
             )
             for item in snapshot.decisions
         )
@@ -187,7 +199,10 @@ def _rows(rows: Iterable[str]) -> str:
 
 
 def _cluster_entry(known: objects.ManagedCluster) -> dict[str, Any]:
-    spec, status = known.spec or objects.ManagedClusterSpec(), known.status or objects.ManagedClusterStatus()
+    spec, status = (
+        known.spec or objects.ManagedClusterSpec(),
+        known.status or objects.ManagedClusterStatus(),
+    )
     entry = {
         "labels": known.metadata.labels,
         "taints": msgspec.to_builtins(spec.taints, order="sorted"),

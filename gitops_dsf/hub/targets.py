@@ -64,7 +64,9 @@ class TargetClusters:
         self.masks = masks
         self._off = []
         for mask in masks or ():
-            selector = None if mask.cluster_selector is None else lenient_selector(mask.cluster_selector)
+            selector = (
+                None if mask.cluster_selector is None else lenient_selector(mask.cluster_selector)
+            )
             excluded = masked_clusters(self._clusters, name=mask.cluster_name, selector=selector)
             self._off.append((mask.score_name, excluded))
         staying = {name: item.created for name, item in (addons or {}).items() if not item.deleting}
@@ -90,7 +92,9 @@ class TargetClusters:
         """Clusters that its selector matches, masked or not; with an agent, if agents run it."""
         selector = scorer.spec.selector
         able = self._clusters.everything if scorer.on_hub else self.agents
-        return able if selector is None else self._clusters.select(lenient_selector(selector)) & able
+        return (
+            able if selector is None else self._clusters.select(lenient_selector(selector)) & able
+        )
 
     def expected(self, scorer: DynamicScorer) -> frozenset[str]:
         """Clusters where a scorer should publish; none if it is suspended in git or publishes nothing."""

@@ -16,13 +16,19 @@ RECEIVER_PORT: Final = 9090
 RECEIVER_ORIGIN: Final = f"http://127.0.0.1:{RECEIVER_PORT}"
 """Where the agent reaches the receiver for OpenTelemetry metrics, which runs in its pod."""
 _MISLEADS_GIT: Final = re.compile(r"[\w+.-]+::|(?:[^/]*://)?(?:[^/@]*@)?-|[^/:]*:-")
-_BROWSED: Final = re.compile(r"(https?://[^/\s]+/[^/\s]+/\S+?)/(?:-/)?(?:tree|blob|src/branch)/(\S+?)/?")
+_BROWSED: Final = re.compile(
+    r"(https?://[^/\s]+/[^/\s]+/\S+?)/(?:-/)?(?:tree|blob|src/branch)/(\S+?)/?"
+)
 
 
 def origin(url: str) -> str:
     """Scheme, host and port of a URL; empty if it has none."""
     parts = _parts(url)
-    return urlunsplit((parts.scheme, parts.netloc, "", "", "")) if parts.scheme and parts.netloc else ""
+    return (
+        urlunsplit((parts.scheme, parts.netloc, "", "", ""))
+        if parts.scheme and parts.netloc
+        else ""
+    )
 
 
 def host_of(url: str) -> str:
@@ -123,9 +129,7 @@ def misleads_git(url: str) -> bool:
 PUSHABLE: Final = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
 CLONABLE: Final = re.compile(rf"{PUSHABLE.pattern}|/\S+")
 """Git URLs, also as ssh writes them, and absolute paths."""
-GIT_URLS: Final = (
-    "https://host/owner/repository.git, ssh://git@host/owner/repository.git or git@host:owner/repository.git"
-)
+GIT_URLS: Final = "https://host/owner/repository.git, ssh://git@host/owner/repository.git or git@host:owner/repository.git"
 _LINK: Final = re.compile(r"\[[^\]]*\]\((?P<link>[^()\s]+)\)|<(?P<bracketed>[^<>\s]+)>")
 """A URL as Markdown writes it."""
 _DRIVE: Final = re.compile(r"[A-Za-z]:(?:\\|/(?!/))")
@@ -142,13 +146,17 @@ class UrlFault(NamedTuple):
 def fault_of_form(url: str) -> UrlFault | None:
     """A form that no URL of a repository has, whether it is one of git, Helm or OCI."""
     if link := _LINK.fullmatch(url):
-        return UrlFault("is a link of Markdown, and no URL", f"write {link['link'] or link['bracketed']}")
+        return UrlFault(
+            "is a link of Markdown, and no URL", f"write {link['link'] or link['bracketed']}"
+        )
     if _DRIVE.match(url):
         return UrlFault("is a folder of Windows, which no server can reach", f"write {GIT_URLS}")
     if "\\" in url:
         return UrlFault("has a \\, which no URL has", f"write {url.replace(chr(92), '/')}")
     if misleads_git(url):
-        return UrlFault("would start a program or be taken for an option by git", f"write {GIT_URLS}")
+        return UrlFault(
+            "would start a program or be taken for an option by git", f"write {GIT_URLS}"
+        )
     return None
 
 
@@ -184,7 +192,13 @@ def browsed_branch(url: str) -> tuple[str, str]:
 
 
 _METADATA_NAMES: Final = frozenset(
-    {"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
+    {
+        "metadata",
+        "metadata.google.internal",
+        "metadata.goog",
+        "instance-data",
+        "instance-data.ec2.internal",
+    }
 )
 _METADATA_ADDRESSES: Final = frozenset(
     ipaddress.ip_address(item)
@@ -206,7 +220,9 @@ _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]+")
 def is_in_cluster(host: str) -> bool:
     """Whether a name is one of a Service: `x.y.svc`, `x.y.svc.cluster.local`, or without a dot."""
     name = host.rstrip(".").lower()
-    return _address(name) is None and ("." not in name or name.endswith((".svc", ".svc.cluster.local")))
+    return _address(name) is None and (
+        "." not in name or name.endswith((".svc", ".svc.cluster.local"))
+    )
 
 
 def is_local(host: str) -> bool:

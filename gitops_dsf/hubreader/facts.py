@@ -6,7 +6,15 @@ from pathlib import Path
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import PART_OF_LABEL, POD_LABEL, RECONCILER, WORK_NAME
-from gitops_dsf.hub.resources import ADDON_GROUP, ADDONS, APPLICATIONS, SCORING_CONFIGS, Resource, Unread, Why
+from gitops_dsf.hub.resources import (
+    ADDON_GROUP,
+    ADDONS,
+    APPLICATIONS,
+    SCORING_CONFIGS,
+    Resource,
+    Unread,
+    Why,
+)
 from gitops_dsf.hubreader.hub import Hub, Object, whole
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
@@ -15,7 +23,9 @@ from gitops_dsf.views.doctor.facts import Facts, Source
 from gitops_dsf.views.status.build import build
 
 
-def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, argocd_namespace: str) -> Facts:
+def read_facts(
+    *, context: str, kubeconfig: Path | None, hub_namespace: str, argocd_namespace: str
+) -> Facts:
     """Reads a hub. Raises HubError when the hub does not answer, or is no hub."""
     with Hub(context=context, kubeconfig=kubeconfig) as reader:
         groups = reader.groups()
@@ -55,7 +65,13 @@ def _sources(hub: Hub, hub_namespace: str, argocd_namespace: str) -> Iterator[tu
     yield Source.OUR_WORKS, hub.read(works, whole, name=WORK_NAME, metadata_only=True)
     yield Source.UPSTREAM_WORKS, hub.read(works, whole, name=UPSTREAM_WORK, metadata_only=True)
     first, second = (hub.read(deployments, whole, labels=label) for label in UPSTREAM_LABELS)
-    both = first if isinstance(first, Unread) else second if isinstance(second, Unread) else first + second
+    both = (
+        first
+        if isinstance(first, Unread)
+        else second
+        if isinstance(second, Unread)
+        else first + second
+    )
     yield Source.UPSTREAM_DEPLOYMENTS, both
     yield Source.SCORING_CONFIGS, _present(hub.read(SCORING_CONFIGS, whole))
     yield Source.ARGOCD_DEPLOYMENTS, hub.read(in_argocd, whole)

@@ -44,7 +44,9 @@ def documents(content: bytes, *, file: str) -> Iterator[Document]:
         # JSON is decoded object by object later on, when a wrong byte has no place any more.
         text = "" if is_json and content.isascii() else content.decode()
     except UnicodeDecodeError as error:
-        raise SnapshotError(f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+        raise SnapshotError(
+            f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8"
+        ) from error
     if is_json:
         for place, value in _values(content, file=file):
             yield from _json(value, place=place)
@@ -75,7 +77,9 @@ def _values(content: bytes, *, file: str) -> Iterator[tuple[str, msgspec.Raw]]:
         raise SnapshotError(f"{file}: not valid JSON: {error}") from error
 
 
-def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: int = 0) -> Iterator[Document]:
+def _json(
+    text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: int = 0
+) -> Iterator[Document]:
     """`item_of` is the kind of the items: in a typed list, the API server omits it from each item."""
     if level > MAX_DEPTH:
         raise SnapshotError(f"{place[:200]}: lists inside lists, more than {MAX_DEPTH} levels")

@@ -13,7 +13,15 @@ import msgspec
 from dsf_wire.text import printable
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.metadata import problem_of
-from gitops_dsf.hub.resources import CLUSTER_SETS, CLUSTERS, SCORERS, SCORING_CONFIGS, Resource, Unread, Why
+from gitops_dsf.hub.resources import (
+    CLUSTER_SETS,
+    CLUSTERS,
+    SCORERS,
+    SCORING_CONFIGS,
+    Resource,
+    Unread,
+    Why,
+)
 
 try:
     from dsf_runtime.access import AccessError
@@ -24,7 +32,9 @@ try:
     from gitops_dsf.hubreader.kubeconfig import Kubeconfig
     from gitops_dsf.hubreader.kubeconfig import current_context as _current_context
 except ImportError as error:
-    msg = f"{error.name} is not installed; asking a hub needs the extra live (docs/start/install.md)"
+    msg = (
+        f"{error.name} is not installed; asking a hub needs the extra live (docs/start/install.md)"
+    )
     raise HubError(msg) from error
 
 T = TypeVar("T")
@@ -57,7 +67,10 @@ def current_context(kubeconfig: Path | None = None) -> str | None:
         raise HubError(str(error)) from error
 
 
-_WHY: dict[int, Why] = {HTTPStatus.FORBIDDEN: Why.FORBIDDEN, HTTPStatus.NOT_FOUND: Why.NOT_INSTALLED}
+_WHY: dict[int, Why] = {
+    HTTPStatus.FORBIDDEN: Why.FORBIDDEN,
+    HTTPStatus.NOT_FOUND: Why.NOT_INSTALLED,
+}
 
 
 class Hub:
@@ -183,7 +196,9 @@ class Hub:
     def find(self, resource: Resource, name: str) -> Object | Unread | None:
         """Returns one object; None if it does not exist. Raises HubError when the hub does not answer."""
         try:
-            found: Object = self.decode(resource.path, self.get(f"{resource.path}/{name}"), dict[str, Any])
+            found: Object = self.decode(
+                resource.path, self.get(f"{resource.path}/{name}"), dict[str, Any]
+            )
         except ApiError as error:
             missing = error.status == HTTPStatus.NOT_FOUND
             return None if missing else self._unread(resource, error, verb="get", name=name)
@@ -245,7 +260,9 @@ def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str,
             items = hub.read(resource, whole)
             if not isinstance(items, Unread):
                 # In a typed list, the API server omits both from each item.
-                found += [{"apiVersion": resource.api_version, "kind": kind, **item} for item in items]
+                found += [
+                    {"apiVersion": resource.api_version, "kind": kind, **item} for item in items
+                ]
             elif not optional or items.why is not Why.NOT_INSTALLED:
                 raise HubError(hub.lacks(items))
     return found

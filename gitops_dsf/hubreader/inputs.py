@@ -22,7 +22,14 @@ from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY, 
 from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, OwnedScore, Score, other_managers
+from gitops_dsf.hub.scores import (
+    AddOnPlacementScore,
+    BareScore,
+    Interner,
+    OwnedScore,
+    Score,
+    other_managers,
+)
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.targets import Mask, read_masks
 from gitops_dsf.hub.waits import WaitingCopy, read_waits
@@ -53,11 +60,18 @@ def observe(
 
 
 def read_inputs(
-    hub: Hub, *, hub_namespace: str, argocd_namespace: str, only: Filter | None = None, owners: bool = False
+    hub: Hub,
+    *,
+    hub_namespace: str,
+    argocd_namespace: str,
+    only: Filter | None = None,
+    owners: bool = False,
 ) -> Inputs:
     """Reads what a view of `only` shows; with `owners` also who else writes scores. Raises HubError."""
     parts = _Parts()
-    scorers = parts.take(Part.SCORERS, hub.read(api.SCORERS.within(hub_namespace), as_type(DynamicScorer)))
+    scorers = parts.take(
+        Part.SCORERS, hub.read(api.SCORERS.within(hub_namespace), as_type(DynamicScorer))
+    )
     placements = parts.take(Part.PLACEMENTS, hub.read(api.PLACEMENTS, as_type(objects.Placement)))
     needed = resources_shown(scorers, placements, only or Filter()) if not owners else None
     scores = _Scores(needed=needed, resources={item.resource for item in scorers}, owners=owners)
@@ -69,13 +83,16 @@ def read_inputs(
         Part.APPLICATIONS, hub.read(in_argocd, read_application, labels=APPLICATION_LABEL)
     )
     sets = parts.take(
-        Part.APPLICATION_SETS, hub.read(api.APPLICATION_SETS.within(argocd_namespace), read_application_set)
+        Part.APPLICATION_SETS,
+        hub.read(api.APPLICATION_SETS.within(argocd_namespace), read_application_set),
     )
     # Only fleets with a pace, and those in which a copy waits, need the right.
     paced = any(item.metadata.annotation(PACE_ANNOTATION) for item in placements)
     asks = paced or any_waits(sets, applications, decided(snapshot.decisions))
     moves = _configmap(hub, hub_namespace, MOVES_CONFIGMAP, _moves) if asks else ()
-    addons = hub.read(api.ADDONS, as_type(objects.ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True)
+    addons = hub.read(
+        api.ADDONS, as_type(objects.ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True
+    )
     now = hub.now()
     stored, waits = next(iter(parts.take(Part.MOVES, moves)), (None, ()))
     return Inputs(
@@ -100,11 +117,17 @@ def read_inputs(
 def _snapshot(hub: Hub, parts: "_Parts", scores: "_Scores") -> Snapshot:
     """Raises HubError when the hub does not answer, or is no hub."""
     clusters = parts.take(Part.CLUSTERS, hub.read(api.CLUSTERS, as_type(objects.ManagedCluster)))
-    if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is api.Why.NOT_INSTALLED:
+    if (
+        unread := parts.unread.get(Part.CLUSTERS)
+    ) is not None and unread.why is api.Why.NOT_INSTALLED:
         raise HubError(hub.lacks(unread))
     sets = parts.take(Part.SETS, hub.read(api.CLUSTER_SETS, as_type(objects.ManagedClusterSet)))
-    bindings = parts.take(Part.BINDINGS, hub.read(api.BINDINGS, as_type(objects.ManagedClusterSetBinding)))
-    decisions = parts.take(Part.DECISIONS, hub.read(api.DECISIONS, as_type(objects.PlacementDecision)))
+    bindings = parts.take(
+        Part.BINDINGS, hub.read(api.BINDINGS, as_type(objects.ManagedClusterSetBinding))
+    )
+    decisions = parts.take(
+        Part.DECISIONS, hub.read(api.DECISIONS, as_type(objects.PlacementDecision))
+    )
     if (missing := scores.read(hub)) is not None:
         parts.unread[Part.SCORES] = missing
     return Snapshot(
@@ -118,7 +141,9 @@ def _snapshot(hub: Hub, parts: "_Parts", scores: "_Scores") -> Snapshot:
         ),
         clusters={item.metadata.name: whole_cluster(item) for item in clusters},
         sets={item.metadata.name: item for item in sets},
-        bindings=tuple(sorted((item.metadata.namespace or "", item.metadata.name) for item in bindings)),
+        bindings=tuple(
+            sorted((item.metadata.namespace or "", item.metadata.name) for item in bindings)
+        ),
     )
 
 
@@ -138,12 +163,18 @@ class _Scores:
     """What a view needs of AddOnPlacementScores. Each is reduced while its page is read."""
 
     def __init__(
-        self, *, needed: frozenset[str] | None, resources: Collection[str] | None = None, owners: bool = False
+        self,
+        *,
+        needed: frozenset[str] | None,
+        resources: Collection[str] | None = None,
+        owners: bool = False,
     ) -> None:
         """`resources`: names that scorers publish. `owners`: also which other programs write scores."""
         self._resources, self._needed = resources, needed
         self._page: type[Page] = _OwnedPage if owners else _Page
-        self._model: type[AddOnPlacementScore | OwnedScore] = OwnedScore if owners else AddOnPlacementScore
+        self._model: type[AddOnPlacementScore | OwnedScore] = (
+            OwnedScore if owners else AddOnPlacementScore
+        )
         self._interner = Interner()
         self._names: dict[str, str] = {}
         self._others: dict[tuple[FieldsOwner, ...], tuple[str, ...]] = {}
@@ -157,7 +188,11 @@ class _Scores:
     def read(self, hub: Hub) -> api.Unread | None:
         """A few names are read one by one. Returns why a list could not be read."""
         names, needed = [""], self._needed
-        if needed is not None and len(needed) <= BY_NAME and (total := hub.count(api.SCORES)) is not None:
+        if (
+            needed is not None
+            and len(needed) <= BY_NAME
+            and (total := hub.count(api.SCORES)) is not None
+        ):
             names, self.skipped = sorted(needed), total
         for name in names:
             found = hub.take(api.SCORES, self._take, of=self._page, name=name)
@@ -201,7 +236,9 @@ class _Scores:
             with suppress(msgspec.ValidationError):
                 bare = msgspec.json.decode(raw, type=BareScore).metadata
                 if self._needed is None or bare.name in self._needed:
-                    self.unreadable.append(unreadable(bare.name, bare.namespace or "", problem_of(error)))
+                    self.unreadable.append(
+                        unreadable(bare.name, bare.namespace or "", problem_of(error))
+                    )
                 return AddOnPlacementScore(bare)
             return None
 
@@ -250,6 +287,10 @@ def _suspended(found: Object | None) -> tuple[str, ...] | str:
 def _moves(found: Object | None) -> tuple[tuple[StoredMoves, tuple[WaitingCopy, ...]], ...] | str:
     """The paced moves, and what copies wait for; none before the reconciler has written them."""
     try:
-        return () if found is None else ((read_moves(found.get("data")), read_waits(found.get("data"))),)
+        return (
+            ()
+            if found is None
+            else ((read_moves(found.get("data")), read_waits(found.get("data"))),)
+        )
     except MovesError as error:
         return str(error)

@@ -65,7 +65,9 @@ class Kubeconfig:
         source = os.pathsep.join(map(str, files))
         try:
             if self.context:
-                self._check_context(package.config.kube_config.KubeConfigMerger(source).config.value)
+                self._check_context(
+                    package.config.kube_config.KubeConfigMerger(source).config.value
+                )
             with _log_of_the_package() as failures:
                 package.config.load_kube_config(
                     config_file=source,
@@ -85,14 +87,19 @@ class Kubeconfig:
             certificate=configuration.cert_file or None,
             key=configuration.key_file or None,
         )
-        authorization = configuration.api_key.get("authorization") or configuration.api_key.get("BearerToken")
+        authorization = configuration.api_key.get("authorization") or configuration.api_key.get(
+            "BearerToken"
+        )
         return access.make_access(
             host=str(configuration.host),
             trust=trust,
             authorization=access.authorization_header(authorization),
             server_name=configuration.tls_server_name,
             proxy=configuration.proxy,
-            seen={path: access.contents(path) for path in (*files, *(Path(name) for name in named if name))},
+            seen={
+                path: access.contents(path)
+                for path in (*files, *(Path(name) for name in named if name))
+            },
         )
 
     def _check_context(self, config: Any) -> None:  # noqa: ANN401 - whatever YAML holds

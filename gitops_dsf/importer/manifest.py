@@ -116,7 +116,9 @@ def name_of(data: Mapping[str, Any]) -> str:
     """metadata.name. It becomes part of a path: RepositoryError is raised unless it is a name."""
     found = _mapping(data, "metadata").get("name")
     if not isinstance(found, str) or len(found) > 253 or not re.fullmatch(DNS_SUBDOMAIN, found):
-        raise RepositoryError(f"{data.get('kind')}: metadata.name {found!r} is not the name of an object")
+        raise RepositoryError(
+            f"{data.get('kind')}: metadata.name {found!r} is not the name of an object"
+        )
     return found
 
 
@@ -179,7 +181,11 @@ def _scoring_config(data: Mapping[str, Any], selection: Selection) -> Object | N
 
 
 def _object(data: Mapping[str, Any]) -> Object:
-    return {"apiVersion": data["apiVersion"], "kind": data["kind"], "metadata": {"name": name_of(data)}}
+    return {
+        "apiVersion": data["apiVersion"],
+        "kind": data["kind"],
+        "metadata": {"name": name_of(data)},
+    }
 
 
 _KINDS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Selection], Object | None]]] = {
@@ -278,7 +284,9 @@ def differing(document: Mapping[str, Any], value: Object) -> list[tuple[str, ...
 
 
 def _agree(path: tuple[str, ...], old: Any, new: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
-    if path[-1] == "hubAcceptsClient":  # it defaults to true here, so a true value is no reason to write it
+    if (
+        path[-1] == "hubAcceptsClient"
+    ):  # it defaults to true here, so a true value is no reason to write it
         return (old is not False) is new
     return (old is None) is (new is None) and alike(old, new)
 

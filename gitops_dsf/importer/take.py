@@ -96,7 +96,9 @@ def take(
     git. `loaded` is the repository, if it was read already. `without` are clusters that are refused, by name,
     and why. Raises RepositoryError when something cannot be read, or when there is nothing to import.
     """
-    taker = _Taker(root, loaded or load(root), selection=selection, overwrite=overwrite, without=without)
+    taker = _Taker(
+        root, loaded or load(root), selection=selection, overwrite=overwrite, without=without
+    )
     for data in objects:
         taker.add(data)
     return taker.result()
@@ -154,7 +156,9 @@ class _Taker:
             return
         key = (kind, name_of(data))
         if key in self.seen:
-            raise RepositoryError(f"{kind} {key[1]} is in the input twice; give one state of the hub")
+            raise RepositoryError(
+                f"{kind} {key[1]} is in the input twice; give one state of the hub"
+            )
         self.seen.add(key)
         document = self.existing.get(key)
         value = manifest(data, _and_known(self.selection, document))
@@ -162,7 +166,9 @@ class _Taker:
             return
         if value is None:
             if key[1] not in BUILT_IN_SETS:
-                line = Line(kind=kind, name=key[1], file=_file_of(*key), changes=(why_not_taken(data),))
+                line = Line(
+                    kind=kind, name=key[1], file=_file_of(*key), changes=(why_not_taken(data),)
+                )
                 self.found.refused.append(line)
             return
         if kind == "DynamicScorer" and (config := synced(data)) is not None:
@@ -182,7 +188,10 @@ class _Taker:
             lines, why = self.found.not_joined, "it is being deleted on the hub"
         elif document is None and value_at(data, ("spec", "hubAcceptsClient")) is not True:
             # Any cluster that reaches the hub can ask to join under any name.
-            lines, why = self.found.not_joined, "nobody has accepted it on the hub (spec.hubAcceptsClient)"
+            lines, why = (
+                self.found.not_joined,
+                "nobody has accepted it on the hub (spec.hubAcceptsClient)",
+            )
         if not why:
             return False
         file = _file_of("ManagedCluster", name) if document is None else document.file
@@ -192,7 +201,9 @@ class _Taker:
     def result(self) -> Import:
         if not self.seen:
             there = f"; it holds {', '.join(self._skips())}" if self.skipped else ""
-            raise RepositoryError(f"there is no {', '.join(_KINDS[:-1])} or {_KINDS[-1]} in the input{there}")
+            raise RepositoryError(
+                f"there is no {', '.join(_KINDS[:-1])} or {_KINDS[-1]} in the input{there}"
+            )
         found = self.found
         found.files |= {file: self.edited[file].text for file in sorted(self.touched)}
         for file, documents in self.new.items():
@@ -277,14 +288,18 @@ class _Taker:
         texts = {file: text for file in files if (text := self._text(file))}
         plan = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
         for item in plan.outcomes:
-            changes = tuple(f"{change.field}: {change.before} -> {change.after}" for change in item.changes)
+            changes = tuple(
+                f"{change.field}: {change.before} -> {change.after}" for change in item.changes
+            )
             for verdict, lines, words in (
                 (LockState.NEW, found.added, ()),
                 (LockState.CHANGED, found.changed, changes),
                 (LockState.REFUSED, found.refused, item.reasons),
             ):
                 if item.verdict is verdict:
-                    lines.append(Line(file=item.file, kind="ScorerLock", name=item.scorer, changes=words))
+                    lines.append(
+                        Line(file=item.file, kind="ScorerLock", name=item.scorer, changes=words)
+                    )
         found.files |= plan.files
 
     def _text(self, file: str) -> str:
@@ -307,7 +322,9 @@ def _platform(documents: Iterable[Document]) -> Platform:
 
 def _file_of(kind: str, name: str) -> str:
     """The file that a new object is written to."""
-    return f"{FOLDER_OF_KIND[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
+    return (
+        f"{FOLDER_OF_KIND[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
+    )
 
 
 def _means_the_same(document: Document, value: Object) -> bool:
@@ -317,7 +334,8 @@ def _means_the_same(document: Document, value: Object) -> bool:
     model = KINDS[value["apiVersion"], value["kind"]]
     try:
         ours, theirs = (
-            model.model_validate({**item, "metadata": {"name": "same"}}) for item in (document.data, value)
+            model.model_validate({**item, "metadata": {"name": "same"}})
+            for item in (document.data, value)
         )
     except ValidationError:
         return False
@@ -331,7 +349,8 @@ def _and_known(selection: Selection, document: Document | None) -> Selection:
     labels = value_at(document.data, ("metadata", "labels")) or {}
     claims = value_at(document.data, ("status", "clusterClaims")) or []
     resources = bool(
-        value_at(document.data, ("status", "allocatable")) or value_at(document.data, ("status", "capacity"))
+        value_at(document.data, ("status", "allocatable"))
+        or value_at(document.data, ("status", "capacity"))
     )
     return selection.and_names(
         labels=labels if isinstance(labels, Mapping) else (),

@@ -64,12 +64,16 @@ def take_valid(
 
 def _clusters(found: Import) -> list[str]:
     """The clusters that an import writes. Those that git has come first: a new one is blamed before them."""
-    return [line.name for lines in (found.changed, found.added) for line in lines if line.kind == _KIND]
+    return [
+        line.name for lines in (found.changed, found.added) for line in lines if line.kind == _KIND
+    ]
 
 
 def _baseline(found: Import, loaded: Loaded) -> tuple[Diagnostic, ...]:
     """The findings of the repository, with what the import writes beside clusters."""
-    files = {line.file for lines in (found.changed, found.added) for line in lines if line.kind == _KIND}
+    files = {
+        line.file for lines in (found.changed, found.added) for line in lines if line.kind == _KIND
+    }
     others = {file: text for file, text in found.files.items() if file not in files}
     return check_loaded(loaded.with_files(others)).diagnostics
 
@@ -86,7 +90,9 @@ def _why(error: Diagnostic) -> str:
     return f"the repository would be invalid: {error.code} {error.position}: {error.message}"
 
 
-def _in_documents(found: Import, loaded: Loaded, errors: Iterable[Diagnostic]) -> dict[str, Diagnostic]:
+def _in_documents(
+    found: Import, loaded: Loaded, errors: Iterable[Diagnostic]
+) -> dict[str, Diagnostic]:
     """The clusters in whose documents errors are, with the first one. Those in a document that cannot be
     read are found by the file, if no other cluster is written into it.
     """

@@ -84,7 +84,9 @@ class Served:
 class WritableHub(Hub):
     """An open hub. Its errors become HubErrors. With ``dry_run`` it validates every write and stores none."""
 
-    def __init__(self, *, context: str, kubeconfig: Path | None = None, dry_run: bool = False) -> None:
+    def __init__(
+        self, *, context: str, kubeconfig: Path | None = None, dry_run: bool = False
+    ) -> None:
         super().__init__(context=context, kubeconfig=kubeconfig)
         self.kubeconfig, self.dry_run = kubeconfig, dry_run
         self._served: dict[str, tuple[_Resource, ...]] = {}
@@ -109,7 +111,11 @@ class WritableHub(Hub):
         answer = self._patch(path, item, APPLY, check=check, force="true" if force else "false")
         if before is None:
             return Change.CREATED
-        return Change.UNCHANGED if _declared(before, item) == _declared(answer, item) else Change.CHANGED
+        return (
+            Change.UNCHANGED
+            if _declared(before, item) == _declared(answer, item)
+            else Change.CHANGED
+        )
 
     def merge(self, path: str, change: Mapping[str, Any]) -> None:
         """Sends a JSON merge patch. Raises HubError."""
@@ -176,8 +182,14 @@ class WritableHub(Hub):
         except _NotFoundError:
             return None
 
-    def _patch(self, path: str, body: Object, content_type: str, *, check: bool, **params: str) -> bytes:
-        sent = {"fieldManager": GENERATOR_MANAGER, **params, **(DRY_RUN if check or self.dry_run else {})}
+    def _patch(
+        self, path: str, body: Object, content_type: str, *, check: bool, **params: str
+    ) -> bytes:
+        sent = {
+            "fieldManager": GENERATOR_MANAGER,
+            **params,
+            **(DRY_RUN if check or self.dry_run else {}),
+        }
         return self._ask("PATCH", path, params=sent, body=body, content_type=content_type)
 
     def _ask(
@@ -200,7 +212,9 @@ class WritableHub(Hub):
         try:
             yield
         except ApiError as error:
-            raise _REFUSALS.get(error.status, HubError)(f"context {self.context}: {error}") from error
+            raise _REFUSALS.get(error.status, HubError)(
+                f"context {self.context}: {error}"
+            ) from error
 
 
 def _declared(text: bytes, item: Object) -> object:
@@ -209,7 +223,9 @@ def _declared(text: bytes, item: Object) -> object:
     Empty values are left out, because Argo CD removes them from an Application when it writes it.
     """
     live: Object = msgspec.json.decode(text, type=dict[str, Any])
-    fields = {key: value for key, value in live.items() if key not in {"metadata", "operation", "status"}}
+    fields = {
+        key: value for key, value in live.items() if key not in {"metadata", "operation", "status"}
+    }
     metadata = live.get("metadata", {})
     for name in ("labels", "annotations"):
         wanted, found = item["metadata"].get(name) or {}, metadata.get(name) or {}

@@ -47,7 +47,9 @@ def application(wanted: Object, item: Object | None) -> Step:
     status: Object = (item or {}).get("status") or {}
     sync = status.get("sync") or {}
     operation = status.get("operationState") or {}
-    said = failure_of(status) or (operation.get("phase") != "Succeeded" and operation.get("message"))
+    said = failure_of(status) or (
+        operation.get("phase") != "Succeeded" and operation.get("message")
+    )
     compared = (sync.get("comparedTo") or {}).get("source") or {}
     source = wanted["spec"]["source"]
     if any(compared.get(field) != source[field] for field in source):
@@ -102,7 +104,9 @@ class Installer:
                 say(f"{object_text(item['kind'], item)}: {would}{change}")
         if refused:
             lines = "\n  ".join(refused)
-            raise InstallError(f"the hub refuses what would be applied, so nothing was changed:\n  {lines}")
+            raise InstallError(
+                f"the hub refuses what would be applied, so nothing was changed:\n  {lines}"
+            )
 
     def apply(self) -> None:
         """Applies every object. Raises HubError."""
@@ -140,7 +144,9 @@ class Installer:
         found = []
         if settings.delivery.mode == "ManifestWork":
             found = [
-                definition(name, self._get("apiextensions.k8s.io", "CustomResourceDefinition", name))
+                definition(
+                    name, self._get("apiextensions.k8s.io", "CustomResourceDefinition", name)
+                )
                 for name in (crd["metadata"]["name"] for crd in crds())
             ]
         for item in self.source.bootstrap:
@@ -158,4 +164,6 @@ class Installer:
 
     def _get(self, group: str, kind: str, name: str, namespace: str = "") -> Object | None:
         served = self.hub.kind(group, kind=kind)
-        return None if served is None else self.hub.live(served.path(namespace=namespace, name=name))
+        return (
+            None if served is None else self.hub.live(served.path(namespace=namespace, name=name))
+        )

@@ -60,7 +60,9 @@ class Source:
             write(self.tree, self.directory / RENDERED, self.changes)
 
 
-def read_source(directory: Path, *, url: str | None = None) -> "tuple[Source | None, tuple[Diagnostic, ...]]":
+def read_source(
+    directory: Path, *, url: str | None = None
+) -> "tuple[Source | None, tuple[Diagnostic, ...]]":
     """Reads a repository, with another URL in spec.git.url if one is given. Returns no source if there are
     errors, and all findings.
 
@@ -144,7 +146,9 @@ def unpublished(source: Source) -> tuple[str, str]:
     except RevisionError as error:
         return "", f"cannot look whether {url} has the tree: {error}"
     if answer.returncode != 0:
-        said = answer.stderr.decode(errors="replace").strip().splitlines() or ["git ls-remote failed"]
+        said = answer.stderr.decode(errors="replace").strip().splitlines() or [
+            "git ls-remote failed"
+        ]
         why = printable(said[0].removeprefix("fatal: "), most=200)
         return "", f"cannot look whether {url} has the tree, and Argo CD may be able to ({why})"
     pairs = (line.split("\t") for line in answer.stdout.decode(errors="replace").splitlines())
@@ -160,7 +164,10 @@ def unpublished(source: Source) -> tuple[str, str]:
     where = f"branch {revision} of {url} (commit {commit[:10]})"
     repository = Repository(directory=source.directory)
     if repository.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode != 0:
-        return "", f"{where} has commits that this clone lacks, so {RENDERED}/ is not compared: git pull"
+        return (
+            "",
+            f"{where} has commits that this clone lacks, so {RENDERED}/ is not compared: git pull",
+        )
     changed = repository.attempt("diff", "--quiet", commit, "--", RENDERED)
     added = repository.attempt("ls-files", "--others", "--", RENDERED)
     if changed.returncode == 1 or added.stdout.strip():

@@ -31,7 +31,14 @@ from gitops_dsf.hub.names import (
     RECONCILER,
 )
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.installation.hub import ConflictError, RefusedError, Served, WritableHub, object_text, say
+from gitops_dsf.installation.hub import (
+    ConflictError,
+    RefusedError,
+    Served,
+    WritableHub,
+    object_text,
+    say,
+)
 from gitops_dsf.render.argocd import rendered_kinds
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.wording import names_text, plural
@@ -150,7 +157,8 @@ class Uninstaller:
             for one in (item.get("status") or {}).get("resources") or ():
                 kind = (one.get("group", ""), one["kind"])
                 known = {
-                    (got["metadata"].get("namespace"), got["metadata"]["name"]) for got in self._found[kind]
+                    (got["metadata"].get("namespace"), got["metadata"]["name"])
+                    for got in self._found[kind]
                 }
                 place = (one.get("namespace"), one["name"])
                 if kind not in KEPT and place not in known:
@@ -163,13 +171,16 @@ class Uninstaller:
             finalizers = metadata.get("finalizers") or []
             left = [name for name in finalizers if not prunes(name)]
             if left != finalizers:
-                self.hub.merge(self._path(APPLICATION, item), {"metadata": {"finalizers": left or None}})
+                self.hub.merge(
+                    self._path(APPLICATION, item), {"metadata": {"finalizers": left or None}}
+                )
 
     def _remove(self, kind: Kind, *, orphan: bool = False) -> None:
         items = self._found[kind]
         with ThreadPoolExecutor(AT_A_TIME) as threads:
             deleted = [
-                threads.submit(self.hub.delete, self._path(kind, item), orphan=orphan) for item in items
+                threads.submit(self.hub.delete, self._path(kind, item), orphan=orphan)
+                for item in items
             ]
         for one in deleted:
             one.result()
@@ -231,7 +242,10 @@ class Uninstaller:
             if served is None:
                 continue
             self._served.setdefault(kind, served)
-            live = [self.hub.live(served.path(namespace=self.hub_namespace, name=name)) for name in wanted]
+            live = [
+                self.hub.live(served.path(namespace=self.hub_namespace, name=name))
+                for name in wanted
+            ]
             written[kind] = [item for item in live if item is not None]
         scores = self.hub.kind(SCORE[0], kind=SCORE[1])
         if scores is not None:
@@ -283,7 +297,9 @@ class Uninstaller:
                 list(threads.map(self._open_cluster, self._tainted))
         removed = "would be removed" if self.hub.dry_run else "removed"
         names = names_text([f"ManagedCluster {name}" for name in self._tainted])
-        say(f"{names}: the taint {MAINTENANCE_TAINT} {removed}, so that applications may be placed there")
+        say(
+            f"{names}: the taint {MAINTENANCE_TAINT} {removed}, so that applications may be placed there"
+        )
 
     def _open_cluster(self, name: str) -> None:
         """Writes the list of taints as it was read: OCM writes the same list."""
@@ -315,7 +331,8 @@ class Uninstaller:
         live = self.hub.live(f"/api/v1/namespaces/{self.argocd_namespace}/configmaps/argocd-cm")
         managers = ((live or {}).get("metadata") or {}).get("managedFields") or ()
         if any(
-            one.get("manager") == GENERATOR_MANAGER and one.get("operation") == "Apply" for one in managers
+            one.get("manager") == GENERATOR_MANAGER and one.get("operation") == "Apply"
+            for one in managers
         ):
             self.hub.apply(body, force=False)
             would = "would be removed" if self.hub.dry_run else "removed"
@@ -360,7 +377,9 @@ class Uninstaller:
 
     def _path(self, kind: Kind, item: Object) -> str:
         metadata = item["metadata"]
-        return self._served[kind].path(namespace=metadata.get("namespace", ""), name=metadata["name"])
+        return self._served[kind].path(
+            namespace=metadata.get("namespace", ""), name=metadata["name"]
+        )
 
     def _tell(self, kind: Kind, items: Sequence[Object]) -> None:
         verb = "would be deleted" if self.hub.dry_run else "deleted"

@@ -45,7 +45,11 @@ def cause_of(
         return MoveCause(Cause.ELIGIBLE, ", ".join(record.joined))
     # While nobody looked, scores came and went. And where the simulator decides otherwise, they do not
     # explain what happened.
-    if record.kind == "Later" or verdict.outcome is not Outcome.SCHEDULED or verdict.chosen != {*after}:
+    if (
+        record.kind == "Later"
+        or verdict.outcome is not Outcome.SCHEDULED
+        or verdict.chosen != {*after}
+    ):
         return MoveCause(Cause.UNKNOWN)
     return MoveCause(Cause.SCORE, _by_scores(record, by_scores))
 
@@ -66,11 +70,17 @@ def _by_scores(record: Record, verdict: Verdict) -> str:
 
 def scores_of_people(record: Record) -> tuple[ScoreChange, ...]:
     """The changed scores, without items of moves, which records of earlier versions have among them."""
-    return tuple(each for each in record.scores if not each.name.startswith(f"AddOn/{MOVES_SCORE}/"))
+    return tuple(
+        each for each in record.scores if not each.name.startswith(f"AddOn/{MOVES_SCORE}/")
+    )
 
 
 def largest_change(record: Record) -> ScoreChange | None:
     """The largest change of a score of a cluster that left or joined, if values before are known."""
     moved = {*record.left, *record.joined}
-    known = [each for each in scores_of_people(record) if each.cluster in moved and each.before is not None]
+    known = [
+        each
+        for each in scores_of_people(record)
+        if each.cluster in moved and each.before is not None
+    ]
     return max(known, key=lambda each: abs((each.after or 0) - (each.before or 0)), default=None)

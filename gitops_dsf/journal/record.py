@@ -229,7 +229,8 @@ def read(files: Mapping[str, bytes], *, about: str | None = None, explained: boo
             if isinstance(record, Record):
                 if about is None or record.is_about(about):
                     found.setdefault(
-                        record.id, record if explained else msgspec.structs.replace(record, clusters=())
+                        record.id,
+                        record if explained else msgspec.structs.replace(record, clusters=()),
                     )
             else:
                 bad.append(f"{name}:{number}: {record}")

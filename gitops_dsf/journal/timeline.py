@@ -19,7 +19,9 @@ def by_placement(records: Iterable[Record]) -> dict[str, list[Record]]:
         found.setdefault(record.placement, {}).setdefault(record.uid, []).append(record)
     return {
         placement: [
-            record for life in lives.values() for record in sorted(life, key=lambda item: item.number)
+            record
+            for life in lives.values()
+            for record in sorted(life, key=lambda item: item.number)
         ]
         for placement, lives in found.items()
     }
@@ -53,7 +55,9 @@ def changes(records: Sequence[Record]) -> tuple[Change, ...]:
     )
 
 
-def values_at(records: Iterable[Record], *, start: Values = MappingProxyType({})) -> Iterator[Values]:
+def values_at(
+    records: Iterable[Record], *, start: Values = MappingProxyType({})
+) -> Iterator[Values]:
     """The scores that are told after each record of one Placement. `start` are those known before."""
     known = dict(start)
     for record in records:

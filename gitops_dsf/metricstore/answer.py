@@ -92,7 +92,9 @@ def read(content: bytes, *, where: str) -> Answer:
             raise StoreError(f"{where} gave a {kind}, where a matrix is expected")
         rows = [] if data.is_null else _ROWS.decode(data.result)
     except DECODE_ERRORS as error:
-        msg = f"{where} did not answer as Prometheus' /api/v1/query_range does: {_words(str(error))}"
+        msg = (
+            f"{where} did not answer as Prometheus' /api/v1/query_range does: {_words(str(error))}"
+        )
         raise StoreError(msg) from error
     warnings, lost = tuple(map(_words, document.notes)), _words(document.lost)
     return Answer(series=tuple(_series(rows, where=where)), warnings=warnings, lost=lost)
@@ -114,11 +116,15 @@ def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
             times = np.array(known, dtype=np.float64)
             steps = np.diff(times)
             if len(numbers) % 2 or not np.isfinite(times).all() or not (steps >= 0).all():
-                raise StoreError(f"{where} gave samples that are no pairs of time and value in order of time")
+                raise StoreError(
+                    f"{where} gave samples that are no pairs of time and value in order of time"
+                )
             last = None if (steps > 0).all() else np.append(steps > 0, True)
             times = times if last is None else times[last]
         values = np.fromiter(numbers[1::2], np.float64, len(known))
-        yield Series(labels=row.metric, times=times, values=values if last is None else values[last])
+        yield Series(
+            labels=row.metric, times=times, values=values if last is None else values[last]
+        )
 
 
 def _numbers(text: bytes, *, where: str) -> list[float]:
@@ -141,7 +147,9 @@ def read_path(path: Path) -> tuple[Answer, ...]:
     """Reads a file, or the files `*.json` and `*.json.gz` of a folder. Raises StoreError."""
     files = sorted([*path.glob("*.json"), *path.glob("*.json.gz")]) if path.is_dir() else [path]
     if not files:
-        raise StoreError(f"{path} has no file *.json or *.json.gz; save answers of /api/v1/query_range there")
+        raise StoreError(
+            f"{path} has no file *.json or *.json.gz; save answers of /api/v1/query_range there"
+        )
     _refuse_beyond(MOST_BYTES, sum(file.stat().st_size for file in files if file.is_file()), path)
     room = MOST_BYTES
     found = []
@@ -154,7 +162,9 @@ def read_path(path: Path) -> tuple[Answer, ...]:
 
 def _content(file: Path, *, most: int) -> bytes:
     if not file.is_file():
-        raise StoreError(f"{file} is not a file; write a file or folder with answers of /api/v1/query_range")
+        raise StoreError(
+            f"{file} is not a file; write a file or folder with answers of /api/v1/query_range"
+        )
     try:
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
             content: bytes = stream.read(most + 1)

@@ -88,7 +88,13 @@ class MetricStore:
             )
 
     async def pages(
-        self, query: str, *, start: float, step: float, count: int, parameters: Mapping[str, str] = {}
+        self,
+        query: str,
+        *,
+        start: float,
+        step: float,
+        count: int,
+        parameters: Mapping[str, str] = {},
     ) -> AsyncIterator[StoredPage]:
         """The values of a query at `count` points, page by page. `parameters` of the source are sent with
         it. Raises StoreError.
@@ -98,7 +104,11 @@ class MetricStore:
             length = min(length, count - first)
             try:
                 answer = await self._page(
-                    query, start=start + first * step, step=step, count=length, parameters=parameters
+                    query,
+                    start=start + first * step,
+                    step=step,
+                    count=length,
+                    parameters=parameters,
                 )
             except TooMuchError:
                 if length <= SMALLEST_PAGE:
@@ -122,10 +132,14 @@ class MetricStore:
             "step": f"{step:g}",
         }
         for wait in [*_WAITS, None]:
-            reply = await self._ask(Request.of(self._url, asked, parameters=parameters, posts=self._posts))
+            reply = await self._ask(
+                Request.of(self._url, asked, parameters=parameters, posts=self._posts)
+            )
             if reply.form_refused:
                 self._posts = False
-                reply = await self._ask(Request.of(self._url, asked, parameters=parameters, posts=False))
+                reply = await self._ask(
+                    Request.of(self._url, asked, parameters=parameters, posts=False)
+                )
             if not reply.is_busy:
                 break
             seconds = wait if reply.retry_after is None else reply.retry_after
@@ -174,7 +188,9 @@ class MetricStore:
         )
         if reply.status in (401, 403):
             hint = (
-                "is the token right?" if reply.with_token else "--token-file names a file with a bearer token"
+                "is the token right?"
+                if reply.with_token
+                else "--token-file names a file with a bearer token"
             )
             return StoreError(f"{where} answered {reply.status}; {hint}")
         if reply.is_busy and reply.retry_after is not None and reply.retry_after > LONGEST_WAIT:
@@ -212,4 +228,8 @@ class _Reply:
 
 def _trust(url: str) -> ssl.SSLContext:
     """The system's CAs. Reading them takes 40 ms, which only HTTPS needs."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http:") else httpx.create_ssl_context()
+    return (
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if url.startswith("http:")
+        else httpx.create_ssl_context()
+    )

@@ -73,7 +73,9 @@ def _document(question: Question) -> dict[str, Any]:
         "tests": [
             {
                 "interval": f"{question.interval}s",
-                "input_series": [{"series": series, "values": values} for series, values in question.metrics],
+                "input_series": [
+                    {"series": series, "values": values} for series, values in question.metrics
+                ],
                 "promql_expr_test": [
                     {"expr": expression, "eval_time": f"{at}s", "exp_samples": [_IMPOSSIBLE]}
                     for at in question.times
@@ -94,7 +96,9 @@ def _samples(entry: str) -> list[Sample]:
     got = _GOT.search(entry)
     if got is None:
         error = _ERROR.search(entry)
-        raise QueryError(f"the query fails: {error[1].strip()}" if error is not None else _complaint(entry))
+        raise QueryError(
+            f"the query fails: {error[1].strip()}" if error is not None else _complaint(entry)
+        )
     if got[1] == "nil":
         return []
     found: list[Sample] = []
@@ -105,7 +109,9 @@ def _samples(entry: str) -> list[Sample]:
             raise QueryError(_complaint(got[1]))
         pairs = _LABEL.finditer(match["labels"])
         labels = {_name(each["name"]): ast.literal_eval(each["value"]) for each in pairs}
-        found.append((labels, math.nan if match["value"].startswith("{") else float(match["value"])))
+        found.append(
+            (labels, math.nan if match["value"].startswith("{") else float(match["value"]))
+        )
         position = match.end()
     return found
 
@@ -115,5 +121,7 @@ def _name(text: str) -> str:
 
 
 def _complaint(report: str) -> str:
-    lines = [line.strip() for line in report.splitlines() if line.strip() and line.strip() != "FAILED:"]
+    lines = [
+        line.strip() for line in report.splitlines() if line.strip() and line.strip() != "FAILED:"
+    ]
     return f"promtool refuses the metrics: {' '.join(lines[:3])[:500] or 'it says nothing'}"

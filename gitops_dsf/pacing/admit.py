@@ -208,15 +208,25 @@ class _Round:
         if coming >= pace.arrivals_per_cluster:
             message = f"{wish.target} receives {coming} already"
             return Waiting(wish=wish, reason=Reason.ARRIVALS, message=message)
-        ends = [each.phase_since + self._settle(each.placement) for each in arrivals if not each.under_way]
+        ends = [
+            each.phase_since + self._settle(each.placement)
+            for each in arrivals
+            if not each.under_way
+        ]
         unmeasured = sorted(end for end in ends if situation.seconds < end)
         if coming + len(unmeasured) >= pace.arrivals_per_cluster:
             until = unmeasured[coming + len(unmeasured) - pace.arrivals_per_cluster]
             message = f"the scores of {wish.target} have not measured its last arrival"
             return Waiting(wish=wish, reason=Reason.SETTLE, message=message, until=until)
-        if not wish.drains and not _is_sure(wish, situation.paced[wish.placement].ranking, self._doubts):
-            message = f"the scores of {wish.source} and {wish.target} may show their last moves already"
-            return Waiting(wish=wish, reason=Reason.MEASURING, message=message, until=self._measured(wish))
+        if not wish.drains and not _is_sure(
+            wish, situation.paced[wish.placement].ranking, self._doubts
+        ):
+            message = (
+                f"the scores of {wish.source} and {wish.target} may show their last moves already"
+            )
+            return Waiting(
+                wish=wish, reason=Reason.MEASURING, message=message, until=self._measured(wish)
+            )
         return None
 
     def _measured(self, wish: Wish) -> float | None:
@@ -224,7 +234,9 @@ class _Round:
         ends = []
         for move in self._ledger.moves:
             paced = self._situation.paced.get(move.placement)
-            if paced is not None and not {move.source, move.target}.isdisjoint((wish.source, wish.target)):
+            if paced is not None and not {move.source, move.target}.isdisjoint(
+                (wish.source, wish.target)
+            ):
                 if move.under_way:
                     return None
                 ends.append(move.phase_since + paced.ranking.measured_after)
@@ -266,7 +278,9 @@ def _is_sure(wish: Wish, ranking: PacedRanking, doubts: _Doubts) -> bool:
     doubt = 0.0
     for term in ranking.terms:
         is_better_raised = term.weight > 0
-        arrived = doubts.get((term.resource, term.dimension, wish.source, not is_better_raised), 0.0)
+        arrived = doubts.get(
+            (term.resource, term.dimension, wish.source, not is_better_raised), 0.0
+        )
         left = doubts.get((term.resource, term.dimension, wish.target, is_better_raised), 0.0)
         doubt += abs(term.weight) * (arrived + left)
     if not doubt:
@@ -281,7 +295,9 @@ def _is_sure(wish: Wish, ranking: PacedRanking, doubts: _Doubts) -> bool:
 
 def move_of(wish: Wish, now: float, *, drains: Mapping[str, str] = MappingProxyType({})) -> Move:
     """The move that is admitted. `drains`: the maintenance by drained cluster."""
-    cause = by_drain(wish.source, drains.get(wish.source, "")) if wish.drains else by_pace(wish.points)
+    cause = (
+        by_drain(wish.source, drains.get(wish.source, "")) if wish.drains else by_pace(wish.points)
+    )
     return Move(
         placement=wish.placement,
         source=wish.source,

@@ -108,7 +108,9 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     def pruned(self, *, kept: float, now: float) -> "Ledger":
         """Without moves that nothing depends on. `kept` is how long one matters after it ended."""
-        moves = tuple(each for each in self.moves if each.under_way or now < each.phase_since + kept)
+        moves = tuple(
+            each for each in self.moves if each.under_way or now < each.phase_since + kept
+        )
         if self.omitted and now >= self.whole_after:
             return replace(self, moves=moves, omitted=0, whole_after=0.0)
         return replace(self, moves=moves)
@@ -305,7 +307,9 @@ def advance(
     advanced = replace(
         ledger,
         moves=tuple(moves),
-        decided={key: tuple(sorted(clusters)) for key, clusters in sorted(seen.items()) if clusters},
+        decided={
+            key: tuple(sorted(clusters)) for key, clusters in sorted(seen.items()) if clusters
+        },
     )
     return advanced.adding(_unasked(ledger, advanced, loss, now)) if ledger.decided else advanced
 
@@ -329,7 +333,11 @@ def _next(
         return move.entered(Phase.WITHDRAWN, now) if late else move
     if move.placement in published:
         # Counts from when the items are gone.
-        return move.entered(Phase.WITHDRAWN, now) if now >= move.phase_since + LAST_PASS_SECONDS else move
+        return (
+            move.entered(Phase.WITHDRAWN, now)
+            if now >= move.phase_since + LAST_PASS_SECONDS
+            else move
+        )
     return None if now >= move.phase_since + LAST_PASS_SECONDS else move
 
 
@@ -339,7 +347,9 @@ def _unasked(
     """Arrivals that nobody admitted: OCM chose for a new application, or for one that lost its cluster."""
     for key, clusters in after.decided.items():
         known = before.decided.get(key, ())
-        expected = {each.target for each in before.moves if each.placement == key and each.under_way}
+        expected = {
+            each.target for each in before.moves if each.placement == key and each.under_way
+        }
         left = sorted(set(known) - set(clusters), reverse=True)
         for cluster in clusters:
             if cluster not in known and cluster not in expected:

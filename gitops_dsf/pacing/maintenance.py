@@ -90,12 +90,17 @@ class MaintenanceState(Struct, frozen=True, omit_defaults=True):
 
     def naming(self, most: int) -> "MaintenanceState":
         """With at most so many Placements of each drained cluster."""
-        drains = tuple(replace(each, left=each.left[:most], stays=each.stays[:most]) for each in self.drains)
+        drains = tuple(
+            replace(each, left=each.left[:most], stays=each.stays[:most]) for each in self.drains
+        )
         return replace(self, drains=drains)
 
     def halved(self) -> "MaintenanceState":
         """With half of the windows and drains."""
-        windows, drains = self.windows[: len(self.windows) // 2], self.drains[: len(self.drains) // 2]
+        windows, drains = (
+            self.windows[: len(self.windows) // 2],
+            self.drains[: len(self.drains) // 2],
+        )
         gone = len(self.windows) - len(windows) + len(self.drains) - len(drains)
         return MaintenanceState(windows=windows, drains=drains, omitted=self.omitted + gone)
 

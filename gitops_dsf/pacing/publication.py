@@ -127,6 +127,8 @@ class Round:
         def goal(cluster: str) -> Values:
             wanted = self._wanted.get(cluster, {}).items()
             pushed = {name: value for name, value in wanted if value < 0 and settled(name)}
-            return {name: value for name, value in self._of(cluster)[-1].items() if value > 0} | pushed
+            return {
+                name: value for name, value in self._of(cluster)[-1].items() if value > 0
+            } | pushed
 
         return goal

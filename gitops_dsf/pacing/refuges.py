@@ -57,7 +57,9 @@ def plan_refuges(
     found = {key: current[key] for key in wanted if key in current}
     for lost, keys in sorted(members.items()):
         # A Placement on several clusters has one refuge, which is planned with the first of them.
-        planned = [key for key in keys if lost == min(decided[key]) and (only is None or key in only)]
+        planned = [
+            key for key in keys if lost == min(decided[key]) and (only is None or key in only)
+        ]
         if not planned:
             continue
         together = _Together({key: wanted[key].ranking for key in keys}, found)
@@ -85,7 +87,11 @@ class _Ranked:
         if position is None or cluster in self.verdict.current:
             return None
         place = bisect_left(clusters, position)
-        return self.ranking.sums[place] if place < len(clusters) and clusters[place] == position else None
+        return (
+            self.ranking.sums[place]
+            if place < len(clusters) and clusters[place] == position
+            else None
+        )
 
     def best(self, without: Collection[str]) -> Iterator[str]:
         """The best cluster that is not among these, if there is one."""
@@ -104,7 +110,9 @@ def _ranked(item: Paced, *, state: HubState, now: datetime) -> _Ranked | None:
         return None
     # Steady counts only for clusters of the decision, so the order of all others is that of the scores.
     plain = [each for each in verdict.prioritizers if each.prioritizer.built_in != "Steady"]
-    return _Ranked(verdict=verdict, ranking=replace(ranking, sums=add_up(plain, len(ranking.clusters))))
+    return _Ranked(
+        verdict=verdict, ranking=replace(ranking, sums=add_up(plain, len(ranking.clusters)))
+    )
 
 
 class _Together:
@@ -130,13 +138,20 @@ class _Together:
             self._add(key, refuge)
         return refuge
 
-    def _chosen(self, ranking: PacedRanking, points: Mapping[str, float], before: str | None) -> str:
+    def _chosen(
+        self, ranking: PacedRanking, points: Mapping[str, float], before: str | None
+    ) -> str:
         best = max(points.values())
         if before is not None and before in points and points[before] > best - SPREAD:
             return before
         # With the application itself the cluster is still within the spread.
-        own = sum(abs(each.weight) * _taken(each, ranking) for each in ranking.terms) / ranking.total_weight
-        near = [name for name, value in points.items() if value == best or value - own >= best - SPREAD]
+        own = (
+            sum(abs(each.weight) * _taken(each, ranking) for each in ranking.terms)
+            / ranking.total_weight
+        )
+        near = [
+            name for name, value in points.items() if value == best or value - own >= best - SPREAD
+        ]
         return min(near, key=lambda name: (self._counts[name], -points[name], name))
 
     def _points(self, ranking: PacedRanking, ranked: _Ranked) -> Iterator[tuple[str, float]]:
@@ -173,7 +188,9 @@ def published_refuges(scores: Scores) -> Refuges:
     return drawn_by(items_in(scores.get(MOVES_SCORE, {})))
 
 
-def by_lost_cluster(refuges: Refuges, decided: Mapping[str, Iterable[str]]) -> dict[str, dict[str, str]]:
+def by_lost_cluster(
+    refuges: Refuges, decided: Mapping[str, Iterable[str]]
+) -> dict[str, dict[str, str]]:
     """The plan as people read it: by lost cluster, and then by Placement, where it goes to."""
     found: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for key, refuge in sorted(refuges.items()):
@@ -197,7 +214,10 @@ def items_of(moves: Iterable[Move], refuges: Mapping[str, str]) -> Items:
     """
     admitted = [each for each in moves if each.phase is Phase.ADMITTED]
     found: dict[str, dict[str, int]] = {}
-    for placement, cluster in {**refuges, **{each.placement: each.target for each in admitted}}.items():
+    for placement, cluster in {
+        **refuges,
+        **{each.placement: each.target for each in admitted},
+    }.items():
         found.setdefault(cluster, {})[placement] = DRAW
     for move in admitted:
         found.setdefault(move.source, {})[move.placement] = PUSH

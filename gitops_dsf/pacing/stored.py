@@ -101,7 +101,9 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
     def not_after(self, now: float) -> "StoredMoves":
         """With times of the past that lie in the future as now: the hub's clock was wrong meanwhile."""
         waiting = tuple(replace(each, since=min(each.since, now)) for each in self.queue.waiting)
-        drains = tuple(replace(each, since=min(each.since, now)) for each in self.maintenance.drains)
+        drains = tuple(
+            replace(each, since=min(each.since, now)) for each in self.maintenance.drains
+        )
         return StoredMoves(
             ledger=self.ledger.not_after(now),
             queue=replace(self.queue, waiting=waiting),

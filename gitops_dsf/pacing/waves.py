@@ -65,11 +65,16 @@ def _caught_up(situation: Situation) -> Situation:
     following = {each.placement: each for each in kept if each.phase is Phase.ADMITTED}
     # OCM has not followed these, so no score can show them yet.
     current = [
-        msgspec.structs.replace(each, since=situation.seen) if each.phase is Phase.ADMITTED else each
+        msgspec.structs.replace(each, since=situation.seen)
+        if each.phase is Phase.ADMITTED
+        else each
         for each in kept
     ]
     ledger = Ledger(
-        tuple(each.entered(Phase.ENDED, situation.seen) if each.under_way else each for each in current)
+        tuple(
+            each.entered(Phase.ENDED, situation.seen) if each.under_way else each
+            for each in current
+        )
     )
     return _after(situation, ledger, following)
 
@@ -81,7 +86,9 @@ def _done(situation: Situation, moves: Iterable[Wish], *, measured: bool) -> Sit
     found = [move_of(wish, situation.seconds) for wish in moves]
     ended = [each.entered(Phase.ENDED, situation.seconds) for each in found]
     rankings = [situation.paced[each.placement].ranking for each in found]
-    after = max(situation.pace.settle(each.measured_after) for each in rankings) if measured else 0.0
+    after = (
+        max(situation.pace.settle(each.measured_after) for each in rankings) if measured else 0.0
+    )
     ledger = Ledger((*situation.ledger.moves, *ended))
     later = _after(situation, ledger, {each.placement: each for each in found})
     return replace(later, pace_time=situation.seconds + after)

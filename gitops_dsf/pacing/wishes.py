@@ -58,7 +58,9 @@ def wish_of(
     if wanted is None or len(verdict.current) != wanted:
         return None
     left, joined = verdict.current - verdict.chosen, verdict.chosen - verdict.current
-    return best_swap(paced, left=left, joined=joined, sums=_sums(verdict, left | joined), drained=drained)
+    return best_swap(
+        paced, left=left, joined=joined, sums=_sums(verdict, left | joined), drained=drained
+    )
 
 
 def best_swap(
@@ -77,7 +79,9 @@ def best_swap(
     source = min(left, key=lambda name: (name in sums, sums.get(name, 0), name))
     load = paced.ranking.load
     if source not in sums:
-        return Wish(placement=paced.key, source=source, target=target, points=0.0, load=load, drains=True)
+        return Wish(
+            placement=paced.key, source=source, target=target, points=0.0, load=load, drains=True
+        )
     points = (sums[target] - sums[source]) / total
     if points + paced.ranking.stickiness < 2 * load:
         # With the load of the application itself the source would be better, and it would move back.
@@ -92,6 +96,8 @@ def _sums(verdict: Verdict, names: frozenset[str]) -> dict[str, int]:
     places = [place for place, cluster in enumerate(clusters) if cluster in positions]
     plain = [each for each in verdict.prioritizers if each.prioritizer.built_in != "Steady"]
     return {
-        verdict.state.names[clusters[place]]: sum((each.values[place] or 0) * each.weight for each in plain)
+        verdict.state.names[clusters[place]]: sum(
+            (each.values[place] or 0) * each.weight for each in plain
+        )
         for place in places
     }

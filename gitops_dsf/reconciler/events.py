@@ -77,14 +77,18 @@ class Events:
             except (ApiError, TimeoutError, msgspec.DecodeError) as error:
                 outcome = "refused"
                 why = str(error) or "the hub does not answer"
-                LOG.warning("event on %s %s not written: %s", event.about.kind, event.about.name, why)
+                LOG.warning(
+                    "event on %s %s not written: %s", event.about.kind, event.about.name, why
+                )
             self._outcomes.labels(outcome=outcome).inc()
 
     async def _write(self, about: Reference, kind: str, reason: str, message: str) -> str:
         path, now = f"/api/v1/namespaces/{about.namespace}/events", timestamp_of(self._api.now())
         content = f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}"
         # At most 253 characters, which the API server accepts.
-        name = f"{about.name[:236].rstrip('-.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+        name = (
+            f"{about.name[:236].rstrip('-.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+        )
         item: dict[str, Any] = {
             "apiVersion": "v1",
             "kind": "Event",

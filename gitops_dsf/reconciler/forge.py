@@ -20,7 +20,9 @@ ANSWER_BYTES: Final = 4 << 20
 """Size of an answer at most: 10 pull requests with the longest text that GitHub accepts have 2.6 MB."""
 
 
-async def send(method: str, url: str, *, sign: Sign, body: bytes | None, credentials: Credentials) -> Answer:
+async def send(
+    method: str, url: str, *, sign: Sign, body: bytes | None, credentials: Credentials
+) -> Answer:
     """See `gitops_dsf.forge.Send`. Reads the Secret for each request: it may be rotated at any time. Raises
     ForgeError, and GitError if the Secret lacks what is needed.
     """
@@ -50,5 +52,10 @@ def _client(signed: Mapping[str, str], credentials: Credentials) -> httpx.AsyncC
             trust.load_verify_locations(cadata=certificates)
         except (ssl.SSLError, ValueError) as error:
             raise GitError(f"{credentials.folder}/ca.crt holds no certificates: {error}") from error
-    headers = {"User-Agent": MANAGER, "Content-Type": "application/json", **answers.IDENTITY, **signed}
+    headers = {
+        "User-Agent": MANAGER,
+        "Content-Type": "application/json",
+        **answers.IDENTITY,
+        **signed,
+    }
     return webclient.client(verify=trust, timeout=httpx.Timeout(SECONDS), headers=headers)

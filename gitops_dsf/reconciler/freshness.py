@@ -55,14 +55,17 @@ def assess(
         return Assessment(reason="Suspended", message="spec.suspend is true, so it runs nowhere")
     if not scorer.publishes:
         return Assessment(
-            reason="NotPublished", message="scoreDestination is None, so scores are exported as metrics only"
+            reason="NotPublished",
+            message="scoreDestination is None, so scores are exported as metrics only",
         )
     by_state: dict[State, set[str]] = {state: set() for state in State}
     for cluster, item in scores.items():
         until = None if item.valid_until is None else item.valid_until.timestamp()
         by_state[state_of(until, filled=bool(item.names), ttl=scorer.ttl, now=now)].add(cluster)
     for cluster in expected - published:
-        by_state[state_of_absent(since=since(cluster), interval=scorer.interval, now=now)].add(cluster)
+        by_state[state_of_absent(since=since(cluster), interval=scorer.interval, now=now)].add(
+            cluster
+        )
     missing, expired = by_state[State.MISSING], by_state[State.EXPIRED] | by_state[State.EMPTY]
     unclear = missing if not masks_known else set[str]()
     found = Assessment(

@@ -41,7 +41,12 @@ class Leadership:
     """It leads as long as the hub answers within a third of the deadline: a renewal is a read and a write."""
 
     def __init__(
-        self, *, api: ApiServer, namespace: str, identity: str, wall: Callable[[], float] = time.time
+        self,
+        *,
+        api: ApiServer,
+        namespace: str,
+        identity: str,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         """`wall` gives the times that are written, which people read."""
         self._wall = wall
@@ -161,11 +166,15 @@ class Leadership:
             "leaseDurationSeconds": DURATION,
             "acquireTime": before.get("acquireTime") if mine else self._now(),
             "renewTime": self._now(),
-            "leaseTransitions": int(before.get("leaseTransitions") or 0) + (not mine and bool(before)),
+            "leaseTransitions": int(before.get("leaseTransitions") or 0)
+            + (not mine and bool(before)),
         }
 
     async def _write(
-        self, send: Callable[[str, dict[str, Any]], Awaitable[bytes]], path: str, item: dict[str, Any]
+        self,
+        send: Callable[[str, dict[str, Any]], Awaitable[bytes]],
+        path: str,
+        item: dict[str, Any],
     ) -> None:
         """Raises ApiError. The claim counts from the moment of sending."""
         sent_at = monotonic()

@@ -75,7 +75,9 @@ class MaintenanceController:
                         raise
                     if error.status != HTTPStatus.CONFLICT:
                         pause = self._pauses.failed(name)
-                        LOG.warning("cluster %s keeps its taints for %.0f s: %s", name, pause, error)
+                        LOG.warning(
+                            "cluster %s keeps its taints for %.0f s: %s", name, pause, error
+                        )
                 else:
                     self._pauses.worked(name)
         return INTERVAL_SECONDS
@@ -123,4 +125,6 @@ async def report_drains(shared: Shared, before: MaintenanceState, after: Mainten
         if not drain.count and (earlier is None or earlier.count):
             shared.events.say(about, "DrainDone", f"{what}: no paced Placement is left")
     shared.metrics.maintenance_left.set({(each.cluster,): each.count for each in after.drains})
-    shared.metrics.maintenance_late.set({(each.cluster,): float(each.late) for each in after.drains})
+    shared.metrics.maintenance_late.set(
+        {(each.cluster,): float(each.late) for each in after.drains}
+    )

@@ -65,12 +65,17 @@ class Metrics:
         self.clock_offset = gauge(
             "clock_offset_seconds", "Seconds that the hub's clock is ahead of this process's."
         )
-        self.probe_round_seconds = gauge("probe_round_seconds", "Duration of the last round of probes.")
+        self.probe_round_seconds = gauge(
+            "probe_round_seconds", "Duration of the last round of probes."
+        )
         self.healthy = gauges(
             "scorer_healthy", "1 Active, 0 Inactive, -1 never reached from the hub.", "scorer"
         )
         self.config = gauges(
-            "scorer_config", "1 for the state of /config against what was accepted.", "scorer", "reason"
+            "scorer_config",
+            "1 for the state of /config against what was accepted.",
+            "scorer",
+            "reason",
         )
         self.patches = counter("status_patches", "Writes of DynamicScorer status.")
         self.patch_failures = counter(
@@ -80,9 +85,13 @@ class Metrics:
             "suspended", "1 while agents do not call the scorer because it is down.", "scorer"
         )
         self.dead_scores = gauges(
-            "dead_scores", "Scores that expired long ago and whose agent or cluster is gone.", "scorer"
+            "dead_scores",
+            "Scores that expired long ago and whose agent or cluster is gone.",
+            "scorer",
         )
-        self.dead_scores_removed = counter("dead_scores_removed", "Dead scores that were deleted.", "scorer")
+        self.dead_scores_removed = counter(
+            "dead_scores_removed", "Dead scores that were deleted.", "scorer"
+        )
         self.scored_clusters = gauges(
             "scored_clusters",
             "Clusters whose score is fresh, expiring (part of fresh), expired, endless (without"
@@ -97,7 +106,9 @@ class Metrics:
             "cluster",
             "state",
         )
-        self.not_fresh_omitted = gauge("score_not_fresh_omitted", "Scores that score_not_fresh leaves out.")
+        self.not_fresh_omitted = gauge(
+            "score_not_fresh_omitted", "Scores that score_not_fresh leaves out."
+        )
         self.counted_as_zero = gauges(
             "placement_missing_scores",
             "Clusters that a Placement counts as 0 because a score is missing. Without a scorer, the"
@@ -106,12 +117,16 @@ class Metrics:
             "scorer",
         )
         self.decision_changes = counter(
-            "decision_changes", "Times that the clusters of a Placement's decision changed.", "placement"
+            "decision_changes",
+            "Times that the clusters of a Placement's decision changed.",
+            "placement",
         )
         self.decision_clusters = gauges(
             "decision_clusters", "Clusters of a Placement's decision.", "placement"
         )
-        self.refreshes = counter("refreshes", "Refreshes of ApplicationSets because of a changed decision.")
+        self.refreshes = counter(
+            "refreshes", "Refreshes of ApplicationSets because of a changed decision."
+        )
         self.refresh_delay = Histogram(
             f"{PREFIX}_refresh_delay_seconds",
             "Seconds from the last change of a decision until the refresh of its ApplicationSet.",
@@ -131,7 +146,9 @@ class Metrics:
             "applicationset",
         )
         self.copies_removed = counter(
-            "copies_removed", "Copies deleted from clusters that left the decision.", "applicationset"
+            "copies_removed",
+            "Copies deleted from clusters that left the decision.",
+            "applicationset",
         )
         self.paced_moves_waiting = gauges(
             "paced_moves_waiting", "Paced moves that wait, by what they wait for.", "reason"
@@ -140,12 +157,16 @@ class Metrics:
             "paced_moves_waiting_seconds",
             "Seconds that the oldest paced move has waited; 0 while none waits.",
         )
-        self.paced_moves_under_way = gauge("paced_moves_under_way", "Paced moves that are under way.")
+        self.paced_moves_under_way = gauge(
+            "paced_moves_under_way", "Paced moves that are under way."
+        )
         self.paced_moves_refused = gauge(
             "paced_moves_refused_clusters",
             "Clusters that no move enters or leaves, because the hub refuses to write its items there.",
         )
-        self.paced_moves_admitted = counter("paced_moves_admitted", "Paced moves that were admitted.")
+        self.paced_moves_admitted = counter(
+            "paced_moves_admitted", "Paced moves that were admitted."
+        )
         self.paced_moves_duration = Histogram(
             f"{PREFIX}_paced_moves_duration_seconds",
             "Seconds from the admission of a move until its handover is done.",
@@ -153,7 +174,9 @@ class Metrics:
             registry=registry,
         )
         self.maintenance_left = gauges(
-            "maintenance_left", "Paced Placements that are left on a cluster that is drained.", "cluster"
+            "maintenance_left",
+            "Paced Placements that are left on a cluster that is drained.",
+            "cluster",
         )
         self.maintenance_late = gauges(
             "maintenance_late", "1 if a drain will not be done when its window ends.", "cluster"
@@ -166,8 +189,12 @@ class Metrics:
             "Seconds since the snapshot on the branch was taken; NaN before that is known.",
         )
         self.state_age.set(float("nan"))
-        self.journal_records = counter("journal_records", "Changes of decisions that were recorded.")
-        self.journal_pushes = counter("journal_pushes", "Pushes by outcome: pushed or failed.", "outcome")
+        self.journal_records = counter(
+            "journal_records", "Changes of decisions that were recorded."
+        )
+        self.journal_pushes = counter(
+            "journal_pushes", "Pushes by outcome: pushed or failed.", "outcome"
+        )
         self.journal_pending = gauge("journal_pending", "Records that are not on the branch yet.")
         self.journal_pending_seconds = gauge(
             "journal_pending_seconds",

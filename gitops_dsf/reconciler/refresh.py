@@ -68,7 +68,9 @@ class RefreshDebounce:
         waits: list[float] = []
         kept: dict[str, tuple[Decisions, float]] = {}
         for name, item in sorted(sets.items()):
-            known = {each: self.decisions[each] for each in item.placements if each in self.decisions}
+            known = {
+                each: self.decisions[each] for each in item.placements if each in self.decisions
+            }
             wanted = frozenset((each, of.clusters) for each, of in known.items() if of.clusters)
             since = max((decision.since for decision in known.values()), default=0.0)
             ready, told = since + DEBOUNCE_SECONDS, Decisions()
@@ -81,7 +83,9 @@ class RefreshDebounce:
             again = bool(wanted) and item.asked and wanted == told
             if wanted - told or again:
                 if now >= ready:
-                    found.append(Due(name=name, uid=item.uid, wanted=wanted, since=since, again=again))
+                    found.append(
+                        Due(name=name, uid=item.uid, wanted=wanted, since=since, again=again)
+                    )
                 else:
                     waits.append(ready - now)
         self._told = kept
@@ -107,7 +111,9 @@ class RefreshController:
 
     async def run(self) -> None:
         await self._view.synced(self._view.sets, self._view.decisions)
-        await keep_looking(self._look, wake=self._wake, failing="ApplicationSets are not refreshed now")
+        await keep_looking(
+            self._look, wake=self._wake, failing="ApplicationSets are not refreshed now"
+        )
 
     async def _look(self) -> float | None:
         """Raises ApiError when the hub does not answer: that concerns every ApplicationSet."""
@@ -132,7 +138,9 @@ class RefreshController:
             if not error.status:
                 raise
             pause = self._pauses.failed(due.uid)
-            LOG.warning("ApplicationSet %s not refreshed; next try in %.0f s: %s", due.name, pause, error)
+            LOG.warning(
+                "ApplicationSet %s not refreshed; next try in %.0f s: %s", due.name, pause, error
+            )
             return
         self._pauses.worked(due.uid)
         now = self._clock()

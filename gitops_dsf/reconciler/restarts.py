@@ -13,7 +13,9 @@ STEADY_SECONDS: Final = 300.0
 """Work that ran for this long has recovered: its next failure counts as the first one."""
 
 
-async def keep(name: str, run: Callable[[], Awaitable[None]], *, failed: Callable[[], None]) -> None:
+async def keep(
+    name: str, run: Callable[[], Awaitable[None]], *, failed: Callable[[], None]
+) -> None:
     """Runs until cancelled. `failed` counts every end of `run`, which should have none."""
     failures = 0
     while True:
@@ -29,7 +31,9 @@ async def keep(name: str, run: Callable[[], Awaitable[None]], *, failed: Callabl
                 failures = 0
             # A bug in one controller must not end the others. Alerts look at the counter.
             LOG.exception(
-                "controller %s failed and is started again in %g s", name, RESTARTS.delay(failures + 1)
+                "controller %s failed and is started again in %g s",
+                name,
+                RESTARTS.delay(failures + 1),
             )
         else:
             _end_if_cancelled()

@@ -68,7 +68,9 @@ async def serve_pages(
     def ready() -> Page:
         missing = waits_for()
         return (
-            Page(status=503, parts=[f"waits for {missing}\n".encode()]) if missing else Page(parts=[b"ok\n"])
+            Page(status=503, parts=[f"waits for {missing}\n".encode()])
+            if missing
+            else Page(parts=[b"ok\n"])
         )
 
     server = PageServer(host=host, port=port, metrics=scrape, ready=ready)
@@ -105,7 +107,8 @@ async def run(
         lease_api,
         HubApi(load=load, left=leadership.left, wall=wall) as api,
         Fetcher(
-            limits=FetchLimits(seconds=probe.timeout_seconds, concurrent=CONCURRENT), secrets=settings.secrets
+            limits=FetchLimits(seconds=probe.timeout_seconds, concurrent=CONCURRENT),
+            secrets=settings.secrets,
         ) as fetcher,
         serve_pages(
             host=settings.metrics_host,
@@ -178,7 +181,9 @@ def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Contro
             shared, git=git, settings=spec.state, namespaces=settings.placement_namespaces
         ).run
     if git is not None and spec.journal.enabled:
-        found["journal"] = JournalController(shared, git=git, settings=spec.journal, flapping=flapping).run
+        found["journal"] = JournalController(
+            shared, git=git, settings=spec.journal, flapping=flapping
+        ).run
     if git is not None and spec.proposals.kinds:
         found["proposals"] = ProposalController(
             shared,

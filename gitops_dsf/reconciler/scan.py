@@ -57,7 +57,9 @@ class _Expected:
 class ScoreScanner:
     """Looks when somebody asks. `now` is the hub's time."""
 
-    def __init__(self, *, view: HubView, now: Callable[[], float], seconds: float = SCAN_SECONDS) -> None:
+    def __init__(
+        self, *, view: HubView, now: Callable[[], float], seconds: float = SCAN_SECONDS
+    ) -> None:
         self._view, self._now, self._seconds = view, now, seconds
         self._lock = asyncio.Lock()
         self._last: tuple[float, set[tuple[str, int]], Scan] | None = None
@@ -69,7 +71,9 @@ class ScoreScanner:
         """The last look, or a new one. Yields to other tasks in between."""
         async with self._lock:
             scorers = dict(self._view.scorers.items)
-            identities = {(item.metadata.uid, item.metadata.generation) for item in scorers.values()}
+            identities = {
+                (item.metadata.uid, item.metadata.generation) for item in scorers.values()
+            }
             last = self._last
             if (
                 last is None
@@ -93,7 +97,11 @@ class ScoreScanner:
         for item in scorers.values():
             by_resource[item.resource].append(item)
         placements = dict(view.placements.items)
-        ranked = {(each.resource, each.dimension) for item in placements.values() for each in item.ranked_by}
+        ranked = {
+            (each.resource, each.dimension)
+            for item in placements.values()
+            for each in item.ranked_by
+        }
         assessments: dict[str, Assessment] = {}
         dead: list[tuple[str, str]] = []
         not_counted: dict[tuple[str, str], frozenset[str]] = {}
@@ -111,7 +119,9 @@ class ScoreScanner:
             }
             for item in here:
                 uid, wanted = item.metadata.uid, targets.expected(item)
-                known = expected[uid] = self._expectation(item, shared.setdefault(wanted, wanted), now)
+                known = expected[uid] = self._expectation(
+                    item, shared.setdefault(wanted, wanted), now
+                )
                 assessments[item.name] = assess(
                     item,
                     late,
@@ -130,7 +140,9 @@ class ScoreScanner:
                     if score.valid_until is not None and moment > score.valid_until
                 }
                 if any(dimension not in each for each in names):
-                    expired |= {name for name, score in column.items() if dimension not in score.names}
+                    expired |= {
+                        name for name, score in column.items() if dimension not in score.names
+                    }
                 not_counted[resource, dimension] = frozenset(expired)
             dead += find_dead(
                 resource,
@@ -143,7 +155,9 @@ class ScoreScanner:
             await asyncio.sleep(0)
         self._expected = expected
         zeros = await self._zeros(placements, by_owner, assessments, not_counted)
-        return Scan(targets=targets, owners=by_owner, assessments=assessments, dead=dead, zeros=zeros)
+        return Scan(
+            targets=targets, owners=by_owner, assessments=assessments, dead=dead, zeros=zeros
+        )
 
     def _expectation(self, item: DynamicScorer, clusters: frozenset[str], now: float) -> _Expected:
         """Where it should run now, and since when. After a change of their name all its scores are new."""
@@ -151,7 +165,9 @@ class ScoreScanner:
         if before is not None:
             patience = grace(item.interval)
             since = {
-                name: at for name, at in before.since.items() if now < at + patience and name in clusters
+                name: at
+                for name, at in before.since.items()
+                if now < at + patience and name in clusters
             }
             renamed = before.resource != item.resource
             since.update(dict.fromkeys(clusters if renamed else clusters - before.clusters, now))
@@ -184,8 +200,12 @@ class ScoreScanner:
         return found
 
 
-def _since(item: DynamicScorer, targets: TargetClusters, known: _Expected) -> Callable[[str], float]:
-    return lambda cluster: max(item.created, targets.since(cluster, item), known.since.get(cluster, 0.0))
+def _since(
+    item: DynamicScorer, targets: TargetClusters, known: _Expected
+) -> Callable[[str], float]:
+    return lambda cluster: max(
+        item.created, targets.since(cluster, item), known.since.get(cluster, 0.0)
+    )
 
 
 def counted_as_zero(
@@ -213,10 +233,15 @@ def counted_as_zero(
         for name in suspects
         if (cluster := clusters.get(name)) is not None
         and not cluster.deleting
-        and (not placement.predicates or placement.may_choose(labels=cluster.labels, claims=cluster.claims))
+        and (
+            not placement.predicates
+            or placement.may_choose(labels=cluster.labels, claims=cluster.claims)
+        )
     }
     waiting = assessment.waiting if assessment is not None else _NONE
     found.update(
-        name for name in decided if (name not in scores or name in not_counted) and name not in waiting
+        name
+        for name in decided
+        if (name not in scores or name in not_counted) and name not in waiting
     )
     return frozenset(found)

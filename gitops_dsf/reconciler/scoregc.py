@@ -15,7 +15,13 @@ from typing import Final
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
-from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
+from dsf_wire.constants import (
+    ADDON_NAME,
+    AGENT_MANAGER,
+    MANAGED_BY_LABEL,
+    RUNS_ON_HUB,
+    RUNS_ON_LABEL,
+)
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
 from gitops_dsf.reconciler.freshness import Owner, deadline, why_not_renewed
@@ -57,7 +63,11 @@ class ScoreGarbageCollector:
         self._kept_until = {
             key: until for key, until in self._kept_until.items() if until > now and key in since
         }
-        due = [key for key in since if key not in self._kept_until and now - since[key] >= CONFIRM_SECONDS]
+        due = [
+            key
+            for key in since
+            if key not in self._kept_until and now - since[key] >= CONFIRM_SECONDS
+        ]
         outdated, gone = self._view.untrusted(self._informers), dict[tuple[str, str], str]()
         for resource, name in () if outdated else due[:READS]:
             owner, why = scan.owners.get(resource), ""
@@ -103,7 +113,9 @@ class ScoreGarbageCollector:
         if not why or not self._api.clock.known or until is None or until >= before:
             return ""
         await self._api.delete(
-            f"{scores}/{resource}", uid=found.metadata.uid, resource_version=found.metadata.resource_version
+            f"{scores}/{resource}",
+            uid=found.metadata.uid,
+            resource_version=found.metadata.resource_version,
         )
         return why
 

@@ -49,7 +49,9 @@ def read(path: Path) -> FleetRepositorySpec:
         found = declare(load_text(path.read_text("utf-8"), file=SETTINGS_FILE))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise UsageError(f"--config {path}: {reason}; name the gitops-dsf.yaml of the fleet") from error
+        raise UsageError(
+            f"--config {path}: {reason}; name the gitops-dsf.yaml of the fleet"
+        ) from error
     for item in (each for each in found.diagnostics if each.severity is Severity.ERROR):
         message = f"--config {replace(item.position, file=str(path))}: {item.message}"
         raise UsageError(f"{message}; {item.hint}" if item.hint else message)

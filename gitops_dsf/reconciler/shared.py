@@ -23,7 +23,11 @@ INTERVAL_SECONDS: Final = 10.0
 
 
 async def keep_looking(
-    look: Callable[[], Awaitable[float | None]], *, wake: asyncio.Event, pause: float = 0.0, failing: str = ""
+    look: Callable[[], Awaitable[float | None]],
+    *,
+    wake: asyncio.Event,
+    pause: float = 0.0,
+    failing: str = "",
 ) -> None:
     """Looks after each change (`wake`), and after so many seconds as the last look said; None: only after a
     change. `pause` is the shortest time between two looks. A look that raises ApiError is `failing`. After a

@@ -32,9 +32,7 @@ from gitops_dsf.repository.model import reconciler as model
 LOG = logging.getLogger(__name__)
 OLDEST: Final = timedelta(hours=1)
 """A snapshot of this age is pushed again although nothing changed: previews print its age."""
-MESSAGE: Final = (
-    "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them, for previews.\n"
-)
+MESSAGE: Final = "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them, for previews.\n"
 _OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
 README: Final = "README.md"
 HUB: Final = "hub"
@@ -48,7 +46,12 @@ class StateBranchController:
     """Writes one branch and nothing else."""
 
     def __init__(
-        self, shared: Shared, *, git: GitSettings, settings: model.StateBranch, namespaces: Sequence[str]
+        self,
+        shared: Shared,
+        *,
+        git: GitSettings,
+        settings: model.StateBranch,
+        namespaces: Sequence[str],
     ) -> None:
         """``namespaces`` are those outside of Argo CD's whose decisions are in the snapshot too."""
         self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics

@@ -67,9 +67,13 @@ def count_scores(
     scores: Assessment,
 ) -> ScoreCounts:
     """A score without validUntil is not counted: nobody can tell when it was written."""
-    able = {name for name in expected & published if name in addons and addons[name].available == "True"}
+    able = {
+        name for name in expected & published if name in addons and addons[name].available == "True"
+    }
     stale = able & scores.expired
-    return ScoreCounts(expected=len(expected), fresh=len(able - stale - scores.endless), stale=len(stale))
+    return ScoreCounts(
+        expected=len(expected), fresh=len(able - stale - scores.endless), stale=len(stale)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +95,9 @@ class CircuitBreaker:
     _suspended: dict[str, float] = field(default_factory=dict)
     _trial_until: dict[str, float] = field(default_factory=dict)
 
-    def decide(self, scorers: Sequence[ScorerState], current: frozenset[str], now: float) -> dict[str, str]:
+    def decide(
+        self, scorers: Sequence[ScorerState], current: frozenset[str], now: float
+    ) -> dict[str, str]:
         """The scores to suspend or to lift, and why. `current` are the suspended names now."""
         self._remember(scorers, current, now)
         by_score: dict[str, list[ScorerState]] = {}
@@ -104,11 +110,15 @@ class CircuitBreaker:
                 found[score] = why
         return found
 
-    def _remember(self, scorers: Sequence[ScorerState], current: frozenset[str], now: float) -> None:
+    def _remember(
+        self, scorers: Sequence[ScorerState], current: frozenset[str], now: float
+    ) -> None:
         down = {state.scorer.name for state in scorers if state.health is HealthStatus.INACTIVE}
         self._down = {name: self._down.get(name, now) for name in down}
         self._suspended = {score: self._suspended.get(score, now) for score in current}
-        self._trial_until = {score: until for score, until in self._trial_until.items() if until > now}
+        self._trial_until = {
+            score: until for score, until in self._trial_until.items() if until > now
+        }
 
     def _why_lifted(self, score: str, group: Sequence[ScorerState], now: float) -> str:
         """Empty when it stays suspended."""
@@ -152,7 +162,12 @@ class SuspensionController:
     """Writes one key of one ConfigMap. `health`, by scorer, changes while this runs."""
 
     def __init__(
-        self, shared: Shared, *, health: Mapping[str, Health], settings: Suspension, probe_interval: float
+        self,
+        shared: Shared,
+        *,
+        health: Mapping[str, Health],
+        settings: Suspension,
+        probe_interval: float,
     ) -> None:
         self._shared, self._health = shared, health
         self._view = view = shared.view
@@ -160,8 +175,12 @@ class SuspensionController:
         self._enabled = settings.enabled
         self._interval = min(INTERVAL_SECONDS, probe_interval)
         # Twice the time that it takes to call a scorer Inactive, so that an API can restart.
-        self._breaker = CircuitBreaker(quorum_percent=settings.quorum_percent, hold=FAILURES * probe_interval)
-        self._stored = OwnConfigMap(api=shared.api, namespace=view.hub_namespace, name=SUSPENDED_CONFIGMAP)
+        self._breaker = CircuitBreaker(
+            quorum_percent=settings.quorum_percent, hold=FAILURES * probe_interval
+        )
+        self._stored = OwnConfigMap(
+            api=shared.api, namespace=view.hub_namespace, name=SUSPENDED_CONFIGMAP
+        )
         self._last_warning = ""
 
     async def run(self) -> None:
@@ -210,7 +229,9 @@ class SuspensionController:
             reason = "Suspended" if score in names else "Resumed"
             for each in scorers.values():
                 if each.score_name == score:
-                    self._shared.events.say(scorer_reference(each), reason, message, warning=score in names)
+                    self._shared.events.say(
+                        scorer_reference(each), reason, message, warning=score in names
+                    )
 
     def _state(self, item: DynamicScorer, scan: Scan, *, outdated: bool) -> ScorerState:
         scores = scan.assessments.get(item.name)
@@ -239,7 +260,9 @@ class SuspensionController:
 
     async def _write(self, before: dict[str, Any] | None, names: frozenset[str]) -> None:
         """Raises ApiError, with status 409 when somebody else wrote the ConfigMap after it was read."""
-        await self._stored.write(before, {SUSPENDED_KEY: msgspec.json.encode(sorted(names)).decode()})
+        await self._stored.write(
+            before, {SUSPENDED_KEY: msgspec.json.encode(sorted(names)).decode()}
+        )
 
 
 def _names(item: dict[str, Any] | None) -> frozenset[str] | None:

@@ -68,7 +68,9 @@ def reconciler_policies(namespace: str) -> Iterator[Object]:
         taint=MAINTENANCE_TAINT,
         one_taint=f"the reconciler may change the taint {MAINTENANCE_TAINT} and nothing else",
         one_annotation_of_a_set=message.format(REFRESH_ANNOTATION, "ApplicationSet"),
-        one_annotation_of_an_application=message.format(APPLICATION_REFRESH_ANNOTATION, "Application"),
+        one_annotation_of_an_application=message.format(
+            APPLICATION_REFRESH_ANNOTATION, "Application"
+        ),
     )
     for policy in policies:
         yield from _in_force(policy)
@@ -82,7 +84,9 @@ def score_policies(plan: Plan, *, of_agents: bool) -> Iterator[Object]:
     policies = filled(
         "score-policies.yaml",
         from_agents=_AGENTS,
-        from_hub_scorer=_requests_of(HUB_SCORER, namespace=plan.resolved.repository.spec.hub_namespace),
+        from_hub_scorer=_requests_of(
+            HUB_SCORER, namespace=plan.resolved.repository.spec.hub_namespace
+        ),
         of_agents=of_ours,
         on_hub=_listed(plan, on_hub=True),
         on_spokes=_listed(plan, on_hub=False),
@@ -106,7 +110,9 @@ def application_policy(settings: ArgoCd, applications: Sequence[Object]) -> Iter
         works_project=_text(settings.works_project),
         projects=_text(settings.platform_projects),
         names=_text([item["metadata"]["name"] for item in applications]),
-        paths=_text({item["metadata"]["name"]: item["spec"]["source"]["path"] for item in applications}),
+        paths=_text(
+            {item["metadata"]["name"]: item["spec"]["source"]["path"] for item in applications}
+        ),
         owned=_generated("object"),
         was_owned=_generated("oldObject"),
         url=_text(sources[0]["repoURL"]),

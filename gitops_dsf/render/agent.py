@@ -44,7 +44,10 @@ def template_of(parts: AddOnParts, repository: FleetRepository) -> str | None:
         for suffix, there in (
             ("otlp", parts.receiver),
             ("servicemonitor", parts.service_monitor),
-            ("-".join(("rollout", *(str(index + 1) for index in parts.rollout))), bool(parts.rollout)),
+            (
+                "-".join(("rollout", *(str(index + 1) for index in parts.rollout))),
+                bool(parts.rollout),
+            ),
         )
         if there
     ]
@@ -99,7 +102,9 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
         manifests += filled("agent-monitor.yaml", labels=monitor.labels, interval=monitor.interval)
     return {
         "addonName": ADDON_NAME,
-        "agentSpec": {"workload": {"manifests": [_namespace(agent.image_pull_secrets), *manifests]}},
+        "agentSpec": {
+            "workload": {"manifests": [_namespace(agent.image_pull_secrets), *manifests]}
+        },
         # An identity and a kubeconfig for it, and no hubPermissions: see manifests/cluster.yaml.
         "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": []}}],
     }

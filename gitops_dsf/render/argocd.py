@@ -67,7 +67,9 @@ def _projects(repository: FleetRepository, further: Iterable[str]) -> list[Objec
         url=spec.git.url,
         hub_namespace=spec.hub_namespace,
         destinations=_destinations(repository, sorted({*ours, *further})),
-        works_destinations=_destinations(repository, ["*", *(f"!{glob}" for glob in spec.platform.globs)]),
+        works_destinations=_destinations(
+            repository, ["*", *(f"!{glob}" for glob in spec.platform.globs)]
+        ),
         crds=_crds(),
     )
 

@@ -25,7 +25,10 @@ def delivery(plan: Plan) -> Iterator[Object]:
     """
     namespace = plan.resolved.repository.spec.argocd.namespace
     yield from decision_readers(namespace, plan.resolved.repository.spec.argocd.decision_readers)
-    if plan.resolved.repository.spec.delivers_works and plan.resolved.repository.spec.reconciler.enabled:
+    if (
+        plan.resolved.repository.spec.delivers_works
+        and plan.resolved.repository.spec.reconciler.enabled
+    ):
         for name in plan.placement_namespaces:
             yield from decision_rights(plan.resolved.repository, namespace=name)
     for home, cluster_set in _bindings(plan.resolved):
@@ -47,7 +50,9 @@ def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS)
     They are in an earlier wave than the ApplicationSets. One without the ConfigMap fails, and Argo CD retries
     only after 3 minutes (docs/contributing/behaviour.md#generator-errors).
     """
-    readers = [{"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in accounts]
+    readers = [
+        {"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in accounts
+    ]
     return filled("decisions.yaml", name=DUCK_TYPE_CONFIGMAP, namespace=namespace, readers=readers)
 
 

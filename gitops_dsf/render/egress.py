@@ -38,7 +38,8 @@ def egress_policy(
     namespaces, ports = set[str](), set[int]()
     addresses: dict[str, set[int]] = {}
     endpoints = (
-        (summary.source_endpoint, summary.scoring_endpoint, *_token_urls(summary)) for summary in summaries
+        (summary.source_endpoint, summary.scoring_endpoint, *_token_urls(summary))
+        for summary in summaries
     )
     for url in chain(proxies, *endpoints):
         parts = urlsplit(url)
@@ -52,7 +53,11 @@ def egress_policy(
         elif not is_in_cluster(host):
             ports.add(port)
     rules: list[Object] = [
-        {"ports": [{"port": port, "protocol": protocol} for port in _DNS for protocol in ("TCP", "UDP")]},
+        {
+            "ports": [
+                {"port": port, "protocol": protocol} for port in _DNS for protocol in ("TCP", "UDP")
+            ]
+        },
         {"ports": _tcp({*settings.api_server_ports, *ports})},
         *(
             {"to": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": found}}}]}

@@ -32,7 +32,9 @@ def hub_scorer(plan: Plan) -> Iterator[Object]:
 
 def cluster_rights(cluster: str, repository: FleetRepository) -> Object:
     """Its rights in each cluster's namespace: it deletes the scores of clusters that nobody selects."""
-    [found] = filled("hub-scorer-cluster.yaml", cluster=cluster, namespace=repository.spec.hub_namespace)
+    [found] = filled(
+        "hub-scorer-cluster.yaml", cluster=cluster, namespace=repository.spec.hub_namespace
+    )
     return found
 
 
@@ -51,7 +53,9 @@ def _workload(repository: FleetRepository, scoring: HubScoring) -> Iterator[Obje
     yield from filled(
         "hub-scorer.yaml",
         namespace=namespace,
-        rules=[rule("", resource, verbs=("get",), names=names) for resource, names in named if names],
+        rules=[
+            rule("", resource, verbs=("get",), names=names) for resource, names in named if names
+        ],
         configuration=configuration(scoring),
         log_format=settings.log_format,
         **pod_values(settings, image=settings.image or repository.spec.agent.image),

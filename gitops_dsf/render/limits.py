@@ -47,7 +47,11 @@ def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
         size = payload_bytes(works[0].configuration)
         if size > WORK_LIMIT_BYTES:
             first, more = works[0].cluster, len(works) - 1
-            which = first if not more else f"{first} and {more} more {'cluster' if more == 1 else 'clusters'}"
+            which = (
+                first
+                if not more
+                else f"{first} and {more} more {'cluster' if more == 1 else 'clusters'}"
+            )
             summaries = works[0].configuration.summaries
             largest = max(summaries, key=lambda summary: len(msgspec.json.encode(summary)))
             yield codes.LARGE_WORK.at(
@@ -62,7 +66,9 @@ def _application_sets(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
     """Reports ApplicationSets with too many labels and claims, alone or together. Others are small."""
     described = plan.resolved.cluster_parameters
     sizes = {
-        app.metadata.name: len(emit(application_set(app, namespace="argocd", clusters=clusters)).encode())
+        app.metadata.name: len(
+            emit(application_set(app, namespace="argocd", clusters=clusters)).encode()
+        )
         for app in plan.resolved.applications
         if (clusters := described.get(app.metadata.name))
     }
@@ -82,7 +88,9 @@ def _application_sets(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
 def _hub_configuration(plan: Plan, position: Position) -> Iterator[Diagnostic]:
     if plan.hub_scoring is None:
         return
-    size = sum(len(key) + len(text.encode()) for key, text in configuration(plan.hub_scoring).items())
+    size = sum(
+        len(key) + len(text.encode()) for key, text in configuration(plan.hub_scoring).items()
+    )
     if size > CONFIGMAP_LIMIT_BYTES:
         yield codes.LARGE_HUB_CONFIG.at(
             position,
@@ -119,9 +127,7 @@ def _cure(sizes: Mapping[str, int], shards: int) -> str:
         count, total = _filled(sizes, number)
         if all(_fits(count[shard], total[shard]) for shard in count):
             return f"set spec.output.shards to {number} in {SETTINGS_FILE}"
-    return (
-        f"{MAX_SHARDS} shards, the most there can be, do not hold them: split the fleet, or run fewer scorers"
-    )
+    return f"{MAX_SHARDS} shards, the most there can be, do not hold them: split the fleet, or run fewer scorers"
 
 
 def _filled(sizes: Mapping[str, int], shards: int) -> tuple[Counter[int], Counter[int]]:

@@ -100,7 +100,8 @@ def filled(file: str, **values: Any) -> list[Object]:  # noqa: ANN401 - plain da
     """
     found: list[Object] = [_filled(document.data, values) for document in _documents(file)]
     return [
-        {**item, "metadata": metadata(**item["metadata"])} if "metadata" in item else item for item in found
+        {**item, "metadata": metadata(**item["metadata"])} if "metadata" in item else item
+        for item in found
     ]
 
 

@@ -30,7 +30,9 @@ def placement(item: ResolvedPlacement) -> Object:
     if predicate:
         spec["predicates"] = [{"requiredClusterSelector": predicate}]
     spec["prioritizerPolicy"] = {"mode": "Exact", "configurations": _configurations(item)}
-    spec["tolerations"] = [each.model_dump(mode="json", exclude_none=True) for each in rules.tolerations]
+    spec["tolerations"] = [
+        each.model_dump(mode="json", exclude_none=True) for each in rules.tolerations
+    ]
     spec["decisionStrategy"] = {"groupStrategy": _groups(rules.decision_groups or DecisionGroups())}
     # What people wrote about a paced Placement: the reconciler and previews read it.
     pace = {} if item.paced is None else {PACE_ANNOTATION: msgspec.json.encode(item.paced).decode()}
@@ -49,7 +51,9 @@ def placement(item: ResolvedPlacement) -> Object:
 
 
 def _configurations(item: ResolvedPlacement) -> list[Object]:
-    weights = item.hold_weights or tuple(score.weight * item.weights.factor for score in item.scores)
+    weights = item.hold_weights or tuple(
+        score.weight * item.weights.factor for score in item.scores
+    )
     terms = [
         _by_score(score.resource_name, score.dimension, weight)
         for score, weight in zip(item.scores, weights, strict=True)
@@ -59,7 +63,9 @@ def _configurations(item: ResolvedPlacement) -> list[Object]:
         terms.append(_by_score(MOVES_SCORE, f"{item.namespace}/{item.name}", HOLD_WEIGHT))
         steady = HOLD_WEIGHT
     if steady:
-        terms.append({"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": steady})
+        terms.append(
+            {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": steady}
+        )
     return terms
 
 

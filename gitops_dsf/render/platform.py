@@ -53,9 +53,7 @@ def definitions() -> Iterator[Object]:
         yield {**crd, "metadata": metadata(name=meta["name"], wave=Wave.CRDS, sync_options=KEEP)}
 
 
-_SPEC: Final = (
-    "description configURL configSyncMode location source scoring scoreDestination scoreDimensionFormat"
-)
+_SPEC: Final = "description configURL configSyncMode location source scoring scoreDestination scoreDimensionFormat"
 """Upstream's fields of a spec, and of its sections. Ours follow."""
 _SECTION: Final = "ref type host path params variants auth"
 
@@ -105,7 +103,9 @@ def _spec(item: EffectiveScorer) -> Object:
                 "host": None if by_query else item.scoring_origin,
                 "path": None if by_query else item.scoring_path,
                 "auth": _auth(spec.scoring.auth),
-                "clusters_per_request": spec.scoring.clusters_per_request if item.spec.on_hub else None,
+                "clusters_per_request": spec.scoring.clusters_per_request
+                if item.spec.on_hub
+                else None,
             }
         ),
     }
@@ -150,7 +150,11 @@ def _auth(auth: Auth | None) -> Auth | None:
     """Without what is not used."""
     if auth is None or auth == Auth():
         return None
-    return auth if auth.service_account_token else auth.model_copy(update={"service_account_token": None})
+    return (
+        auth
+        if auth.service_account_token
+        else auth.model_copy(update={"service_account_token": None})
+    )
 
 
 def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
@@ -181,14 +185,20 @@ def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) ->
     return {
         "apiVersion": DSF_API,
         "kind": "DynamicScoringConfig",
-        "metadata": metadata(name=SINGLETON_NAME, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS),
+        "metadata": metadata(
+            name=SINGLETON_NAME, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS
+        ),
         "spec": config.spec.model_dump(mode="json", exclude_none=True),
     }
 
 
 def masks(written: Sequence[Mask], repository: FleetRepository) -> Object:
     """The masks for the reconciler, which computes the clusters itself and may have no access to git."""
-    authored = [mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in written]
+    authored = [
+        mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in written
+    ]
     text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
     data = {MASKS_KEY: printable_json(text)}
-    return config_map(MASKS_CONFIGMAP, data, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS)
+    return config_map(
+        MASKS_CONFIGMAP, data, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS
+    )

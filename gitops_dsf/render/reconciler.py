@@ -61,13 +61,19 @@ def reconciler(
     yield from workload(repository, placement_namespaces=placement_namespaces)
 
 
-def workload(repository: FleetRepository, *, placement_namespaces: Sequence[str]) -> Iterator[Object]:
+def workload(
+    repository: FleetRepository, *, placement_namespaces: Sequence[str]
+) -> Iterator[Object]:
     """ConfigMap, Deployment, PodDisruptionBudget, NetworkPolicy and Service."""
     namespace, settings = repository.spec.hub_namespace, repository.spec.reconciler
     config = configuration(repository)
     args = [
         *([f"--work-dir={WORK_DIR}"] if settings.uses_git else []),
-        *(f"--placement-namespace={name}" for name in placement_namespaces if settings.state.enabled),
+        *(
+            f"--placement-namespace={name}"
+            for name in placement_namespaces
+            if settings.state.enabled
+        ),
     ]
     mounts: list[Object] = []
     volumes: list[Object] = []
@@ -75,7 +81,9 @@ def workload(repository: FleetRepository, *, placement_namespaces: Sequence[str]
         args.append(f"--git-credentials={CREDENTIALS_DIR}")
         mounts.append({"name": "git", "mountPath": CREDENTIALS_DIR, "readOnly": True})
         # Optional: without its credentials the reconciler still reports, and its log says what is missing.
-        volumes.append({"name": "git", "secret": {"secretName": settings.git_secret.name, "optional": True}})
+        volumes.append(
+            {"name": "git", "secret": {"secretName": settings.git_secret.name, "optional": True}}
+        )
     if settings.config_credentials:
         args.append(f"--credentials={SECRETS_DIR}")
     for index, name in enumerate(settings.config_credentials):
@@ -109,7 +117,9 @@ def configuration(repository: FleetRepository) -> str:
         kept["allowedTokenHosts"] = said["allowedTokenHosts"]
     if namespace := said.get("argocd", {}).get("namespace"):
         kept["argocd"] = {"namespace": namespace}
-    settings = {name: value for name, value in said.get("reconciler", {}).items() if name in SETTINGS}
+    settings = {
+        name: value for name, value in said.get("reconciler", {}).items() if name in SETTINGS
+    }
     if settings:
         kept["reconciler"] = settings
     return emit(
@@ -129,7 +139,9 @@ def _maintenance(written: Iterable[Maintenance], repository: FleetRepository) ->
     authored = [for_the_hub(item) for item in written]
     text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
     data = {MAINTENANCE_KEY: printable_json(text)}
-    return config_map(MAINTENANCE_CONFIGMAP, data, namespace=repository.spec.hub_namespace, wave=Wave.ADDON)
+    return config_map(
+        MAINTENANCE_CONFIGMAP, data, namespace=repository.spec.hub_namespace, wave=Wave.ADDON
+    )
 
 
 def _monitoring(repository: FleetRepository) -> Iterator[Object]:
@@ -140,7 +152,9 @@ def _monitoring(repository: FleetRepository) -> Iterator[Object]:
     if asked.service_monitor:
         yield from filled("service-monitor.yaml", name=RECONCILER, namespace=namespace)
     if asked.rules:
-        groups = [group for name in ("rules.yaml", "agent-rules.yaml") for group in _rule_groups(name)]
+        groups = [
+            group for name in ("rules.yaml", "agent-rules.yaml") for group in _rule_groups(name)
+        ]
         yield from filled("prometheus-rule.yaml", namespace=namespace, groups=groups)
     if asked.dashboard:
         data = {"gitops-dsf.json": _monitoring_file("dashboard.json").removesuffix("\n")}
@@ -188,7 +202,9 @@ class Right:
 
 
 def _right(where: Where, group: str, resource: str, verbs: str, *names: str) -> Right:
-    return Right(where=where, group=group, resource=resource, verbs=tuple(verbs.split(", ")), names=names)
+    return Right(
+        where=where, group=group, resource=resource, verbs=tuple(verbs.split(", ")), names=names
+    )
 
 
 RIGHTS: Final = (
@@ -229,7 +245,9 @@ def rights(repository: FleetRepository) -> Iterator[Object]:
 
 def decision_rights(repository: FleetRepository, *, namespace: str) -> list[Object]:
     """Rendered beside the Placement: a namespace that does not exist must not hold back the reconciler."""
-    return _role(f"{RECONCILER}-decisions", namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS)
+    return _role(
+        f"{RECONCILER}-decisions", namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS
+    )
 
 
 def _rules(where: Where) -> list[Object]:

@@ -97,7 +97,11 @@ def bootstrap_objects(plan: Plan) -> Iterator[Object]:
 
 def paths(plan: Plan) -> frozenset[str]:
     """The path of every file of a plan, without rendering any."""
-    works = (f"{_base(work)}.{kind}.yaml" for work in plan.works for kind in ("manifestwork", *CLUSTER_KINDS))
+    works = (
+        f"{_base(work)}.{kind}.yaml"
+        for work in plan.works
+        for kind in ("manifestwork", *CLUSTER_KINDS)
+    )
     return frozenset(
         {
             *shared_objects(plan),
@@ -126,11 +130,15 @@ def _directories(plan: Plan) -> list[str]:
 def shards(plan: Plan) -> range:
     """Every works directory, also empty ones: the list of Applications must not depend on the clusters."""
     return range(
-        plan.resolved.repository.spec.output.shards if plan.resolved.repository.spec.delivers_works else 0
+        plan.resolved.repository.spec.output.shards
+        if plan.resolved.repository.spec.delivers_works
+        else 0
     )
 
 
-def _add(found: dict[str, Object], directory: str, item: Object, *, home: str | None = None) -> None:
+def _add(
+    found: dict[str, Object], directory: str, item: Object, *, home: str | None = None
+) -> None:
     path = f"{directory}/{_file_name(item, home=home)}"
     if path in found:
         raise ValueError(f"two objects would be written to {path}")
@@ -163,9 +171,15 @@ def _file_name(item: Object, *, home: str | None) -> str:
     digest of its content; its file keeps one name, so that a diff shows the edit.
     """
     meta = item["metadata"]
-    name = (file_stem(item) if item["kind"] == "AddOnTemplate" else str(meta["name"])).replace(":", "-")
+    name = (file_stem(item) if item["kind"] == "AddOnTemplate" else str(meta["name"])).replace(
+        ":", "-"
+    )
     if len(name) > _LONGEST_NAME:
         name = f"{name[:_LONGEST_NAME]}_{hashlib.sha256(name.encode()).hexdigest()[:10]}"
     namespace = meta.get("namespace")
-    inside = f"_in_{namespace}" if home is not None and namespace is not None and namespace != home else ""
+    inside = (
+        f"_in_{namespace}"
+        if home is not None and namespace is not None and namespace != home
+        else ""
+    )
     return f"{str(item['kind']).lower()}.{name}{inside}.yaml"

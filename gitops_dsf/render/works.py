@@ -92,7 +92,8 @@ def payload_bytes(configuration: Configuration) -> int:
     Rounded up: the webhook adds at most four bytes per manifest.
     """
     manifests = _manifests(
-        configuration, "[\n" + ",\n".join(encode_one(item) for item in configuration.summaries) + "\n]"
+        configuration,
+        "[\n" + ",\n".join(encode_one(item) for item in configuration.summaries) + "\n]",
     )
     return sum(len(msgspec.json.encode(item)) + 4 for item in manifests)
 
@@ -114,7 +115,12 @@ class ClusterObjects:
             items = filled("cluster.yaml", cluster=_NAMESPACE, configs=configs)
             texts = self._texts[parts] = dict(zip(CLUSTER_KINDS, map(emit, items), strict=True))
         for kind, text in texts.items():
-            yield kind, text.replace(f'"{_NAMESPACE}"', scalar(cluster)).replace(_NAMESPACE, cluster).encode()
+            yield (
+                kind,
+                text.replace(f'"{_NAMESPACE}"', scalar(cluster))
+                .replace(_NAMESPACE, cluster)
+                .encode(),
+            )
 
 
 def _split(text: str, mark: str) -> tuple[bytes, bytes]:
@@ -136,7 +142,11 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
         *filled("agent-configuration.yaml", summaries=summaries, rules=rules),
         *_measure_rights(configuration.summaries),
         *(
-            [egress_policy(configuration.summaries, configuration.egress, proxies=configuration.proxies)]
+            [
+                egress_policy(
+                    configuration.summaries, configuration.egress, proxies=configuration.proxies
+                )
+            ]
             if configuration.egress is not None
             else []
         ),

@@ -166,7 +166,9 @@ def write_file(path: Path, content: str | bytes) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o7777 if target.exists() else _NEW_FILE_MODE
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".tmp")
+        descriptor, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".tmp"
+        )
         new = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as file:

@@ -141,7 +141,11 @@ class Repository:
     def parents(self, commit: str) -> list[str]:
         """The parents of a commit, also those that a shallow clone lacks. Raises RevisionError."""
         header = self.text("cat-file", "commit", commit).partition("\n\n")[0]
-        return [line.removeprefix("parent ") for line in header.split("\n") if line.startswith("parent ")]
+        return [
+            line.removeprefix("parent ")
+            for line in header.split("\n")
+            if line.startswith("parent ")
+        ]
 
     @property
     def as_shallow(self) -> tuple[str, ...]:
@@ -151,7 +155,9 @@ class Repository:
     def commit(self, revision: str) -> str | None:
         """The commit of a revision; None if there is none. Raises RevisionError outside of a repository."""
         self.text("rev-parse", "--git-dir")
-        done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        done = self.attempt(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+        )
         return done.stdout.decode().strip() if done.returncode == 0 else None
 
 

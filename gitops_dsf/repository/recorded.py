@@ -76,7 +76,14 @@ def _text(name: bytes) -> str:
 def listed(repository: Repository) -> list[Entry]:
     """The entries of the index in the source folders of a fleet. Raises RevisionError."""
     done = repository.attempt(
-        "ls-files", "-z", "--stage", "-t", "--", SETTINGS_FILE, *FOLDERS, index=repository.index_of_hook()
+        "ls-files",
+        "-z",
+        "--stage",
+        "-t",
+        "--",
+        SETTINGS_FILE,
+        *FOLDERS,
+        index=repository.index_of_hook(),
     )
     if done.returncode != 0:
         raise RevisionError(done.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
@@ -94,14 +101,18 @@ def compared(root: Path, names: Collection[str], texts: Mapping[str, str]) -> It
     try:
         repository = Repository(directory=root)
         entries = listed(repository)
-        folders = [item.path for item in entries if item.mode == SUBMODULE and may_hold_sources(item.path)]
+        folders = [
+            item.path for item in entries if item.mode == SUBMODULE and may_hold_sources(item.path)
+        ]
         seen = _Names(names)
         absent = [item for item in entries if item.mode != SUBMODULE and is_source(item.path)]
         yield from _bounded(_absent(root, item) for item in absent if item.path not in seen)
         for item in entries:
             if item.path in folders:
                 yield from _bounded(_in_submodule(repository, item, seen, ""))
-        own = [name for name in names if not any(name.startswith(f"{folder}/") for folder in folders)]
+        own = [
+            name for name in names if not any(name.startswith(f"{folder}/") for folder in folders)
+        ]
         yield from changed_by_git(repository, {name: texts.get(name, "") for name in own})
     except RevisionError as error:
         yield _unasked(error)
@@ -151,7 +162,9 @@ class _Names:
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = frozenset(names)
-        self._forms = frozenset(unicodedata.normalize("NFC", name) for name in names if not name.isascii())
+        self._forms = frozenset(
+            unicodedata.normalize("NFC", name) for name in names if not name.isascii()
+        )
 
     def __contains__(self, name: str) -> bool:
         return name in self._names or (
@@ -181,7 +194,11 @@ def submodule(where: Path, commit: str) -> Repository | None:
     inner = Repository(directory=where)
     try:
         # With an empty .git, git would take the repository around it.
-        return inner if inner.top.resolve() == where.resolve() and inner.commit(commit) is not None else None
+        return (
+            inner
+            if inner.top.resolve() == where.resolve() and inner.commit(commit) is not None
+            else None
+        )
     except RevisionError:
         return None
 
@@ -223,7 +240,9 @@ def _submodules(repository: Repository, commit: str | None) -> set[str]:
     return {_text(line.partition(b"\n")[2]) for line in found.stdout.split(b"\0")[:-1]}
 
 
-def _in_submodule(repository: Repository, item: Entry, seen: "_Names", prefix: str) -> Iterator[Diagnostic]:
+def _in_submodule(
+    repository: Repository, item: Entry, seen: "_Names", prefix: str
+) -> Iterator[Diagnostic]:
     """What the recorded commit of a submodule has and the reader does not see. The path of the entry is below
     the folder of the repository, whose path below the fleet is `prefix`. Raises RevisionError.
     """
@@ -276,7 +295,9 @@ def changed_by_git(
         return
     cached = () if index is None else ("--cached",)
     stdin = b"".join(name.encode(errors="surrogateescape") + b"\0" for name in texts)
-    done = repository.attempt("check-attr", *cached, "-z", "--stdin", *ATTRIBUTES, stdin=stdin, index=index)
+    done = repository.attempt(
+        "check-attr", *cached, "-z", "--stdin", *ATTRIBUTES, stdin=stdin, index=index
+    )
     if done.returncode != 0:
         raise RevisionError(done.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
     fields = done.stdout.split(b"\0")[:-1]
@@ -301,7 +322,9 @@ def _changed(git: str, path: str, attribute: str, value: str) -> Diagnostic:
     name = shlex.quote(path)
     said = attribute if value == "set" else f"{attribute}={value}"
     message = f"git has another content of this file: its attributes say {said}"
-    hint = f"take {attribute} away from it in .gitattributes, and run `{git} add --renormalize {name}`"
+    hint = (
+        f"take {attribute} away from it in .gitattributes, and run `{git} add --renormalize {name}`"
+    )
     return codes.CHANGED_BY_GIT.at(Position(file=path), message, hint)
 
 

@@ -282,7 +282,9 @@ class _Writer:
             index = Path(scratch, "index")
             done = repository.attempt("read-tree", commit, index=index)
             if done.returncode != 0:
-                raise RevisionError(done.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
+                raise RevisionError(
+                    done.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
+                )
             for finding in changed_by_git(repository, texts, index=index):
                 yield replace(finding, position=Position(file=f"{within}{finding.position.file}"))
         for item in submodules:
@@ -301,7 +303,9 @@ class _Writer:
             if path.parent not in self._folders:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 if path.parent.resolve() != path.parent:
-                    raise RevisionError(f"the revision holds {name}, which lies below a symbolic link")
+                    raise RevisionError(
+                        f"the revision holds {name}, which lies below a symbolic link"
+                    )
                 self._folders.add(path.parent)
             if is_link:
                 path.symlink_to(os.fsdecode(content))
@@ -311,7 +315,9 @@ class _Writer:
                     file.write(content)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
-            raise RevisionError(f"the revision holds {name!r}, which cannot be written: {why}") from error
+            raise RevisionError(
+                f"the revision holds {name!r}, which cannot be written: {why}"
+            ) from error
 
 
 def paths_at(repository: Repository, commit: str, folder: str) -> Iterator[tuple[str, bool]]:

@@ -22,9 +22,7 @@ def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] =
     files, names, diagnostics = discover(root)
     diagnostics += (*compared(root, names, files), *also)
     if not files and not diagnostics:
-        message = (
-            "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/ or tests/"
-        )
+        message = "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/ or tests/"
         hint = "run gitops-dsf init in an empty folder, or name the folder of a fleet repository"
         if (root.resolve().parent / SETTINGS_FILE).is_file():
             hint = "the fleet repository is the folder above: name that one"

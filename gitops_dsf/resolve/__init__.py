@@ -65,7 +65,9 @@ class Resolved:
         return writes_per_second(self.scorers, self.runs_on)
 
 
-def resolve(declared: Declared, *, locks_are_final: bool = False) -> tuple[Resolved | None, list[Diagnostic]]:
+def resolve(
+    declared: Declared, *, locks_are_final: bool = False
+) -> tuple[Resolved | None, list[Diagnostic]]:
     """Returns the resolved repository and all findings in order of position. The repository is None when any
     finding is an error. With `locks_are_final`, so is a mask for a score that only a lock could add that is
     not written yet.
@@ -92,12 +94,17 @@ def _decide(context: Context) -> Resolved:
     if repository is None or None in placements:
         raise AssertionError("a repository without errors must resolve; a rule is missing")
     scorers = tuple(context.complete[name] for name in sorted(context.complete))
-    waiting = [found for _, found in sorted(context.scorers.items()) if context.waits_for_lock(found)]
+    waiting = [
+        found for _, found in sorted(context.scorers.items()) if context.waits_for_lock(found)
+    ]
     carried = sorted(
-        declared.carried, key=lambda item: (item.document.kind, item.name, context.namespace_of(item))
+        declared.carried,
+        key=lambda item: (item.document.kind, item.name, context.namespace_of(item)),
     )
     runs_on = {
-        scorer.name: frozenset[str]() if scorer.spec.suspend else context.target_clusters[scorer.name]
+        scorer.name: frozenset[str]()
+        if scorer.spec.suspend
+        else context.target_clusters[scorer.name]
         for scorer in scorers
     }
     return Resolved(
@@ -112,16 +119,26 @@ def _decide(context: Context) -> Resolved:
         runs_on=runs_on,
         targets=targets(runs_on, context.inventory),
         source_variants={
-            name: {cluster: variant.index for variant in source.variants for cluster in variant.clusters}
+            name: {
+                cluster: variant.index
+                for variant in source.variants
+                for cluster in variant.clusters
+            }
             for name, source in context.sources.items()
         },
         agents=clusters_with_agents(context.scorers.values(), context.inventory),
-        placements=tuple(sorted(filter(None, placements), key=lambda each: (each.namespace, each.name))),
+        placements=tuple(
+            sorted(filter(None, placements), key=lambda each: (each.namespace, each.name))
+        ),
         applications=tuple(item.value for item in declared.applications),
         cluster_parameters={
-            item.name: found for item in declared.applications if (found := cluster_parameters(context, item))
+            item.name: found
+            for item in declared.applications
+            if (found := cluster_parameters(context, item))
         },
-        carried=tuple(_with_namespace(item.document.data, context.namespace_of(item)) for item in carried),
+        carried=tuple(
+            _with_namespace(item.document.data, context.namespace_of(item)) for item in carried
+        ),
     )
 
 
@@ -132,7 +149,9 @@ def _with_namespace(data: Mapping[str, Any], namespace: str) -> dict[str, Any]:
 _SHAPE: Final = {"context": Context, "return": Iterator[Diagnostic]}
 _RULES: Final[tuple[Rule, ...]] = tuple(
     found
-    for module in (import_module(f"{rules.__name__}.{each.name}") for each in iter_modules(rules.__path__))
+    for module in (
+        import_module(f"{rules.__name__}.{each.name}") for each in iter_modules(rules.__path__)
+    )
     for name, found in vars(module).items()
     if not name.startswith("_") and getattr(found, "__annotations__", None) == _SHAPE
 )
@@ -142,7 +161,9 @@ _RULES: Final[tuple[Rule, ...]] = tuple(
 def _findings(context: Context) -> Iterator[Diagnostic]:
     """What the rules find. A selector that is not valid selects nothing, so nothing follows from that."""
     invalid = invalid_selectors(context)
-    unknown = {kind for kind, _ in context.declared.left_out} | ({"ManagedCluster"} if invalid else set())
+    unknown = {kind for kind, _ in context.declared.left_out} | (
+        {"ManagedCluster"} if invalid else set()
+    )
     if context.declared.repository is None:
         unknown.add(SETTINGS)
     if not context.inventory.clusters:

@@ -50,7 +50,8 @@ class Template:
         """Where the value of a field is written; in the ApplicationSet's template if it is nowhere."""
         written = ((*place, *names) for place in self.places)
         return next(
-            (path for path in written if value_at(self.document.data, path)), (*self.places[-1], *names)
+            (path for path in written if value_at(self.document.data, path)),
+            (*self.places[-1], *names),
         )
 
     def may_be_patched(self, *words: str) -> bool:

@@ -148,15 +148,21 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
     )
     sources = {item.name: resolve_source(item, inventory) for item in declared.metric_sources}
     scorers = {
-        item.name: effective(item, locks.get(item.name), sources.get(item.value.spec.source.ref or ""))
+        item.name: effective(
+            item, locks.get(item.name), sources.get(item.value.spec.source.ref or "")
+        )
         for item in declared.scorers
     }
     configs = declared.scoring_configs
     masks = tuple(configs[0].value.spec.masks) if configs else ()
     targets = target_clusters(scorers.values(), masks, inventory)
-    variants = {name: _variants(found, targets.get(name, NO_CLUSTERS)) for name, found in scorers.items()}
+    variants = {
+        name: _variants(found, targets.get(name, NO_CLUSTERS)) for name, found in scorers.items()
+    }
     complete = {
-        name: found for name, found in scorers.items() if not any(each.missing for each in variants[name])
+        name: found
+        for name, found in scorers.items()
+        if not any(each.missing for each in variants[name])
     }
     return Context(
         declared=declared,
@@ -179,5 +185,9 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
 
 def _variants(scorer: EffectiveScorer, clusters: frozenset[str]) -> tuple[EffectiveScorer, ...]:
     """The scorer with the variants that its clusters use; with all if they use none."""
-    used = [each for each in scorer.variants if each.chosen and not each.chosen.clusters.isdisjoint(clusters)]
+    used = [
+        each
+        for each in scorer.variants
+        if each.chosen and not each.chosen.clusters.isdisjoint(clusters)
+    ]
     return tuple(used) or scorer.variants or (scorer,)

@@ -88,10 +88,14 @@ def in_words(kind: Kind, secret: str | None) -> str:
     return f"{what} in Secret {secret}" if secret else "the token of the agent's pod"
 
 
-def credentials(auth: Auth | None, variant: MetricSourceVariant | None = None) -> Iterator[Credential]:
+def credentials(
+    auth: Auth | None, variant: MetricSourceVariant | None = None
+) -> Iterator[Credential]:
     """The credentials of an endpoint, of which `variant` holds what only a MetricSource has."""
     if auth is not None and auth.token_secret_ref is not None:
-        yield Credential(kind=Kind.TOKEN, secret=auth.token_secret_ref.name, path=("auth", "tokenSecretRef"))
+        yield Credential(
+            kind=Kind.TOKEN, secret=auth.token_secret_ref.name, path=("auth", "tokenSecretRef")
+        )
     elif auth is not None and auth.service_account_token:
         yield Credential(kind=Kind.TOKEN, secret="", path=("auth", "serviceAccountToken"))
     if auth is not None and auth.oauth2 is not None:
@@ -123,12 +127,18 @@ def sent(section: str, url: str, found: Iterable[Credential]) -> Iterator[Sent]:
     yield from filter(None, (destination(item, section, url) for item in found))
 
 
-def sent_by_hub(scorer: EffectiveScorer, settings: FleetRepositorySpec) -> tuple[tuple[Sent, bool], ...]:
+def sent_by_hub(
+    scorer: EffectiveScorer, settings: FleetRepositorySpec
+) -> tuple[tuple[Sent, bool], ...]:
     """Where the reconciler sends Secrets of scoring.auth that it has, for /config and /healthz, and whether
     each host may get them. It sends nothing unless all may.
     """
     url, given = scorer.spec.config_url, settings.reconciler.config_credentials
-    if not settings.reconciler.enabled or not settings.delivers_works or scorer.spec.scored_by_query:
+    if (
+        not settings.reconciler.enabled
+        or not settings.delivers_works
+        or scorer.spec.scored_by_query
+    ):
         return ()
     own, found = host_of(scorer.scoring_origin), []
     for item in credentials(scorer.spec.scoring.auth):

@@ -6,7 +6,10 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
 def writes_per_second(
-    scorers: Iterable[EffectiveScorer], runs_on: Mapping[str, Collection[str]], *, on_hub: bool | None = None
+    scorers: Iterable[EffectiveScorer],
+    runs_on: Mapping[str, Collection[str]],
+    *,
+    on_hub: bool | None = None,
 ) -> float:
     """Writes per second that refresh the scores of these scorers on their clusters. With `on_hub`, only of
     scorers that run there, or only of those that do not.

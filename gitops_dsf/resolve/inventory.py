@@ -38,7 +38,10 @@ class ClusterInventory:
         if self._claims is None:
             claims = {name: item.status.cluster_claims for name, item in self.clusters.items()}
             self._claims = LabelIndex(
-                {name: {claim.name: claim.value for claim in found} for name, found in claims.items()}
+                {
+                    name: {claim.name: claim.value for claim in found}
+                    for name, found in claims.items()
+                }
             )
         return self._claims
 
@@ -70,7 +73,11 @@ class ClusterInventory:
             return self.all_clusters if name == "global" else self._exclusive(name)
         chosen = declared.spec.cluster_selector
         if chosen.selector_type == "LabelSelector":
-            return self.selected(chosen.label_selector) if chosen.label_selector is not None else NO_CLUSTERS
+            return (
+                self.selected(chosen.label_selector)
+                if chosen.label_selector is not None
+                else NO_CLUSTERS
+            )
         return self._exclusive(name)
 
     def _exclusive(self, name: str) -> frozenset[str]:

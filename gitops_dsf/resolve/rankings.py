@@ -75,17 +75,26 @@ def resolve_ranking(
         return None
     paced, held = None, tuple[int, ...]()
     if settings.pace is not None and is_paced(item, settings):
-        paced = paced_ranking(spec.scores, scores, scorers, weights=weights, refuges=settings.pace.refuges)
+        paced = paced_ranking(
+            spec.scores, scores, scorers, weights=weights, refuges=settings.pace.refuges
+        )
         found = hold_weights([score.weight for score in scores], spans(scores, scorers))
         if found is None:
             return None
         held = found
     return ResolvedPlacement(
-        written=item, namespace=namespace, scores=scores, weights=weights, paced=paced, hold_weights=held
+        written=item,
+        namespace=namespace,
+        scores=scores,
+        weights=weights,
+        paced=paced,
+        hold_weights=held,
     )
 
 
-def ranked_by(item: RankingItem, scorers: Mapping[str, EffectiveScorer]) -> tuple[ResolvedScore, ...] | None:
+def ranked_by(
+    item: RankingItem, scorers: Mapping[str, EffectiveScorer]
+) -> tuple[ResolvedScore, ...] | None:
     """The scores of a ranking; None when a reference is invalid."""
     scores: list[ResolvedScore] = []
     for score in item.value.spec.scores:
@@ -161,7 +170,9 @@ def paced_ranking(
     terms = []
     for score, found in zip(written, scores, strict=True):
         scorer = scorers[found.scorer]
-        delay = float(scorer.spec.scoring.params.interval + scorer.spec.publish.min_interval_seconds)
+        delay = float(
+            scorer.spec.scoring.params.interval + scorer.spec.publish.min_interval_seconds
+        )
         span, weight = float(scorer.spec.source.params.range), found.weight * weights.factor
         place = (found.resource_name, found.dimension)
         terms.append(Term(*place, weight, demand=score.demand, delay=delay, range=span))
@@ -194,7 +205,9 @@ def nearest_weights(weights: Sequence[int], spans: Sequence[int]) -> tuple[int, 
         return None
     candidates = {
         tuple(
-            0 if not weight else max(1, round(abs(weight) * scale / largest)) * (1 if weight > 0 else -1)
+            0
+            if not weight
+            else max(1, round(abs(weight) * scale / largest)) * (1 if weight > 0 else -1)
             for weight in weights
         )
         for scale in range(1, MAX_WEIGHT + 1)
@@ -210,4 +223,6 @@ def reach(weights: Iterable[int], spans: Iterable[int]) -> int:
 
 def _distance(found: Sequence[int], wanted: Sequence[int]) -> float:
     sums = sum(map(abs, found)), sum(map(abs, wanted))
-    return sum(abs(one / sums[0] - other / sums[1]) for one, other in zip(found, wanted, strict=True))
+    return sum(
+        abs(one / sums[0] - other / sums[1]) for one, other in zip(found, wanted, strict=True)
+    )

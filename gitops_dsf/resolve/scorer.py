@@ -75,7 +75,11 @@ class EffectiveScorer:
     def place(self, field: str) -> tuple[Document, Path]:
         """The document and path that a field comes from."""
         path: Path = tuple(field.split("."))
-        if self.spec.source.ref is not None and field in {"source.type", "source.host", "source.path"}:
+        if self.spec.source.ref is not None and field in {
+            "source.type",
+            "source.host",
+            "source.path",
+        }:
             if self.chosen is None:
                 return self.declared.document, ("spec", "source", "ref")
             return self.chosen.source.document, (*self.chosen.path, path[-1])
@@ -145,7 +149,9 @@ class EffectiveScorer:
     @property
     def scoring_path(self) -> str:
         """The path with a leading slash; the default if the host URL has no path."""
-        return rooted(self.spec.scoring.path) or ("" if has_path(self.scoring_origin) else SCORING_PATH)
+        return rooted(self.spec.scoring.path) or (
+            "" if has_path(self.scoring_origin) else SCORING_PATH
+        )
 
     @cached_property
     def scoring_endpoint(self) -> str:
@@ -164,7 +170,11 @@ class EffectiveScorer:
         """
         if self.is_pushed:
             return "Prometheus"
-        asked = self.spec.source.params.query or self.spec.scored_by_query or self.spec.source.ref is not None
+        asked = (
+            self.spec.source.params.query
+            or self.spec.scored_by_query
+            or self.spec.source.ref is not None
+        )
         return self.spec.source.type or ("Prometheus" if asked else "None")
 
     @cached_property
@@ -219,7 +229,9 @@ class EffectiveScorer:
     @property
     def is_instant(self) -> bool:
         """Whether the query is an instant query: a path that ends in /query, or a scorer by query."""
-        return self.spec.scored_by_query or path_of(self.source_endpoint).rstrip("/").endswith("/query")
+        return self.spec.scored_by_query or path_of(self.source_endpoint).rstrip("/").endswith(
+            "/query"
+        )
 
     @property
     def needs_variant(self) -> bool:
@@ -246,7 +258,10 @@ class EffectiveScorer:
         if self.source_type == "Prometheus" and not self.source_origin and not self.needs_variant:
             required.append("source.host")
         if self.source_type != "None":
-            required += ["source.params.query", *(["source.params.step"] if self.needs_step else [])]
+            required += [
+                "source.params.query",
+                *(["source.params.step"] if self.needs_step else []),
+            ]
         return tuple(field for field in required if not attrgetter(field)(self.spec))
 
     @property
@@ -263,7 +278,10 @@ def effective(
     lock = lock if spec.reads_config else None
     if lock is not None:
         config = lock.value.spec.config
-        source_, scoring = _merged(spec.source, config.source), _merged(spec.scoring, config.scoring)
+        source_, scoring = (
+            _merged(spec.source, config.source),
+            _merged(spec.scoring, config.scoring),
+        )
         spec = spec.model_copy(update={"source": source_, "scoring": scoring})
     scorer = EffectiveScorer(declared=declared, spec=spec, lock=lock)
     if spec.source.ref is None:

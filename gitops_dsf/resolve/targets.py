@@ -46,7 +46,9 @@ def target_clusters(
     return found
 
 
-def targets(runs_on: Mapping[str, frozenset[str]], inventory: ClusterInventory) -> dict[str, tuple[str, ...]]:
+def targets(
+    runs_on: Mapping[str, frozenset[str]], inventory: ClusterInventory
+) -> dict[str, tuple[str, ...]]:
     """Sorted names of the scorers that run on each cluster, by name. Equal ones are one tuple."""
     alike = defaultdict[frozenset[str], list[str]](list)
     for scorer, clusters in runs_on.items():
@@ -63,7 +65,9 @@ def targets(runs_on: Mapping[str, frozenset[str]], inventory: ClusterInventory) 
     return {cluster: names(tuple(of)) for cluster, of in running.items()}
 
 
-def clusters_with_agents(scorers: Iterable[EffectiveScorer], inventory: ClusterInventory) -> frozenset[str]:
+def clusters_with_agents(
+    scorers: Iterable[EffectiveScorer], inventory: ClusterInventory
+) -> frozenset[str]:
     """Every cluster that not only scorers on the hub select, whatever is masked or suspended."""
     on_hub, on_spokes = set[str](), set[str]()
     for scorer in scorers:
@@ -76,7 +80,9 @@ def window_of(spec: MaintenanceSpec) -> Window:
     written = spec.schedule
     if written is not None:
         return Weekly(tuple(written.days), written.opens, written.closes, written.zone)
-    moments = (datetime.fromisoformat(each).timestamp() for each in (spec.start or "", spec.end or ""))
+    moments = (
+        datetime.fromisoformat(each).timestamp() for each in (spec.start or "", spec.end or "")
+    )
     return Period(*moments)
 
 
@@ -84,7 +90,9 @@ def clusters_of(spec: MaintenanceSpec, inventory: ClusterInventory) -> frozenset
     """The clusters of the inventory that it is about."""
     if spec.clusters is not None:
         return inventory.all_clusters & frozenset(spec.clusters)
-    return NO_CLUSTERS if spec.cluster_selector is None else inventory.selected(spec.cluster_selector)
+    return (
+        NO_CLUSTERS if spec.cluster_selector is None else inventory.selected(spec.cluster_selector)
+    )
 
 
 def for_the_hub(item: Maintenance) -> dict[str, Any]:

@@ -152,14 +152,18 @@ class Condition(Authored):
     """Why, for people."""
     last_transition_time: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
     """When status last changed."""
-    observed_generation: Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})] | None = None
+    observed_generation: (
+        Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})] | None
+    ) = None
     """metadata.generation that was looked at."""
 
 
 class DynamicScorerStatus(Authored):
     """What the hub observed; written by the reconciler alone."""
 
-    observed_generation: Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})] | None = None
+    observed_generation: (
+        Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})] | None
+    ) = None
     """metadata.generation that this status is about."""
     health_status: Literal["Active", "Inactive", "Unknown"] | None = None
     """Whether the scoring API answers: Active, Inactive, or Unknown while nobody has looked or can look. A
@@ -169,12 +173,19 @@ class DynamicScorerStatus(Authored):
     """What the scoring API's /config page said when it was last read."""
     conditions: Annotated[
         list[Condition],
-        Field(json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}),
+        Field(
+            json_schema_extra={
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["type"],
+            }
+        ),
     ] = []
     """Healthy, ConfigSynced, Scored and, with a journal, Settled."""
 
 
-def _column(name: str, path: str, description: str, *, type_: str = "string", priority: int = 0) -> Schema:
+def _column(
+    name: str, path: str, description: str, *, type_: str = "string", priority: int = 0
+) -> Schema:
     """A column of `kubectl get`; priority 1 is shown only with -o wide."""
     column: Schema = {"name": name, "type": type_, "description": description, "jsonPath": path}
     return column | ({"priority": priority} if priority else {})
@@ -184,7 +195,9 @@ _AGE = _column("Age", ".metadata.creationTimestamp", "Time since it was created.
 
 
 def _condition(type_: str, description: str, *, priority: int = 0) -> Schema:
-    return _column(type_, f'.status.conditions[?(@.type=="{type_}")].status', description, priority=priority)
+    return _column(
+        type_, f'.status.conditions[?(@.type=="{type_}")].status', description, priority=priority
+    )
 
 
 def _said(description: str, type_: str = "string", **properties: Schema) -> Schema:
@@ -224,8 +237,12 @@ _SYNCED_CONFIG: Final = {
 
 _SCORER_COLUMNS = (
     _column("Score", ".spec.scoring.params.name", "Score name."),
-    _column("Mode", ".spec.configSyncMode", "Whether /config counts (Full) or only the spec (None)."),
-    _column("Interval", ".spec.scoring.params.interval", "Seconds between two runs.", type_="integer"),
+    _column(
+        "Mode", ".spec.configSyncMode", "Whether /config counts (Full) or only the spec (None)."
+    ),
+    _column(
+        "Interval", ".spec.scoring.params.interval", "Seconds between two runs.", type_="integer"
+    ),
     _column("Suspended", ".spec.suspend", "Whether it runs nowhere.", type_="boolean"),
     _column("Health", ".status.healthStatus", "Whether the scoring API answers."),
     _condition("Scored", "Whether the clusters have fresh scores."),
@@ -256,12 +273,18 @@ def crds() -> list[dict[str, Any]]:
     synced["properties"] = _SYNCED_CONFIG
     scorer = _crd(DynamicScorer, "dscorer", spec, status, _SCORER_COLUMNS)
     scorer["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["required"] = ["spec"]
-    masks = _crd(DynamicScoringConfig, "dsconfig", structural(DynamicScoringConfigSpec), empty, (_AGE,))
+    masks = _crd(
+        DynamicScoringConfig, "dsconfig", structural(DynamicScoringConfigSpec), empty, (_AGE,)
+    )
     return [scorer, masks]
 
 
 def _crd(
-    model: type[Authored], short_name: str, spec: Schema, status: Schema, columns: tuple[Schema, ...]
+    model: type[Authored],
+    short_name: str,
+    spec: Schema,
+    status: Schema,
+    columns: tuple[Schema, ...],
 ) -> Schema:
     kind = model.__name__
     plural = f"{kind.lower()}s"

@@ -80,7 +80,12 @@ def _schema(model: type[Authored]) -> Schema:
     top["required"] = sorted({"apiVersion", "kind", *top.get("required", [])})
     for name in ("apiVersion", "kind"):
         top["properties"][name].pop("default", None)
-    return {"$schema": DRAFT, "title": top["properties"]["kind"]["const"], **top, "$defs": definitions}
+    return {
+        "$schema": DRAFT,
+        "title": top["properties"]["kind"]["const"],
+        **top,
+        "$defs": definitions,
+    }
 
 
 def _definition(name: str, schema: Schema) -> Schema:
@@ -88,7 +93,9 @@ def _definition(name: str, schema: Schema) -> Schema:
     result = {key: value for key, value in schema.items() if key not in {"title", "$defs"}}
     if "properties" in result:
         result["properties"] = {key: _field(value) for key, value in result["properties"].items()}
-    rules = [dict(rule.json) | {"description": rule.message} for rule in rules_of(name) if rule.json]
+    rules = [
+        dict(rule.json) | {"description": rule.message} for rule in rules_of(name) if rule.json
+    ]
     return result | ({"allOf": rules} if rules else {})
 
 

@@ -61,7 +61,9 @@ def flatten(documents: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
             " files first"
         )
     for position, document in enumerate(documents):
-        if not isinstance(document, (dict, Mapping)):  # dict first: the check for the abstract class is slow
+        if not isinstance(
+            document, (dict, Mapping)
+        ):  # dict first: the check for the abstract class is slow
             raise SimulatorInputError(
                 f"objects[{position}] is {type(document).__name__}, not a dict; give one dict per Kubernetes"
                 " object"
@@ -110,9 +112,16 @@ def _filled(document: Object) -> Object:
 def _cluster(document: Object) -> Object:
     metadata = document.get("metadata")
     labels = (metadata.get("labels") or {}) if isinstance(metadata, Mapping) else None
-    if not isinstance(metadata, Mapping) or not isinstance(labels, Mapping) or labels.get(CLUSTER_SET_LABEL):
+    if (
+        not isinstance(metadata, Mapping)
+        or not isinstance(labels, Mapping)
+        or labels.get(CLUSTER_SET_LABEL)
+    ):
         return document  # reported when it is read
-    return {**document, "metadata": {**metadata, "labels": {**labels, CLUSTER_SET_LABEL: DEFAULT_SET}}}
+    return {
+        **document,
+        "metadata": {**metadata, "labels": {**labels, CLUSTER_SET_LABEL: DEFAULT_SET}},
+    }
 
 
 def _placement(document: Object) -> Object:
@@ -121,7 +130,9 @@ def _placement(document: Object) -> Object:
         if spec.get("prioritizerPolicy") is not None:
             spec["prioritizerPolicy"] = _policy(spec["prioritizerPolicy"])
         if spec.get("tolerations"):
-            spec["tolerations"] = [{"operator": "Equal", **_present(found)} for found in spec["tolerations"]]
+            spec["tolerations"] = [
+                {"operator": "Equal", **_present(found)} for found in spec["tolerations"]
+            ]
         strategy = spec.get("decisionStrategy") or {}
         if strategy.get("groupStrategy") is not None:
             groups = {"clustersPerDecisionGroup": "100%", **_present(strategy["groupStrategy"])}

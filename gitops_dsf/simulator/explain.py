@@ -104,9 +104,7 @@ def explain(
         return _out(verdict, cluster, f"scheduling ends with an error: {verdict.status.message}")
     explained = _ranked(verdict, verdict.ranking, position, spans)
     if explained.selected and cluster not in verdict.chosen:  # a mistake in the decision groups
-        unwritten = (
-            f"{explained.reason}; but no PlacementDecision is written for it: {verdict.status.message}"
-        )
+        unwritten = f"{explained.reason}; but no PlacementDecision is written for it: {verdict.status.message}"
         return msgspec.structs.replace(explained, selected=False, reason=unwritten)
     return explained
 
@@ -119,7 +117,10 @@ def margins(verdict: Verdict) -> Mapping[str, int]:
     ranking, names = verdict.ranking, verdict.state.names
     found = {}
     for place, index in enumerate(ranking.order if ranking else ()):
-        if ranking and (margin := _margin(ranking, index, selected=place < ranking.selected)) is not None:
+        if (
+            ranking
+            and (margin := _margin(ranking, index, selected=place < ranking.selected)) is not None
+        ):
             found[names[ranking.clusters[index]]] = margin
     return found
 
@@ -142,7 +143,9 @@ def lead(verdict: Verdict) -> Lead | None:
     """
     ranking, names = verdict.ranking, verdict.state.names
     scored = [each for each in verdict.prioritizers if each.prioritizer.built_in is None]
-    steady = sum(each.weight for each in verdict.prioritizers if each.prioritizer.built_in == "Steady")
+    steady = sum(
+        each.weight for each in verdict.prioritizers if each.prioritizer.built_in == "Steady"
+    )
     if ranking is None or not ranking.selected or steady <= 0 or not scored:
         return None
     if any(each.prioritizer.built_in not in {None, "Steady"} for each in verdict.prioritizers):
@@ -187,7 +190,9 @@ def _margin(ranking: Ranking, index: int, *, selected: bool) -> int | None:
     return gap + (index < rival) if selected else (index > rival) - gap
 
 
-def _out(verdict: Verdict, cluster: str, reason: str, *, filter_name: str | None = None) -> Explanation:
+def _out(
+    verdict: Verdict, cluster: str, reason: str, *, filter_name: str | None = None
+) -> Explanation:
     return Explanation(
         placement=verdict.placement,
         cluster=cluster,
@@ -220,7 +225,9 @@ def _not_a_candidate(verdict: Verdict, position: int) -> str:
     label = verdict.state.labels.labels[position].get(CLUSTER_SET_LABEL)
     belongs = f"its label says {label!r}" if label else "it has no clusterset label"
     if not verdict.cluster_sets:
-        message = verdict.satisfied.message if verdict.satisfied else "no ManagedClusterSet is eligible"
+        message = (
+            verdict.satisfied.message if verdict.satisfied else "no ManagedClusterSet is eligible"
+        )
         return f"the Placement has no eligible ManagedClusterSet: {message}"
     return f"it is in none of the eligible ManagedClusterSets ({', '.join(verdict.cluster_sets)}); {belongs}"
 
@@ -244,7 +251,11 @@ def _ranked(
         )
         for result in verdict.prioritizers
     )
-    flips = () if margin is None else _flips(contributions, verdict, -margin if selected else margin, spans)
+    flips = (
+        ()
+        if margin is None
+        else _flips(contributions, verdict, -margin if selected else margin, spans)
+    )
     # The cluster it would change places with: the first that is out, or the last that is in.
     rival = None if margin is None else ranking.order[ranking.selected - (not selected)]
     rival_name = None if rival is None else names[ranking.clusters[rival]]

@@ -51,7 +51,9 @@ def members_of(cluster_set: ManagedClusterSet, state: HubState) -> frozenset[int
     try:
         return state.labels.select(compile_selector(selector.label_selector))
     except SelectorError as error:
-        raise MembershipError(f'failed to get clusters from ClusterSet "{name}": {error}') from error
+        raise MembershipError(
+            f'failed to get clusters from ClusterSet "{name}": {error}'
+        ) from error
 
 
 def resolve_membership(placement: Placement, state: HubState) -> Membership:
@@ -81,7 +83,9 @@ class Filtered:
     """If it is not empty, it is unknown whether some clusters pass."""
 
 
-def filter_clusters(clusters: tuple[int, ...], *, placement: Placement, state: HubState) -> Filtered:
+def filter_clusters(
+    clusters: tuple[int, ...], *, placement: Placement, state: HubState
+) -> Filtered:
     """The clusters that match at least one predicate. Without clusters nothing is checked, as in OCM."""
     if not placement.spec.predicates or not clusters:
         return Filtered(clusters)
@@ -107,7 +111,9 @@ def _match(clusters: tuple[int, ...], predicates: Sequence[Predicate], state: Hu
     unknown: dict[int, Unsupported] = {}
     for predicate in predicates:
         selected = (
-            candidates & state.labels.select(predicate.labels) & state.claims.select(predicate.claims)
+            candidates
+            & state.labels.select(predicate.labels)
+            & state.claims.select(predicate.claims)
         ) - matched
         if not predicate.expressions:
             matched |= selected
@@ -118,7 +124,9 @@ def _match(clusters: tuple[int, ...], predicates: Sequence[Predicate], state: Hu
                 unknown.setdefault(cluster, answer)
             elif answer:
                 matched.add(cluster)
-    open_questions = tuple(unknown[cluster] for cluster in sorted(unknown) if cluster not in matched)
+    open_questions = tuple(
+        unknown[cluster] for cluster in sorted(unknown) if cluster not in matched
+    )
     kept = clusters if len(matched) == len(clusters) else tuple(sorted(matched))
     return Filtered(kept, unsupported=open_questions)
 
@@ -144,7 +152,9 @@ class Failure:
     reason: str
 
 
-def failures(clusters: Iterable[int], *, placement: Placement, state: HubState) -> Iterator[Failure]:
+def failures(
+    clusters: Iterable[int], *, placement: Placement, state: HubState
+) -> Iterator[Failure]:
     """Where expressions fail, on clusters that no other predicate takes. All expressions must compile."""
     candidates = frozenset(clusters)
     dropped = candidates.difference(
@@ -152,9 +162,13 @@ def failures(clusters: Iterable[int], *, placement: Placement, state: HubState) 
     )
     for number, written in enumerate(placement.spec.predicates or ()):
         predicate = predicate_of(written)
-        selected = dropped & state.labels.select(predicate.labels) & state.claims.select(predicate.claims)
+        selected = (
+            dropped & state.labels.select(predicate.labels) & state.claims.select(predicate.claims)
+        )
         for cluster in sorted(selected):
-            answers = (state.cel.answer(expression, cluster) for expression in predicate.expressions)
+            answers = (
+                state.cel.answer(expression, cluster) for expression in predicate.expressions
+            )
             # The first expression that is not true decides.
             place, answer = next(
                 ((at, each) for at, each in enumerate(answers) if each is not True), (0, True)
@@ -179,7 +193,11 @@ def _reason(predicate: Predicate, cluster: int, state: HubState) -> str:
     ):
         failed = selector.first_failure(values)
         if failed:
-            has = f"it is {values[failed.key]!r}" if failed.key in values else "the cluster does not have it"
+            has = (
+                f"it is {values[failed.key]!r}"
+                if failed.key in values
+                else "the cluster does not have it"
+            )
             return f"{what} {failed} does not hold: {has}"
     for expression in predicate.expressions:
         answer = state.cel.answer(expression, cluster)
@@ -204,16 +222,25 @@ def toleration_status(placement: Placement) -> Status:
     """Misconfigured if the fields of a toleration contradict each other, else Success."""
     for toleration in placement.spec.tolerations or ():
         if not toleration.key and toleration.operator != "Exists":
-            return Status(Code.MISCONFIGURED, "If the key is empty, operator must be Exists.", TAINT_FILTER)
+            return Status(
+                Code.MISCONFIGURED, "If the key is empty, operator must be Exists.", TAINT_FILTER
+            )
         if toleration.operator == "Exists" and toleration.value:
             return Status(
-                Code.MISCONFIGURED, "If the operator is Exists, the value should be empty.", TAINT_FILTER
+                Code.MISCONFIGURED,
+                "If the operator is Exists, the value should be empty.",
+                TAINT_FILTER,
             )
     return SUCCESS
 
 
 def filter_tainted(
-    clusters: Sequence[int], *, placement: Placement, state: HubState, own: frozenset[str], now: datetime
+    clusters: Sequence[int],
+    *,
+    placement: Placement,
+    state: HubState,
+    own: frozenset[str],
+    now: datetime,
 ) -> tuple[tuple[int, ...], Status]:
     """The clusters whose taints are all tolerated. Tolerations are checked only if there are clusters."""
     if not clusters:
@@ -238,11 +265,14 @@ def blocking_taint(
 ) -> Taint | None:
     """The first taint that no toleration matches, or None."""
     return next(
-        (each for each in cluster.taints if tolerate(each, tolerations, in_decision, now) is None), None
+        (each for each in cluster.taints if tolerate(each, tolerations, in_decision, now) is None),
+        None,
     )
 
 
-def taint_reason(cluster: ManagedCluster, placement: Placement, in_decision: bool, now: datetime) -> str:
+def taint_reason(
+    cluster: ManagedCluster, placement: Placement, in_decision: bool, now: datetime
+) -> str:
     """Why a taint dropped a cluster, in words."""
     tolerations = placement.spec.tolerations or ()
     taint = blocking_taint(cluster, tolerations, in_decision, now)

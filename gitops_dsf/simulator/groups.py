@@ -39,8 +39,14 @@ class DecisionObject:
         return {
             "apiVersion": "cluster.open-cluster-management.io/v1beta1",
             "kind": "PlacementDecision",
-            "metadata": {"name": self.name, "namespace": self.namespace, "labels": dict(self.labels)},
-            "status": {"decisions": [{"clusterName": name, "reason": ""} for name in self.clusters]},
+            "metadata": {
+                "name": self.name,
+                "namespace": self.namespace,
+                "labels": dict(self.labels),
+            },
+            "status": {
+                "decisions": [{"clusterName": name, "reason": ""} for name in self.clusters]
+            },
         }
 
 
@@ -103,8 +109,14 @@ def decide_groups(
 def _cut(
     placement: Placement, state: HubState, selected: Sequence[int]
 ) -> tuple[list[tuple[str, tuple[str, ...]]], Status]:
-    strategy = placement.spec.decision_strategy.group_strategy if placement.spec.decision_strategy else None
-    length, status = group_length(strategy.clusters_per_decision_group if strategy else None, len(selected))
+    strategy = (
+        placement.spec.decision_strategy.group_strategy
+        if placement.spec.decision_strategy
+        else None
+    )
+    length, status = group_length(
+        strategy.clusters_per_decision_group if strategy else None, len(selected)
+    )
     cut: list[tuple[str, tuple[str, ...]]] = []
     if status.failed:
         return cut, status
@@ -123,7 +135,11 @@ def _cut(
 
 def _chunks(members: set[int], length: int, state: HubState) -> list[tuple[str, ...]]:
     names = [state.names[cluster] for cluster in sorted(members)]
-    return [tuple(names[start : start + length]) for start in range(0, len(names), length)] if names else []
+    return (
+        [tuple(names[start : start + length]) for start in range(0, len(names), length)]
+        if names
+        else []
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +175,30 @@ def satisfied_condition(
             f"All ManagedClusterSets [{sets}] have no member ManagedCluster",
         ),
         (status.code is Code.ERROR, "NotAllDecisionsScheduled", status.message),
-        (selected == 0, "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate"),
-        (unscheduled != 0, "NotAllDecisionsScheduled", f"{unscheduled} cluster decisions unscheduled"),
+        (
+            selected == 0,
+            "NoManagedClusterMatched",
+            "No ManagedCluster matches any of the cluster predicate",
+        ),
+        (
+            unscheduled != 0,
+            "NotAllDecisionsScheduled",
+            f"{unscheduled} cluster decisions unscheduled",
+        ),
     ):
         if applies:
             return Condition("PlacementSatisfied", False, reason, message)
-    return Condition("PlacementSatisfied", True, "AllDecisionsScheduled", "All cluster decisions scheduled")
+    return Condition(
+        "PlacementSatisfied", True, "AllDecisionsScheduled", "All cluster decisions scheduled"
+    )
 
 
 def misconfigured_condition(status: Status) -> Condition:
     """PlacementMisconfigured: a mistake in the decision groups sets it, PlacementSatisfied stays true."""
     if status.code is Code.MISCONFIGURED:
-        return Condition("PlacementMisconfigured", True, "Misconfigured", f"{status.plugin}:{status.message}")
+        return Condition(
+            "PlacementMisconfigured", True, "Misconfigured", f"{status.plugin}:{status.message}"
+        )
     return Condition(
         "PlacementMisconfigured", False, "Succeedconfigured", "Placement configurations check pass"
     )

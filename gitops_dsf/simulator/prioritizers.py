@@ -86,7 +86,9 @@ def _prioritizer(coordinate: ScoreCoordinate, weight: int) -> Prioritizer:
         return Prioritizer(weight, built_in=name)
     if coordinate.add_on is None:
         raise PrioritizerError("addOn should not be empty")
-    return Prioritizer(weight, resource=coordinate.add_on.resource_name, score=coordinate.add_on.score_name)
+    return Prioritizer(
+        weight, resource=coordinate.add_on.resource_name, score=coordinate.add_on.score_name
+    )
 
 
 MAX_SCORE = 100
@@ -122,7 +124,9 @@ def selector_error(placement: Placement) -> str | None:
     """Why the controller cannot select its own decisions: the name is no label value (> 63 bytes)."""
     problem = label_value_error(placement.metadata.name)
     return (
-        f'{PLACEMENT_LABEL_PATH}: Invalid value: "{placement.metadata.name}": {problem}' if problem else None
+        f'{PLACEMENT_LABEL_PATH}: Invalid value: "{placement.metadata.name}": {problem}'
+        if problem
+        else None
     )
 
 
@@ -131,11 +135,18 @@ def own_decisions(placement: Placement, state: HubState) -> frozenset[str]:
     if selector_error(placement):
         return frozenset()
     key = (placement.metadata.namespace or "", placement.metadata.name)
-    return frozenset(name for decision in state.decisions_of.get(key, ()) for name in decision.cluster_names)
+    return frozenset(
+        name for decision in state.decisions_of.get(key, ()) for name in decision.cluster_names
+    )
 
 
 def score(
-    prioritizer: Prioritizer, *, placement: Placement, state: HubState, clusters: Sequence[int], now: datetime
+    prioritizer: Prioritizer,
+    *,
+    placement: Placement,
+    state: HubState,
+    clusters: Sequence[int],
+    now: datetime,
 ) -> PrioritizerResult:
     """Runs one prioritizer for the clusters that passed the filters (positions, ascending)."""
     if prioritizer.built_in is None:
@@ -172,7 +183,9 @@ def _steady(
     if problem:
         return PrioritizerResult(prioritizer, [], Status(Code.ERROR, problem, prioritizer.name))
     own, names = own_decisions(placement, state), state.names
-    return PrioritizerResult(prioritizer, [MAX_SCORE if names[cluster] in own else 0 for cluster in clusters])
+    return PrioritizerResult(
+        prioritizer, [MAX_SCORE if names[cluster] in own else 0 for cluster in clusters]
+    )
 
 
 def _resource(
@@ -180,7 +193,9 @@ def _resource(
 ) -> PrioritizerResult:
     """Linear from the least to the most allocatable of the filtered clusters; no data, no entry."""
     del placement
-    column = state.allocatable["cpu" if prioritizer.built_in == "ResourceAllocatableCPU" else "memory"]
+    column = state.allocatable[
+        "cpu" if prioritizer.built_in == "ResourceAllocatableCPU" else "memory"
+    ]
     found = [column[cluster] for cluster in clusters]
     known = [value for value in found if value is not None]
     least = min(known, default=0.0)
@@ -204,9 +219,13 @@ def _addon(
     expired = column.expired.intersection(clusters) if column.expired else ()
     if not expired:
         return PrioritizerResult(prioritizer, values)
-    objects = " ".join(f"{state.names[cluster]}/{prioritizer.resource}" for cluster in sorted(expired))
+    objects = " ".join(
+        f"{state.names[cluster]}/{prioritizer.resource}" for cluster in sorted(expired)
+    )
     return PrioritizerResult(
-        prioritizer, values, Status(Code.WARNING, f"AddOnPlacementScores {objects} expired", prioritizer.name)
+        prioritizer,
+        values,
+        Status(Code.WARNING, f"AddOnPlacementScores {objects} expired", prioritizer.name),
     )
 
 
@@ -247,7 +266,9 @@ def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
     sums = [0] * count
     for result in results:
         weight = result.weight
-        sums = [total + (value or 0) * weight for total, value in zip(sums, result.values, strict=True)]
+        sums = [
+            total + (value or 0) * weight for total, value in zip(sums, result.values, strict=True)
+        ]
     if sums and not -_INT64 <= min(sums) <= max(sums) < _INT64:
         sums = [(total + _INT64) % (2 * _INT64) - _INT64 for total in sums]
     return sums
@@ -262,5 +283,7 @@ def rank(
     order = sorted(range(len(clusters)), key=sums.__getitem__, reverse=True)
     if number_of_clusters is not None and number_of_clusters < 0:
         raise SchedulerPanic(f"runtime error: slice bounds out of range [:{number_of_clusters}]")
-    selected = len(clusters) if number_of_clusters is None else min(number_of_clusters, len(clusters))
+    selected = (
+        len(clusters) if number_of_clusters is None else min(number_of_clusters, len(clusters))
+    )
     return Ranking(clusters, sums, order, selected)

@@ -15,7 +15,18 @@ from typing import Literal
 Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
 _TEXT = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)\Z", re.ASCII)
-_DECIMAL_SUFFIXES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_DECIMAL_SUFFIXES = {
+    "n": -9,
+    "u": -6,
+    "m": -3,
+    "": 0,
+    "k": 3,
+    "M": 6,
+    "G": 9,
+    "T": 12,
+    "P": 15,
+    "E": 18,
+}
 _BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_NAMES = {exponent: suffix for suffix, exponent in _DECIMAL_SUFFIXES.items()}
 _BINARY_NAMES = {exponent: suffix for suffix, exponent in _BINARY_SUFFIXES.items()}
@@ -66,7 +77,11 @@ class Quantity:
 
     def same_form(self, other: "Quantity") -> bool:
         """Whether both are equal and stored the same way."""
-        return (self.unscaled, self.scale, self.arbitrary) == (other.unscaled, other.scale, other.arbitrary)
+        return (self.unscaled, self.scale, self.arbitrary) == (
+            other.unscaled,
+            other.scale,
+            other.arbitrary,
+        )
 
     def approximate(self) -> float:
         """AsApproximateFloat64."""
@@ -137,7 +152,9 @@ def _split(text: str) -> _Parts:
     base, exponent, form = _suffix(suffix)
     if len(text) > _MOST_DIGITS or abs(exponent) > _MOST_DIGITS:
         raise QuantityError(f"a quantity of more than {_MOST_DIGITS} digits")
-    return _Parts(-1 if sign == "-" else 1, integer.lstrip("0") or "0", fraction or "", base, exponent, form)
+    return _Parts(
+        -1 if sign == "-" else 1, integer.lstrip("0") or "0", fraction or "", base, exponent, form
+    )
 
 
 @lru_cache(maxsize=65536)
@@ -157,14 +174,20 @@ def _fast(text: str, parts: _Parts) -> Quantity | None:
     elif parts.fraction:
         return None
     else:
-        precision, scale, mantissa = 14 - len(digits) - parts.exponent * 3 // 10, 0, 1 << parts.exponent
+        precision, scale, mantissa = (
+            14 - len(digits) - parts.exponent * 3 // 10,
+            0,
+            1 << parts.exponent,
+        )
     scale -= len(parts.fraction)
     value = int(digits)
     if precision < 0 or scale < -_NANO or value * mantissa > _MAX_INT64:
         return None
     decimal = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
     canonical = value & 0x07 != 0 if parts.base == 2 else decimal
-    return Quantity(parts.sign * value * mantissa, -scale, parts.format, text if canonical else None)
+    return Quantity(
+        parts.sign * value * mantissa, -scale, parts.format, text if canonical else None
+    )
 
 
 def _exact(parts: _Parts) -> Quantity:

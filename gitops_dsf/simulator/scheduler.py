@@ -18,7 +18,9 @@ from gitops_dsf.simulator.verdict import Outcome, Stage, Verdict
 
 
 def simulate(
-    objects: HubState | Iterable[Mapping[str, Any]], placement: str, now: datetime | str | None = None
+    objects: HubState | Iterable[Mapping[str, Any]],
+    placement: str,
+    now: datetime | str | None = None,
 ) -> Verdict:
     """Computes what OCM would decide for a Placement.
 
@@ -122,9 +124,13 @@ def _schedule(verdict: Verdict) -> Verdict:
     results: list[prioritizers.PrioritizerResult] = []
     final = SUCCESS
     for prioritizer in used:
-        result = prioritizers.score(prioritizer, placement=placement, state=state, clusters=clusters, now=now)
+        result = prioritizers.score(
+            prioritizer, placement=placement, state=state, clusters=clusters, now=now
+        )
         if result.status.failed:
-            return replace(verdict, status=result.status, stages=stages, prioritizers=tuple(results))
+            return replace(
+                verdict, status=result.status, stages=stages, prioritizers=tuple(results)
+            )
         if result.status.code is Code.WARNING:
             final = result.status
         results.append(result)
@@ -137,7 +143,9 @@ def _schedule(verdict: Verdict) -> Verdict:
         prioritizers=tuple(results),
         ranking=ranking,
         unscheduled=0 if number_of_clusters is None else number_of_clusters - ranking.selected,
-        requeue_at=filters.requeue_time(placement=placement, state=state, own=verdict.current, now=now),
+        requeue_at=filters.requeue_time(
+            placement=placement, state=state, own=verdict.current, now=now
+        ),
     )
 
 
@@ -185,7 +193,9 @@ def _written(
 ) -> tuple[PlacementDecision, ...]:
     """OCM writes PlacementDecisions by name, even over a decision of another Placement."""
     scheduled = {key for key, verdict in verdicts.items() if verdict.outcome is Outcome.SCHEDULED}
-    left = (item for item in decisions if f"{item.metadata.namespace}/{item.placement}" not in scheduled)
+    left = (
+        item for item in decisions if f"{item.metadata.namespace}/{item.placement}" not in scheduled
+    )
     found = {(item.metadata.namespace or "", item.metadata.name): item for item in left}
     for key in sorted(scheduled):
         namespace, _, name = key.partition("/")

@@ -21,7 +21,14 @@ from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, Scores
 from gitops_dsf.hub.scores import expired as is_expired
 from gitops_dsf.hub.selectors import LabelIndex
 from gitops_dsf.simulator import quantity
-from gitops_dsf.simulator.documents import KINDS, HubObject, SimulatorInputError, describe, flatten, read
+from gitops_dsf.simulator.documents import (
+    KINDS,
+    HubObject,
+    SimulatorInputError,
+    describe,
+    flatten,
+    read,
+)
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator.cel.predicates import CelPredicates
@@ -48,14 +55,19 @@ class ScoreColumn:
     def expiries(self) -> tuple[tuple[datetime, int], ...]:
         """(validUntil, cluster) of valid scores that will expire, soonest first."""
         expired, ends = self.expired, enumerate(self.ends)
-        limited = ((until, each) for each, until in ends if until is not None and each not in expired)
+        limited = (
+            (until, each) for each, until in ends if until is not None and each not in expired
+        )
         return tuple(sorted(limited))
 
     @cached_property
     def first_expiry(self) -> datetime | None:
         """When the first of the valid scores expires; None if none of them does."""
         expired, ends = self.expired, enumerate(self.ends)
-        return min((until for each, until in ends if until is not None and each not in expired), default=None)
+        return min(
+            (until for each, until in ends if until is not None and each not in expired),
+            default=None,
+        )
 
 
 class ScoreTable:
@@ -79,7 +91,10 @@ class ScoreTable:
 
     def _build(self, resource: str, score: str, now: datetime) -> ScoreColumn:
         objects = self._scores.get(resource, {})
-        values, ends = [MISSING_SCORE] * len(self._names), list[datetime | None]([None]) * len(self._names)
+        values, ends = (
+            [MISSING_SCORE] * len(self._names),
+            list[datetime | None]([None]) * len(self._names),
+        )
         expired, absent = [], []
         # Most clusters share the same tuple of names, so it is searched only once.
         places: dict[int, int | None] = {}
@@ -115,7 +130,16 @@ Key = tuple[str, str]
 
 
 _OF_CLUSTERS = frozenset(
-    {"names", "positions", "labels", "claims", "tainted", "terminating", "allocatable", "memberships"}
+    {
+        "names",
+        "positions",
+        "labels",
+        "claims",
+        "tainted",
+        "terminating",
+        "allocatable",
+        "memberships",
+    }
 )
 _OF_SCORES = frozenset({"score_table", "cel"})
 _OF_DECISIONS = frozenset({"decision_counts", "decisions_of", "decisions_in"})
@@ -189,8 +213,12 @@ class HubState:
             clusters=ordered,
             sets={item.metadata.name: item for item in sets},
             bindings={namespace: tuple(names) for namespace, names in bound.items()},
-            placements={(item.metadata.namespace or "", item.metadata.name): item for item in placements},
-            decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions},
+            placements={
+                (item.metadata.namespace or "", item.metadata.name): item for item in placements
+            },
+            decisions={
+                (item.metadata.namespace or "", item.metadata.name): item for item in decisions
+            },
             scores=scores,
         )
 
@@ -217,12 +245,16 @@ class HubState:
 
     @cached_property
     def labels(self) -> LabelIndex[int]:
-        return LabelIndex({position: cluster.labels for position, cluster in enumerate(self.clusters)})
+        return LabelIndex(
+            {position: cluster.labels for position, cluster in enumerate(self.clusters)}
+        )
 
     @cached_property
     def claims(self) -> LabelIndex[int]:
         """Cluster claims."""
-        return LabelIndex({position: cluster.claims for position, cluster in enumerate(self.clusters)})
+        return LabelIndex(
+            {position: cluster.claims for position, cluster in enumerate(self.clusters)}
+        )
 
     @cached_property
     def tainted(self) -> frozenset[int]:
@@ -235,7 +267,9 @@ class HubState:
 
     @cached_property
     def terminating(self) -> frozenset[int]:
-        return frozenset(position for position, cluster in enumerate(self.clusters) if cluster.deleting)
+        return frozenset(
+            position for position, cluster in enumerate(self.clusters) if cluster.deleting
+        )
 
     @cached_property
     def memberships(self) -> dict[tuple[str, tuple[str, ...] | None], Membership]:
@@ -258,7 +292,9 @@ class HubState:
     @cached_property
     def decision_counts(self) -> Mapping[str, int]:
         """How often each cluster appears in all PlacementDecisions of the hub."""
-        return Counter(name for decision in self.decisions.values() for name in decision.cluster_names)
+        return Counter(
+            name for decision in self.decisions.values() for name in decision.cluster_names
+        )
 
     @cached_property
     def decisions_of(self) -> Mapping[Key, tuple[PlacementDecision, ...]]:
@@ -287,19 +323,30 @@ class HubState:
 
     def placement(self, reference: object) -> Placement:
         """The Placement `namespace/name`. Raises SimulatorInputError: no such form, or no such Placement."""
-        namespace, slash, name = reference.partition("/") if isinstance(reference, str) else ("", "", "")
+        namespace, slash, name = (
+            reference.partition("/") if isinstance(reference, str) else ("", "", "")
+        )
         if not slash or not namespace or not name or "/" in name:
-            raise SimulatorInputError(f"placement must be written as 'namespace/name', not {reference!r}")
+            raise SimulatorInputError(
+                f"placement must be written as 'namespace/name', not {reference!r}"
+            )
         found = self.placements.get((namespace, name))
         if found is None:
             known = ", ".join(sorted("/".join(key) for key in self.placements)[:10]) or "none"
-            raise SimulatorInputError(f"there is no Placement {reference}; Placements given: {known}")
+            raise SimulatorInputError(
+                f"there is no Placement {reference}; Placements given: {known}"
+            )
         return found
 
 
 def _allocatable(cluster: ManagedCluster, resource: str) -> float | None:
     status = cluster.status
-    if status is None or not status.allocatable or not status.capacity or resource not in status.capacity:
+    if (
+        status is None
+        or not status.allocatable
+        or not status.capacity
+        or resource not in status.capacity
+    ):
         return None
     value = status.allocatable.get(resource)
     try:

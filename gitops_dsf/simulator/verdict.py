@@ -12,7 +12,13 @@ from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator.cel.function import Unsupported
-from gitops_dsf.simulator.filters import NO_MEMBERSHIP, PREDICATE_FILTER, Membership, mismatch, taint_reason
+from gitops_dsf.simulator.filters import (
+    NO_MEMBERSHIP,
+    PREDICATE_FILTER,
+    Membership,
+    mismatch,
+    taint_reason,
+)
 from gitops_dsf.simulator.groups import Condition, DecisionObject, Group, notes_on
 from gitops_dsf.simulator.prioritizers import PrioritizerResult, Ranking, selector_error
 from gitops_dsf.simulator.state import HubState
@@ -153,7 +159,9 @@ class Verdict:
         """Clusters left after each filter. A key is the pipeline so far, as in OCM's debug output."""
         names, stages = self.state.names, self.stages
         return {
-            ",".join(stage.name for stage in stages[: index + 1]): tuple(names[c] for c in found.clusters)
+            ",".join(stage.name for stage in stages[: index + 1]): tuple(
+                names[c] for c in found.clusters
+            )
             for index, found in enumerate(stages)
         }
 
@@ -178,14 +186,17 @@ class Verdict:
         if stage == PREDICATE_FILTER:
             return Drop(stage, mismatch(cluster, self.source, self.state))
         in_decision = self.state.names[cluster] in self.current
-        return Drop(stage, taint_reason(self.state.clusters[cluster], self.source, in_decision, self.now))
+        return Drop(
+            stage, taint_reason(self.state.clusters[cluster], self.source, in_decision, self.now)
+        )
 
     @cached_property
     def dropped(self) -> Mapping[str, Drop]:
         """For every dropped candidate: which filter dropped it, and why."""
         names = self.state.names
         return {
-            names[cluster]: self._drop(cluster, stage) for cluster, stage in sorted(self._dropped_by.items())
+            names[cluster]: self._drop(cluster, stage)
+            for cluster, stage in sorted(self._dropped_by.items())
         }
 
     @cached_property
@@ -194,7 +205,10 @@ class Verdict:
         if self.ranking is None:
             return None
         names = self.state.names
-        return {names[c]: total for c, total in zip(self.ranking.clusters, self.ranking.sums, strict=True)}
+        return {
+            names[c]: total
+            for c, total in zip(self.ranking.clusters, self.ranking.sums, strict=True)
+        }
 
     @cached_property
     def prioritizer_scores(self) -> tuple[tuple[str, int, Mapping[str, int]], ...]:
@@ -238,7 +252,11 @@ class Verdict:
         } - written.keys()
         if selector_error(self.source) is not None:
             deleted = set()
-        return {each: clusters for each, clusters in {**before, **written}.items() if each not in deleted}
+        return {
+            each: clusters
+            for each, clusters in {**before, **written}.items()
+            if each not in deleted
+        }
 
     @cached_property
     def chosen(self) -> frozenset[str]:
@@ -262,8 +280,12 @@ class Verdict:
         """The next validUntil of a score in use. OCM does not reconcile because of it."""
         ranked = frozenset(self.stages[-1].clusters if self.stages else ())
         used = (each.prioritizer for each in self.prioritizers if each.prioritizer.built_in is None)
-        columns = [self.state.score_table.column(each.resource, each.score, self.now) for each in used]
-        return min((at for column in columns for at, one in column.expiries if one in ranked), default=None)
+        columns = [
+            self.state.score_table.column(each.resource, each.score, self.now) for each in used
+        ]
+        return min(
+            (at for column in columns for at, one in column.expiries if one in ranked), default=None
+        )
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -283,7 +305,9 @@ class Verdict:
             evicted=self.evicted,
             notes=self.notes,
             panic=UNSET if self.panic is None else self.panic,
-            sync_error=UNSET if self.sync_error is None or self.panic is not None else self.sync_error,
+            sync_error=UNSET
+            if self.sync_error is None or self.panic is not None
+            else self.sync_error,
         )
         if self.panic is not None:
             return found
@@ -302,7 +326,9 @@ class Verdict:
             Decision(each.name, each.labels, each.clusters) for each in self.decisions
         ]
         found.groups = [
-            DecisionGroup(each.index, each.name, [page.name for page in each.decisions], len(each.clusters))
+            DecisionGroup(
+                each.index, each.name, [page.name for page in each.decisions], len(each.clusters)
+            )
             for each in self.groups
         ] or None
         found.status_code = int(self.status.code)

@@ -22,9 +22,7 @@ from gitops_dsf.repository.model import scorer as model
 
 FILE_BYTES: Final = 1024 * 1024
 """The most that a Secret holds."""
-_GIVE: Final = (
-    "give it to gitops-dsf sync with --credentials, to the reconciler with spec.reconciler.configCredentials"
-)
+_GIVE: Final = "give it to gitops-dsf sync with --credentials, to the reconciler with spec.reconciler.configCredentials"
 
 
 AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
@@ -41,7 +39,11 @@ class Request(NamedTuple):
 
 def on_hub(auth: model.Auth | None) -> Auth | None:
     """What people wrote, as the hub has it."""
-    return None if auth is None else msgspec.convert(auth.model_dump(mode="json", exclude_none=True), Auth)
+    return (
+        None
+        if auth is None
+        else msgspec.convert(auth.model_dump(mode="json", exclude_none=True), Auth)
+    )
 
 
 def page_request(
@@ -59,7 +61,11 @@ def page_request(
     """
     if auth is None:
         return Request(url)
-    trusting = Auth(ca_config_map_ref=auth.ca_config_map_ref) if auth.ca_config_map_ref is not None else None
+    trusting = (
+        Auth(ca_config_map_ref=auth.ca_config_map_ref)
+        if auth.ca_config_map_ref is not None
+        else None
+    )
     if not auth.secrets:
         return Request(url, trusting)
     places = [(title, url)]
@@ -99,14 +105,18 @@ class Credentials:
 
     def __init__(self, *, folder: Path | None, tokens: AccessTokens, ask: AskTokenServer) -> None:
         self._folder, self._tokens, self._ask = folder, tokens, ask
-        self._contexts: dict[tuple[KeyRef | None, CertificateSecret | None], tuple[str, ssl.SSLContext]] = {}
+        self._contexts: dict[
+            tuple[KeyRef | None, CertificateSecret | None], tuple[str, ssl.SSLContext]
+        ] = {}
 
     def keep_only(self, auths: Collection[Auth]) -> None:
         """Forgets what none of these needs: Secrets of removed scorers must not stay in memory."""
         contexts = {(auth.ca_config_map_ref, auth.client_certificate_secret_ref) for auth in auths}
         clients = {auth.oauth2 for auth in auths if auth.oauth2 is not None}
         contexts |= {(oauth2.ca_config_map_ref, None) for oauth2 in clients}
-        self._contexts = {key: context for key, context in self._contexts.items() if key in contexts}
+        self._contexts = {
+            key: context for key, context in self._contexts.items() if key in contexts
+        }
         self._tokens.keep_only(clients)
 
     async def shown(self, request: Request, *, refused: str = "") -> Shown:
@@ -122,7 +132,10 @@ class Credentials:
         ca, certificate = auth.ca_config_map_ref, auth.client_certificate_secret_ref
         trust, missing = await asyncio.to_thread(self._trust, ca, certificate)
         return Shown(
-            token=token, trust=trust, problem="; ".join([*problems, *missing]), lacks_tls=bool(missing)
+            token=token,
+            trust=trust,
+            problem="; ".join([*problems, *missing]),
+            lacks_tls=bool(missing),
         )
 
     async def _token(self, auth: Auth, *, refused: str) -> str:
@@ -140,7 +153,9 @@ class Credentials:
             except TokenError as error:
                 if not missing:
                     raise
-                raise TokenError("; ".join((str(error), *missing)), retry_after=error.retry_after) from None
+                raise TokenError(
+                    "; ".join((str(error), *missing)), retry_after=error.retry_after
+                ) from None
 
         return await self._tokens.get(auth.oauth2, client, ask=ask, refused=refused)
 
@@ -149,7 +164,8 @@ class Credentials:
         if ref is None:
             raise _MissingError("oauth2 names no clientSecretRef")
         name, secret = (
-            self._text(ref.name, key, line_secret) for key in (ref.client_id_key, ref.client_secret_key)
+            self._text(ref.name, key, line_secret)
+            for key in (ref.client_id_key, ref.client_secret_key)
         )
         return Client.of(oauth2, name=name, secret=secret)
 
@@ -186,7 +202,9 @@ class Credentials:
                 try:
                     context.load_verify_locations(cadata=certificates(texts[0]))
                 except (ssl.SSLError, ValueError):
-                    missing.append(f"key {ca.key!r} of ConfigMap {ca.name!r} holds no PEM certificate")
+                    missing.append(
+                        f"key {ca.key!r} of ConfigMap {ca.name!r} holds no PEM certificate"
+                    )
             if certificate is not None:
                 missing += self._present(context, certificate)
             if not missing:

@@ -131,20 +131,31 @@ class Fetcher:
         async with self._admission:
             shown = await self.credentials.shown(request)
             answer = await self._get(request.url, shown)
-            if isinstance(answer, Fault) and answer.status == http.HTTPStatus.UNAUTHORIZED and shown.token:
+            if (
+                isinstance(answer, Fault)
+                and answer.status == http.HTTPStatus.UNAUTHORIZED
+                and shown.token
+            ):
                 renewed = await self.credentials.shown(request, refused=shown.token)
                 if renewed.token != shown.token:
                     shown, answer = renewed, await self._get(request.url, renewed)
         if isinstance(answer, Fault):
-            return replace(answer, message=hide(f"{answer.message}{_missing(answer, shown)}", shown.token))
+            return replace(
+                answer, message=hide(f"{answer.message}{_missing(answer, shown)}", shown.token)
+            )
         if shown.token and shown.token.encode() in answer.body:
-            return Fault(reason="Protocol", message=f"{display(answer.url)} repeats the token that it got")
+            return Fault(
+                reason="Protocol", message=f"{display(answer.url)} repeats the token that it got"
+            )
         return answer
 
     async def _get(self, url: str, shown: Shown) -> Page | Fault:
         try:
             with as_call_faults(url=url, seconds=self._limits.seconds):
-                async with asyncio.timeout(self._limits.seconds), self._lane_for(shown.trust) as lane:
+                async with (
+                    asyncio.timeout(self._limits.seconds),
+                    self._lane_for(shown.trust) as lane,
+                ):
                     return await self._follow(url, shown, lane)
         except _RefusedError as refused:
             return refused.fault
@@ -204,8 +215,14 @@ class Fetcher:
     async def _read(self, response: httpx.Response, url: str) -> Page:
         status = response.status_code
         if not response.is_success:
-            words = http.HTTPStatus(status).phrase if status in http.HTTPStatus.__members__.values() else ""
-            raise _RefusedError("Status", f"{display(url)} answers {status} {words}".rstrip(), status=status)
+            words = (
+                http.HTTPStatus(status).phrase
+                if status in http.HTTPStatus.__members__.values()
+                else ""
+            )
+            raise _RefusedError(
+                "Status", f"{display(url)} answers {status} {words}".rstrip(), status=status
+            )
         body = await answers.read(response, limit=self._limits.answer_bytes)
         media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         return Page(url=url, media=media, body=body)
@@ -223,7 +240,9 @@ def read_page(page: Page) -> Config:
     """The fields that the page sets. Unknown ones are ignored. Raises ConfigError."""
     where, body = display(page.url), without_mark(page.body)
     if page.media in {"text/html", "application/xhtml+xml"} or body.lstrip()[:1] == b"<":
-        raise ConfigError(f"{where} is an HTML page, not JSON: a login page, a proxy's, or another program's")
+        raise ConfigError(
+            f"{where} is an HTML page, not JSON: a login page, a proxy's, or another program's"
+        )
     if not body.strip():
         raise ConfigError(f"{where} is empty")
     try:

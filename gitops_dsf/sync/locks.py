@@ -74,7 +74,11 @@ class SyncPlan:
 
 
 def weigh(
-    *, loaded: Loaded, declared: Declared, texts: Mapping[str, str], answers: Mapping[str, Config | str]
+    *,
+    loaded: Loaded,
+    declared: Declared,
+    texts: Mapping[str, str],
+    answers: Mapping[str, Config | str],
 ) -> SyncPlan:
     """Decides about the locks of the Full scorers that are named in `answers`.
 
@@ -83,7 +87,9 @@ def weigh(
     conflict, the first by name is accepted.
     """
     locks = {item.name: item for item in declared.locks}
-    allowed = declared.repository.value.spec.allowed_hosts if declared.repository is not None else []
+    allowed = (
+        declared.repository.value.spec.allowed_hosts if declared.repository is not None else []
+    )
     candidates: dict[str, Config] = {}
     outcomes: dict[str, LockResult] = {}
     scorers = {item.name: item.value for item in declared.scorers if item.name in answers}
@@ -97,7 +103,9 @@ def weigh(
             reasons.append(answer)
         else:
             reasons += _moved_hosts(scorer=scorer, before=before, after=answer, allowed=allowed)
-            old = {"config": before} | ({} if lock is None else {"configURL": lock.value.spec.config_url})
+            old = {"config": before} | (
+                {} if lock is None else {"configURL": lock.value.spec.config_url}
+            )
             changes = drift(flat(old), flat({"config": answer, "configURL": url}))
             if changes and not reasons:
                 candidates[name] = answer
@@ -132,7 +140,9 @@ def _accept(
         for name in names:
             item = outcomes[name]
             text = found.get(item.file, texts.get(item.file, ""))
-            found[item.file] = updated(text, scorer=name, config_url=item.url, config=candidates[name])
+            found[item.file] = updated(
+                text, scorer=name, config_url=item.url, config=candidates[name]
+            )
         return found
 
     before = _findings(loaded) if candidates else []
@@ -159,7 +169,9 @@ def _accept(
     for name in accepted:
         file = outcomes[name].file
         warnings = (each for each in findings if each.position.file == file)
-        notes = tuple(_words(each, file) for each in warnings if each.severity is not Severity.ERROR)
+        notes = tuple(
+            _words(each, file) for each in warnings if each.severity is not Severity.ERROR
+        )
         outcomes[name] = replace(outcomes[name], notes=notes)
     return files
 
@@ -212,7 +224,9 @@ def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
         item.position.file == file and item.severity == "error" for item in declared.diagnostics
     )
     return (
-        [f"{file} has mistakes, so it is not overwritten; gitops-dsf validate names them"] if broken else []
+        [f"{file} has mistakes, so it is not overwritten; gitops-dsf validate names them"]
+        if broken
+        else []
     )
 
 
@@ -227,7 +241,10 @@ def _moved_hosts(
     *, scorer: DynamicScorer, before: Config, after: Config, allowed: Sequence[str]
 ) -> Iterator[str]:
     """Yields one reason per host that changed and is not allowed (docs/scores/locks.md#what-is-accepted)."""
-    for section, said in (("scoring", scorer.spec.scoring.host), ("source", scorer.spec.source.host)):
+    for section, said in (
+        ("scoring", scorer.spec.scoring.host),
+        ("source", scorer.spec.source.host),
+    ):
         old, new = _host(before, section), _host(after, section)
         if section == "source" and scorer.spec.source.ref is not None:
             continue  # the MetricSource names the host, and the page's has no effect

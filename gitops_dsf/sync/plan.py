@@ -35,7 +35,9 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
     }
     spec = declared.repository.value.spec if declared.repository is not None else None
     requests = {
-        item.name: _request(item.value, locks.get(item.name), spec.allowed_token_hosts if spec else ())
+        item.name: _request(
+            item.value, locks.get(item.name), spec.allowed_token_hosts if spec else ()
+        )
         for item in scorers
     }
     pages = await _ask(requests, fetcher)
@@ -46,12 +48,15 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
     unreached = tuple(
         item
         for item in outcomes
-        if item.scorer in pages and _is_service_out_of_reach(pages[item.scorer], requests[item.scorer].url)
+        if item.scorer in pages
+        and _is_service_out_of_reach(pages[item.scorer], requests[item.scorer].url)
     )
     return SyncPlan(outcomes=tuple(outcomes), files=weighed.files, unreached=unreached)
 
 
-def _request(scorer: DynamicScorer, lock: Item[ScorerLock] | None, allowed: Collection[str]) -> Request:
+def _request(
+    scorer: DynamicScorer, lock: Item[ScorerLock] | None, allowed: Collection[str]
+) -> Request:
     spec = scorer.spec
     locked = lock.value.spec.config.scoring.host if lock is not None else None
     return page_request(
@@ -90,7 +95,9 @@ def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScore
     for name in only:
         if name not in known and ("DynamicScorer", name) not in declared.left_out:
             hint = did_you_mean(name, known)
-            msg = f"--scorer {name}: there is no DynamicScorer of this name" + (f"; {hint}" if hint else "")
+            msg = f"--scorer {name}: there is no DynamicScorer of this name" + (
+                f"; {hint}" if hint else ""
+            )
             raise UsageError(msg)
         if name in known and not known[name].value.spec.reads_config:
             msg = f"--scorer {name}: it has {_without_page(known[name])}, so its /config page is not used"
@@ -110,7 +117,9 @@ def _unreadable(declared: Declared, only: Collection[str]) -> list[LockResult]:
         if kind == "DynamicScorer" and name and (not only or name in only)
     )
     return [
-        LockResult(scorer=name, verdict=LockState.REFUSED, file=f"locks/{name}.yaml", reasons=(reason,))
+        LockResult(
+            scorer=name, verdict=LockState.REFUSED, file=f"locks/{name}.yaml", reasons=(reason,)
+        )
         for name in names
     ]
 
@@ -124,7 +133,9 @@ def _unused(declared: Declared) -> list[LockResult]:
         if declared.may_exist("DynamicScorer", name) or (scorer and scorer.value.spec.reads_config):
             continue
         why = (
-            f"the scorer has {_without_page(scorer)}" if scorer else "there is no DynamicScorer of this name"
+            f"the scorer has {_without_page(scorer)}"
+            if scorer
+            else "there is no DynamicScorer of this name"
         )
         reasons = (f"{why}: the lock is not read; remove it",)
         file = item.document.file

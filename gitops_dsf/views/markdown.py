@@ -10,7 +10,9 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>|#~&])")
 
 def escaped(text: str) -> str:
     """Escapes text so that no Markdown parser reads markup, a mention or a second line in it."""
-    return _SPECIAL.sub(r"\\\1", printable(" ".join(text.replace("->", "→").split()))).replace("@", "@\u200b")
+    return _SPECIAL.sub(r"\\\1", printable(" ".join(text.replace("->", "→").split()))).replace(
+        "@", "@\u200b"
+    )
 
 
 def code(text: str) -> str:

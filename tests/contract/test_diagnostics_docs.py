@@ -50,9 +50,7 @@ repository are at its first character.
 """
 
 LINE = re.compile(r"^(\S+:\d+:\d+): (?:error|warning|notice) (DSF\d{3}): ", re.MULTILINE)
-CLUSTER = (
-    "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: more-{}}}\n"
-)
+CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: more-{}}}\n"
 
 
 def shell(command: str) -> Callable[[Path], None]:
@@ -90,7 +88,9 @@ def large_set(root: Path) -> None:
     assert good is not None
     write(root, good)
     (root / "clusters" / "more.yaml").write_text(
-        "---\n".join(CLUSTER.format(f"{number}, labels: {{env: {'x' * 63}}}") for number in range(8_000))
+        "---\n".join(
+            CLUSTER.format(f"{number}, labels: {{env: {'x' * 63}}}") for number in range(8_000)
+        )
     )
 
 
@@ -177,4 +177,6 @@ def test_the_base_repository_has_no_findings(tmp_path: Path) -> None:
 @pytest.mark.parametrize("entry", WITH_YAML, ids=lambda entry: entry.code)
 def test_a_good_example_has_no_findings(entry: Entry, tmp_path: Path) -> None:
     write(tmp_path, entry.example("good") or "")
-    assert [(item.code, str(item.position), item.message) for item in check(tmp_path).diagnostics] == []
+    assert [
+        (item.code, str(item.position), item.message) for item in check(tmp_path).diagnostics
+    ] == []

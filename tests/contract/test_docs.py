@@ -24,8 +24,22 @@ from tests.support.diagnostics_docs import BASE
 from tests.support.pages import FENCE, PAGES, ROOT, TARGETS, Block, anchors, blocks, name
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-CITED = re.compile(r"(?<![\w/:<*{}.-])(?P<path>(?:[\w.-]+/)*[\w-]+\.md)\b(?!\.tmpl)(?:#(?P<anchor>[\w-]+))?")
-CODE = (".py", ".pyi", ".toml", ".yaml", ".yml", ".lua", ".sh", ".tmpl", "Makefile", "Containerfile", "run")
+CITED = re.compile(
+    r"(?<![\w/:<*{}.-])(?P<path>(?:[\w.-]+/)*[\w-]+\.md)\b(?!\.tmpl)(?:#(?P<anchor>[\w-]+))?"
+)
+CODE = (
+    ".py",
+    ".pyi",
+    ".toml",
+    ".yaml",
+    ".yml",
+    ".lua",
+    ".sh",
+    ".tmpl",
+    "Makefile",
+    "Containerfile",
+    "run",
+)
 NOT_OURS = ("tests/data/", "tests/golden/", "schemas/", "repo-template/", "examples/fleet/")
 """Recorded answers of other programs, and files that live or run in a repository of their own."""
 
@@ -33,7 +47,9 @@ NOT_OURS = ("tests/data/", "tests/golden/", "schemas/", "repo-template/", "examp
 def dead(file: Path, target: str) -> bool:
     """Whether a link or a citation leads nowhere, from the file or from the root of the repository."""
     path, _, anchor = target.partition("#")
-    found = [page for page in ((file.parent / path).resolve(), ROOT / path) if path and page.exists()]
+    found = [
+        page for page in ((file.parent / path).resolve(), ROOT / path) if path and page.exists()
+    ]
     pages = found if path else [file]
     return not pages or (anchor != "" and not any(anchor in anchors(page) for page in pages))
 
@@ -71,9 +87,17 @@ RUN_BY = {
     "docs/scores/scorers.md": "unit/scorer/test_guide.py",
 }
 """The test that runs the Python and the shell sessions of a page."""
-PARTS = {"gitops-dsf.yaml": "gitops-dsf.yaml", "scorers": "scorers/cpu.yaml", "apps": "apps/web.yaml"}
+PARTS = {
+    "gitops-dsf.yaml": "gitops-dsf.yaml",
+    "scorers": "scorers/cpu.yaml",
+    "apps": "apps/web.yaml",
+}
 """The file of the base repository that a part of a file is merged into, by file or folder."""
-ELSEWHERE = ("# prometheus.yml of ", "# configuration of ", "# an Application of Argo CD, below spec")
+ELSEWHERE = (
+    "# prometheus.yml of ",
+    "# configuration of ",
+    "# an Application of Argo CD, below spec",
+)
 INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
 
 
@@ -130,8 +154,12 @@ def test_every_block_is_what_it_says(page: Path, capsys: pytest.CaptureFixture[s
         for command in map(str.strip, line.split("&&")):
             if command.startswith("gitops-dsf "):
                 wrong += refused(command, capsys)
-            wrong += [f"no target {target}" for target in asked(r"^make ([a-z-]+)", command) - TARGETS]
-    wrong += [f"no target {one}" for one in asked(r"`make ([a-z-]+)", page.read_text("utf-8")) - TARGETS]
+            wrong += [
+                f"no target {target}" for target in asked(r"^make ([a-z-]+)", command) - TARGETS
+            ]
+    wrong += [
+        f"no target {one}" for one in asked(r"`make ([a-z-]+)", page.read_text("utf-8")) - TARGETS
+    ]
     assert wrong == []
 
 
@@ -143,7 +171,9 @@ def lines_of_blocks(page: Path) -> list[str]:
     """Of indented blocks and of those of a shell."""
     text = page.read_text("utf-8").replace("\\\n", " ")
     fenced = [
-        found["text"] for found in FENCE.finditer(text) if found["language"] in {"", "sh", "bash", "console"}
+        found["text"]
+        for found in FENCE.finditer(text)
+        if found["language"] in {"", "sh", "bash", "console"}
     ]
     return [
         line.strip().removeprefix("$ ")

@@ -27,30 +27,46 @@ from tests.support.threadserver import Handler, ThreadServer
 
 SCORERS = ROOT / "examples" / "scorers"
 NAMES = ["cost", "fixed", "gpu_efficiency", "headroom_forecast", "latency", "llm_judge", "mean"]
-RANGE = re.compile(r"^Output range: (\S+) to (\S+?)\b.*\. (Higher|Lower) is better\.$", re.MULTILINE)
+RANGE = re.compile(
+    r"^Output range: (\S+) to (\S+?)\b.*\. (Higher|Lower) is better\.$", re.MULTILINE
+)
 
 
 def scorer_of(name: str) -> DynamicScorer:
-    return DynamicScorer.model_validate(yamlfast.load((SCORERS / name / "dynamicscorer.yaml").read_text()))
+    return DynamicScorer.model_validate(
+        yamlfast.load((SCORERS / name / "dynamicscorer.yaml").read_text())
+    )
 
 
 def documented(name: str) -> tuple[float, float, str]:
     found = RANGE.search((SCORERS / name / "README.md").read_text())
-    assert found is not None, f"{name}/README.md must say: Output range: A to B (unit). Higher is better."
+    assert found is not None, (
+        f"{name}/README.md must say: Output range: A to B (unit). Higher is better."
+    )
     return float(found[1]), float(found[2]), found[3]
 
 
 def test_every_sample_is_listed_and_complete() -> None:
     assert (
         sorted(
-            path.name for path in SCORERS.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))
+            path.name
+            for path in SCORERS.iterdir()
+            if path.is_dir() and not path.name.startswith((".", "_"))
         )
         == NAMES
     )
     index = (SCORERS / "README.md").read_text()
     for name in NAMES:
-        names = {path.name for path in (SCORERS / name).iterdir() if not path.name.startswith((".", "_"))}
-        assert names == {f"{name}.py", f"test_{name}.py", "dynamicscorer.yaml", "sample.json", "README.md"}
+        names = {
+            path.name for path in (SCORERS / name).iterdir() if not path.name.startswith((".", "_"))
+        }
+        assert names == {
+            f"{name}.py",
+            f"test_{name}.py",
+            "dynamicscorer.yaml",
+            "sample.json",
+            "README.md",
+        }
         assert f"({name}/README.md)" in index
 
 
@@ -91,7 +107,9 @@ def test_it_keeps_the_contract_and_its_documented_range(
     low, high, _ = documented(name)
     sample = SCORERS / name / "sample.json"
     with serving(f"{name}:app", SCORERS / name, programs=warm_programs) as served:
-        code = main(["scorer", "check", served.url, "--data", str(sample), "-o", "json", "--series", "200"])
+        code = main(
+            ["scorer", "check", served.url, "--data", str(sample), "-o", "json", "--series", "200"]
+        )
         report = json.loads(capsys.readouterr().out)
         answer = Client().send(
             "POST",
@@ -167,7 +185,12 @@ def test_all_of_them_fit_into_one_fleet_repository(
 ) -> None:
     fleet = tmp_path / "fleet"
     # What is a fleet's own is named, so that a new repository has no findings.
-    named = ("--registry", "registry.example.com", "--git-url", "https://git.internal/team/fleet.git")
+    named = (
+        "--registry",
+        "registry.example.com",
+        "--git-url",
+        "https://git.internal/team/fleet.git",
+    )
     assert main(["init", str(fleet), *named]) == 0
     for number, path in enumerate(files):
         shutil.copy(path, fleet / "scorers" / f"sample-{number}.yaml")
@@ -189,7 +212,9 @@ def rendered() -> Rendered:
 def scores_on(rendered: Rendered, cluster: str) -> dict[str, dict[str, Any]]:
     """What the agent of a cluster runs, by score name."""
     assert rendered.tree is not None
-    path = next(path for path in rendered.tree.files if path.endswith(f"/{cluster}.manifestwork.yaml"))
+    path = next(
+        path for path in rendered.tree.files if path.endswith(f"/{cluster}.manifestwork.yaml")
+    )
     manifests = yamlfast.load(rendered.tree.read(path))["spec"]["workload"]["manifests"]
     config = next(item for item in manifests if item["kind"] == "ConfigMap")
     return {summary["scoreName"]: summary for summary in json.loads(config["data"]["summaries"])}
@@ -213,12 +238,17 @@ def test_its_tests_pass(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("cluster", "others"),
     [
-        ("core-tokyo", {"vcpu-cost", "energy-price", "user-latency", "simple_prediction_score", *WITH_GPU}),
+        (
+            "core-tokyo",
+            {"vcpu-cost", "energy-price", "user-latency", "simple_prediction_score", *WITH_GPU},
+        ),
         ("core-vienna", {"vcpu-cost", "energy-price", "user-latency", "simple_prediction_score"}),
         ("edge-munich", {"vcpu-cost", "user-latency", *WITH_GPU}),
         ("edge-prague", {"user-latency"}),
         ("edge-portland", {"vcpu-cost"}),
     ],
 )
-def test_masks_and_selectors_decide_what_runs(rendered: Rendered, cluster: str, others: set[str]) -> None:
+def test_masks_and_selectors_decide_what_runs(
+    rendered: Rendered, cluster: str, others: set[str]
+) -> None:
     assert scores_on(rendered, cluster).keys() == EVERYWHERE | others

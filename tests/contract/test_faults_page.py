@@ -28,4 +28,6 @@ def test_what_reproduces_a_fault_exists(row: list[str]) -> None:
         words = re.search(r'"([^"]+)"', reproduced)
         assert words is None or words[1].replace(" ", "_") in text
     else:
-        assert re.search(r"`make world SEED=\d+ .*`|`python -m tests\.world .*`", reproduced), reproduced
+        assert re.search(r"`make world SEED=\d+ .*`|`python -m tests\.world .*`", reproduced), (
+            reproduced
+        )

@@ -48,7 +48,9 @@ CASES = cases()
 
 def run(script: str, item: dict[str, Any]) -> dict[str, str]:
     """What the script returns for an object, as Argo CD calls it: with the global `obj`."""
-    lua = lupa.lua51.LuaRuntime(register_eval=False, register_builtins=False, unpack_returned_tuples=True)
+    lua = lupa.lua51.LuaRuntime(
+        register_eval=False, register_builtins=False, unpack_returned_tuples=True
+    )
     lua.execute('getmetatable("").__index = nil')
     names = lua.globals()
     for name in REMOVED:
@@ -74,7 +76,8 @@ def test_every_kind_that_argocd_has_no_check_for_has_one() -> None:
 
 @pytest.mark.parametrize("script", CHECKS, ids=lambda script: script.parts[-2])
 @pytest.mark.parametrize(
-    "status", [None, {}, {"conditions": []}, {"conditions": [{"type": "Strange", "status": "True"}]}]
+    "status",
+    [None, {}, {"conditions": []}, {"conditions": [{"type": "Strange", "status": "True"}]}],
 )
 def test_a_bare_object_gets_a_verdict(script: Path, status: dict[str, Any] | None) -> None:
     group, kind = script.parts[-3:-1]

@@ -17,7 +17,8 @@ FLEET = Path(__file__).parents[2] / "examples" / "fleet"
 
 def prints_json(verb: str) -> bool:
     return any(
-        action.dest == "output" and "json" in (action.choices or ()) for action in verb_parser(verb)._actions
+        action.dest == "output" and "json" in (action.choices or ())
+        for action in verb_parser(verb)._actions
     )
 
 
@@ -48,7 +49,9 @@ def test_a_schema_is_valid_and_allows_new_keys(verb: str) -> None:
 )
 def test_the_output_of_a_verb_is_what_its_schema_says(command: list[str], tmp_path: Path) -> None:
     assert main(["init", str(tmp_path / "fleet")]) == 0
-    (tmp_path / "fleet/hub.yaml").write_text("apiVersion: gitops-dsf.io/v1alpha1\nkind: HubSnapshot\n")
+    (tmp_path / "fleet/hub.yaml").write_text(
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: HubSnapshot\n"
+    )
     assert gitops_dsf(*command, cwd=tmp_path / "fleet").stdout
 
 

@@ -44,15 +44,21 @@ def said(pattern: re.Pattern[str]) -> list[tuple[str, str, str]]:
 
 def test_tested_versions_are_the_pins_of_the_hub_suite() -> None:
     tested = said(TESTED)
-    assert {program for _, program, _ in tested} == set(PINS), "docs/decisions/scheduler.md names both"
-    assert [(page, program, version) for page, program, version in tested if version != pinned(program)] == []
+    assert {program for _, program, _ in tested} == set(PINS), (
+        "docs/decisions/scheduler.md names both"
+    )
+    assert [
+        (page, program, version) for page, program, version in tested if version != pinned(program)
+    ] == []
 
 
 def test_oldest_versions_are_those_that_doctor_demands() -> None:
     required = said(REQUIRED)
     assert {program for _, program, _ in required} == set(OLDEST), "README.md names both"
     assert [
-        line for line in required if line[2] != ".".join(map(str, oldest(line[1])[: line[2].count(".") + 1]))
+        line
+        for line in required
+        if line[2] != ".".join(map(str, oldest(line[1])[: line[2].count(".") + 1]))
     ] == []
 
 
@@ -76,7 +82,9 @@ def test_the_table_of_compatible_versions_has_the_pins() -> None:
         "Open Cluster Management": required(PINS["OCM"]),
         "Argo CD": required(PINS["Argo CD"]),
         "Prometheus": f"v{prometheus[0]}.{int(prometheus[1:3])}.{prometheus.split('.')[1]}",
-        "Flux kustomize-controller": required("github.com/fluxcd/kustomize-controller", "flux/go.mod"),
+        "Flux kustomize-controller": required(
+            "github.com/fluxcd/kustomize-controller", "flux/go.mod"
+        ),
         "Kueue": required("sigs.k8s.io/kueue", "consumers/go.mod"),
         "OCM's policies": required(
             "open-cluster-management.io/governance-policy-propagator", "consumers/go.mod"
@@ -88,7 +96,9 @@ def test_the_table_of_compatible_versions_has_the_oldest_versions() -> None:
     minimum = {program: minimum for program, (minimum, _) in compatible().items()}
     assert minimum["Open Cluster Management"] == ".".join(map(str, oldest("OCM")))
     assert minimum["Argo CD"] == ".".join(map(str, oldest("Argo CD")))
-    python = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
+    python = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "requires-python"
+    ]
     assert minimum["Python, for the command line"] == python.removeprefix(">=")
 
 
@@ -118,10 +128,12 @@ def test_argocd_has_every_plain_function_and_the_fields_that_rules_read() -> Non
 
 
 def test_the_oldest_argocd_runs_every_night() -> None:
-    assert required(PINS["Argo CD"], "argocd-oldest/go.mod") == "v" + ".".join(map(str, oldest("Argo CD")))
-    assert "FAMILY=kubernetes,ocm,argocd-oldest" in (ROOT / ".github/workflows/nightly.yaml").read_text(
-        "utf-8"
+    assert required(PINS["Argo CD"], "argocd-oldest/go.mod") == "v" + ".".join(
+        map(str, oldest("Argo CD"))
     )
+    assert "FAMILY=kubernetes,ocm,argocd-oldest" in (
+        ROOT / ".github/workflows/nightly.yaml"
+    ).read_text("utf-8")
 
 
 def test_the_release_signs_with_the_cosign_that_is_tested() -> None:

@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SAFE = {"printable", "printable_lines", "printable_json", "json_text", "yaml_text", "report", "table"}
+SAFE = {
+    "printable",
+    "printable_lines",
+    "printable_json",
+    "json_text",
+    "yaml_text",
+    "report",
+    "table",
+}
 """Functions whose results can be printed."""
 COUNTS = {"len", "plural", "summary"}
 """Functions whose results hold words and numbers of ours."""
@@ -28,12 +36,16 @@ REASONS = {
         "markdown(preview, evidence=evidence)": _ESCAPES,
         "text(preview, evidence=evidence, everything=args.all)": _ESCAPES,
     },
-    "gitops_dsf/cli/doctor.py": {"findings_text(findings, colour=wants_colour(sys.stdout))": _ESCAPES},
+    "gitops_dsf/cli/doctor.py": {
+        "findings_text(findings, colour=wants_colour(sys.stdout))": _ESCAPES
+    },
     "gitops_dsf/cli/explain.py": {
         "'\\n\\n'.join((part for part in parts if part)) + '\\n'": _OURS,
         "f'{code.id}  {code.severity:<7}  {code.title}\\n'": _OURS,
     },
-    "gitops_dsf/cli/install.py": {"findings_text(findings, colour=wants_colour(sys.stdout))": _ESCAPES},
+    "gitops_dsf/cli/install.py": {
+        "findings_text(findings, colour=wants_colour(sys.stdout))": _ESCAPES
+    },
     "gitops_dsf/cli/log.py": {
         "explained": _ESCAPES,
         "'\\n'.join(filter(None, (log_text(shown), explained)))": _ESCAPES,
@@ -48,7 +60,9 @@ REASONS = {
         "f\"{head}{printable_lines((f'{where}: {explanation.reason}',))}\"": _ESCAPES,
     },
     "gitops_dsf/cli/status.py": {"status_text(view, everything=args.all)": _ESCAPES},
-    "gitops_dsf/cli/test.py": {"junit(output) if args.output == 'junit' else text(output)": _ESCAPES},
+    "gitops_dsf/cli/test.py": {
+        "junit(output) if args.output == 'junit' else text(output)": _ESCAPES
+    },
     "agent/dsf_agent/main.py": {"__version__": _OURS},
     "packages/scorer/dsf_scorer/command.py": {
         "found.json() if args.output == 'json' else found.text(verbose=args.verbose)": _ESCAPES,

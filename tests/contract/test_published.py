@@ -45,7 +45,11 @@ def test_the_hooks_are_those_of_a_new_repository() -> None:
 def test_the_hooks_install_all_of_ours_that_the_generator_needs() -> None:
     """pre-commit installs the root of its clone, and these folders beside it: no index has them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    needed = {line.partition("==")[0] for line in project["dependencies"] if line.startswith("gitops-dsf-")}
+    needed = {
+        line.partition("==")[0]
+        for line in project["dependencies"]
+        if line.startswith("gitops-dsf-")
+    }
     for hook in read(".pre-commit-hooks.yaml"):
         folders = [ROOT / path for path in hook["additional_dependencies"]]
         assert needed == {
@@ -68,7 +72,9 @@ def test_a_tag_publishes_without_keys_and_tokens() -> None:
     assert built | set(re.findall(r"run: make ([a-z-]+)", text)) <= TARGETS
 
 
-@pytest.mark.parametrize("folder", version.members(ROOT), ids=lambda folder: str(folder.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "folder", version.members(ROOT), ids=lambda folder: str(folder.relative_to(ROOT))
+)
 def test_no_link_of_a_published_readme_needs_the_repository_around_it(folder: Path) -> None:
     text = ProjectMetadata(str(folder), PluginManager()).core.readme
     assert text.startswith("# gitops-dsf")
@@ -88,10 +94,14 @@ def test_links_of_a_published_readme_lead_to_its_tag() -> None:
 
 def test_actions_are_pinned_by_commit_and_everywhere_alike() -> None:
     found = [
-        (path, *match.groups()) for path in WORKFLOWS for match in USES.finditer(path.read_text("utf-8"))
+        (path, *match.groups())
+        for path in WORKFLOWS
+        for match in USES.finditer(path.read_text("utf-8"))
     ]
     assert len(found) > 5
-    assert [item for item in found if not re.fullmatch(r"[0-9a-f]{40}", item[2]) or not item[3]] == []
+    assert [
+        item for item in found if not re.fullmatch(r"[0-9a-f]{40}", item[2]) or not item[3]
+    ] == []
     pins = {(action, commit) for _, action, commit, _ in found}
     assert len(pins) == len({action for action, _ in pins})
 
@@ -99,7 +109,9 @@ def test_actions_are_pinned_by_commit_and_everywhere_alike() -> None:
 @pytest.mark.parametrize("file", [".github/workflows/ci.yaml", ".gitlab-ci.yml"])
 def test_pipelines_run_every_step_of_ci_run(file: str) -> None:
     steps = set(
-        re.findall(r"(?:suite|make) (lint|fuzz|test-hub|test)\b", (ROOT / ".ci" / "run").read_text("utf-8"))
+        re.findall(
+            r"(?:suite|make) (lint|fuzz|test-hub|test)\b", (ROOT / ".ci" / "run").read_text("utf-8")
+        )
     )
     assert steps == {"lint", "fuzz", "test", "test-hub"}
     run = set(re.findall(r"make ([a-z-]+)", (ROOT / file).read_text("utf-8")))

@@ -67,7 +67,10 @@ def members(found: type, promised: Collection[str] | None) -> Iterator[str]:
             kinds = {ast.unparse(decorator).rpartition(".")[2] for decorator in item.decorator_list}
             prefix = "property " if kinds & {"property", "cached_property"} else ""
             prefix = "classmethod " if "classmethod" in kinds else prefix
-            name, text = item.name, f"{prefix}{item.name}({ast.unparse(item.args)}) -> {returned(item)}"
+            name, text = (
+                item.name,
+                f"{prefix}{item.name}({ast.unparse(item.args)}) -> {returned(item)}",
+            )
         else:
             continue
         public = not name.startswith("_") or (name == "__init__" and promised is None)
@@ -87,7 +90,10 @@ def returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
 
 
 def test_the_public_api_is_the_recorded_one(update_golden: bool) -> None:
-    now = "\n".join(line for module in MODULES for line in described(importlib.import_module(module))) + "\n"
+    now = (
+        "\n".join(line for module in MODULES for line in described(importlib.import_module(module)))
+        + "\n"
+    )
     if update_golden:
         RECORD.write_text(now, "utf-8")
     assert RECORD.read_text("utf-8") == now, (
@@ -98,7 +104,9 @@ def test_the_public_api_is_the_recorded_one(update_golden: bool) -> None:
 @pytest.mark.parametrize("name", PARTLY)
 def test_what_is_promised_of_a_class_is_there(name: str) -> None:
     (found,) = (
-        getattr(module, name) for module in map(importlib.import_module, MODULES) if name in module.__all__
+        getattr(module, name)
+        for module in map(importlib.import_module, MODULES)
+        if name in module.__all__
     )
     declared = {
         re.split(r"[ (:]", line.removeprefix("property ").removeprefix("classmethod "))[0]

@@ -50,7 +50,9 @@ def stale(generated: Mapping[str, str], folder: Path) -> list[str]:
         for path in folder.rglob("*")
         if path.is_file()
     }
-    return sorted(path for path in generated.keys() | found.keys() if generated.get(path) != found.get(path))
+    return sorted(
+        path for path in generated.keys() | found.keys() if generated.get(path) != found.get(path)
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,9 @@ def stale(generated: Mapping[str, str], folder: Path) -> list[str]:
     [(schema_tree, SCHEMAS), (kept_pages, ROOT / "docs" / "reference" / "fields")],
     ids=["schemas", "reference"],
 )
-def test_generated_files_are_fresh(generated: Callable[[], Mapping[str, str]], folder: Path) -> None:
+def test_generated_files_are_fresh(
+    generated: Callable[[], Mapping[str, str]], folder: Path
+) -> None:
     assert not stale(generated(), folder), (
         f"{folder.relative_to(ROOT)}/ is stale: run `make schemas` and commit what it changes"
     )
@@ -79,15 +83,23 @@ def bundled() -> Validator:
 def examples() -> list[Any]:
     files = [
         TEMPLATE / "gitops-dsf.yaml",
-        *(path for root in ROOTS for folder in FOLDERS for path in sorted((root / folder).glob("*.yaml"))),
+        *(
+            path
+            for root in ROOTS
+            for folder in FOLDERS
+            for path in sorted((root / folder).glob("*.yaml"))
+        ),
         EXAMPLE_FLEET / "apps/training.yaml",
     ]
     documents = [
-        (path, document) for path in files for document in yamlfast.load_all(path.read_text("utf-8"))
+        (path, document)
+        for path in files
+        for document in yamlfast.load_all(path.read_text("utf-8"))
     ]
     return [
         pytest.param(
-            document, id=f"{path.relative_to(ROOT)}-{document['kind']}-{document['metadata']['name']}"
+            document,
+            id=f"{path.relative_to(ROOT)}-{document['kind']}-{document['metadata']['name']}",
         )
         for path, document in documents
     ]
@@ -97,9 +109,9 @@ def examples() -> list[Any]:
 def test_the_examples_satisfy_the_schemas(document: dict[str, Any]) -> None:
     bundled().validate(document)
     kind = kind_file(document["apiVersion"], document["kind"])
-    jsonschema.Draft202012Validator(json.loads((SCHEMAS / "json" / kind).read_text("utf-8"))).validate(
-        document
-    )
+    jsonschema.Draft202012Validator(
+        json.loads((SCHEMAS / "json" / kind).read_text("utf-8"))
+    ).validate(document)
 
 
 def test_the_examples_show_every_kind() -> None:
@@ -118,7 +130,10 @@ APPLICATION = {
     "kind": "ScoredApplication",
     "metadata": {"name": "web"},
     "spec": {
-        "application": {"source": {"repoURL": "https://git/x", "path": "."}, "destinationNamespace": "web"},
+        "application": {
+            "source": {"repoURL": "https://git/x", "path": "."},
+            "destinationNamespace": "web",
+        },
         "scores": [{"scorer": "cpu"}],
     },
 }
@@ -207,7 +222,11 @@ REFUSED = [
     change(APPLICATION, "spec.application.source", None),
     change(APPLICATION, "spec.application.sources", [{"repoURL": "https://git/y"}]),
     change(APPLICATION, "spec.placement.tolerations", [{"value": "b"}]),
-    change(APPLICATION, "spec.placement.tolerations", [{"key": "a", "operator": "Exists", "value": "b"}]),
+    change(
+        APPLICATION,
+        "spec.placement.tolerations",
+        [{"key": "a", "operator": "Exists", "value": "b"}],
+    ),
     change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "125%"}),
     change(APPLICATION, "spec.scores", []),
     variant(headers=[{"name": "A"}]),
@@ -238,7 +257,8 @@ def model_accepts(document: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("document", "accepted"), [(item, True) for item in ACCEPTED] + [(item, False) for item in REFUSED]
+    ("document", "accepted"),
+    [(item, True) for item in ACCEPTED] + [(item, False) for item in REFUSED],
 )
 def test_editor_and_model_agree(document: dict[str, Any], accepted: bool) -> None:
     assert model_accepts(document) is accepted
@@ -266,13 +286,16 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     scaffold(target=root, name="fleet", extras=("examples",))
     tree = produce(root).tree
     assert tree is not None
-    texts = [b"".join(tree.files[path]).decode() for path in sorted(tree.files) if path.endswith(".yaml")]
+    texts = [
+        b"".join(tree.files[path]).decode() for path in sorted(tree.files) if path.endswith(".yaml")
+    ]
     return [yamlfast.load(text) for text in texts]
 
 
 def test_rendered_crds_are_the_shipped_ones(rendered: list[dict[str, Any]]) -> None:
     shipped = {
-        path.stem: yamlfast.load(path.read_text("utf-8"))["spec"] for path in (SCHEMAS / "crds").iterdir()
+        path.stem: yamlfast.load(path.read_text("utf-8"))["spec"]
+        for path in (SCHEMAS / "crds").iterdir()
     }
     assert {
         item["metadata"]["name"]: item["spec"]
@@ -285,7 +308,9 @@ def test_rendered_summaries_satisfy_their_schema(rendered: list[dict[str, Any]])
     works = [item for item in rendered if item["kind"] == "ManifestWork"]
     assert len(works) == 3
     for work in works:
-        (config,) = (item for item in work["spec"]["workload"]["manifests"] if item["kind"] == "ConfigMap")
+        (config,) = (
+            item for item in work["spec"]["workload"]["manifests"] if item["kind"] == "ConfigMap"
+        )
         summaries_validator().validate(json.loads(config["data"]["summaries"]))
 
 
@@ -296,7 +321,9 @@ def summaries_validator() -> Validator:
 
 
 def test_what_is_written_on_the_wire_satisfies_its_schema() -> None:
-    auth = EndpointAuth(ca_config_map_ref=ConfigMapRef(name="ca", key="ca.crt"), service_account_token=True)
+    auth = EndpointAuth(
+        ca_config_map_ref=ConfigMapRef(name="ca", key="ca.crt"), service_account_token=True
+    )
     full = Summary(
         name="a",
         score_name="a",
@@ -311,7 +338,9 @@ def test_what_is_written_on_the_wire_satisfies_its_schema() -> None:
             Header(name="X-Api-Key", secret_ref=SecretRef(name="s", key="k")),
         ),
         source_basic_auth=BasicAuth(name="s", username_key="u", password_key="p"),
-        source_client_certificate=ClientCertificate(name="s", certificate_key="c", private_key_key="k"),
+        source_client_certificate=ClientCertificate(
+            name="s", certificate_key="c", private_key_key="k"
+        ),
         source_parameters={"partial_response": "false"},
         source_on_partial="Fail",
         source_auth=auth,
@@ -342,5 +371,9 @@ def test_upstream_keys_are_always_written(key: str) -> None:
 )
 def test_editors_ask_for_scores_or_a_reference(changes: dict[str, Any], valid: bool) -> None:
     """`validate` reports it by rules of its own, with other codes."""
-    spec = {name: value for name, value in {**APPLICATION["spec"], **changes}.items() if value is not None}
+    spec = {
+        name: value
+        for name, value in {**APPLICATION["spec"], **changes}.items()
+        if value is not None
+    }
     assert bundled().is_valid({**APPLICATION, "spec": spec}) == valid

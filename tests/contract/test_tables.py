@@ -29,7 +29,9 @@ def test_the_rights_of_the_reconciler_are_those_that_are_rendered() -> None:
     rights: dict[str, list[str]] = {}
     for right in (*RIGHTS, DECISIONS):
         names = "".join(f" `{name}`" for name in right.names)
-        rights.setdefault(right.where, []).append(f"{right.resource}{names} ({', '.join(right.verbs)})")
+        rights.setdefault(right.where, []).append(
+            f"{right.resource}{names} ({', '.join(right.verbs)})"
+        )
     assert table.partition("\n\n")[0].splitlines() == [
         f"| {where} | {'; '.join(what)} |" for where, what in rights.items()
     ]
@@ -47,7 +49,9 @@ def test_every_hazard_names_a_rule_and_a_test_and_every_hazard_test_is_named() -
     for row in rows:
         assert [bool(cell) for cell in row] == [True] * 4, row
         *_, rule, test = row
-        assert rule.startswith(("renderer", "agent", "none: ")) or set(rule.split(", ")) <= set(CODES), row
+        assert rule.startswith(("renderer", "agent", "none: ")) or set(rule.split(", ")) <= set(
+            CODES
+        ), row
         named.add(test.strip("`"))
     assert named <= hub_tests("test_*.py")
     assert hub_tests("test_hazards*.py") - named == set()

@@ -92,7 +92,10 @@ def test_an_omitted_source_host_is_the_origin_of_config_url() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("path: /scoring", "path: scoring"), ("path: /api/v1/query_range", "path: api/v1/query_range")],
+    [
+        ("path: /scoring", "path: scoring"),
+        ("path: /api/v1/query_range", "path: api/v1/query_range"),
+    ],
 )
 def test_a_path_without_its_leading_slash_is_the_same_path(old: str, new: str) -> None:
     found, codes = accepted(changed(old, new))
@@ -116,7 +119,9 @@ def test_a_path_without_its_leading_slash_is_the_same_path(old: str, new: str) -
 )
 def test_queries_of_other_languages_are_passed_on(dialect: str, query: str) -> None:
     """Nothing is said of placeholders either: who cannot read a query does not know its labels."""
-    text = changed("    params: {query: up,", f"    dialect: {dialect}\n    params: {{query: '{query}',")
+    text = changed(
+        "    params: {query: up,", f"    dialect: {dialect}\n    params: {{query: '{query}',"
+    )
     found, codes = accepted(text + "  scoreDimensionFormat: ${node}\n")
     assert (found.spec.source.params.query, codes) == (query, [])
 
@@ -141,9 +146,18 @@ AGENTS = TOKEN.replace("name: t,", "name: gitops-dsf-agent-hub-kubeconfig,")
 REFUSED: list[tuple[str, dict[str, str]]] = [
     ("DSF116", {"scorers": changed(HOST, TOKEN, FULL), "locks": LOCK}),
     ("DSF117", {"scorers": FULL, "locks": LOCK}),
-    ("DSF201", {"scorers": SCORER, "config": MASKS.replace("CLUSTER", "c2").replace("SCORE", "cpu")}),
-    ("DSF202", {"scorers": SCORER, "config": MASKS.replace("CLUSTER", "c1").replace("SCORE", "gpu")}),
-    ("DSF101", {"scorers": f"{SCORER}---\n{changed('metadata: {name: cpu}', 'metadata: {name: other}')}"}),
+    (
+        "DSF201",
+        {"scorers": SCORER, "config": MASKS.replace("CLUSTER", "c2").replace("SCORE", "cpu")},
+    ),
+    (
+        "DSF202",
+        {"scorers": SCORER, "config": MASKS.replace("CLUSTER", "c1").replace("SCORE", "gpu")},
+    ),
+    (
+        "DSF101",
+        {"scorers": f"{SCORER}---\n{changed('metadata: {name: cpu}', 'metadata: {name: other}')}"},
+    ),
     ("DSF112", {"scorers": SCORER + "  scoreDimensionFormat: ${zone}\n"}),
     *(
         (code, {"scorers": changed(old, new)})
@@ -179,6 +193,8 @@ def test_what_is_valid_upstream_and_refused_here(code: str, texts: dict[str, str
 
 def test_the_table_lists_what_is_refused_and_nothing_else() -> None:
     text = (DOCS / "reference/upstream.md").read_text(encoding="utf-8")
-    section = text[text.index("## What is valid upstream and refused here") : text.index("## Migrating")]
+    section = text[
+        text.index("## What is valid upstream and refused here") : text.index("## Migrating")
+    ]
     rows = re.findall(r"^\|.*\| (DSF\d{3}) \|$", section, re.MULTILINE)
     assert sorted(rows) == sorted({code for code, _ in REFUSED})

@@ -98,7 +98,9 @@ def test_every_place_installs_the_same_uv() -> None:
     ].removeprefix("==")
     files = [path for path in tracked(ROOT) if path == "Makefile" or path.endswith("Containerfile")]
     said = {
-        path: re.findall(r"(?:UV_VERSION ?:?=|uv==) ?(\d+(?:\.\d+)+)", (ROOT / path).read_text("utf-8"))
+        path: re.findall(
+            r"(?:UV_VERSION ?:?=|uv==) ?(\d+(?:\.\d+)+)", (ROOT / path).read_text("utf-8")
+        )
         for path in files
     }
     assert {path: versions for path, versions in said.items() if versions} == {
@@ -107,7 +109,9 @@ def test_every_place_installs_the_same_uv() -> None:
     assert len([path for path, versions in said.items() if versions]) >= 3
 
 
-def test_a_bump_leaves_no_old_version_behind(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bump_leaves_no_old_version_behind(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The second bump has no look-alikes: no other program has that version."""
     before = saying(copy, version.current(ROOT))
     assert version.main([NEXT], root=copy) == 0

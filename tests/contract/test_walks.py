@@ -21,14 +21,23 @@ from tests.support.pages import ROOT, blocks, files_of_the_readme
 
 def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
     """As a reader does it: the commands in order, each file at the path that stands above it."""
-    text = (ROOT / "README.md").read_text("utf-8").partition("## What you write")[2].partition("\n## ")[0]
+    text = (
+        (ROOT / "README.md")
+        .read_text("utf-8")
+        .partition("## What you write")[2]
+        .partition("\n## ")[0]
+    )
     init, render = re.findall(r"^    gitops-dsf (.+)$", text, re.MULTILINE)
     checkout = tmp_path / "checkout"
     checkout.mkdir()
     assert gitops_dsf(*init.split(), cwd=checkout).returncode == 0
     fleet = tmp_path / "first-fleet"
     files = files_of_the_readme()
-    assert list(files) == ["scorers/cpu-headroom.yaml", "apps/guestbook.yaml", "clusters/paris.yaml"]
+    assert list(files) == [
+        "scorers/cpu-headroom.yaml",
+        "apps/guestbook.yaml",
+        "clusters/paris.yaml",
+    ]
     for path, content in files.items():
         (fleet / path).write_text(content)  # into folders that are there
     done = gitops_dsf(render, cwd=fleet)
@@ -115,7 +124,9 @@ def edit(file: Path, body: str) -> None:
 def test_the_example_of_the_backtest_runs_as_shown(tmp_path: Path) -> None:
     page = ROOT / "docs/decisions/backtest.md"
     (script,), (session,) = (blocks(page, language) for language in ("python", "console"))
-    (line,) = re.findall(r"apps/guestbook.yaml:(\d+): spec.stickiness: 25 instead of 20", session.text)
+    (line,) = re.findall(
+        r"apps/guestbook.yaml:(\d+): spec.stickiness: 25 instead of 20", session.text
+    )
     init, _, backtest, expected = session.text.split("\n", 3)
     ran = subprocess.run([sys.executable, "-c", script.text], capture_output=True, check=True)
     (tmp_path / "scores.json").write_bytes(ran.stdout)
@@ -147,7 +158,9 @@ def test_the_tests_of_the_preview_page_pass_and_fail_as_shown(fleet: Path) -> No
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith(f"{len(tests) + 1} tests passed\n")
     application = fleet / "apps" / "guestbook.yaml"
-    application.write_text(application.read_text("utf-8").replace("stickiness: 20", "stickiness: 0"), "utf-8")
+    application.write_text(
+        application.read_text("utf-8").replace("stickiness: 20", "stickiness: 0"), "utf-8"
+    )
     ((command, expected),) = commands(blocks(PREVIEW, "console")[0].text)
     done = gitops_dsf(*shlex.split(command)[1:], cwd=fleet)
     assert done.returncode == 1

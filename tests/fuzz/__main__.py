@@ -49,8 +49,12 @@ class Run:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tests.fuzz", description=__doc__)
-    parser.add_argument("readers", nargs="*", metavar="READER", help=f"{', '.join(NAMES)}; default: all")
-    parser.add_argument("--minutes", type=float, default=5.0, help="for all readers together, start included")
+    parser.add_argument(
+        "readers", nargs="*", metavar="READER", help=f"{', '.join(NAMES)}; default: all"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=5.0, help="for all readers together, start included"
+    )
     parser.add_argument("--child", nargs=2, metavar=("END", "FOLDER"), help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     names = given.readers or NAMES
@@ -60,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         end, folder = given.child
         return _fuzz(names[0], Path(folder), end=float(end))
     if importlib.util.find_spec("atheris") is None:
-        sys.stdout.write("NOT RUN: atheris has builds for Linux on x86_64 alone, with Python up to 3.13\n")
+        sys.stdout.write(
+            "NOT RUN: atheris has builds for Linux on x86_64 alone, with Python up to 3.13\n"
+        )
         return 0
     with tempfile.TemporaryDirectory() as top:
         end = time.time() + given.minutes * 60 - ENDING_SECONDS
@@ -90,8 +96,16 @@ def _fuzz(name: str, folder: Path, *, end: float) -> int:
     reader = READERS[name]
     words = folder / "words"
     words.write_text("".join(f"{_quoted(word)}\n" for word in reader.words))
-    flags = [f"-timeout={SECONDS}", f"-rss_limit_mb={MEBIBYTES}", f"-artifact_prefix={folder}/broken-"]
-    flags += [f"-max_total_time={max(1, round(end - time.time()))}", f"-max_len={LONGEST}", f"-dict={words}"]
+    flags = [
+        f"-timeout={SECONDS}",
+        f"-rss_limit_mb={MEBIBYTES}",
+        f"-artifact_prefix={folder}/broken-",
+    ]
+    flags += [
+        f"-max_total_time={max(1, round(end - time.time()))}",
+        f"-max_len={LONGEST}",
+        f"-dict={words}",
+    ]
     flags += ["-print_final_stats=1", str(folder / "found"), str(CORPUS / name)]
     current = folder / "current"
 
@@ -116,8 +130,12 @@ def _report(run: Run) -> None:
     for broken in sorted(run.folder.glob("broken-*")):
         kept = CORPUS / run.name / broken.name.removeprefix("broken-")
         kept.write_bytes(broken.read_bytes())
-        sys.stdout.write(f"{run.name}: BROKEN by {os.path.relpath(kept)}: {broken.read_bytes()[:200]!r}\n")
-    lines = [line for line in run.log.splitlines() if not re.match(r"#\d+\t|NEW_FUNC|INFO|\t", line)]
+        sys.stdout.write(
+            f"{run.name}: BROKEN by {os.path.relpath(kept)}: {broken.read_bytes()[:200]!r}\n"
+        )
+    lines = [
+        line for line in run.log.splitlines() if not re.match(r"#\d+\t|NEW_FUNC|INFO|\t", line)
+    ]
     sys.stdout.write("\n".join(lines[-60:]) + "\n")
 
 

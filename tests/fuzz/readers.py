@@ -152,7 +152,9 @@ def scores(content: bytes) -> None:
         found = _driven(results.read(content, where="the API", label_sets=label_sets))
     except AgentError:
         return
-    assert _driven(results.read(content, where="the API", label_sets=of_clusters)).total == found.total
+    assert (
+        _driven(results.read(content, where="the API", label_sets=of_clusters)).total == found.total
+    )
     assert len(found.label_sets) == len(found.scores)
     assert all(abs(score) <= 1.8e308 for score in found.scores)
     assert found.dropped.total() == 0 or found.first_fault
@@ -171,7 +173,9 @@ def series(content: bytes) -> None:
     try:
         # The caller looks at the encoding first.
         pieces = (
-            _driven(promjson.in_pieces(chunks, where="the source", piece=1)) if _is_utf8(content) else None
+            _driven(promjson.in_pieces(chunks, where="the source", piece=1))
+            if _is_utf8(content)
+            else None
         )
     except AgentError:
         pieces = None
@@ -279,7 +283,9 @@ def journal(content: bytes) -> None:
         episodes(changes(each))
         assert len(list(values_at(each))) == len(each)
     assert log_text(in_order(found.records))
-    assert read_journal(appended({}, found.records)).records == tuple(sorted(found.records, key=file_of))
+    assert read_journal(appended({}, found.records)).records == tuple(
+        sorted(found.records, key=file_of)
+    )
 
 
 def values(content: bytes) -> None:

@@ -83,7 +83,9 @@ def _images() -> Iterator[tuple[str, Documents]]:
 
 def _rollouts() -> Iterator[tuple[str, Documents]]:
     def rollout(*entries: str, text: str = SETTINGS) -> str:
-        written = (f"{{clusterSelector: {entry}, image: r/agent:{at}}}" for at, entry in enumerate(entries))
+        written = (
+            f"{{clusterSelector: {entry}, image: r/agent:{at}}}" for at, entry in enumerate(entries)
+        )
         return settings(f"agent: {{rollout: [{', '.join(written)}]}}", text)
 
     for entries in (
@@ -102,7 +104,9 @@ def _settings() -> Iterator[tuple[str, Documents]]:
     for url in listed("""
         fleet | ssh://-oProxyCommand=x/fleet | fd::3 | git@host:a/b.git | ssh://git@host/a | /srv/git/a.git
     """):
-        yield case(f"a fleet at {url}", settings=SETTINGS.replace("https://git.example.com/fleet.git", url))
+        yield case(
+            f"a fleet at {url}", settings=SETTINGS.replace("https://git.example.com/fleet.git", url)
+        )
     for field in (
         "output: {mode: Branch, branch: main}",
         "output: {mode: Branch, branch: a..b}",
@@ -153,7 +157,9 @@ def _settings() -> Iterator[tuple[str, Documents]]:
         yield case(f"settings {field}", settings=settings(field))
     for size in (250_000, 250_001):
         note = f"annotations: {{note: {'x' * (size - 4)}}}, labels: {{env: prod}}"
-        yield case(f"annotations of {size} bytes", clusters=CLUSTER.replace("labels: {env: prod}", note))
+        yield case(
+            f"annotations of {size} bytes", clusters=CLUSTER.replace("labels: {env: prod}", note)
+        )
     for number in (1_000, 1_001):
         labels = ", ".join(f"l{each}: a" for each in range(number - 1))
         text = CLUSTER.replace("labels: {env: prod}", f"labels: {{env: prod, {labels}}}")
@@ -187,7 +193,8 @@ def _settings() -> Iterator[tuple[str, Documents]]:
         ),
     ):
         yield case(
-            f"a receiver with {receiver}", settings=settings(f"agent: {{openTelemetry: {{{receiver}}}}}")
+            f"a receiver with {receiver}",
+            settings=settings(f"agent: {{openTelemetry: {{{receiver}}}}}"),
         )
 
 
@@ -206,11 +213,22 @@ def _hosts() -> Iterator[tuple[str, Documents]]:
     for url in listed("""
         http://${HOST}/config | http://<NODE_IP>:30007/config
     """):
-        yield case(f"a page at {url}", scorers=SCORER.replace("http://api.svc:8000/config", f"'{url}'"))
+        yield case(
+            f"a page at {url}", scorers=SCORER.replace("http://api.svc:8000/config", f"'{url}'")
+        )
 
 
 def _applications() -> Iterator[tuple[str, Documents]]:
-    for path in ("deploy", "./deploy/../base", "..a", "/deploy", "/", "../deploy", "deploy/../../base", ".."):
+    for path in (
+        "deploy",
+        "./deploy/../base",
+        "..a",
+        "/deploy",
+        "/",
+        "../deploy",
+        "deploy/../../base",
+        "..",
+    ):
         yield case(f"an application in {path}", apps=app("path: deploy", f"path: '{path}'"))
     git = (
         "ssh://git@git.example.com/web.git",
@@ -276,10 +294,15 @@ def _raw() -> Iterator[tuple[str, Documents]]:
     ):
         yield case(f"Placement with {spec}", apps=placement(f"{{{spec}}}"))
     yield case("a Placement that ranks by no item", apps=policy(add_on("cpu-score", "''")))
-    incomplete = {"scorers": SCORER.replace("interval: 60", "interval: 0"), "apps": policy(add_on())}
+    incomplete = {
+        "scorers": SCORER.replace("interval: 60", "interval: 0"),
+        "apps": policy(add_on()),
+    }
     yield "a Placement of a scorer that is not complete", incomplete
     for text in ("{clusterDecisionResource: 3}", "{clusterDecisionResource: {}}"):
-        yield case(f"an ApplicationSet of {text}", apps=both(placement("{}"), application_set(text)))
+        yield case(
+            f"an ApplicationSet of {text}", apps=both(placement("{}"), application_set(text))
+        )
     yield case(
         "an ApplicationSet of nothing",
         apps=application_set("").partition("spec:")[0] + "spec: {goTemplate: true}\n",
@@ -297,7 +320,10 @@ def _labels_in_templates() -> Iterator[tuple[str, Documents]]:
         cluster("north", "env: test"),
         cluster("south", "env: test") + claim,
     )
-    all_clusters, production = "{numberOfClusters: 1}", "{clusterSelector: {matchLabels: {env: prod}}}"
+    all_clusters, production = (
+        "{numberOfClusters: 1}",
+        "{clusterSelector: {matchLabels: {env: prod}}}",
+    )
     for text in listed("""
         {{ .labels.region }} | {{ .claims.zone }} | {{ .labels.region |default "eu" }}
         {{ index .labels "example.com/tier" }} | {{ .labels.example.com/tier }}
@@ -344,7 +370,8 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
         ("ref: values", "ref: a/b"),
     ):
         yield case(
-            f"value files of another source, {new}", apps=healthy.replace(old, new) if old else healthy
+            f"value files of another source, {new}",
+            apps=healthy.replace(old, new) if old else healthy,
         )
     decisions = f"clusterDecisionResource: {{{CONFIG}, {LABELS}, values: {{tier: gold}}}}"
     go = application_set(
@@ -352,9 +379,9 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
         "goTemplate: true, goTemplateOptions: [missingkey=error], syncPolicy: {applicationsSync: create-update}",
     )
     go = go.replace("metadata: {name: a}, spec", "metadata: {name: 'web-{{.name}}'}, spec")
-    fast = go.replace("goTemplate: true, goTemplateOptions: [missingkey=error]", "goTemplate: false").replace(
-        "{{.name}}", "{{name}}"
-    )
+    fast = go.replace(
+        "goTemplate: true, goTemplateOptions: [missingkey=error]", "goTemplate: false"
+    ).replace("{{.name}}", "{{name}}")
     for old, new in (
         ("applicationsSync: create-update", "applicationsSync: never"),
         ("syncPolicy:", "syncPolicys:"),
@@ -380,7 +407,9 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
         ),
         (decisions, decisions.replace("values:", "template: {spec: {project: '{{.x}}'}}, values:")),
     ):
-        yield case(f"an ApplicationSet in Go with {new}", apps=both(placement("{}"), go.replace(old, new)))
+        yield case(
+            f"an ApplicationSet in Go with {new}", apps=both(placement("{}"), go.replace(old, new))
+        )
     for old, new in (
         ("web-{{name}}", "web-{{.name}}"),
         ("web-{{name}}", "web-{{ region }}"),
@@ -395,7 +424,9 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
 
 def _sources() -> Iterator[tuple[str, Documents]]:
     for query in ("nodes > 2", "zzz", "nodes; pod_pending; cpu"):
-        yield case(f"measures: {query}", scorers=source(f"type: Kubernetes, params: {{query: '{query}'}}"))
+        yield case(
+            f"measures: {query}", scorers=source(f"type: Kubernetes, params: {{query: '{query}'}}")
+        )
     mixed = variants(
         f"clusterSelector: {PROD}, type: Kubernetes",
         f"clusterSelector: {NONE}, type: Kubernetes",
@@ -405,7 +436,10 @@ def _sources() -> Iterator[tuple[str, Documents]]:
     for query in ("nodes", "sum(up)"):
         uses = source(f"ref: platform, params: {{query: {query}, range: 600, step: 60}}")
         yield case(
-            f"a MetricSource with and without measures: {query}", scorers=uses, config=mixed, clusters=fleet
+            f"a MetricSource with and without measures: {query}",
+            scorers=uses,
+            config=mixed,
+            clusters=fleet,
         )
     ranged = f"clusterSelector: {PROD}, host: 'http://thanos.svc'"
     nine = both(*(cluster(f"edge-{number}", "env: edge") for number in range(9)))
@@ -470,11 +504,17 @@ def _sources() -> Iterator[tuple[str, Documents]]:
             scorers=source("ref: platform, params: {query: up, range: 60, step: 60}"),
             config=variants(f"host: 'http://p.svc', headers: [{header}]"),
         )
-    same = both(*(cluster(name, f"env: {env}") for name, env in (("a", "x"), ("b", "x"), ("c", "y"))))
-    by_env = HUB.replace(LABEL, "clusterLabel: {name: env, label: env}").replace("(cluster)", "(env)")
+    same = both(
+        *(cluster(name, f"env: {env}") for name, env in (("a", "x"), ("b", "x"), ("c", "y")))
+    )
+    by_env = HUB.replace(LABEL, "clusterLabel: {name: env, label: env}").replace(
+        "(cluster)", "(env)"
+    )
     for title, more in (("", ""), (", suspended", "suspend: true")):
         yield case(
-            f"clusters with one value{title}", scorers=below(more, by_env) if more else by_env, clusters=same
+            f"clusters with one value{title}",
+            scorers=below(more, by_env) if more else by_env,
+            clusters=same,
         )
     for label in ("{name: env, claim: a, label: b}", '{name: "a-b"}'):
         yield case(
@@ -490,14 +530,23 @@ def _sources() -> Iterator[tuple[str, Documents]]:
         "the same score on the hub and on the spokes",
         scorers=both(HUB, QUERY.replace("{name: cpu}", "{name: here}")),
     )
-    for query in ("up[5m]", '"text"', "100 * (1 - avg(up))", "rate(up[5m])", "topk(1, sum by (node) (up))"):
+    for query in (
+        "up[5m]",
+        '"text"',
+        "100 * (1 - avg(up))",
+        "rate(up[5m])",
+        "topk(1, sum by (node) (up))",
+    ):
         yield case(f"no API: {query}", scorers=QUERY.replace("avg(up)", query))
     for value in ("101", "-101", "1.5"):
         yield case(f"defaultScore {value}", scorers=below(f"defaultScore: {value}", QUERY))
     yield case("scoring.type query", scorers=QUERY.replace("type: Query", "type: query"))
     yield case("a scoring API with nothing of it", scorers=QUERY.replace("type: Query, ", ""))
     pushed = source("type: OpenTelemetry, params: {query: Q, range: 60, step: 60}")
-    for query in ('a{host="x.y"} + sum(k8s.pod.cpu.usage)', 'sum(k8s.pod.cpu.usage) + a{host="x.y"}'):
+    for query in (
+        'a{host="x.y"} + sum(k8s.pod.cpu.usage)',
+        'sum(k8s.pod.cpu.usage) + a{host="x.y"}',
+    ):
         yield case(f"pushed metrics: {query}", scorers=pushed.replace("Q,", f"'{query}',"))
 
 
@@ -529,21 +578,30 @@ def _left_out() -> Iterator[tuple[str, Documents]]:
         "scoring: {", "scoring: {auth: {tokenSecretRef: {name: hub-kubeconfig, key: k}}, "
     )
     yield case(
-        "a wrong mode and a reserved Secret", settings=settings("delivery: {mode: 5}"), scorers=reserved
+        "a wrong mode and a reserved Secret",
+        settings=settings("delivery: {mode: 5}"),
+        scorers=reserved,
     )
     for stickiness in (0, 20):
         yield case(
             f"no weight, stickiness {stickiness}",
-            apps=app("[{scorer: cpu}]", f"[{{scorer: cpu, weight: 0}}]\n  stickiness: {stickiness}"),
+            apps=app(
+                "[{scorer: cpu}]", f"[{{scorer: cpu, weight: 0}}]\n  stickiness: {stickiness}"
+            ),
         )
     for auth in listed("""
         {token: abcdefgh} | {token: abc} | {username: abc}
         {tokenSecretRef: {name: a, key: b, value: abcdefgh}} | {serviceAccountToken: 'true'}
     """):
-        yield case(f"scoring.auth {auth}", scorers=SCORER.replace("scoring: {", f"scoring: {{auth: {auth}, "))
+        yield case(
+            f"scoring.auth {auth}",
+            scorers=SCORER.replace("scoring: {", f"scoring: {{auth: {auth}, "),
+        )
         yield case(
             f"source.auth {auth}",
-            scorers=source(f"host: 'http://p.svc', auth: {auth}, params: {{query: up, range: 60, step: 30}}"),
+            scorers=source(
+                f"host: 'http://p.svc', auth: {auth}, params: {{query: up, range: 60, step: 30}}"
+            ),
         )
     old = LOCK.replace("http://api.svc:8000/config,", "http://old.svc/config,")
     yield case("a lock of another page", scorers=FULL, locks=old)
@@ -561,7 +619,9 @@ def _left_out() -> Iterator[tuple[str, Documents]]:
         config=masks(
             "{clusterName: prod-1, scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}"
         ),
-        apps=both(placement("{numberOfClusters: 0}"), application_set("{clusterDecisionResource: {}}")),
+        apps=both(
+            placement("{numberOfClusters: 0}"), application_set("{clusterDecisionResource: {}}")
+        ),
     )
 
 
@@ -608,7 +668,9 @@ def _shared() -> Iterator[tuple[str, Documents]]:
         scores: [{scorer: cpu}], placement: {numberOfClusters: 0}
         scores: [{scorer: cpu}], moves: {strategy: Keep} | placement: {}
     """):
-        yield case(f"ScoredPlacement of {spec}", apps=SHARED.partition("spec:")[0] + f"spec: {{{spec}}}\n")
+        yield case(
+            f"ScoredPlacement of {spec}", apps=SHARED.partition("spec:")[0] + f"spec: {{{spec}}}\n"
+        )
     yield case("two ScoredPlacements", apps=both(SHARED, SHARED))
     yield case(
         "a ScoredPlacement and a Placement",
@@ -665,9 +727,13 @@ def _words() -> Iterator[tuple[str, Documents]]:
         )
     for written in ("spec:", "spec: {}", "spec: [a]", "spec: text", ""):
         yield case(f"a scorer of {written or 'no spec'}", scorers=f"{head}{written}\n")
-    yield case("a scorer without configSyncMode", scorers=spec.replace("  configSyncMode: None\n", ""))
+    yield case(
+        "a scorer without configSyncMode", scorers=spec.replace("  configSyncMode: None\n", "")
+    )
     for labels in ("labels: {env: on}", "annotations: {build: 12e03}"):
-        yield case(f"a cluster with {labels}", clusters=CLUSTER.replace("labels: {env: prod}", labels))
+        yield case(
+            f"a cluster with {labels}", clusters=CLUSTER.replace("labels: {env: prod}", labels)
+        )
     for rest in (
         "spec: {taints: [{key: a, value: off}]}",
         "status: {clusterClaims: [{name: a, value: 017}]}",
@@ -676,7 +742,9 @@ def _words() -> Iterator[tuple[str, Documents]]:
     for text in ("{tolerations: [{key: on, operator: Exists}]}", "{numberOfClusters: 017}"):
         yield case(f"a Placement with {text}", apps=placement(text))
     for size in ("'5'", "[1]"):
-        groups = app("{numberOfClusters: 1}", f"{{decisionGroups: {{clustersPerDecisionGroup: {size}}}}}")
+        groups = app(
+            "{numberOfClusters: 1}", f"{{decisionGroups: {{clustersPerDecisionGroup: {size}}}}}"
+        )
         yield case(f"an application in groups of {size}", apps=groups)
     for text in (
         "kind: DynamicScorer",

@@ -68,8 +68,12 @@ def second(text: str = SCORER, name: str = "gpu", score: str = "gpu_score") -> s
 PLACES: Mapping[str, Documents] = {
     "of an unknown fleet": {"clusters": SET},
     "beside a broken cluster": {"clusters": both(CLUSTER, cluster("xyz", "env: [a]"))},
-    "beside a broken scorer": {"scorers": both(SCORER, second().replace("interval: 60", "interval: x"))},
-    "beside a scorer without a lock": {"scorers": both(SCORER, second(FULL).replace(", interval: 60", ""))},
+    "beside a broken scorer": {
+        "scorers": both(SCORER, second().replace("interval: 60", "interval: x"))
+    },
+    "beside a scorer without a lock": {
+        "scorers": both(SCORER, second(FULL).replace(", interval: 60", ""))
+    },
 }
 
 
@@ -105,7 +109,9 @@ def selector(text: str) -> str:
 
 
 def generator(fields: str, rest: str = "syncPolicy: {applicationsSync: create-update}") -> str:
-    return both(placement("{}"), application_set(f"{{clusterDecisionResource: {{{fields}}}}}", rest))
+    return both(
+        placement("{}"), application_set(f"{{clusterDecisionResource: {{{fields}}}}}", rest)
+    )
 
 
 def nested(kinds: tuple[str, ...]) -> str:
@@ -132,12 +138,15 @@ def add_on(resource: str = "cpu-score", item: str = "cpu_score", weight: int = 5
 
 
 def ranged(first: int, last: int, text: str = SCORER) -> str:
-    return text.replace("{min: 0, max: 1}", f"{{min: 0, max: 1, outputMin: {first}, outputMax: {last}}}")
+    return text.replace(
+        "{min: 0, max: 1}", f"{{min: 0, max: 1, outputMin: {first}, outputMax: {last}}}"
+    )
 
 
 def weighted(*weights: int, rest: str = "") -> str:
     scores = ", ".join(
-        f"{{scorer: {name}, weight: {weight}}}" for name, weight in zip(("cpu", "gpu"), weights, strict=False)
+        f"{{scorer: {name}, weight: {weight}}}"
+        for name, weight in zip(("cpu", "gpu"), weights, strict=False)
     )
     return app("scores: [{scorer: cpu}]", f"scores: [{scores}]{rest}")
 
@@ -154,7 +163,15 @@ def claims(count: int, own: int) -> str:
 
 
 def _queries() -> Iterator[tuple[str, Documents]]:
-    for word in ("| json", "default 0", "DEFAULT 0", "if up", "ifnot up", "keep_metric_names", "nonsense"):
+    for word in (
+        "| json",
+        "default 0",
+        "DEFAULT 0",
+        "if up",
+        "ifnot up",
+        "keep_metric_names",
+        "nonsense",
+    ):
         yield f"PromQL: up {word}", {"scorers": asking(f"up {word}")}
         yield case(
             f"MetricsQL: up {word}",
@@ -166,7 +183,10 @@ def _queries() -> Iterator[tuple[str, Documents]]:
         ${nodes} | ${xyz} | $node | ${node | ${ | ${scoreName} | a$nodes | ${scoreName}$node.x
         ${node}${nod} | ${cluster};${meta} | ${namespace};${pod}
     """):
-        yield f"dimension format {template}", {"scorers": below(f"scoreDimensionFormat: '{template}'")}
+        yield (
+            f"dimension format {template}",
+            {"scorers": below(f"scoreDimensionFormat: '{template}'")},
+        )
         yield case(
             f"dimension format {template} with a query",
             scorers=below(f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up)")),
@@ -174,14 +194,18 @@ def _queries() -> Iterator[tuple[str, Documents]]:
         yield case(
             f"dimension format {template} with two queries",
             scorers=below(
-                f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up); sum by (node) (up)")
+                f"scoreDimensionFormat: '{template}'",
+                asking("sum by (pod) (up); sum by (node) (up)"),
             ),
         )
 
 
 def _durations() -> Iterator[tuple[str, Documents]]:
     for interval in (0, 1):
-        yield f"interval {interval}", {"scorers": SCORER.replace("interval: 60", f"interval: {interval}")}
+        yield (
+            f"interval {interval}",
+            {"scorers": SCORER.replace("interval: 60", f"interval: {interval}")},
+        )
     for span, step in ((60, 0), (10_999, 1), (21_999, 2)):
         yield case(
             f"range {span} and step {step}",
@@ -189,7 +213,10 @@ def _durations() -> Iterator[tuple[str, Documents]]:
         )
     for fields in ("params: {range: 60}", "params: {step: 60}"):
         yield f"source {fields}", {"scorers": source(fields)}
-        yield f"source {fields} and no lock", {"scorers": source(fields, FULL.replace(", interval: 60", ""))}
+        yield (
+            f"source {fields} and no lock",
+            {"scorers": source(fields, FULL.replace(", interval: 60", ""))},
+        )
     for ttl in (119, 120, 600):
         yield f"scoreTTLSeconds {ttl}", {"scorers": below(f"scoreTTLSeconds: {ttl}")}
     yield case(
@@ -200,9 +227,15 @@ def _durations() -> Iterator[tuple[str, Documents]]:
 
 def _locks() -> Iterator[tuple[str, Documents]]:
     def locked(config: str, text: str = FULL, **more: str) -> Documents:
-        return {"scorers": text, "locks": LOCK.replace("config: {}", f"config: {{{config}}}"), **more}
+        return {
+            "scorers": text,
+            "locks": LOCK.replace("config: {}", f"config: {{{config}}}"),
+            **more,
+        }
 
-    spec = source("host: http://prom.a:9090, path: /p, params: {query: up, range: 60, step: 60}", FULL)
+    spec = source(
+        "host: http://prom.a:9090, path: /p, params: {query: up, range: 60, step: 60}", FULL
+    )
     for config in listed("""
         source: {type: None} | source: {path: /q} | source: {params: {query: down}}
         source: {params: {range: 61}} | source: {params: {step: 61}}
@@ -224,7 +257,8 @@ def _locks() -> Iterator[tuple[str, Documents]]:
         yield (
             f"a lock that moves scoring to {url} where hosts are allowed",
             locked(
-                f"scoring: {{host: '{url}'}}", settings=settings("allowedHosts: ['*.example.com', other]")
+                f"scoring: {{host: '{url}'}}",
+                settings=settings("allowedHosts: ['*.example.com', other]"),
             ),
         )
         yield (
@@ -239,7 +273,10 @@ def _locks() -> Iterator[tuple[str, Documents]]:
     yield "a lock of a scorer without sync", locked("", SCORER)
     yield "no lock", {"scorers": FULL}
     yield "a lock that lacks the interval", locked("", FULL.replace(", interval: 60", ""))
-    yield "a lock with a mistake", {"scorers": FULL, "locks": LOCK.replace("config: {}", "config: 3")}
+    yield (
+        "a lock with a mistake",
+        {"scorers": FULL, "locks": LOCK.replace("config: {}", "config: 3")},
+    )
 
 
 def _names() -> Iterator[tuple[str, Documents]]:
@@ -259,27 +296,36 @@ def _names() -> Iterator[tuple[str, Documents]]:
         ),
     )
     yield case(
-        "a Placement of an application", apps=both(APP, placement("{}").replace("name: p", "name: web"))
+        "a Placement of an application",
+        apps=both(APP, placement("{}").replace("name: p", "name: web")),
     )
     yield case(
         "a Placement of an application elsewhere",
-        apps=both(APP, placement("{}").replace("name: p, namespace: argocd", "name: web, namespace: web")),
+        apps=both(
+            APP, placement("{}").replace("name: p, namespace: argocd", "name: web, namespace: web")
+        ),
     )
     yield case(
         "a Placement of an application in the default namespace",
         apps=both(APP, placement("{}").replace("name: p, namespace: argocd", "name: web")),
     )
     yield case(
-        "an ApplicationSet of an application", apps=both(APP, placement("{}"), named("web", "x-{{name}}"))
+        "an ApplicationSet of an application",
+        apps=both(APP, placement("{}"), named("web", "x-{{name}}")),
     )
     yield case(
-        "a ScoredPlacement of an application", apps=both(APP, SHARED.replace("name: shared", "name: web"))
+        "a ScoredPlacement of an application",
+        apps=both(APP, SHARED.replace("name: shared", "name: web")),
     )
     for size in (63, 64):
         name = "a" * size
-        yield f"an application of {size} characters", {"apps": app("{name: web}", f"{{name: {name}}}")}
+        yield (
+            f"an application of {size} characters",
+            {"apps": app("{name: web}", f"{{name: {name}}}")},
+        )
         yield case(
-            f"a ScoredPlacement of {size} characters", apps=SHARED.replace("name: shared", f"name: {name}")
+            f"a ScoredPlacement of {size} characters",
+            apps=SHARED.replace("name: shared", f"name: {name}"),
         )
 
 
@@ -317,7 +363,10 @@ def _masks() -> Iterator[tuple[str, Documents]]:
         config=masks("{clusterName: prod-1, scoreName: 'x*'}"),
         scorers=FULL.replace("name: cpu_score, ", ""),
     )
-    yield "a config of another name", {"config": masks("").replace("dynamic-scoring-config", "other")}
+    yield (
+        "a config of another name",
+        {"config": masks("").replace("dynamic-scoring-config", "other")},
+    )
     yield case(
         "masks of every cluster, suspended",
         config=masks("{clusterName: '*', scoreName: cpu_score}"),
@@ -383,7 +432,10 @@ def _labels() -> Iterator[tuple[str, Documents]]:
     """):
         for field in ("labels", "annotations"):
             new = f"{field}: {{{key}: '1'}}"
-            yield f"scorer with {new}", {"scorers": SCORER.replace("{name: cpu}", f"{{name: cpu, {new}}}")}
+            yield (
+                f"scorer with {new}",
+                {"scorers": SCORER.replace("{name: cpu}", f"{{name: cpu, {new}}}")},
+            )
             yield f"application with {new}", {"apps": app("{name: web}", f"{{name: web, {new}}}")}
             yield case(
                 f"Placement with {new}",
@@ -392,13 +444,18 @@ def _labels() -> Iterator[tuple[str, Documents]]:
             yield case(
                 f"ApplicationSet with {new}",
                 apps=both(
-                    placement("{}"), named("a", "a-{{name}}").replace("{name: a}", f"{{name: a, {new}}}", 1)
+                    placement("{}"),
+                    named("a", "a-{{name}}").replace("{name: a}", f"{{name: a, {new}}}", 1),
                 ),
             )
             yield f"cluster with {new}", {"clusters": CLUSTER.replace("labels: {env: prod}", new)}
-    yield "a label value of 70 characters", {"clusters": CLUSTER.replace("env: prod", f"env: {'a' * 70}")}
+    yield (
+        "a label value of 70 characters",
+        {"clusters": CLUSTER.replace("env: prod", f"env: {'a' * 70}")},
+    )
     yield case(
-        "annotations that are a list", scorers=SCORER.replace("{name: cpu}", "{name: cpu, annotations: [a]}")
+        "annotations that are a list",
+        scorers=SCORER.replace("{name: cpu}", "{name: cpu, annotations: [a]}"),
     )
 
 
@@ -430,7 +487,10 @@ def _rankings() -> Iterator[tuple[str, Documents]]:
         scorers=BARE,
         apps=policy(add_on(weight=-1)),
     )
-    yield "scores of any value, excluded", {"scorers": BARE, "apps": APP + "  onMissingScore: Exclude\n"}
+    yield (
+        "scores of any value, excluded",
+        {"scorers": BARE, "apps": APP + "  onMissingScore: Exclude\n"},
+    )
     for strategy in ("Replace", "MakeBeforeBreak"):
         for missing in ("Exclude", "Neutral"):
             yield case(
@@ -448,7 +508,12 @@ def _rankings() -> Iterator[tuple[str, Documents]]:
     for scores in ("{scorer: cpu}, {scorer: cpu, dimension: cpu_score}",):
         yield f"scores {scores}", {"apps": app("{scorer: cpu}", scores)}
     for template in ("${scoreName}", "${scoreName};${node}", "${cluster}", "x", "${nodes}"):
-        for dimension in ("", ", dimension: x", ", dimension: 'cpu_score;a'", ", dimension: cpu_score"):
+        for dimension in (
+            "",
+            ", dimension: x",
+            ", dimension: 'cpu_score;a'",
+            ", dimension: cpu_score",
+        ):
             yield case(
                 f"format {template} and score{dimension}",
                 scorers=below(f"scoreDimensionFormat: '{template}'"),
@@ -462,12 +527,17 @@ def _rankings() -> Iterator[tuple[str, Documents]]:
     for name in ("xyz", "cpuu", "cpu_score"):
         yield f"scorer {name}", {"apps": app("{scorer: cpu}", f"{{scorer: {name}}}")}
     yield "scorer xyz of an empty fleet", {"apps": APP, "scorers": ""}
-    yield "a scorer that waits for its lock", {"apps": APP, "scorers": FULL.replace(", interval: 60", "")}
+    yield (
+        "a scorer that waits for its lock",
+        {"apps": APP, "scorers": FULL.replace(", interval: 60", "")},
+    )
     yield case(
         "a scorer whose score name only upstream knows",
         apps=APP,
         settings=UPSTREAM,
-        scorers=FULL.replace("name: cpu_score, ", "").replace("  scoreRange: {min: 0, max: 1}\n", ""),
+        scorers=FULL.replace("name: cpu_score, ", "").replace(
+            "  scoreRange: {min: 0, max: 1}\n", ""
+        ),
     )
     yield case(
         "a scorer that only upstream knows",
@@ -477,7 +547,10 @@ def _rankings() -> Iterator[tuple[str, Documents]]:
     )
     follow = app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", "{ref: REF}")
     for ref in ("shared", "shred", "web", "p", "xyz"):
-        yield f"placement.ref {ref}", {"apps": both(follow.replace("REF", ref), SHARED, placement("{}"))}
+        yield (
+            f"placement.ref {ref}",
+            {"apps": both(follow.replace("REF", ref), SHARED, placement("{}"))},
+        )
     yield case(
         "placement.ref of a ScoredPlacement elsewhere",
         apps=both(
@@ -488,7 +561,8 @@ def _rankings() -> Iterator[tuple[str, Documents]]:
     yield case(
         "placement.ref of a ScoredPlacement with a mistake",
         apps=both(
-            follow.replace("REF", "shared"), SHARED.replace("numberOfClusters: 1", "numberOfClusters: x")
+            follow.replace("REF", "shared"),
+            SHARED.replace("numberOfClusters: 1", "numberOfClusters: x"),
         ),
     )
     yield "placement.ref without ScoredPlacements", {"apps": follow.replace("REF", "xyz")}
@@ -507,7 +581,10 @@ def _rankings() -> Iterator[tuple[str, Documents]]:
 def _targets() -> Iterator[tuple[str, Documents]]:
     for text in ("", "delivery: {mode: UpstreamController}"):
         yield case(
-            f"no clusters, {text}", settings=settings(text) if text else SETTINGS, clusters=SET, scorers=BARE
+            f"no clusters, {text}",
+            settings=settings(text) if text else SETTINGS,
+            clusters=SET,
+            scorers=BARE,
         )
     for name in listed("""
         kube | kueue
@@ -539,10 +616,15 @@ def _targets() -> Iterator[tuple[str, Documents]]:
             apps=text,
             clusters=both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, ")),
         )
-    for fields in ("scoreDestination: None", "suspend: true", "clusterSelector: {matchLabels: {env: x}}"):
+    for fields in (
+        "scoreDestination: None",
+        "suspend: true",
+        "clusterSelector: {matchLabels: {env: x}}",
+    ):
         clusters = both(CLUSTER, cluster("edge-1", "env: edge"))
         chosen = app(
-            "{numberOfClusters: 1}", "{numberOfClusters: 1, clusterSelector: {matchLabels: {env: prod}}}"
+            "{numberOfClusters: 1}",
+            "{numberOfClusters: 1, clusterSelector: {matchLabels: {env: prod}}}",
         )
         for title, text in (
             ("application", chosen),
@@ -562,10 +644,18 @@ def _targets() -> Iterator[tuple[str, Documents]]:
             ),
         ):
             yield case(
-                f"{title} and scorer with {fields}", clusters=clusters, scorers=below(fields), apps=text
+                f"{title} and scorer with {fields}",
+                clusters=clusters,
+                scorers=below(fields),
+                apps=text,
             )
     for count in (100, 101):
-        for number in ("", "numberOfClusters: 100", "numberOfClusters: 101", "numberOfClusters: 500"):
+        for number in (
+            "",
+            "numberOfClusters: 100",
+            "numberOfClusters: 101",
+            "numberOfClusters: 500",
+        ):
             yield case(
                 f"application of {count} clusters with {number or 'all'}",
                 clusters=many_of(count),
@@ -608,13 +698,18 @@ def _placements() -> Iterator[tuple[str, Documents]]:
         prioritizerPolicy: {mode: Exact, configurations: [{weight: 1, scoreCoordinate: {type: BuiltIn, builtIn: 3}}]}
         xyz: 1 | numberofClusters: 1 | decisionStrategy: 3
     """):
-        yield f"Placement with {spec}", {"apps": placement(f"{{{spec}}}"), "clusters": both(CLUSTER, SET)}
+        yield (
+            f"Placement with {spec}",
+            {"apps": placement(f"{{{spec}}}"), "clusters": both(CLUSTER, SET)},
+        )
     for size in listed("""
         0 | 1 | -1 | true | null | '5' | ' 5 ' | 0% | 1% | 99% | 100% | 101% | 5 % | abc | 1.5
     """):
         yield case(
             f"groups of {size}",
-            apps=placement(f"{{decisionStrategy: {{groupStrategy: {{clustersPerDecisionGroup: {size}}}}}}}"),
+            apps=placement(
+                f"{{decisionStrategy: {{groupStrategy: {{clustersPerDecisionGroup: {size}}}}}}}"
+            ),
         )
     for name in ("a", "ab", "a" * 63, "a" * 64):
         yield case(
@@ -656,7 +751,10 @@ def _placements() -> Iterator[tuple[str, Documents]]:
 def _prioritizers() -> Iterator[tuple[str, Documents]]:
     for mode in ("Exact", "Additive", "exact", "xyz", "3", "null"):
         yield f"mode {mode}", {"apps": policy(add_on(), mode)}
-        yield f"mode {mode} without scores", {"apps": placement(f"{{prioritizerPolicy: {{mode: {mode}}}}}")}
+        yield (
+            f"mode {mode} without scores",
+            {"apps": placement(f"{{prioritizerPolicy: {{mode: {mode}}}}}")},
+        )
     yield "an empty policy", {"apps": placement("{prioritizerPolicy: {}}")}
     steady = "{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: WEIGHT}"
     for weight in (-1, 0, 1):
@@ -721,7 +819,13 @@ def _application_sets() -> Iterator[tuple[str, Documents]]:
         f"{CONFIG}, labelSelector: {{matchExpressions: [{{key: a, operator: x}}]}}",
     ):
         yield f"generator {fields}", {"apps": generator(fields)}
-    for kinds in (("matrix",), ("merge",), ("matrix", "merge"), ("merge", "matrix", "matrix"), ("clusters",)):
+    for kinds in (
+        ("matrix",),
+        ("merge",),
+        ("matrix", "merge"),
+        ("merge", "matrix", "matrix"),
+        ("clusters",),
+    ):
         yield f"generator in {kinds}", {"apps": nested(kinds)}
     for rest in listed("""
         goTemplate: true | syncPolicy: {applicationsSync: create-only}
@@ -745,7 +849,8 @@ def _application_sets() -> Iterator[tuple[str, Documents]]:
         text = app("destinationNamespace: web", f"destinationNamespace: web, project: {project}")
         yield f"application in project {project}", {"apps": text}
     yield case(
-        "a label of a list", apps=generator(f"{CONFIG}, labelSelector: {{matchLabels: {{{label}: [p]}}}}")
+        "a label of a list",
+        apps=generator(f"{CONFIG}, labelSelector: {{matchLabels: {{{label}: [p]}}}}"),
     )
     for name in ("p", "web", "shared", "q", "webb", "broken", "xyz"):
         broken = placement("{}").replace("name: p,", "name: broken,").replace("spec: {}", "spec: 3")
@@ -762,7 +867,9 @@ def _application_sets() -> Iterator[tuple[str, Documents]]:
     for kind, text in (
         (
             "ScoredPlacement",
-            SHARED.replace("name: shared", "name: q").replace("numberOfClusters: 1", "numberOfClusters: x"),
+            SHARED.replace("name: shared", "name: q").replace(
+                "numberOfClusters: 1", "numberOfClusters: x"
+            ),
         ),
     ):
         yield case(
@@ -807,13 +914,18 @@ def _credentials() -> Iterator[tuple[str, Documents]]:
                 scorers=scoring,
                 settings=settings("allowedTokenHosts: ['*.example.com', 10.0.0.7]"),
             )
-            asked = asking("up").replace("host: http://prom:9090", f"host: '{host}', auth: {{{auth}}}")
+            asked = asking("up").replace(
+                "host: http://prom:9090", f"host: '{host}', auth: {{{auth}}}"
+            )
             yield f"source {host} with {auth}", {"scorers": asked}
             yield case(
                 f"source {host} with {auth} and type None",
                 scorers=asked.replace("host:", "type: None, host:", 1),
             )
-        yield f"configURL {host}", {"scorers": SCORER.replace("http://api.svc:8000/config", f"{host}/config")}
+        yield (
+            f"configURL {host}",
+            {"scorers": SCORER.replace("http://api.svc:8000/config", f"{host}/config")},
+        )
     auth = "auth: {tokenSecretRef: {name: t, key: k}}"
     one = SCORER.replace("scoring: {", f"scoring: {{host: 'http://a.svc', {auth}, ")
     for host in ("http://a.svc", "http://a.svc:9000", "http://b.svc", "https://a.svc"):
@@ -892,7 +1004,9 @@ def _config_pages() -> Iterator[tuple[str, Documents]]:
         scorer = scorer.replace("http://api.svc:8000/config", url)
         for title, given in (("", "[t]"), (", which the hub has not", "[other]")):
             reconciler = settings(f"reconciler: {{configCredentials: {given}}}")
-            yield case(f"credentials for {url} of {host}{title}", scorers=scorer, settings=reconciler)
+            yield case(
+                f"credentials for {url} of {host}{title}", scorers=scorer, settings=reconciler
+            )
     git = "gitSecret: {name: git}, imagePullSecrets: [pull], configCredentials: [git, pull, x-hub-kubeconfig, t]"
     yield case("credentials of pages that are others'", settings=settings(f"reconciler: {{{git}}}"))
 
@@ -914,7 +1028,8 @@ def _secrets() -> Iterator[tuple[str, Documents]]:
         )
     token = "ghp_0123456789abcdef"
     yield case(
-        "a token in an application", apps=app("path: deploy}", f"path: deploy, helm: {{values: '{token}'}}}}")
+        "a token in an application",
+        apps=app("path: deploy}", f"path: deploy, helm: {{values: '{token}'}}}}"),
     )
     yield case(
         "a token in an ApplicationSet",
@@ -943,12 +1058,22 @@ def _urls() -> Iterator[tuple[str, Documents]]:
     """):
         yield f"configURL {url}", {"scorers": SCORER.replace("http://api.svc:8000/config", url)}
         yield case(
-            f"scoring.host {url}", scorers=SCORER.replace("scoring: {", f"scoring: {{host: {quoted(url)}, ")
+            f"scoring.host {url}",
+            scorers=SCORER.replace("scoring: {", f"scoring: {{host: {quoted(url)}, "),
         )
-        yield f"source.host {url}", {"scorers": asking("up").replace("http://prom:9090", quoted(url))}
+        yield (
+            f"source.host {url}",
+            {"scorers": asking("up").replace("http://prom:9090", quoted(url))},
+        )
     for path in ("/a", "a", "/a?b", "/a#b", "'/a b'", "''"):
-        yield f"scoring.path {path}", {"scorers": SCORER.replace("scoring: {", f"scoring: {{path: {path}, ")}
-        yield f"source.path {path}", {"scorers": asking("up").replace("host:", f"path: {path}, host:")}
+        yield (
+            f"scoring.path {path}",
+            {"scorers": SCORER.replace("scoring: {", f"scoring: {{path: {path}, ")},
+        )
+        yield (
+            f"source.path {path}",
+            {"scorers": asking("up").replace("host:", f"path: {path}, host:")},
+        )
     for url in listed("""
         https://a/b.git | https://u@a/b.git | https://u:p@a/b.git | ssh://git@a/b.git
         ssh://git:p@a/b.git | git@a:b.git | http://[
@@ -980,7 +1105,10 @@ def variants(*texts: str) -> str:
 
 def _metric_sources() -> Iterator[tuple[str, Documents]]:
     host, other = "host: 'http://prom.svc:9090'", "host: 'http://thanos.svc'"
-    prod, edge = "clusterSelector: {matchLabels: {env: prod}}", "clusterSelector: {matchLabels: {env: edge}}"
+    prod, edge = (
+        "clusterSelector: {matchLabels: {env: prod}}",
+        "clusterSelector: {matchLabels: {env: edge}}",
+    )
     fleet = both(CLUSTER, cluster("edge-1", "env: edge"), cluster("edge-2", "env: edge"))
     for texts in (
         (f"{host}, {prod}",),
@@ -1001,7 +1129,9 @@ def _metric_sources() -> Iterator[tuple[str, Documents]]:
         (f"{host}, path: '/a?b'",),
         (f"{host}, headers: [{{name: X-A, value: a}}, {{name: x-a, value: b}}]",),
         (f"{host}, headers: [{{name: Authorization, value: a}}]",),
-        (f"{host}, headers: [{{name: Host, value: a}}, {{name: 'a b', value: a}}, {{name: A, value: ä}}]",),
+        (
+            f"{host}, headers: [{{name: Host, value: a}}, {{name: 'a b', value: a}}, {{name: A, value: ä}}]",
+        ),
         (f"{host}, auth: {{clientCertificateSecretRef: {{name: c}}}}",),
     ):
         documents = {"config": variants(*texts), "clusters": fleet}
@@ -1019,21 +1149,33 @@ def _metric_sources() -> Iterator[tuple[str, Documents]]:
         )
     for ref in ("platfrm", "xyz"):
         yield case(
-            f"source.ref {ref}", config=variants(host), scorers=USES.replace("ref: platform", f"ref: {ref}")
+            f"source.ref {ref}",
+            config=variants(host),
+            scorers=USES.replace("ref: platform", f"ref: {ref}"),
         )
         yield case(
-            f"source.ref {ref} without MetricSources", scorers=USES.replace("ref: platform", f"ref: {ref}")
+            f"source.ref {ref} without MetricSources",
+            scorers=USES.replace("ref: platform", f"ref: {ref}"),
         )
-    yield "source.ref of a MetricSource with a mistake", {"config": variants("host: 3"), "scorers": USES}
+    yield (
+        "source.ref of a MetricSource with a mistake",
+        {"config": variants("host: 3"), "scorers": USES},
+    )
     for field in ("type: Prometheus", "host: http://prom:9090", "path: /p"):
         yield case(
-            f"source.ref and {field}", config=variants(host), scorers=USES.replace("ref:", f"{field}, ref:")
+            f"source.ref and {field}",
+            config=variants(host),
+            scorers=USES.replace("ref:", f"{field}, ref:"),
         )
 
 
 def _upstream() -> Iterator[tuple[str, Documents]]:
     def upstream(text: str, **more: str) -> Documents:
-        return {"settings": UPSTREAM, "scorers": text.replace("  scoreRange: {min: 0, max: 1}\n", ""), **more}
+        return {
+            "settings": UPSTREAM,
+            "scorers": text.replace("  scoreRange: {min: 0, max: 1}\n", ""),
+            **more,
+        }
 
     for text in ("up;", 'sum(a{b=";"})', 'sum(a{b=";;"})', "up # a;b\\n", "a;sum(b;c);d", " ; "):
         yield f"upstream: {text}", upstream(asking(text))
@@ -1041,11 +1183,19 @@ def _upstream() -> Iterator[tuple[str, Documents]]:
         yield f"upstream: {span or 'no range'}", upstream(asking("up", span=span))
         yield (
             f"upstream: {span or 'no range'} and no lock",
-            upstream(asking("up", span=span).replace("configSyncMode: None", "configSyncMode: Full")),
+            upstream(
+                asking("up", span=span).replace("configSyncMode: None", "configSyncMode: Full")
+            ),
         )
         yield f"upstream: {span or 'no range'} and no query", upstream(asking("", span=span))
-    for fields in ("path: /api/v1/query, host: http://prom:9090", "host: http://prom:9090/api/v1/query"):
-        yield f"upstream: {fields}", upstream(asking("up").replace("host: http://prom:9090", fields))
+    for fields in (
+        "path: /api/v1/query, host: http://prom:9090",
+        "host: http://prom:9090/api/v1/query",
+    ):
+        yield (
+            f"upstream: {fields}",
+            upstream(asking("up").replace("host: http://prom:9090", fields)),
+        )
     for hosts in (
         "scoring: {host: 'http://api.svc:8000'}",
         "scoring: {host: 'http://prom:9090'}, source: {host: 'http://prom:9090'}",
@@ -1113,7 +1263,9 @@ def _bindings() -> Iterator[tuple[str, Documents]]:
     existing = app("  scores:", "  bindings: Existing\n  scores:")
     for title, text in {
         "as it should be": BINDING,
-        "in another namespace": BINDING.replace("{name: global}", "{name: global, namespace: policies}"),
+        "in another namespace": BINDING.replace(
+            "{name: global}", "{name: global, namespace: policies}"
+        ),
         "in a namespace of Kubernetes": BINDING.replace(
             "{name: global}", "{name: global, namespace: kube-system}"
         ),
@@ -1121,7 +1273,8 @@ def _bindings() -> Iterator[tuple[str, Documents]]:
         "of a set that is not there": BINDING.replace("global", "edg"),
         "without a set": BINDING.replace("{clusterSet: global}", "{}"),
         "with an annotation of Argo CD": BINDING.replace(
-            "{name: global}", "{name: global, annotations: {argocd.argoproj.io/sync-options: Prune=false}}"
+            "{name: global}",
+            "{name: global, annotations: {argocd.argoproj.io/sync-options: Prune=false}}",
         ),
     }.items():
         yield from around(f"a binding {title}", "of an unknown fleet", apps=text)
@@ -1129,14 +1282,17 @@ def _bindings() -> Iterator[tuple[str, Documents]]:
     yield case("bindings that exist and are written here", apps=both(existing, BINDING))
     yield case(
         "bindings that exist and are written elsewhere",
-        apps=both(existing, BINDING.replace("{name: global}", "{name: global, namespace: policies}")),
+        apps=both(
+            existing, BINDING.replace("{name: global}", "{name: global, namespace: policies}")
+        ),
     )
     yield case(
         "bindings that exist and another application needs",
         apps=both(existing, APP.replace("{name: web}", "{name: more}")),
     )
     yield case(
-        "bindings that exist and a Placement needs", apps=both(existing, placement("{clusterSets: [global]}"))
+        "bindings that exist and a Placement needs",
+        apps=both(existing, placement("{clusterSets: [global]}")),
     )
 
 
@@ -1146,7 +1302,8 @@ def _others() -> Iterator[tuple[str, Documents]]:
         yield case(
             f"images without digests and receiver {image}",
             settings=settings(
-                f"agent: {{openTelemetry: {{image: '{image}', collectorNamespaces: [otel]}}}}", digests
+                f"agent: {{openTelemetry: {{image: '{image}', collectorNamespaces: [otel]}}}}",
+                digests,
             ),
         )
     yield "settings with a mistake", {"settings": SETTINGS.replace("spec: {", "spec: {x: 1, ")}
@@ -1206,7 +1363,10 @@ def _pages() -> Iterator[tuple[str, Documents]]:
         https://github.com/acme/fleet/tree/main/deploy
         https://git.internal/team/tree | https://git.example.com/platform/fleet.git
     """):
-        yield f"git.url {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
+        yield (
+            f"git.url {url}",
+            {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)},
+        )
         yield f"repoURL {url}", {"apps": app("https://git.example.com/web.git", url)}
     wide = asking('{__name__=~".+"}')
     for url in listed("""
@@ -1258,7 +1418,10 @@ def _by_hand() -> Iterator[tuple[str, Documents]]:
     yield case("by hand without generators", apps=application_set(""))
     yield case("by hand with an empty generator", apps=application_set("{}"))
     for path in listed("../x | 'fleets\\eu' | /fleets | fleets/eu | fleets/eu/"):
-        yield f"git.path {path}", {"settings": SETTINGS.replace('fleet.git"', f'fleet.git", path: {path}')}
+        yield (
+            f"git.path {path}",
+            {"settings": SETTINGS.replace('fleet.git"', f'fleet.git", path: {path}')},
+        )
     for url in listed("'C:\\fleet' | '[https://a/b](https://a/b)' | 'git@host:team\\fleet.git'"):
         yield (
             f"git.url {url}",
@@ -1276,13 +1439,19 @@ def _platform() -> Iterator[tuple[str, Documents]]:
         placed = SHARED.replace("{name: shared}", f"{{name: shared, namespace: {name}}}")
         raw = placement("{}").replace("namespace: argocd", f"namespace: {name}")
         yield f"a ScoredPlacement in {name}", {"apps": placed}
-        yield f"a ScoredPlacement in {name}, others elsewhere", {"apps": placed, "settings": elsewhere}
+        yield (
+            f"a ScoredPlacement in {name}, others elsewhere",
+            {"apps": placed, "settings": elsewhere},
+        )
         yield f"a Placement in {name}", {"apps": raw}
         yield f"hubNamespace {name}", {"settings": settings(f"hubNamespace: {name}")}
         if name != "prod-1":
             clusters = both(CLUSTER, cluster(name))
             yield f"a cluster {name}", {"clusters": clusters}
-            yield f"a cluster {name}, others elsewhere", {"clusters": clusters, "settings": elsewhere}
+            yield (
+                f"a cluster {name}, others elsewhere",
+                {"clusters": clusters, "settings": elsewhere},
+            )
 
 
 def _generated() -> Iterator[tuple[str, Documents]]:
@@ -1305,7 +1474,11 @@ def _generated() -> Iterator[tuple[str, Documents]]:
     ):
         raw = named("other", template, "web")
         yield f"web, and a set of {template}", {"clusters": two, "apps": both(APP, raw)}
-    for name, joined in (("gitops-dsf", "delivery"), ("gitops-dsf-works", "00"), ("gitops-dsf", "eu-1")):
+    for name, joined in (
+        ("gitops-dsf", "delivery"),
+        ("gitops-dsf-works", "00"),
+        ("gitops-dsf", "eu-1"),
+    ):
         apps = app("{name: web}", f"{{name: {name}}}")
         yield f"{name} on {joined}", {"clusters": cluster(f"'{joined}'"), "apps": apps}
 
@@ -1317,11 +1490,12 @@ def _silent() -> Iterator[tuple[str, Documents]]:
         shared = SHARED.replace("spec: {", f"spec: {{stickiness: {points}, ")
         yield f"stickiness {points} of 99 of a ScoredPlacement", {"apps": shared}
         narrow = ranged(30, 10)
-        yield f"stickiness {points} of 20", {"apps": f"{APP}  stickiness: {points}\n", "scorers": narrow}
-    for weight in (1, 2):
-        steady = (
-            f"{{scoreCoordinate: {{type: BuiltIn, builtIn: Steady}}, weight: 1}}, {add_on(weight=weight)}"
+        yield (
+            f"stickiness {points} of 20",
+            {"apps": f"{APP}  stickiness: {points}\n", "scorers": narrow},
         )
+    for weight in (1, 2):
+        steady = f"{{scoreCoordinate: {{type: BuiltIn, builtIn: Steady}}, weight: 1}}, {add_on(weight=weight)}"
         policies = f"prioritizerPolicy: {{mode: Exact, configurations: [{steady}]}}"
         yield (
             f"Steady against a score of weight {weight}",
@@ -1353,12 +1527,18 @@ def _silent() -> Iterator[tuple[str, Documents]]:
                 for n in range(30)
             )
         )
-        yield f"30 scores on 202 clusters with scoreTTLSeconds {ttl}", {"scorers": scorers, "clusters": MANY}
+        yield (
+            f"30 scores on 202 clusters with scoreTTLSeconds {ttl}",
+            {"scorers": scorers, "clusters": MANY},
+        )
 
 
 def _without_a_word() -> Iterator[tuple[str, Documents]]:
     """Namespaces, images, dead bands and scales that were accepted in silence."""
-    for text in ("{name: cpu, namespace: scoring}", "{name: cpu, namespace: open-cluster-management}"):
+    for text in (
+        "{name: cpu, namespace: scoring}",
+        "{name: cpu, namespace: open-cluster-management}",
+    ):
         yield f"a scorer with metadata {text}", {"scorers": SCORER.replace("{name: cpu}", text)}
     fleet = SETTINGS.replace("{name: fleet}", "{name: fleet, namespace: argocd}")
     yield "settings with a namespace", {"settings": fleet}
@@ -1374,7 +1554,8 @@ def _without_a_word() -> Iterator[tuple[str, Documents]]:
         scorers = BY_QUERY.replace("avg(up)", query) + "  scoreRange: {min: 0, max: 1}\n"
         yield f"{query} from 0 to 1", {"scorers": scorers}
     edge = SET.replace(
-        "{clusterSelector: {selectorType: LabelSelector, labelSelector: {matchLabels: {env: prod}}}}", "{}"
+        "{clusterSelector: {selectorType: LabelSelector, labelSelector: {matchLabels: {env: prod}}}}",
+        "{}",
     )
     inside = cluster("edge-1", "env: prod, cluster.open-cluster-management.io/clusterset: edge")
     for sets in ("[edge]", "[edge, default]"):
@@ -1386,7 +1567,10 @@ def _without_a_word() -> Iterator[tuple[str, Documents]]:
 
 
 def _texts() -> Iterator[tuple[str, Documents]]:
-    yield "a quote that is not closed", {"scorers": SCORER.replace("description: d", 'description: "d')}
+    yield (
+        "a quote that is not closed",
+        {"scorers": SCORER.replace("description: d", 'description: "d')},
+    )
     for query in ("ratee(up[5m])", "holt_winters(up[1h], 0.5, 0.5)", "range_median(up[1h])"):
         yield f"PromQL: {query}", {"scorers": asking(query)}
         metricsql = asking(query).replace("host:", "dialect: MetricsQL, host:")

@@ -7,7 +7,9 @@ from tests.support.repositories import BASE, app
 
 SETTINGS: Final = BASE["gitops-dsf.yaml"]
 PACED: Final = SETTINGS.replace("spec: {", "spec: {pace: {}, ")
-CLUSTERS: Final = BASE["clusters/c.yaml"] + "---\n" + BASE["clusters/c.yaml"].replace("prod-1", "prod-2")
+CLUSTERS: Final = (
+    BASE["clusters/c.yaml"] + "---\n" + BASE["clusters/c.yaml"].replace("prod-1", "prod-2")
+)
 TONIGHT: Final = 'start: "2026-11-24T20:00:00+01:00", end: "2026-11-25T04:00:00+01:00"'
 
 
@@ -18,7 +20,11 @@ def _weekly(
 
 
 def _work(
-    window: str = TONIGHT, *, action: str = "Drain", what: str = "clusters: [prod-1]", name: str = "patch"
+    window: str = TONIGHT,
+    *,
+    action: str = "Drain",
+    what: str = "clusters: [prod-1]",
+    name: str = "patch",
 ) -> str:
     return (
         f"apiVersion: gitops-dsf.io/v1alpha1\nkind: Maintenance\nmetadata: {{name: {name}}}\nspec:\n"
@@ -42,7 +48,9 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "maintenance: every Sunday": _case(_work(_weekly())),
     "maintenance: unquoted times": _case(_work(TONIGHT.replace('"', ""))),
     "maintenance: an end before its start": _case(_work(TONIGHT.replace("11-25T04", "11-24T04"))),
-    "maintenance: no moments": _case(_work(TONIGHT.replace("11-24", "13-24").replace("+01:00", "", 1))),
+    "maintenance: no moments": _case(
+        _work(TONIGHT.replace("11-24", "13-24").replace("+01:00", "", 1))
+    ),
     "maintenance: a moment of the 30th of February": _case(
         _work(TONIGHT.replace("2026-11-25", "2027-02-30"))
     ),
@@ -54,18 +62,26 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "maintenance: a time that exists twice": _case(
         _work(_weekly("23:30", "01:30", days="Sat", zone="America/New_York"))
     ),
-    "maintenance: on days without a change of clocks": _case(_work(_weekly("02:30", "04:00", days="Mon"))),
+    "maintenance: on days without a change of clocks": _case(
+        _work(_weekly("02:30", "04:00", days="Mon"))
+    ),
     "maintenance: by UTC": _case(_work(_weekly("02:30", "04:00", zone="UTC"))),
     "maintenance: values that are not allowed": _case(
-        _work(_weekly("2:30", "24:00", days="Sunday, Sun, Sun", zone="Europe/Berln"), action="Reboot")
+        _work(
+            _weekly("2:30", "24:00", days="Sunday, Sun, Sun", zone="Europe/Berln"), action="Reboot"
+        )
     ),
     "maintenance: a day twice": _case(_work(_weekly(days="Sun, Sun"))),
-    "maintenance: no window": _case(_work("clusterSelector: {}", action="Cordon", what="clusters: [prod-1]")),
+    "maintenance: no window": _case(
+        _work("clusterSelector: {}", action="Cordon", what="clusters: [prod-1]")
+    ),
     "maintenance: half of a window": _case(_work(TONIGHT.partition(", end")[0])),
     "maintenance: two windows": _case(_work(f"{TONIGHT}\n  {_weekly()}")),
     "maintenance: of nothing": _case(_work(what="clusters: []")),
     "maintenance: a drain of an application": _case(_work(what="applications: [web]")),
-    "maintenance: a freeze of an application": _case(_work(action="Freeze", what="applications: [web]")),
+    "maintenance: a freeze of an application": _case(
+        _work(action="Freeze", what="applications: [web]")
+    ),
     "maintenance: a freeze of what is not paced": _case(
         _work(action="Freeze", what="applications: [web]"), count="clusterSets: [global]"
     ),
@@ -73,17 +89,24 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
         _work(what="clusters: [prod-11, prod-1]"),
         _work(action="Freeze", what="applications: [wbe]", name="freeze"),
     ),
-    "maintenance: a selector of nothing": _case(_work(what="clusterSelector: {matchLabels: {env: test}}")),
-    "maintenance: a selector that is not valid": _case(_work(what="clusterSelector: {matchLabels: {-: x}}")),
+    "maintenance: a selector of nothing": _case(
+        _work(what="clusterSelector: {matchLabels: {env: test}}")
+    ),
+    "maintenance: a selector that is not valid": _case(
+        _work(what="clusterSelector: {matchLabels: {-: x}}")
+    ),
     "maintenance: no cluster is left": _case(_work(what="clusterSelector: {}")),
     "maintenance: fewer clusters than asked for": _case(_work(), count="numberOfClusters: 2"),
     "maintenance: a freeze of all": _case(_work(action="Freeze", what="clusterSelector: {}")),
     "maintenance: without a pace": _case(
-        _work(), _work(action="Freeze", what="applications: [web]", name="freeze"), settings=SETTINGS
+        _work(),
+        _work(action="Freeze", what="applications: [web]", name="freeze"),
+        settings=SETTINGS,
     ),
     "maintenance: a cordon without a pace": _case(_work(action="Cordon"), settings=SETTINGS),
     "maintenance: no reconciler": _case(
-        _work(action="Cordon"), settings=SETTINGS.replace("reconciler: {", "reconciler: {enabled: false, ")
+        _work(action="Cordon"),
+        settings=SETTINGS.replace("reconciler: {", "reconciler: {enabled: false, "),
     ),
     "maintenance: windows that overlap": _case(
         _work(),
@@ -93,12 +116,15 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "maintenance: windows that touch": _case(
         _work(), _work(_weekly("19:00", "20:00", days="Tue"), action="Cordon", name="weekly")
     ),
-    "maintenance: windows of other clusters": _case(_work(), _work(what="clusters: [prod-2]", name="other")),
+    "maintenance: windows of other clusters": _case(
+        _work(), _work(what="clusters: [prod-2]", name="other")
+    ),
     "maintenance: two windows that together leave no cluster": _case(
         _work(), _work(what="clusters: [prod-2]", name="other", action="Cordon")
     ),
     "maintenance: two windows that leave no cluster, and do not meet": _case(
-        _work(), _work(_weekly("18:00", "20:00", days="Tue"), what="clusters: [prod-2]", name="other")
+        _work(),
+        _work(_weekly("18:00", "20:00", days="Tue"), what="clusters: [prod-2]", name="other"),
     ),
     "maintenance: three windows of which two leave no cluster": _case(
         _work(name="a", action="Freeze"),
@@ -107,11 +133,16 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
         _work(what="clusters: [prod-2]", name="d"),
     ),
     "maintenance: more than is compared": _case(
-        *(_work(action="Freeze", what="applications: [web]", name=f"m{number}") for number in range(202))
+        *(
+            _work(action="Freeze", what="applications: [web]", name=f"m{number}")
+            for number in range(202)
+        )
     ),
     "maintenance: moments that no calendar has": _case(
         _work('start: "0001-01-01T00:00:00+14:00", end: "9999-12-31T23:59:59-14:00"'),
         _work(_weekly(), what="clusters: [prod-2]", name="other"),
     ),
-    "maintenance: a night twice": _case(_work(name="a"), _work(what="clusterSelector: {}", name="b")),
+    "maintenance: a night twice": _case(
+        _work(name="a"), _work(what="clusterSelector: {}", name="b")
+    ),
 }

@@ -17,7 +17,9 @@ def _settings(pace: str = "", more: str = "") -> str:
     return SETTINGS.replace("spec: {", f"spec: {{pace: {{{pace}}}, {more}")
 
 
-def _app(scores: str, *, count: str = "numberOfClusters: 1", moves: str = "", stickiness: int = 100) -> str:
+def _app(
+    scores: str, *, count: str = "numberOfClusters: 1", moves: str = "", stickiness: int = 100
+) -> str:
     written = app("[{scorer: cpu}]", f"[{scores}]\n  stickiness: {stickiness}")
     written = written.replace("numberOfClusters: 1", count)
     return f"{written}  moves: {{{moves}}}\n" if moves else written
@@ -36,14 +38,19 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
     "pace: more scores than an item of moves can name": _case(
         _settings(),
         _app(", ".join(f"{{scorer: s{number}}}" for number in range(101))),
-        *(OTHER.replace("name: free", f"name: s{n}").replace("free_", f"s{n}_") for n in range(101)),
+        *(
+            OTHER.replace("name: free", f"name: s{n}").replace("free_", f"s{n}_")
+            for n in range(101)
+        ),
     ),
     "pace: off": _case(_settings(), _app(_BOTH % (-7, 3), moves="pace: None"), WIDE),
     "pace: every eligible cluster": _case(
         _settings(), _app("{scorer: cpu, demand: 5, weight: 9}", count="clusterSets: [global]")
     ),
     "pace: demands": _case(_settings(), _app("{scorer: cpu, demand: 5}")),
-    "pace: a demand that is off": _case(_settings(), _app("{scorer: cpu, demand: 5}", moves="pace: None")),
+    "pace: a demand that is off": _case(
+        _settings(), _app("{scorer: cpu, demand: 5}", moves="pace: None")
+    ),
     "pace: a demand without a pace": _case(SETTINGS, _app("{scorer: cpu, demand: 5}")),
     "pace: a demand of a ScoredPlacement": _case(
         _settings(),
@@ -58,7 +65,9 @@ CASES: Final[Mapping[str, Mapping[str, str]]] = {
         "scorers": SPANNED.replace("  scoreRange: {min: 0, max: 1}\n", ""),
     },
     "pace: values that are not allowed": _case(
-        _settings("concurrent: 0, arrivalsPerCluster: 1001, settleSeconds: -1, cooldownSeconds: many"),
+        _settings(
+            "concurrent: 0, arrivalsPerCluster: 1001, settleSeconds: -1, cooldownSeconds: many"
+        ),
         _app("{scorer: cpu, demand: 201}", moves="pace: Slow"),
     ),
     "pace: a score with the name of moves": _case(

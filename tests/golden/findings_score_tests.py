@@ -57,7 +57,10 @@ def _names() -> Iterator[tuple[str, Documents]]:
         ("scores: [{resource: theirs, dimension: d, cluster: prod-1, value: 1}]", DECISION),
         ("decisions: [{application: wep, clusters: [prod-1]}]", DECISION),
         ("decisions: [{application: web, clusters: [prod-1, prod-3]}]", DECISION),
-        ("metrics: [{series: up, values: 1x5}, {cluster: prod-2, series: up, values: '1'}]", DECISION),
+        (
+            "metrics: [{series: up, values: 1x5}, {cluster: prod-2, series: up, values: '1'}]",
+            DECISION,
+        ),
         ("", "decisions: [{placement: web, clusters: []}]"),
         ("", "decisions: [{placement: argocd/web, clusters: []}]"),
         ("", "decisions: [{placement: other/web, clusters: []}]"),
@@ -73,7 +76,9 @@ def _names() -> Iterator[tuple[str, Documents]]:
     yield case(
         "test of a malformed scorer",
         scorers=SCORER.replace("description: d", "description: 5"),
-        tests=score_test("scores: [{scorer: cpu, cluster: prod-1, value: 1}]", "findings: [{code: DSF015}]"),
+        tests=score_test(
+            "scores: [{scorer: cpu, cluster: prod-1, value: 1}]", "findings: [{code: DSF015}]"
+        ),
     )
     yield case(
         "test of a scorer that waits for its lock",
@@ -83,7 +88,9 @@ def _names() -> Iterator[tuple[str, Documents]]:
             .replace("configSyncMode: None", "configSyncMode: Full")
             .replace("scoring: {params: {name: gpu_score, interval: 60}}", "scoring: {}"),
         ),
-        tests=score_test("scores: [{scorer: gpu, cluster: prod-1, value: 1}]", "findings: [{code: DSF114}]"),
+        tests=score_test(
+            "scores: [{scorer: gpu, cluster: prod-1, value: 1}]", "findings: [{code: DSF114}]"
+        ),
     )
     shared = "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\nmetadata: {name: web, namespace: other}\nspec: {scores: [{scorer: cpu}], placement: {numberOfClusters: 1}}\n"
     yield case(
@@ -102,7 +109,8 @@ def _items() -> Iterator[tuple[str, Documents]]:
             f"test of an item {item}",
             scorers=dimensions,
             tests=score_test(
-                f"scores: [{{scorer: cpu, {item}cluster: prod-1, value: 1}}]", "findings: [{code: DSF113}]"
+                f"scores: [{{scorer: cpu, {item}cluster: prod-1, value: 1}}]",
+                "findings: [{code: DSF113}]",
             ),
         )
     yield case(
@@ -118,7 +126,9 @@ def _items() -> Iterator[tuple[str, Documents]]:
     )
     yield case(
         "test of the only item under its name",
-        tests=score_test("", "scores: [{scorer: cpu, dimension: cpu_score, cluster: prod-1, value: 1}]"),
+        tests=score_test(
+            "", "scores: [{scorer: cpu, dimension: cpu_score, cluster: prod-1, value: 1}]"
+        ),
     )
 
 

@@ -82,7 +82,10 @@ def edge(count: int, labels: str = "env: prod") -> str:
 
 def _on_the_hub() -> Iterator[tuple[str, Documents]]:
     for kind in ("None", "Kubernetes", "OpenTelemetry", "Prometheus"):
-        yield f"on the hub, type {kind}", {"scorers": HUB.replace("{host:", f"{{type: {kind}, host:")}
+        yield (
+            f"on the hub, type {kind}",
+            {"scorers": HUB.replace("{host:", f"{{type: {kind}, host:")},
+        )
         yield case(
             f"on the hub, type {kind} of a MetricSource",
             config=variants(f"type: {kind}, host: 'http://thanos.svc'"),
@@ -132,13 +135,16 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
     """):
         yield f"on the hub: {query}", {"scorers": asked(query, HUB)}
         yield case(
-            f"on the hub: {query}, by pod", scorers=below("scoreDimensionFormat: '${pod}'", asked(query, HUB))
+            f"on the hub: {query}, by pod",
+            scorers=below("scoreDimensionFormat: '${pod}'", asked(query, HUB)),
         )
         yield case(
-            f"on the spokes with a label: {query}", scorers=asked(query, HUB).replace("  runsOn: Hub\n", "")
+            f"on the spokes with a label: {query}",
+            scorers=asked(query, HUB).replace("  runsOn: Hub\n", ""),
         )
         yield case(
-            f"on the hub without a label: {query}", scorers=asked(query, HUB).replace(f", {LABEL}", "")
+            f"on the hub without a label: {query}",
+            scorers=asked(query, HUB).replace(f", {LABEL}", ""),
         )
     for secret, allowed in (
         ("a", "secrets: [a]"),
@@ -157,10 +163,14 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
                     settings=settings(f"hubScorer: {{{allowed}}}") if allowed else SETTINGS,
                 )
                 yield case(
-                    f"on the hub, {where} with {auth}, {allowed} without settings", scorers=text, settings=""
+                    f"on the hub, {where} with {auth}, {allowed} without settings",
+                    scorers=text,
+                    settings="",
                 )
     yield case(
-        "on the hub, images without digests", scorers=HUB, settings=settings("requireImageDigests: true")
+        "on the hub, images without digests",
+        scorers=HUB,
+        settings=settings("requireImageDigests: true"),
     )
     yield "on the hub with the upstream controller", {"scorers": HUB, "settings": UPSTREAM}
     yield case(
@@ -173,7 +183,10 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
             quick = below("scoreTTLSeconds: 80", text).replace("interval: 60", "interval: 30")
             scorers = both(*(second(quick, f"s{index}", f"s{index}") for index in range(number)))
             fleet = {"clusters": many_of(count), "scorers": scorers}
-            yield f"{number} scorers {title} for {count} clusters, no settings", {**fleet, "settings": ""}
+            yield (
+                f"{number} scorers {title} for {count} clusters, no settings",
+                {**fleet, "settings": ""},
+            )
 
 
 def _pushed() -> Iterator[tuple[str, Documents]]:
@@ -191,9 +204,15 @@ def _pushed() -> Iterator[tuple[str, Documents]]:
         """):
             quoted = query.replace("'", "''")
             yield case(
-                f"{title} a receiver: {query}", settings=given, scorers=text.replace("'up'", f"'{quoted}'")
+                f"{title} a receiver: {query}",
+                settings=given,
+                scorers=text.replace("'up'", f"'{quoted}'"),
             )
-        for field in ("host: 'http://prom.svc'", "auth: {serviceAccountToken: true}", "dialect: Other"):
+        for field in (
+            "host: 'http://prom.svc'",
+            "auth: {serviceAccountToken: true}",
+            "dialect: Other",
+        ):
             yield case(
                 f"{title} a receiver, {field}",
                 settings=given,
@@ -230,7 +249,8 @@ def _measured() -> Iterator[tuple[str, Documents]]:
                 )
     for count in (100, 101):
         yield case(
-            f"{count} measures", scorers=text.replace("'nodes'", f"'{'; '.join(['node_ready'] * count)}'")
+            f"{count} measures",
+            scorers=text.replace("'nodes'", f"'{'; '.join(['node_ready'] * count)}'"),
         )
         yield case(
             f"{count} measures and a mistake",
@@ -240,7 +260,9 @@ def _measured() -> Iterator[tuple[str, Documents]]:
     yield "dialect Other of measures", {"scorers": text.replace("type:", "dialect: Other, type:")}
     yield case(
         "dialect MetricsQL of measures with a mistake",
-        scorers=text.replace("type:", "dialect: MetricsQL, type:").replace("'nodes'", "'up default 0'"),
+        scorers=text.replace("type:", "dialect: MetricsQL, type:").replace(
+            "'nodes'", "'up default 0'"
+        ),
     )
 
 
@@ -254,12 +276,19 @@ def _without_an_api() -> Iterator[tuple[str, Documents]]:
         "arguments: {a: b}",
     ):
         yield case(
-            f"no API and scoring.{field}", scorers=QUERY.replace("type: Query", f"type: Query, {field}")
+            f"no API and scoring.{field}",
+            scorers=QUERY.replace("type: Query", f"type: Query, {field}"),
         )
     for field in ("range: 60", "step: 60", "range: 0", "range: 60, step: 60"):
-        yield f"no API and params.{field}", {"scorers": QUERY.replace("{query:", f"{{{field}, query:")}
+        yield (
+            f"no API and params.{field}",
+            {"scorers": QUERY.replace("{query:", f"{{{field}, query:")},
+        )
     for kind in ("None", "Prometheus", "Kubernetes"):
-        yield f"no API and type {kind}", {"scorers": QUERY.replace("{host:", f"{{type: {kind}, host:")}
+        yield (
+            f"no API and type {kind}",
+            {"scorers": QUERY.replace("{host:", f"{{type: {kind}, host:")},
+        )
         for score in (
             "defaultScore: 50",
             "defaultScore: 50\n  scoreDimensionFormat: '${node}'",
@@ -303,7 +332,9 @@ def _without_an_api() -> Iterator[tuple[str, Documents]]:
 def _parameters() -> Iterator[tuple[str, Documents]]:
     """URL parameters of a source, and what becomes of partial answers."""
     places: dict[str, Callable[[str], Documents]] = {
-        "a scorer": lambda fields: {"scorers": QUERY.replace("params: {query", f"{fields}, params: {{query")},
+        "a scorer": lambda fields: {
+            "scorers": QUERY.replace("params: {query", f"{fields}, params: {{query")
+        },
         "a MetricSource": lambda fields: {
             "config": variants(f"host: 'http://prom.svc', {fields}"),
             "scorers": QUERY.replace("host: 'http://prom.svc'", "ref: platform"),
@@ -317,11 +348,14 @@ def _parameters() -> Iterator[tuple[str, Documents]]:
             token: abcdefgh, api_key: '' | partial_response: false, nocache: 1
         """):
             yield case(
-                f"{place} with the parameters {parameters}", **documents(f"parameters: {{{parameters}}}")
+                f"{place} with the parameters {parameters}",
+                **documents(f"parameters: {{{parameters}}}"),
             )
         many = ", ".join(f"p{number}: x" for number in range(21))
         yield case(f"{place} with too many parameters", **documents(f"parameters: {{{many}}}"))
-        yield case(f"{place} with a long parameter", **documents(f"parameters: {{a: {'x' * 1025}}}"))
+        yield case(
+            f"{place} with a long parameter", **documents(f"parameters: {{a: {'x' * 1025}}}")
+        )
         yield case(f"{place} with a list of parameters", **documents("parameters: [a=b]"))
         for choice in ("Publish", "Fail", "fail", "Ignore"):
             yield case(f"{place} with onPartial {choice}", **documents(f"onPartial: {choice}"))
@@ -340,7 +374,9 @@ def _parameters() -> Iterator[tuple[str, Documents]]:
     yield case(
         "parameters and onPartial for upstream's agent",
         settings=UPSTREAM,
-        scorers=source(f"host: 'http://prom.svc', {both_fields}, params: {{query: up, range: 60, step: 60}}"),
+        scorers=source(
+            f"host: 'http://prom.svc', {both_fields}, params: {{query: up, range: 60, step: 60}}"
+        ),
     )
 
 
@@ -358,13 +394,16 @@ def _urls_of_pages() -> Iterator[tuple[str, Documents]]:
     """):
         yield case(f"a source at {url}", scorers=QUERY.replace("'http://prom.svc'", f"'{url}'"))
     for url in ("http://prom:9090/graph", "http://vm:8481/select/0/vmui/"):
-        yield case(f"a MetricSource at the page {url}", config=variants(f"host: '{url}'"), scorers=USES)
+        yield case(
+            f"a MetricSource at the page {url}", config=variants(f"host: '{url}'"), scorers=USES
+        )
     for url in listed("""
         http://api.svc:8000/docs | http://api.svc:8000/config | http://api.svc:8000/healthz | http://api.svc:8000/redoc
         http://api.svc:8000/scoring | http://api.svc:8000/apis/docs-scorer
     """):
         yield case(
-            f"a scoring API at {url}", scorers=SCORER.replace("scoring: {", f"scoring: {{host: '{url}', ")
+            f"a scoring API at {url}",
+            scorers=SCORER.replace("scoring: {", f"scoring: {{host: '{url}', "),
         )
     for path in listed("""
         /select/0/prometheus | /graph | /vmui | /api/v1/query_range | /api/v1/query/ | /instant | /api/v1
@@ -372,7 +411,9 @@ def _urls_of_pages() -> Iterator[tuple[str, Documents]]:
         for dialect in ("PromQL", "Other"):
             yield case(
                 f"a source with the path {path} and {dialect}",
-                scorers=QUERY.replace("params: {query", f"path: {path}, dialect: {dialect}, params: {{query"),
+                scorers=QUERY.replace(
+                    "params: {query", f"path: {path}, dialect: {dialect}, params: {{query"
+                ),
             )
     yield case(
         "a MetricSource with a base path",
@@ -398,7 +439,10 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
             ("without clusters", empty),
             ("beside a broken cluster", {"clusters": both(CLUSTER, BROKEN_CLUSTER)}),
             ("with only a broken cluster", {"clusters": BROKEN_CLUSTER}),
-            ("beside a broken set", {"clusters": both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, "))}),
+            (
+                "beside a broken set",
+                {"clusters": both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, "))},
+            ),
             ("beside a broken mask", {"config": masks("{clusterName: 3, scoreName: [a]}")}),
         ):
             yield f"an application for {title}, {place}", {**more, "apps": chosen}
@@ -409,7 +453,10 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
             )
             yield (
                 f"a Placement for {title}, {place}",
-                {**more, "apps": selector(text).replace("spec: {", "spec: {clusterSets: [global], ")},
+                {
+                    **more,
+                    "apps": selector(text).replace("spec: {", "spec: {clusterSets: [global], "),
+                },
             )
         yield case(
             f"an ambiguous Placement for {title}",
@@ -420,7 +467,11 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         )
     for name in ("gpu", "gpuu", "cpu"):
         text = app("{scorer: cpu}", f"{{scorer: {name}}}")
-        yield case(f"score of {name} beside a broken scorer", apps=text, scorers=both(SCORER, BROKEN_SCORER))
+        yield case(
+            f"score of {name} beside a broken scorer",
+            apps=text,
+            scorers=both(SCORER, BROKEN_SCORER),
+        )
         yield f"score of {name}, all broken", {"apps": text, "scorers": BROKEN_SCORER}
     for strategy in ("Replace", "Keep"):
         for ref in ("xyz", "shared"):
@@ -442,7 +493,10 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         for other in ("", ", dimension: b", ", dimension: a", ", dimension: cpu_score"):
             yield case(
                 f"a score of {dimension} and one{other}",
-                apps=app("{scorer: cpu}", f"{{scorer: cpu, dimension: {dimension}}}, {{scorer: cpu{other}}}"),
+                apps=app(
+                    "{scorer: cpu}",
+                    f"{{scorer: cpu, dimension: {dimension}}}, {{scorer: cpu{other}}}",
+                ),
             )
     for sets in ("[global]", "[]", "3", "global", "[global, 3]", "[[a]]", "{a: b}", "null"):
         for predicates in (
@@ -454,16 +508,23 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         ):
             yield case(
                 f"a Placement of {sets}{predicates}",
-                apps=policy(add_on()).replace("spec: {", f"spec: {{clusterSets: {sets}{predicates}, "),
+                apps=policy(add_on()).replace(
+                    "spec: {", f"spec: {{clusterSets: {sets}{predicates}, "
+                ),
                 clusters=many_of(101),
             )
     for url in listed("""
         http://[ | http:// | x | '' | http://169.254.169.254 | http://a.svc?b=c
         http://a.svc?token= | http://a.svc?token=b | https://169.254.169.254?token=b
     """):
-        yield case(f"a MetricSource at {url}", config=variants(f"host: '{url.strip(chr(39))}'"), scorers=USES)
         yield case(
-            f"no API, source at {url}", scorers=QUERY.replace("'http://prom.svc'", f"'{url.strip(chr(39))}'")
+            f"a MetricSource at {url}",
+            config=variants(f"host: '{url.strip(chr(39))}'"),
+            scorers=USES,
+        )
+        yield case(
+            f"no API, source at {url}",
+            scorers=QUERY.replace("'http://prom.svc'", f"'{url.strip(chr(39))}'"),
         )
     for name in ("a-{{name}}", "3", "[a]", "{a: b}", "null", "a", "a-{{x}}"):
         text = generator(f"{CONFIG}, {LABELS}")
@@ -478,7 +539,9 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
             ),
         )
     yield case(
-        "an application of an incomplete scorer", apps=APP, scorers=SCORER.replace("name: cpu_score, ", "")
+        "an application of an incomplete scorer",
+        apps=APP,
+        scorers=SCORER.replace("name: cpu_score, ", ""),
     )
     yield "PromQL: [;]", {"scorers": asking("[;]")}
     for kind in ("Kubernetes", "None", "Prometheus"):
@@ -499,13 +562,21 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         .replace("http://api.svc:8000/config", "''"),
     )
     for query in ('nodes; nodes{a="b"}', 'nodes; extended_available{x="b"}'):
-        yield case(f"measures: {query}", scorers=source(f"type: Kubernetes, params: {{query: '{query}'}}"))
-    for new in ("metadata: [a]", "metadata: {name: cpu, labels: [a], annotations: 3}", "metadata: a"):
+        yield case(
+            f"measures: {query}", scorers=source(f"type: Kubernetes, params: {{query: '{query}'}}")
+        )
+    for new in (
+        "metadata: [a]",
+        "metadata: {name: cpu, labels: [a], annotations: 3}",
+        "metadata: a",
+    ):
         yield f"a scorer with {new}", {"scorers": SCORER.replace("metadata: {name: cpu}", new)}
     for span in ("", "path: /api/v1/query, "):
         yield case(
             f"many points at {span or 'no path'}",
-            scorers=source(f"{span}host: 'http://prom.svc', params: {{query: up, range: 60000, step: 1}}"),
+            scorers=source(
+                f"{span}host: 'http://prom.svc', params: {{query: up, range: 60000, step: 1}}"
+            ),
         )
     fleet = both(cluster("'1'"), cluster("eu-1"))
     longer = APP.replace("{name: web}", "{name: web-eu}")
@@ -516,7 +587,8 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
     ):
         for name in ("web-{{name}}", "web-eu-{{name}}"):
             text = application_set(generators).replace(
-                "metadata: {name: a}, spec: {project", f"metadata: {{name: '{name}'}}, spec: {{project"
+                "metadata: {name: a}, spec: {project",
+                f"metadata: {{name: '{name}'}}, spec: {{project",
             )
             yield case(
                 f"an ApplicationSet of {name} with {title}",
@@ -524,7 +596,10 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
                 apps=both(APP, longer, placement("{clusterSets: [global]}"), text),
             )
     for resource in ("[a]", "{a: b}", "3", "null"):
-        yield f"a Placement that ranks by {resource}, of type AddOn", {"apps": policy(add_on(resource))}
+        yield (
+            f"a Placement that ranks by {resource}, of type AddOn",
+            {"apps": policy(add_on(resource))},
+        )
     config = "source: {type: None, params: {range: 60}}"
     lock = LOCK.replace("config: {}", f"config: {{{config}}}")
     yield f"a lock that alone says {config}", {"scorers": FULL, "locks": lock}
@@ -551,7 +626,10 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         apps=placement("{clusterSets: [global], numberOfClusters: true}"),
     )
     for url in ("http://u@a/b.git", "ftp://u@a/b.git"):
-        yield f"settings with {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
+        yield (
+            f"settings with {url}",
+            {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)},
+        )
     yield case(
         "Placement of no set with numberOfClusters: 101",
         apps=placement("{clusterSets: [], numberOfClusters: 101}"),
@@ -559,7 +637,8 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
     yield case(
         "an ApplicationSet whose labelSelector is a list",
         apps=both(
-            placement("{}"), application_set(f"{{clusterDecisionResource: {{{CONFIG}, labelSelector: [a]}}}}")
+            placement("{}"),
+            application_set(f"{{clusterDecisionResource: {{{CONFIG}, labelSelector: [a]}}}}"),
         ),
     )
     yield case(
@@ -570,7 +649,10 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         "dialect Other, whose series are not known to share an item",
         scorers=asked("up").replace("source: {", "source: {dialect: Other, "),
     )
-    yield "PromQL: a mistake in a query of 65537 characters", {"scorers": asking("up up" + " " * 65_532)}
+    yield (
+        "PromQL: a mistake in a query of 65537 characters",
+        {"scorers": asking("up up" + " " * 65_532)},
+    )
     yield case(
         "an ApplicationSet for a ScoredPlacement elsewhere whose names collide",
         clusters=fleet,
@@ -578,7 +660,8 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
             APP,
             SHARED.replace("{name: shared}", "{name: p, namespace: kueue}"),
             application_set(follows).replace(
-                "metadata: {name: a}, spec: {project", "metadata: {name: 'web-{{name}}'}, spec: {project"
+                "metadata: {name: a}, spec: {project",
+                "metadata: {name: 'web-{{name}}'}, spec: {project",
             ),
         ),
     )
@@ -586,10 +669,13 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         "two hosts that get the token of the pod",
         scorers=asking("up")
         .replace("host:", "auth: {serviceAccountToken: true}, host:")
-        .replace("scoring: {", "scoring: {host: 'http://api.svc', auth: {serviceAccountToken: true}, "),
+        .replace(
+            "scoring: {", "scoring: {host: 'http://api.svc', auth: {serviceAccountToken: true}, "
+        ),
     )
     yield case(
-        "a query without a host and a lock", scorers=source("params: {query: up, range: 60, step: 60}", FULL)
+        "a query without a host and a lock",
+        scorers=source("params: {query: up, range: 60, step: 60}", FULL),
     )
     yield case(
         "masks in two configs",
@@ -610,10 +696,14 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
             f"on the hub without a label, type {kind}",
             scorers=HUB.replace(f", {LABEL}", "").replace("{host:", f"{{type: {kind}, host:"),
         )
-    yield "PromQL: a mistake in a query of 65536 characters", {"scorers": asking("up up" + " " * 65_531)}
+    yield (
+        "PromQL: a mistake in a query of 65536 characters",
+        {"scorers": asking("up up" + " " * 65_531)},
+    )
     yield "a token in a MetricSource", {"config": variants(f"{host}, path: /ghp_0123456789abcdef")}
     yield case(
-        "a label that is a list", apps=placement("{}").replace("name: p,", "name: p, labels: {a: [b]},")
+        "a label that is a list",
+        apps=placement("{}").replace("name: p,", "name: p, labels: {a: [b]},"),
     )
 
 
@@ -672,7 +762,5 @@ def _every_field() -> Iterator[tuple[str, Documents]]:
             " syncPolicy: {applicationsSync: create-update, preserveResourcesOnDeletion: true},"
             f" template: {TEMPLATE}, templatePatch: 'spec: {{a: b}}'}}"
         )
-        text = (
-            f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {spec}\n"
-        )
+        text = f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {spec}\n"
         yield f"an ApplicationSet with every field{title}", {"apps": both(placement("{}"), text)}

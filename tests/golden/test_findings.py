@@ -26,9 +26,15 @@ from tests.support.repositories import findings
 
 def groups(module: ModuleType) -> Mapping[str, Mapping[str, Documents]]:
     """The cases of each function whose name begins with an underscore, in the order of the file."""
-    own = (item for item in vars(module).values() if isfunction(item) and item.__module__ == module.__name__)
+    own = (
+        item
+        for item in vars(module).values()
+        if isfunction(item) and item.__module__ == module.__name__
+    )
     prefix = module.__name__.rpartition("findings_")[2]
-    return {f"{prefix}{item.__name__}": _once(item()) for item in own if item.__name__.startswith("_")}
+    return {
+        f"{prefix}{item.__name__}": _once(item()) for item in own if item.__name__.startswith("_")
+    }
 
 
 def _once(cases: Iterable[tuple[str, Documents]]) -> Mapping[str, Documents]:

@@ -18,7 +18,9 @@ EVERYTHING = Path(__file__).parent / "everything"
 def test_a_repository_renders_to_its_golden_tree(update_golden: bool) -> None:
     result = produce(EVERYTHING / "repo")
     codes = [item.code for item in result.diagnostics]
-    assert codes == ["DSF318", "DSF354", "DSF354"], "a stickiness of 0, and maintenance of one of three"
+    assert codes == ["DSF318", "DSF354", "DSF354"], (
+        "a stickiness of 0, and maintenance of one of three"
+    )
     assert result.tree is not None
     expected = EVERYTHING / "expected"
     actual = {path: result.tree.read(path).decode() for path in result.tree.files}
@@ -32,7 +34,9 @@ def test_a_repository_renders_to_its_golden_tree(update_golden: bool) -> None:
         for path in expected.rglob("*")
         if path.is_file()
     }
-    assert _difference(golden, actual) == "", "the rendered tree changed: review it, then run `make golden`"
+    assert _difference(golden, actual) == "", (
+        "the rendered tree changed: review it, then run `make golden`"
+    )
 
 
 def _difference(golden: dict[str, str], actual: dict[str, str]) -> str:
@@ -41,16 +45,24 @@ def _difference(golden: dict[str, str], actual: dict[str, str]) -> str:
         before, after = golden.get(path, ""), actual.get(path, "")
         if before != after:
             lines += difflib.unified_diff(
-                before.splitlines(), after.splitlines(), f"golden/{path}", f"rendered/{path}", lineterm=""
+                before.splitlines(),
+                after.splitlines(),
+                f"golden/{path}",
+                f"rendered/{path}",
+                lineterm="",
             )
     return "\n".join(lines)
 
 
 def test_the_template_renders_an_application_and_a_work_for_each_cluster() -> None:
     result = produce(repo_template())
-    assert [item.code for item in result.diagnostics] == ["DSF191", "DSF175"], "no registry, an example URL"
+    assert [item.code for item in result.diagnostics] == ["DSF191", "DSF175"], (
+        "no registry, an example URL"
+    )
     found = objects(result)
-    clusters = {item["metadata"]["namespace"] for item in found.values() if item["kind"] == "ManifestWork"}
+    clusters = {
+        item["metadata"]["namespace"] for item in found.values() if item["kind"] == "ManifestWork"
+    }
     assert clusters == {"eu-north-1", "eu-west-1"}
     assert {path for path in found if "guestbook" in path} == {
         "delivery/applicationset.guestbook.yaml",
@@ -64,18 +76,27 @@ def test_for_upstreams_controller_its_own_resources_are_rendered_as_they_are() -
     result = produce(REPOSITORY)
     assert result.diagnostics == ()
     found = objects(result)
-    scorers = {item["metadata"]["name"]: item for item in found.values() if item["kind"] == "DynamicScorer"}
+    scorers = {
+        item["metadata"]["name"]: item for item in found.values() if item["kind"] == "DynamicScorer"
+    }
     for sample in samples():
         spec = scorers.pop(sample["metadata"]["name"])["spec"]
         assert spec["location"] in {"Internal", "External"}
         assert spec["scoreDestination"] == "AddOnPlacementScore"
         assert spec.keys().isdisjoint({"suspend", "scoreAggregation", "scoreTTLSeconds", "publish"})
         for key, written in sample["spec"].items():
-            kept = {name: spec[key][name] for name in written} if isinstance(written, dict) else spec[key]
+            kept = (
+                {name: spec[key][name] for name in written}
+                if isinstance(written, dict)
+                else spec[key]
+            )
             assert kept == written, key
     assert scorers == {}
     (masks,) = (item for item in found.values() if item["kind"] == "DynamicScoringConfig")
-    assert masks["spec"] == yamlfast.load((REPOSITORY / "config/masks.yaml").read_text("utf-8"))["spec"]
+    assert (
+        masks["spec"]
+        == yamlfast.load((REPOSITORY / "config/masks.yaml").read_text("utf-8"))["spec"]
+    )
     assert {path.partition("/")[0] for path in found} == {"argocd", "platform", "delivery"}
     assert {item["kind"] for item in found.values()} == {
         *("Application", "AppProject", "Namespace", "DynamicScorer", "DynamicScoringConfig"),

@@ -55,7 +55,9 @@ def _hub(verb: str) -> Callable[[Path], "subprocess.CompletedProcess[str]"]:
     def run(folder: Path) -> "subprocess.CompletedProcess[str]":
         with serving(hub_with(fleet(now=datetime.now(UTC)))) as hub:
             kubeconfig = hub.kubeconfig(folder / "kubeconfig")
-            return gitops_dsf(*verb.split(), "-o", "json", "--context", "hub", "--kubeconfig", kubeconfig)
+            return gitops_dsf(
+                *verb.split(), "-o", "json", "--context", "hub", "--kubeconfig", kubeconfig
+            )
 
     return run
 
@@ -74,7 +76,8 @@ def _diff(folder: Path) -> "subprocess.CompletedProcess[str]":
     made = GitFleet(folder / "fleet")
     scores = save(snapshot(), folder / "state")
     made.write(
-        "scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1})
+        "scorers/cpu.yaml",
+        scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}),
     )
     made.write("scorers/new.yaml", scorer("memory", query="avg(memory)"))
     made.write("apps/guestbook.yaml", application("guestbook", count=2))
@@ -93,7 +96,9 @@ def _drained(verb: str) -> Callable[[Path], "subprocess.CompletedProcess[str]"]:
         made.write(
             "config/maintenance.yaml",
             maintenance("night", "Drain", clusters=["c2"], **night),
-            maintenance("now", "Drain", clusters=["c2"], start="2020-01-01T00:00:00Z", end=night["end"]),
+            maintenance(
+                "now", "Drain", clusters=["c2"], start="2020-01-01T00:00:00Z", end=night["end"]
+            ),
             maintenance("quiet", "Freeze", applications=["app-07"], **night),
         )
         return gitops_dsf(*verb.split(), "--scores", scores, "-o", "json", cwd=made.path)
@@ -131,7 +136,9 @@ def _backtest(*more: str) -> Callable[[Path], "subprocess.CompletedProcess[str]"
     def run(folder: Path) -> "subprocess.CompletedProcess[str]":
         made = _fleet(folder / "fleet", stickiness=10)
         with Store(scores=SCORES) as store:
-            return gitops_dsf("backtest", made, "--prometheus", store.url, *SPAN, *more, "-o", "json")
+            return gitops_dsf(
+                "backtest", made, "--prometheus", store.url, *SPAN, *more, "-o", "json"
+            )
 
     return run
 
@@ -181,4 +188,6 @@ def test_the_json_of_a_verb(name: str, tmp_path: Path, update_golden: bool) -> N
     if update_golden:
         path.parent.mkdir(exist_ok=True)
         path.write_text(printed, encoding="utf-8")
-    assert printed == path.read_text(encoding="utf-8"), "the JSON changed: review it, then run `make golden`"
+    assert printed == path.read_text(encoding="utf-8"), (
+        "the JSON changed: review it, then run `make golden`"
+    )

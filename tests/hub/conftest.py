@@ -63,7 +63,9 @@ def chosen_families() -> tuple[str, ...]:
     """The families of FAMILY, or all."""
     asked = tuple(name for name in os.environ.get("FAMILY", "").split(",") if name)
     if unknown := sorted(set(asked) - set(family_names())):
-        raise pytest.UsageError(f"FAMILY: no family {unknown[0]}; there are {', '.join(family_names())}")
+        raise pytest.UsageError(
+            f"FAMILY: no family {unknown[0]}; there are {', '.join(family_names())}"
+        )
     return asked or family_names()
 
 
@@ -155,7 +157,10 @@ def argocd(
     """
     folder = tmp_path_factory.mktemp("argocd")
     running = ArgoCD(
-        binaries=argocd_binaries, processes=control_plane.processes, folder=folder, hub=control_plane.hub
+        binaries=argocd_binaries,
+        processes=control_plane.processes,
+        folder=folder,
+        hub=control_plane.hub,
     )
     running.install()
     running.start()
@@ -174,7 +179,9 @@ def pytest_runtest_makereport(
     if report.failed and call.when == "call" and plane is not None:
         for name, process in plane.processes.running.items():
             state = "running" if process.running else f"ended with {process.child.returncode}"
-            report.sections.append((f"{name} ({state}), end of {process.log}", process.tail(LOG_LINES)))
+            report.sections.append(
+                (f"{name} ({state}), end of {process.log}", process.tail(LOG_LINES))
+            )
     return report
 
 
@@ -182,9 +189,17 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
     terminalreporter.section("hub suite")
-    terminalreporter.line(f"families: {', '.join(chosen_families())}; ended {time.strftime('%H:%M:%S')}")
-    if os.environ.get("RECORD") and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        counts = {name: len(terminalreporter.stats.get(name, ())) for name in ("passed", "failed", "skipped")}
+    terminalreporter.line(
+        f"families: {', '.join(chosen_families())}; ended {time.strftime('%H:%M:%S')}"
+    )
+    if os.environ.get("RECORD") and exitstatus in (
+        pytest.ExitCode.OK,
+        pytest.ExitCode.TESTS_FAILED,
+    ):
+        counts = {
+            name: len(terminalreporter.stats.get(name, ()))
+            for name in ("passed", "failed", "skipped")
+        }
         counts["failed"] += len(terminalreporter.stats.get("error", ()))
         runrecord.record(families=chosen_families(), day=datetime.now(UTC).date(), counts=counts)
         terminalreporter.line(f"recorded in {runrecord.PAGE}")

@@ -11,7 +11,13 @@ from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
 from tests.hub.controlplane.api import Client, Object, is_true, manifest
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import CRD, hold_for, wait_for, wait_until_gone, wait_until_served
+from tests.hub.controlplane.waiting import (
+    CRD,
+    hold_for,
+    wait_for,
+    wait_until_gone,
+    wait_until_served,
+)
 from tests.hub.scenario.agents import DEPLOYMENT, wait_for_deployment
 from tests.hub.scenario.fleet import new_fleet
 from tests.hub.scenario.installation import ADDON, WORK, Installation, installed
@@ -34,7 +40,11 @@ def operator(control_plane: ControlPlane) -> Iterator[None]:
     spec = {
         "group": "monitoring.coreos.com",
         "scope": "Namespaced",
-        "names": {"kind": "ServiceMonitor", "plural": "servicemonitors", "singular": "servicemonitor"},
+        "names": {
+            "kind": "ServiceMonitor",
+            "plural": "servicemonitors",
+            "singular": "servicemonitor",
+        },
         "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
     }
     definition = spoke.apply(manifest(CRD, NAME, spec=spec))
@@ -67,7 +77,9 @@ def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
 
     def endpoint() -> Object:
         """The part that we render of it, on the cluster with the operator."""
-        found = operated.find(MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE) or {"spec": {"endpoints": [{}]}}
+        found = operated.find(MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE) or {
+            "spec": {"endpoints": [{}]}
+        }
         return dict(found["spec"]["endpoints"][0])
 
     def becomes(state: str, **agent: Any) -> None:
@@ -76,14 +88,17 @@ def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
         installation.sync()
         wait_for(
             lambda: (
-                is_true(hub.get(ADDON, ADDON_NAME, namespace=BARE), "ManifestApplied") == (state == "True")
+                is_true(hub.get(ADDON, ADDON_NAME, namespace=BARE), "ManifestApplied")
+                == (state == "True")
             ),
             what=f"ManifestApplied is {state}",
             seen=lambda: hub.find(ADDON, ADDON_NAME, namespace=BARE),
         )
 
     relabelings = [{"targetLabel": "cluster", "replacement": OPERATED}]
-    wait_for(lambda: endpoint().get("relabelings") == relabelings, what="it is there", seen=endpoint)
+    wait_for(
+        lambda: endpoint().get("relabelings") == relabelings, what="it is there", seen=endpoint
+    )
     # The name of such a template stays, and OCM rolls out its new content.
     becomes("True", serviceMonitor={**SELECTED, "interval": "1m"})
     wait_for(lambda: endpoint()["interval"] == "1m", what="it is changed", seen=endpoint)
@@ -98,7 +113,9 @@ def test_a_rollout_reaches_its_clusters_first(installation: Installation) -> Non
     fleet = installation.fleet
 
     def deployment(cluster: str) -> Object:
-        return installation.plane.spokes[cluster].admin.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)
+        return installation.plane.spokes[cluster].admin.get(
+            DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE
+        )
 
     def images() -> list[str]:
         pods = (deployment(name)["spec"]["template"]["spec"] for name in (OPERATED, BARE))
@@ -126,7 +143,9 @@ def test_a_rollout_reaches_its_clusters_first(installation: Installation) -> Non
     assert images() == [newer, old]
     assert not deployment(BARE)["spec"]["template"]["spec"].get("tolerations")
 
-    become(newer, newer, what="the others follow, and the template of the entry is gone", image=newer)
+    become(
+        newer, newer, what="the others follow, and the template of the entry is gone", image=newer
+    )
     assert [deployment(name)["metadata"]["uid"] for name in (OPERATED, BARE)] == before
 
 
@@ -134,7 +153,9 @@ def test_removing_everything_leaves_the_namespace_and_peoples_secrets(
     installation: Installation, hub: Client
 ) -> None:
     spoke = installation.plane.spokes[OPERATED].admin
-    spoke.apply(manifest("v1/Secret", "peoples-token", namespace=AGENT_NAMESPACE, stringData={"token": "x"}))
+    spoke.apply(
+        manifest("v1/Secret", "peoples-token", namespace=AGENT_NAMESPACE, stringData={"token": "x"})
+    )
     hub.delete(ADDON, ADDON_NAME, namespace=OPERATED)
     hub.delete(WORK, "gitops-dsf-config", namespace=OPERATED)
     wait_until_gone(spoke, DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)

@@ -64,7 +64,9 @@ def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -
             lambda: [agent.list(SCORE, namespace="cluster1")],
             what="the add-on manager gave the agent its rights",
         )
-        account = stack.enter_context(Client(spoke.service_account_kubeconfig(AGENT_NAMESPACE, ADDON_NAME)))
+        account = stack.enter_context(
+            Client(spoke.service_account_kubeconfig(AGENT_NAMESPACE, ADDON_NAME))
+        )
         for name in (SECRET, ELSE):
             stack.callback(spoke.admin.delete, "v1/Secret", name, namespace=AGENT_NAMESPACE)
         # A role counts a moment after it is written; a pod would simply be told "forbidden" once.
@@ -123,19 +125,27 @@ def objects(rights: Rights) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("name", ["somebody-elses", f"{RESOURCE}-2", ""])
-def test_it_creates_scores_of_the_fleets_scorers_only(rights: Rights, objects: Client, name: str) -> None:
+def test_it_creates_scores_of_the_fleets_scorers_only(
+    rights: Rights, objects: Client, name: str
+) -> None:
     item = score(name)
     if not name:
         item["metadata"] |= {"generateName": f"{RESOURCE}-"}
-    with pytest.raises(ApiError, match="may write the AddOnPlacementScores of the fleet's scorers and no"):
+    with pytest.raises(
+        ApiError, match="may write the AddOnPlacementScores of the fleet's scorers and no"
+    ):
         rights.agent.create(item)
     if name:
         objects.create(item)
 
 
-def test_an_agent_that_registers_by_token_has_the_same_limits(rights: Rights, objects: Client) -> None:
+def test_an_agent_that_registers_by_token_has_the_same_limits(
+    rights: Rights, objects: Client
+) -> None:
     user = f"system:serviceaccount:cluster1:{ADDON_NAME}-agent"
-    identity = Identity(user=user, groups=("system:serviceaccounts", "system:serviceaccounts:cluster1"))
+    identity = Identity(
+        user=user, groups=("system:serviceaccounts", "system:serviceaccounts:cluster1")
+    )
     with rights.installation.plane.hub.client(identity) as agent:
         with pytest.raises(ApiError, match=NOT_THE_FLEETS):
             agent.create(score("somebody-elses"))
@@ -148,7 +158,9 @@ def test_it_does_not_write_to_scores_of_others(rights: Rights, objects: Client) 
     with pytest.raises(ApiError, match=NOT_THE_FLEETS):
         rights.agent.apply_status(filled("somebody-elses", {"a": 1}))
     with pytest.raises(ApiError, match=NOT_THE_FLEETS):
-        rights.agent.patch(SCORE, "somebody-elses", {"metadata": {"labels": OURS}}, namespace="cluster1")
+        rights.agent.patch(
+            SCORE, "somebody-elses", {"metadata": {"labels": OURS}}, namespace="cluster1"
+        )
     objects.apply_status(filled("somebody-elses", {f"n{number}": 1 for number in range(3)}))
 
 
@@ -169,7 +181,12 @@ def test_it_moves_no_application(rights: Rights, objects: Client) -> None:
         rights.agent.delete(SCORE, "gitops-dsf-moves", namespace="cluster1")
 
 
-OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "0d5c8bd2-1111-4222-8333-444455556666"}
+OWNER = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "name": "x",
+    "uid": "0d5c8bd2-1111-4222-8333-444455556666",
+}
 CONDITION = {
     "type": "Ready",
     "status": "True",
@@ -178,16 +195,27 @@ CONDITION = {
     "lastTransitionTime": "2026-01-01T00:00:00Z",
 }
 NOT_OURS: dict[str, tuple[Object, str]] = {
-    "finalizer": ({"metadata": {"finalizers": ["example.com/kept"]}}, "neither finalizers nor owners"),
+    "finalizer": (
+        {"metadata": {"finalizers": ["example.com/kept"]}},
+        "neither finalizers nor owners",
+    ),
     "owner": ({"metadata": {"ownerReferences": [OWNER]}}, "neither finalizers nor owners"),
-    "annotation": ({"metadata": {"annotations": {"x": "y" * 200_000}}}, "neither annotations nor conditions"),
+    "annotation": (
+        {"metadata": {"annotations": {"x": "y" * 200_000}}},
+        "neither annotations nor conditions",
+    ),
     "label": ({"metadata": {"labels": {"team": "b"}}}, "may change the labels .* and no others"),
-    "label removed": ({"metadata": {"labels": {"kept": None}}}, "may change the labels .* and no others"),
+    "label removed": (
+        {"metadata": {"labels": {"kept": None}}},
+        "may change the labels .* and no others",
+    ),
 }
 
 
 @pytest.mark.parametrize("what", NOT_OURS)
-def test_its_scores_have_no_metadata_but_our_labels(rights: Rights, objects: Client, what: str) -> None:
+def test_its_scores_have_no_metadata_but_our_labels(
+    rights: Rights, objects: Client, what: str
+) -> None:
     """A finalizer would keep the namespace of the cluster, an owner would have the score deleted, and
     annotations fill the hub. What others wrote on it stays, and the agent still renews its scores.
     """
@@ -204,7 +232,10 @@ def test_its_scores_have_no_metadata_but_our_labels(rights: Rights, objects: Cli
         with pytest.raises(ApiError, match=f"403 Forbidden.*{message}"):
             rights.agent.patch(SCORE, RESOURCE, change, namespace="cluster1")
         rights.agent.apply_status(filled(RESOURCE, {"a": 1}))
-        ours = {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/scorer": "cpu-headroom"}
+        ours = {
+            "app.kubernetes.io/managed-by": "gitops-dsf-agent",
+            "gitops-dsf.io/scorer": "cpu-headroom",
+        }
         rights.agent.patch(
             SCORE,
             RESOURCE,
@@ -245,11 +276,15 @@ def test_it_writes_no_more_than_an_agent_publishes(
 ) -> None:
     rights.agent.create(score(RESOURCE))
     with pytest.raises(ApiError, match=words):
-        rights.agent.patch_status(SCORE, RESOURCE, filled(RESOURCE, items)["status"], namespace="cluster1")
+        rights.agent.patch_status(
+            SCORE, RESOURCE, filled(RESOURCE, items)["status"], namespace="cluster1"
+        )
     rights.agent.apply_status(filled(RESOURCE, {"x" * MAX_ITEM_NAME: 1}))
 
 
-def test_the_largest_object_that_it_may_write_is_not_refused(rights: Rights, objects: Client) -> None:
+def test_the_largest_object_that_it_may_write_is_not_refused(
+    rights: Rights, objects: Client
+) -> None:
     """The API server's cost limit for expressions is not exceeded, neither when the scores are new nor when
     they are renewed. By merge patches: of so many items an apply costs the API server five times as much, and
     on a busy machine more than the 34 s that it gives itself.
@@ -280,7 +315,9 @@ def test_on_the_spoke_it_reads_the_named_secrets_only(rights: Rights) -> None:
             refused()
 
 
-def test_it_works_with_these_rights_and_uses_a_rotated_token(rights: Rights, tmp_path: Path) -> None:
+def test_it_works_with_these_rights_and_uses_a_rotated_token(
+    rights: Rights, tmp_path: Path
+) -> None:
     plane = rights.installation.plane
     admin = plane.spokes["cluster1"].admin
     admin.apply(secret(SECRET, "first"))
@@ -289,14 +326,22 @@ def test_it_works_with_these_rights_and_uses_a_rotated_token(rights: Rights, tmp
         cluster_dns({SCORING: api.url}) as environment,
         spoke_agent(plane, "cluster1", folder=tmp_path, environment=environment) as agent,
     ):
-        wait_for(lambda: api.requests, what="the agent calls the API with its token", seen=agent.process.tail)
-        wait_until_there(rights.agent, SCORE, RESOURCE, namespace="cluster1", seen=agent.process.tail)
+        wait_for(
+            lambda: api.requests,
+            what="the agent calls the API with its token",
+            seen=agent.process.tail,
+        )
+        wait_until_there(
+            rights.agent, SCORE, RESOURCE, namespace="cluster1", seen=agent.process.tail
+        )
         assert not api.refused
         api.token = "second"
         wait_for(lambda: api.refused, what="the old token is refused")
         admin.apply(secret(SECRET, "second"))
         seen = len(api.requests)
-        wait_for(lambda: len(api.requests) > seen, what="the new one is used", seen=agent.process.tail)
+        wait_for(
+            lambda: len(api.requests) > seen, what="the new one is used", seen=agent.process.tail
+        )
         log = agent.process.written()
         assert "first" not in log
         assert "second" not in log

@@ -91,7 +91,9 @@ class Upstream:
         status, found = self._send("GET", f"{BASE}/{name}")
         items = listed(values)
         if status == 404:
-            return self._send("POST", BASE, a_score(name, status={"scores": items}), manager=UPSTREAM)
+            return self._send(
+                "POST", BASE, a_score(name, status={"scores": items}), manager=UPSTREAM
+            )
         changed = {**found, "status": {**found.get("status", {}), "scores": items}}
         return self._send("PUT", f"{BASE}/{name}/status", changed, manager=UPSTREAM)
 
@@ -118,10 +120,20 @@ def scores_of_two_agents(send: Server) -> Iterator[object]:
         before, version = version, found["metadata"]["resourceVersion"]
         entries = found["metadata"].get("managedFields", [])
         owners = sorted(
-            (one["manager"], one["operation"], one.get("subresource", ""), one["fieldsV1"]) for one in entries
+            (one["manager"], one["operation"], one.get("subresource", ""), one["fieldsV1"])
+            for one in entries
         )
-        scores = sorted((item["name"], item["value"]) for item in found.get("status", {}).get("scores", []))
-        return step, status, before != version, scores, found.get("status", {}).get("validUntil"), owners
+        scores = sorted(
+            (item["name"], item["value"]) for item in found.get("status", {}).get("scores", [])
+        )
+        return (
+            step,
+            status,
+            before != version,
+            scores,
+            found.get("status", {}).get("validUntil"),
+            owners,
+        )
 
     yield seen("an upstream agent creates it", upstream.write(name, {"a": 1, "b": 2})[0])
     yield seen("and updates the status", upstream.write(name, {"a": 1, "b": 2})[0])
@@ -131,7 +143,9 @@ def scores_of_two_agents(send: Server) -> Iterator[object]:
     yield seen("with force", ours({"a": 5, "n": 7}, force=True)[0])
     yield seen("without an item of which the other one owns a part", ours({"n": 7})[0])
     entries = send("GET", f"{BASE}/{name}")[1]["metadata"]["managedFields"]
-    part: Object = {f'k:{{"name":"{item}"}}': {".": {}, "f:name": {}, "f:value": {}} for item in "abn"}
+    part: Object = {
+        f'k:{{"name":"{item}"}}': {".": {}, "f:name": {}, "f:value": {}} for item in "abn"
+    }
     mine = {
         **next(one for one in entries if one["manager"] == AGENT_MANAGER),
         "fieldsV1": {"f:status": {"f:scores": part}},
@@ -152,7 +166,8 @@ def scores_of_two_agents(send: Server) -> Iterator[object]:
     )
     created = send("POST", BASE, a_score(f"{name}-ours", meta=meta), manager=AGENT_MANAGER)[1]
     yield [
-        (one["manager"], one["operation"], one["fieldsV1"]) for one in created["metadata"]["managedFields"]
+        (one["manager"], one["operation"], one["fieldsV1"])
+        for one in created["metadata"]["managedFields"]
     ]
 
 
@@ -182,7 +197,9 @@ def writes_with_preconditions(send: Server) -> Iterator[object]:
     yield step("a creation", "POST", a_map("one", a="1"), at=MAPS)
     yield step("of what is there", "POST", a_map("one", a="2"), at=MAPS)
     old = now("resourceVersion")
-    yield step("a replacement of this version", "PUT", a_map("one", meta={"resourceVersion": old}, a="2"))
+    yield step(
+        "a replacement of this version", "PUT", a_map("one", meta={"resourceVersion": old}, a="2")
+    )
     yield step("of an older one", "PUT", a_map("one", meta={"resourceVersion": old}, a="3"))
     yield step("with the same", "PUT", a_map("one", meta={"uid": now("uid")}, a="2"))
     yield step("of another object", "PUT", a_map("one", meta={"uid": "another"}, a="3"))
@@ -208,7 +225,9 @@ def writes_with_preconditions(send: Server) -> Iterator[object]:
 
 def lists_and_pages(send: Server) -> Iterator[object]:
     for name, colour in (("b", "red"), ("a", "blue"), ("c", "red")):
-        send("POST", MAPS, a_map(name, meta={"labels": {"story": "lists", "colour": colour}}, x=name))
+        send(
+            "POST", MAPS, a_map(name, meta={"labels": {"story": "lists", "colour": colour}}, x=name)
+        )
     send("POST", MAPS, a_map("d", meta={"labels": {"story": "lists"}}))
 
     def answered(**query: str) -> object:
@@ -225,7 +244,11 @@ def lists_and_pages(send: Server) -> Iterator[object]:
     token = ""
     for _ in range(2):
         found = send(
-            "GET", MAPS, labelSelector="story=lists", limit="3", **({"continue": token} if token else {})
+            "GET",
+            MAPS,
+            labelSelector="story=lists",
+            limit="3",
+            **({"continue": token} if token else {}),
         )
         token = found[1]["metadata"].get("continue", "")
         yield [one["metadata"]["name"] for one in found[1]["items"]], bool(token)
@@ -244,7 +267,9 @@ def a_watch(send: Server) -> Iterator[object]:
             yield event["type"], item["metadata"]["name"], item["data"]
 
 
-@pytest.mark.parametrize("story", [scores_of_two_agents, writes_with_preconditions, lists_and_pages, a_watch])
+@pytest.mark.parametrize(
+    "story", [scores_of_two_agents, writes_with_preconditions, lists_and_pages, a_watch]
+)
 def test_it_does_what_a_real_one_does(
     kubeconfig: Path, tmp_path: Path, story: Callable[[Server], Iterator[object]]
 ) -> None:

@@ -44,10 +44,16 @@ def declared(source: Fields, policy: Fields | None, labels: Mapping[str, Fields]
     application: Fields = {"source": source, "destinationNamespace": "web"}
     if policy is not None:
         application["syncPolicy"] = policy
-    spec = {"application": application, "scores": [{"scorer": "cpu"}], "placement": {"numberOfClusters": 1}}
+    spec = {
+        "application": application,
+        "scores": [{"scorer": "cpu"}],
+        "placement": {"numberOfClusters": 1},
+    }
     item = manifest("gitops-dsf.io/v1alpha1/ScoredApplication", "web", spec=spec)
     clusters = [
-        json.dumps(manifest(MANAGED_CLUSTER, name, meta={"labels": found}, status={"clusterClaims": ZONE}))
+        json.dumps(
+            manifest(MANAGED_CLUSTER, name, meta={"labels": found}, status={"clusterClaims": ZONE})
+        )
         for name, found in labels.items()
     ]
     return repositories.declared(clusters="\n---\n".join(clusters), apps=json.dumps(item))
@@ -58,10 +64,14 @@ def errors(of: Declared) -> list[Diagnostic]:
     return [one for one in resolve(of)[1] if one.severity is Severity.ERROR]
 
 
-def rendered(source: Fields, policy: Fields | None = None, labels: Mapping[str, Fields] = LABELS) -> Fields:
+def rendered(
+    source: Fields, policy: Fields | None = None, labels: Mapping[str, Fields] = LABELS
+) -> Fields:
     """The ApplicationSet that the product would render without any check."""
     context = context_of(declared(source, policy, labels))
-    clusters = [each for item in context.declared.applications for each in cluster_parameters(context, item)]
+    clusters = [
+        each for item in context.declared.applications for each in cluster_parameters(context, item)
+    ]
     resolved, _ = resolve(declared({"repoURL": source["repoURL"], "path": "."}, None, labels))
     assert resolved is not None
     found = application_set(resolved.applications[0], namespace="argocd", clusters=clusters)
@@ -77,7 +87,9 @@ def rendered(source: Fields, policy: Fields | None = None, labels: Mapping[str, 
 def asked(sets: list[Fields], clusters: Sequence[str] = CLUSTERS) -> list[dict[str, Any]]:
     """What Argo CD makes of them, when OCM has decided for these clusters."""
     binaries = obtain("argocdgenerator")
-    config = next(item["data"] for item in decision_readers("argocd") if item["kind"] == "ConfigMap")
+    config = next(
+        item["data"] for item in decision_readers("argocd") if item["kind"] == "ConfigMap"
+    )
     given = {
         "crd": str(binaries.folder("crds") / "applicationset-crd.yaml"),
         "clusters": clusters,
@@ -85,7 +97,9 @@ def asked(sets: list[Fields], clusters: Sequence[str] = CLUSTERS) -> list[dict[s
         "sets": sets,
     }
     program = [binaries.path("argocd-generator")]
-    ran = subprocess.run(program, input=json.dumps(given), capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        program, input=json.dumps(given), capture_output=True, text=True, check=True
+    )
     found: list[dict[str, Any]] = json.loads(ran.stdout)
     return found
 
@@ -118,27 +132,40 @@ def lost(applied: Any, written: Any, path: str = "spec") -> list[str]:
             text
             for name, value in applied.items()
             for text in (
-                lost(value, written[name], f"{path}.{name}") if name in written else [f"{path}.{name}"]
+                lost(value, written[name], f"{path}.{name}")
+                if name in written
+                else [f"{path}.{name}"]
             )
         ]
     # Server-side apply compares a list as a whole: nothing may be added to its items.
     return [] if applied == written else [path]
 
 
-DECISIONS: Fields = {"configMapRef": "decisions", "labelSelector": {"matchLabels": {PLACEMENT_LABEL: "web"}}}
+DECISIONS: Fields = {
+    "configMapRef": "decisions",
+    "labelSelector": {"matchLabels": {PLACEMENT_LABEL: "web"}},
+}
 TEMPLATE: Fields = {
     "metadata": {"name": "web-{{.name}}", "labels": {}, "annotations": {"team": ""}},
     "spec": {
         "project": "default",
         "destination": {"name": "{{.name}}", "namespace": ""},
         "sources": [
-            {"repoURL": REPOSITORY, "path": "a", "directory": {"recurse": False, "jsonnet": {"libs": []}}},
+            {
+                "repoURL": REPOSITORY,
+                "path": "a",
+                "directory": {"recurse": False, "jsonnet": {"libs": []}},
+            },
             {
                 "repoURL": REPOSITORY,
                 "path": "b",
                 "helm": {"parameters": [{"name": "a", "forceString": False}]},
             },
-            {"repoURL": REPOSITORY, "path": "c", "kustomize": {"images": [], "forceCommonLabels": False}},
+            {
+                "repoURL": REPOSITORY,
+                "path": "c",
+                "kustomize": {"images": [], "forceCommonLabels": False},
+            },
         ],
         "syncPolicy": {
             "automated": {"prune": False, "selfHeal": False, "enabled": True},
@@ -151,17 +178,29 @@ TEMPLATE: Fields = {
 BY_HAND: Sequence[Fields] = tuple(
     {"goTemplate": False, "template": TEMPLATE, "generators": generators, **more}
     for generators, more in (
-        ([{"clusterDecisionResource": DECISIONS}], {"syncPolicy": {"preserveResourcesOnDeletion": False}}),
+        (
+            [{"clusterDecisionResource": DECISIONS}],
+            {"syncPolicy": {"preserveResourcesOnDeletion": False}},
+        ),
         (
             [{"clusterDecisionResource": {"configMapRef": "decisions", "name": "web"}}],
             {"goTemplateOptions": []},
         ),
-        ([{"clusters": {"values": {}, "flatList": False}}, {"list": {"elements": [{"name": ""}]}}], {}),
+        (
+            [
+                {"clusters": {"values": {}, "flatList": False}},
+                {"list": {"elements": [{"name": ""}]}},
+            ],
+            {},
+        ),
         (
             [
                 {
                     "matrix": {
-                        "generators": [{"clusterDecisionResource": DECISIONS}, {"list": {"elements": []}}]
+                        "generators": [
+                            {"clusterDecisionResource": DECISIONS},
+                            {"list": {"elements": []}},
+                        ]
                     },
                     "selector": {"matchLabels": {"a": ""}},
                 }
@@ -221,7 +260,11 @@ def paths(answer: dict[str, Any]) -> dict[str, str]:
         ('{{ index .labels "example.com/tier" }}', "gold", ""),
         ('{{ .labels.region | default "eu" }}', "us", "eu"),
         ("{{ if .labels.region }}{{ .labels.region }}{{ else }}{{ .name }}{{ end }}", "us", "west"),
-        ("{{ if not .labels.region }}none{{ else }}{{ upper .labels.region }}{{ end }}", "US", "none"),
+        (
+            "{{ if not .labels.region }}none{{ else }}{{ upper .labels.region }}{{ end }}",
+            "US",
+            "none",
+        ),
         ("{{ $r := .labels.region }}{{ coalesce $r .labels.env }}", "us", "prod"),
         ('{{ eq .labels.region "us" | ternary "a" "b" }}', "a", "b"),
         ('{{ .labels.region | lower | default "eu" }}', "us", "eu"),
@@ -229,10 +272,16 @@ def paths(answer: dict[str, Any]) -> dict[str, str]:
         ("{{ $l := .labels }}{{ range until 2 }}{{ $l.env }}{{ end }}", "prodprod", "prodprod"),
         ("{{ trunc 0 (randAlpha 5) }}{{ .labels.env }}", "prod", "prod"),
         ('{{ index .claims "zone.example.com" }}', 'a "zone" {{.name}}', 'a "zone" {{.name}}'),
-        ('{{ .name }}-{{ index $.labels "env" }}{{ $.labels.env }}', "east-prodprod", "west-prodprod"),
+        (
+            '{{ .name }}-{{ index $.labels "env" }}{{ $.labels.env }}',
+            "east-prodprod",
+            "west-prodprod",
+        ),
     ],
 )
-def test_argocd_writes_the_labels_and_claims_of_each_cluster(text: str, east: str, west: str) -> None:
+def test_argocd_writes_the_labels_and_claims_of_each_cluster(
+    text: str, east: str, west: str
+) -> None:
     source = {"repoURL": REPOSITORY, "path": text}
     assert errors(declared(source, None, LABELS)) == []
     [answer] = asked([rendered(source)])
@@ -288,7 +337,9 @@ def test_argocd_runs_what_validate_lets_pass() -> None:
     texts, expected = zip(*gotemplates.RUNS, strict=True)
     answers = asked([by_hand(text) for text in texts])
     assert [answer["error"] for answer in answers] == [""] * len(texts)
-    assert [answer["applications"][0]["spec"]["source"]["path"] for answer in answers] == list(expected)
+    assert [answer["applications"][0]["spec"]["source"]["path"] for answer in answers] == list(
+        expected
+    )
 
 
 def test_argocd_cannot_run_what_validate_refuses() -> None:

@@ -17,7 +17,14 @@ from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.reconciler.journal.explaining import Deployed
 from gitops_dsf.render.admission import ADMISSION_API
-from tests.hub.controlplane.api import CLUSTER_ROLE_BINDING, ROLE_BINDING, Client, Object, bound, manifest
+from tests.hub.controlplane.api import (
+    CLUSTER_ROLE_BINDING,
+    ROLE_BINDING,
+    Client,
+    Object,
+    bound,
+    manifest,
+)
 from tests.hub.controlplane.applications import (
     APPLICATION,
     APPLICATION_SET,
@@ -125,7 +132,12 @@ class Synced:
         status["observedGeneration"] = deployment["metadata"]["generation"]
         self.hub.patch_status(DEPLOYMENT, RECONCILER, status, namespace=HUB_NAMESPACE)
         budget = self.hub.get(BUDGET, RECONCILER, namespace=HUB_NAMESPACE)
-        allowed = {"type": "DisruptionAllowed", "status": "True", "reason": "SufficientPods", "message": ""}
+        allowed = {
+            "type": "DisruptionAllowed",
+            "status": "True",
+            "reason": "SufficientPods",
+            "message": "",
+        }
         status = {
             "currentHealthy": replicas,
             "desiredHealthy": replicas - 1,
@@ -157,7 +169,9 @@ def scene(
         fleet.render()
         head = fleet.publish("Follow scores")
         bootstrap = [item for _, item in fleet.objects("argocd")]
-        names = tuple(item["metadata"]["name"] for item in bootstrap if item["kind"] == "Application")
+        names = tuple(
+            item["metadata"]["name"] for item in bootstrap if item["kind"] == "Application"
+        )
         stack.callback(installation.remove)
         stack.callback(remove_applications, hub, names)
         for item in sorted(bootstrap, key=lambda item: item["kind"] != "AppProject"):
@@ -198,7 +212,9 @@ def test_the_whole_tree_is_synced_and_healthy(synced: Synced) -> None:
         RECONCILER_APPLICATION,
         "gitops-dsf-works-00",
     )
-    rendered = {f"{item['kind']}/{item['metadata']['name']}" for _, item in synced.installation.rendered()}
+    rendered = {
+        f"{item['kind']}/{item['metadata']['name']}" for _, item in synced.installation.rendered()
+    }
     shown = {key for name in synced.names for key in state(synced.hub, name).resources}
     assert shown == rendered
     for name in synced.names:
@@ -227,11 +243,17 @@ def missing(wanted: Any, found: Any, where: str = "") -> list[str]:
     """
     if isinstance(wanted, dict) and isinstance(found, dict):
         return [
-            line for key, value in wanted.items() for line in missing(value, found.get(key), f"{where}.{key}")
+            line
+            for key, value in wanted.items()
+            for line in missing(value, found.get(key), f"{where}.{key}")
         ]
     if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
         pairs = enumerate(zip(wanted, found, strict=True))
-        return [line for index, (one, other) in pairs for line in missing(one, other, f"{where}[{index}]")]
+        return [
+            line
+            for index, (one, other) in pairs
+            for line in missing(one, other, f"{where}[{index}]")
+        ]
     if wanted == found and type(wanted) is type(found):
         return []
     if not wanted and found is None and wanted in ({}, []):
@@ -288,7 +310,10 @@ def test_an_edit_by_hand_is_healed(synced: Synced) -> None:
     )
 
     def specs() -> list[Object]:
-        return [synced.hub.get(kind, name, namespace=namespace)["spec"] for kind, name, namespace in edited]
+        return [
+            synced.hub.get(kind, name, namespace=namespace)["spec"]
+            for kind, name, namespace in edited
+        ]
 
     before = specs()
     for (kind, name, namespace), change in zip(edited, changes, strict=True):
@@ -300,7 +325,9 @@ def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     spoke = synced.installation.plane.spokes["cluster2"].admin
     synced.fleet.remove("clusters/cluster2.yaml")
     told = f"run kubectl -n cluster2 delete managedclusteraddon {ADDON_NAME} after the sync"
-    assert told in verb(synced, "diff", "--base", "HEAD"), "what happens below is said before the merge"
+    assert told in verb(synced, "diff", "--base", "HEAD"), (
+        "what happens below is said before the merge"
+    )
     head = synced.commit("Take cluster2 out of the fleet")
     for kind, name in ((WORK, "gitops-dsf-config"), (ROLE_BINDING, ADDON_NAME)):
         wait_until_gone(synced.hub, kind, name, namespace="cluster2")
@@ -310,7 +337,9 @@ def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     # OCM makes the ClusterManagementAddOn its owner, and Argo CD never prunes what has one: the agent stays,
     # without work or rights, until somebody deletes this object or OCM does together with the ManagedCluster.
     left = synced.hub.get(ADDON, ADDON_NAME, namespace="cluster2")
-    assert [owner["kind"] for owner in left["metadata"]["ownerReferences"]] == ["ClusterManagementAddOn"]
+    assert [owner["kind"] for owner in left["metadata"]["ownerReferences"]] == [
+        "ClusterManagementAddOn"
+    ]
     synced.hub.delete(ADDON, ADDON_NAME, namespace="cluster2")
     wait_until_gone(synced.hub, ADDON, ADDON_NAME, namespace="cluster2")
     wait_until_gone(spoke, DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)
@@ -324,7 +353,10 @@ def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
     Argo CD.
     """
     places = {
-        "platform": (bound("admin", "cluster-admin", user="somebody"), "ClusterRoleBinding is not permitted"),
+        "platform": (
+            bound("admin", "cluster-admin", user="somebody"),
+            "ClusterRoleBinding is not permitted",
+        ),
         "works-00": (
             bound("admin", "cluster-admin", namespace="argocd", user="somebody"),
             "namespace argocd is not permitted in project 'gitops-dsf-works'",
@@ -395,7 +427,9 @@ def refusal(synced: Synced, name: str) -> str:
     """What Argo CD says of the objects that it does not apply."""
     status = synced.hub.get(APPLICATION, name, namespace="argocd").get("status", {})
     results = status.get("operationState", {}).get("syncResult", {}).get("resources", [])
-    return " ".join(item["message"] for item in results if "not permitted" in item.get("message", ""))
+    return " ".join(
+        item["message"] for item in results if "not permitted" in item.get("message", "")
+    )
 
 
 def test_a_consumers_namespace_that_is_missing_holds_back_nothing_else(synced: Synced) -> None:
@@ -413,7 +447,9 @@ def test_a_consumers_namespace_that_is_missing_holds_back_nothing_else(synced: S
     head = synced.commit("Place the training, too")
     wait_for(
         lambda: (
-            synced.hub.get(PLACEMENT, GUESTBOOK, namespace="argocd")["metadata"]["labels"].get("round")
+            synced.hub.get(PLACEMENT, GUESTBOOK, namespace="argocd")["metadata"]["labels"].get(
+                "round"
+            )
             == "two"
         ),
         what="the application's Placement is as git says",
@@ -435,7 +471,9 @@ def test_a_consumers_namespace_that_is_missing_holds_back_nothing_else(synced: S
 
 
 def operation(synced: Synced, name: str) -> dict[str, str]:
-    found: dict[str, str] = synced.hub.get(APPLICATION, name, namespace="argocd")["status"]["operationState"]
+    found: dict[str, str] = synced.hub.get(APPLICATION, name, namespace="argocd")["status"][
+        "operationState"
+    ]
     return found
 
 

@@ -129,7 +129,9 @@ def _handled(hub: Client, number: int, ours: Decisions) -> None:
     expected = {**ours, "beat": (first if number % 2 else second,)}
     deadline = time.monotonic() + LONGEST_SECONDS
     while (real := _decisions(hub)) != expected:
-        assert time.monotonic() < deadline, f"step {number}: OCM decides {real}, the backtest {expected}"
+        assert time.monotonic() < deadline, (
+            f"step {number}: OCM decides {real}, the backtest {expected}"
+        )
         time.sleep(0.005)
 
 

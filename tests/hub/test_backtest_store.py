@@ -43,7 +43,11 @@ def _fleet(root: Path) -> Fleet:
     for name in SCORES:
         item = scorer(
             name,
-            source={"type": "Prometheus", "host": "http://p.m.svc:9090", "params": {"query": f"avg({name})"}},
+            source={
+                "type": "Prometheus",
+                "host": "http://p.m.svc:9090",
+                "params": {"query": f"avg({name})"},
+            },
             scoring={"type": "Query", "params": {"name": name, "interval": STEP}},
             scoreRange={"min": 0, "max": 100},
             publish={},

@@ -37,9 +37,15 @@ class BranchPlane:
     def spec(self) -> dict[str, Any]:
         """Settings of the reconciler."""
         enabled = {"enabled": True, "intervalSeconds": 10}
-        branches = {"journal": {**enabled, "branch": JOURNAL}, "state": {**enabled, "branch": STATE}}
+        branches = {
+            "journal": {**enabled, "branch": JOURNAL},
+            "state": {**enabled, "branch": STATE},
+        }
         proposals = {"kinds": ["Inventory"], "intervalSeconds": 5}
-        return {"git": {"url": self.fleet.repository.url}, "reconciler": {**branches, "proposals": proposals}}
+        return {
+            "git": {"url": self.fleet.repository.url},
+            "reconciler": {**branches, "proposals": proposals},
+        }
 
     def moves_to(self, cluster: str) -> None:
         """OCM decides for this cluster, because its score is the best."""
@@ -56,7 +62,9 @@ class BranchPlane:
         return git("show", f"{branch}:{path}", folder=repository.bare)
 
     def files(self, branch: str) -> list[str]:
-        return git("ls-tree", "-r", "--name-only", branch, folder=self.fleet.repository.bare).split()
+        return git(
+            "ls-tree", "-r", "--name-only", branch, folder=self.fleet.repository.bare
+        ).split()
 
     def lines(self) -> list[bytes]:
         """The lines of the journal, a line that is there twice too."""
@@ -84,7 +92,9 @@ def scene(
     fleet = new_fleet(git_server, "branches")
     with installed(fleet, control_plane), ExitStack() as stack:
         listed = fleet.root.parent / "clusters.json"
-        listed.write_text(control_plane.hub.kubectl("get", "managedclusters", "-o", "json"), encoding="utf-8")
+        listed.write_text(
+            control_plane.hub.kubectl("get", "managedclusters", "-o", "json"), encoding="utf-8"
+        )
         imported = fleet.run("import", "--from", str(listed))
         assert imported.returncode == 0, imported.stderr
         fleet.publish("A fleet")
@@ -114,7 +124,10 @@ def scene(
             hub.create(cluster(JOINED, fleet="branches", tier="gold"))
             stack.callback(remove_clusters, control_plane, (JOINED,))
             wait_for(
-                lambda: len(scene.proposals()) == 1 and reconciler.metric("proposal_open", kind="inventory"),
+                lambda: (
+                    len(scene.proposals()) == 1
+                    and reconciler.metric("proposal_open", kind="inventory")
+                ),
                 what="its file is proposed",
                 seen=reconciler.process.tail,
             )
@@ -161,11 +174,15 @@ def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: Branch
     assert shown["scores"]["cluster2"] > shown["scores"]["cluster1"]
 
 
-def test_a_cluster_that_joined_comes_back_as_a_branch_and_nothing_else_does(scene: BranchPlane) -> None:
+def test_a_cluster_that_joined_comes_back_as_a_branch_and_nothing_else_does(
+    scene: BranchPlane,
+) -> None:
     """OCM gives clusters labels and claims of its own."""
     (branch,) = scene.proposals()
     assert branch.startswith("gitops-dsf/inventory-")
-    changed = git("diff", "--name-only", f"main...{branch}", folder=scene.fleet.repository.bare).split()
+    changed = git(
+        "diff", "--name-only", f"main...{branch}", folder=scene.fleet.repository.bare
+    ).split()
     assert changed == [f"clusters/{JOINED}.yaml"]
     assert "tier: gold" in scene.fleet.repository.read(f"clusters/{JOINED}.yaml", branch=branch)
     scene.fetch(branch)

@@ -43,14 +43,22 @@ ARGOCD_SETTINGS = ("argocd-cm", "argocd-cmd-params-cm")
 LEASE, RECONCILER = "coordination.k8s.io/v1/Lease", "gitops-dsf-reconciler"
 LACKING = {"argocd-delivery": "warning"}
 """What stays on this control plane: the tree is applied without Argo CD's Applications."""
-OCM_IMAGE, ARGOCD_IMAGE = "quay.io/open-cluster-management/placement:v1.2.1", "quay.io/argoproj/argocd:v3.6.1"
+OCM_IMAGE, ARGOCD_IMAGE = (
+    "quay.io/open-cluster-management/placement:v1.2.1",
+    "quay.io/argoproj/argocd:v3.6.1",
+)
 WORKLOADS = (
     ("Deployment", OCM_NAMESPACE, "cluster-manager-addon-manager-controller", OCM_IMAGE),
     ("Deployment", OCM_NAMESPACE, "cluster-manager-placement-controller", OCM_IMAGE),
     ("Deployment", ARGOCD_NAMESPACE, "argocd-applicationset-controller", ARGOCD_IMAGE),
     ("Deployment", ARGOCD_NAMESPACE, "argocd-server", ARGOCD_IMAGE),
     ("Deployment", ARGOCD_NAMESPACE, "argocd-dex-server", "ghcr.io/dexidp/dex:v2.46.0"),
-    ("Deployment", ARGOCD_NAMESPACE, "argocd-redis", "public.ecr.aws/docker/library/redis:8.10.1-alpine"),
+    (
+        "Deployment",
+        ARGOCD_NAMESPACE,
+        "argocd-redis",
+        "public.ecr.aws/docker/library/redis:8.10.1-alpine",
+    ),
     ("StatefulSet", ARGOCD_NAMESPACE, "argocd-application-controller", ARGOCD_IMAGE),
 )
 
@@ -81,7 +89,8 @@ class Clinic:
         prefer(self.hub, APPLICATION, cluster, seconds=900, labels=WRITTEN)
         refresh_set(self.hub, APPLICATION)
         wait_for(
-            lambda: cluster in copies(self.hub, APPLICATION), what=f"Argo CD makes the copy on {cluster}"
+            lambda: cluster in copies(self.hub, APPLICATION),
+            what=f"Argo CD makes the copy on {cluster}",
         )
 
     def run(
@@ -147,7 +156,9 @@ def workload(kind: str, namespace: str, name: str, image: str) -> Object:
         "template": {"metadata": {"labels": labels}, "spec": pod},
         **({"serviceName": name} if kind == "StatefulSet" else {}),
     }
-    return manifest(f"apps/v1/{kind}", name, namespace=namespace, meta={"labels": labels}, spec=spec)
+    return manifest(
+        f"apps/v1/{kind}", name, namespace=namespace, meta={"labels": labels}, spec=spec
+    )
 
 
 def lease() -> Object:
@@ -185,7 +196,9 @@ def clinic(
         stack.callback(settings_as_they_are(hub))
         # Argo CD's installation has no health checks of ours: the first finding.
         assert "gitops-dsf install " in clinic.find("argocd-settings", "no health check")["fix"]
-        hub.apply(yaml.safe_load((ROOT / "argocd/install/argocd-cm-health.yaml").read_text("utf-8")))
+        hub.apply(
+            yaml.safe_load((ROOT / "argocd/install/argocd-cm-health.yaml").read_text("utf-8"))
+        )
         clinic.content("argocd-settings")
         yield clinic
 
@@ -201,7 +214,10 @@ def settings_as_they_are(hub: Client) -> Callable[[], None]:
         for name, data in before.items():
             now = hub.get("v1/ConfigMap", name, namespace=ARGOCD_NAMESPACE).get("data") or {}
             hub.patch(
-                "v1/ConfigMap", name, {"data": {**dict.fromkeys(now), **data}}, namespace=ARGOCD_NAMESPACE
+                "v1/ConfigMap",
+                name,
+                {"data": {**dict.fromkeys(now), **data}},
+                namespace=ARGOCD_NAMESPACE,
             )
 
     return restore
@@ -219,7 +235,9 @@ def test_a_hub_where_all_is_well_gives_no_finding(clinic: Clinic) -> None:
     assert clinic.run("doctor", "--strict").returncode == 1
 
 
-def test_an_applicationset_that_generates_nothing_looks_again_by_the_printed_command(clinic: Clinic) -> None:
+def test_an_applicationset_that_generates_nothing_looks_again_by_the_printed_command(
+    clinic: Clinic,
+) -> None:
     hub = clinic.hub
     hub.delete("v1/ConfigMap", CONFIGMAP, namespace=ARGOCD_NAMESPACE)
     refresh_set(hub, APPLICATION)
@@ -242,14 +260,18 @@ def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -
         hub.apply(role)
         hub.apply(bound("test-viewer", name, user=viewer.user))
         wait_for(
-            lambda: {item["check"]: item["state"] for item in clinic.findings(identity=viewer)} == LACKING,
+            lambda: (
+                {item["check"]: item["state"] for item in clinic.findings(identity=viewer)}
+                == LACKING
+            ),
             what="the viewer sees what an administrator sees",
             seen=lambda: clinic.findings(identity=viewer),
         )
     alone = clinic.findings(identity=stranger)
     assert {item["state"] for item in alone} == {"unknown"}
     assert all(
-        "needs the right to" in item["message"] and "the ClusterRole gitops-dsf-doctor" in item["fix"]
+        "needs the right to" in item["message"]
+        and "the ClusterRole gitops-dsf-doctor" in item["fix"]
         for item in alone
     )
     assert clinic.run("doctor", identity=stranger).returncode == 1
@@ -260,13 +282,17 @@ def test_the_flip_that_is_printed_is_the_one_at_which_ocm_flips(clinic: Clinic) 
     unreachable = next(item for item in clinic.placement()["flips"] if item["change"] == "in")
     assert unreachable["score"] is None, "90 and ten points of stickiness: no score is above 100"
     clinic.publish("cluster1", 60)
-    wait_for(lambda: clinic.status()["scorers"][0]["summary"]["max"] == 60, what="the score is there")
+    wait_for(
+        lambda: clinic.status()["scorers"][0]["summary"]["max"] == 60, what="the score is there"
+    )
     flip = next(item for item in clinic.placement()["flips"] if item["change"] == "in")
     assert flip["cluster"] == "cluster2"
     needed = flip["score"]["needed"]
     clinic.publish("cluster2", needed - 1)
     wait_for(lambda: clinic.placement()["settled"], what="OCM would leave it as it is")
-    hold_for(lambda: clinic.decision() == ["cluster1"], what="one point less does not flip it", seconds=2)
+    hold_for(
+        lambda: clinic.decision() == ["cluster1"], what="one point less does not flip it", seconds=2
+    )
     clinic.publish("cluster2", needed)
     wait_for(lambda: clinic.decision() == ["cluster2"], what="OCM flips", seen=clinic.decision)
     assert clinic.placement()["decided"] == ["cluster2"]

@@ -63,14 +63,18 @@ def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_any_read(
     assert set(scene.deletions()) <= {409}, "the API server refused what it sent"
 
 
-def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_the_patch(scene: FrozenLeaderPlane) -> None:
+def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_the_patch(
+    scene: FrozenLeaderPlane,
+) -> None:
     with scene.replicas(changes="unfenced") as (first, second):
         with frozen(scene, first, lambda word: word.startswith(PATCH)):
             scene.second_removes_the_other_copy(second)
         scene.the_last_copy_stays(first)
 
 
-def test_a_deletion_is_refused_whose_sender_was_stopped_after_its_last_look(scene: FrozenLeaderPlane) -> None:
+def test_a_deletion_is_refused_whose_sender_was_stopped_after_its_last_look(
+    scene: FrozenLeaderPlane,
+) -> None:
     """All that a process can look at itself is behind it: only the API server refuses."""
     with scene.replicas(changes="body") as (first, second):
         scene.move()
@@ -115,7 +119,9 @@ def test_the_story_that_lost_an_application(scene: FrozenLeaderPlane) -> None:
     assert scene.deletions() == [], "a replica that knows that its claim is over sends nothing"
 
 
-def test_a_removal_that_is_stopped_before_it_has_a_connection_sends_nothing(scene: FrozenLeaderPlane) -> None:
+def test_a_removal_that_is_stopped_before_it_has_a_connection_sends_nothing(
+    scene: FrozenLeaderPlane,
+) -> None:
     with scene.replicas(changes="connection") as (first, second):
         scene.move()
         wait_for(lambda: first.frozen, what="it is about to delete", seen=first.process.tail)
@@ -123,7 +129,9 @@ def test_a_removal_that_is_stopped_before_it_has_a_connection_sends_nothing(scen
         scene.decide(A)
         first.thaw()
         wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
-        hold_for(lambda: A in scene.copies(), what="the copy that is decided again stays", seconds=2)
+        hold_for(
+            lambda: A in scene.copies(), what="the copy that is decided again stays", seconds=2
+        )
     assert scene.deletions() == []
 
 
@@ -132,12 +140,19 @@ def test_a_score_that_its_agent_has_renewed_is_not_deleted(scene: FrozenLeaderPl
     scene.dead_score()
     try:
         with scene.replicas(changes="body") as (first, second):
-            wait_for(lambda: first.frozen, what="it is about to delete", timeout=200, seen=first.process.tail)
+            wait_for(
+                lambda: first.frozen,
+                what="it is about to delete",
+                timeout=200,
+                seen=first.process.tail,
+            )
             wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
             scene.agent_renews()
             first.thaw()
             wait_for(
-                lambda: scene.deletions(SCORES), what="the deletion is answered", seen=first.process.tail
+                lambda: scene.deletions(SCORES),
+                what="the deletion is answered",
+                seen=first.process.tail,
             )
             assert scene.deletions(SCORES) == [409]
             wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)

@@ -55,18 +55,23 @@ def gitea(tmp_path: Path) -> Iterator[Gitea]:
         running = Gitea(binaries=obtain("gitea"), processes=processes, folder=tmp_path)
         running.repository.commit({"README.md": "A fleet\n"}, message="Begin")
         wait_for(
-            lambda: not running.ask("GET", f"/repos/{ADMIN}/{NAME}")["empty"], what="the push is noticed"
+            lambda: not running.ask("GET", f"/repos/{ADMIN}/{NAME}")["empty"],
+            what="the push is noticed",
         )
         yield running
 
 
-def client(gitea: Gitea, folder: Path, scopes: str, *, base: str = "main", name: str = NAME) -> Forge:
+def client(
+    gitea: Gitea, folder: Path, scopes: str, *, base: str = "main", name: str = NAME
+) -> Forge:
     """As the reconciler has it, with a token of these scopes."""
     secret = folder / f"secret-{scopes.replace(':', '-')}"
     secret.mkdir(exist_ok=True)
     (secret / "token").write_text(gitea.token(BOT, scopes))
     api, place = address_of(f"{gitea.url}/{ADMIN}/{name}.git", kind="Gitea")
-    return Client(api=api, place=place, base=base, send=partial(send, credentials=Credentials(folder=secret)))
+    return Client(
+        api=api, place=place, base=base, send=partial(send, credentials=Credentials(folder=secret))
+    )
 
 
 async def test_gitea_does_what_every_forge_does(gitea: Gitea, tmp_path: Path) -> None:
@@ -114,7 +119,9 @@ async def test_what_a_token_lacks_is_told(gitea: Gitea, tmp_path: Path) -> None:
         assert said.value.refused
     with pytest.raises(ForgeError, match="there is no such repository"):
         await client(gitea, tmp_path, PROPOSES, name="other").latest(BRANCH)
-    wrong = Client(api=f"{gitea.url}/api/v1", place=f"{ADMIN}/{NAME}", send=PipelineSender("0" * 40))
+    wrong = Client(
+        api=f"{gitea.url}/api/v1", place=f"{ADMIN}/{NAME}", send=PipelineSender("0" * 40)
+    )
     with pytest.raises(ForgeError, match=r"401 .*; the token needs"):
         await wrong.comment(1, MARKER, marker=MARKER)
 
@@ -144,7 +151,10 @@ async def test_a_proposal_becomes_a_pull_request_with_a_preview_and_a_refusal_co
             async with scene.working() as working:
                 await working.until(lambda: gitea.pulls, "a pull request is opened")
                 (first,) = gitea.pulls
-                assert (first["title"], first["user"]["login"]) == ("Follow the hub in 1 cluster", BOT)
+                assert (first["title"], first["user"]["login"]) == (
+                    "Follow the hub in 1 cluster",
+                    BOT,
+                )
                 assert first["head"]["label"] == scene.one
                 scene.joins("c7")
                 await read_again(working.view)

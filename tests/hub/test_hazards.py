@@ -81,7 +81,9 @@ class Hand:
     def sees(self, name: str, *clusters: str) -> None:
         """Wait until this is the decision, written as a PlacementDecision."""
         wait_for(
-            lambda: pages(self.hub, name, namespace=NAMESPACE) and self.decided(name) == list(clusters),
+            lambda: (
+                pages(self.hub, name, namespace=NAMESPACE) and self.decided(name) == list(clusters)
+            ),
             what=f"{name} is decided as {clusters}",
             seen=lambda: self.hub.get(PLACEMENT, name, namespace=NAMESPACE),
         )
@@ -135,7 +137,10 @@ def where(**selector: Object) -> Object:
             {"tolerations": [{"operator": "Equal", "value": "x"}]},
             "If the key is empty, operator must be Exists",
         ),
-        ({"tolerations": [{"key": "k", "operator": "Exists", "value": "x"}]}, "value should be empty"),
+        (
+            {"tolerations": [{"key": "k", "operator": "Exists", "value": "x"}]},
+            "value should be empty",
+        ),
         (
             where(labelSelector={"matchExpressions": [{"key": "env", "operator": "in"}]}),
             '"in" is not a valid label selector operator',
@@ -144,7 +149,9 @@ def where(**selector: Object) -> Object:
     ],
     ids=("mode", "built-in", "toleration-without-key", "toleration-with-value", "operator", "cel"),
 )
-def test_a_mistake_in_a_placement_takes_every_cluster_away(hand: Hand, mistake: Object, message: str) -> None:
+def test_a_mistake_in_a_placement_takes_every_cluster_away(
+    hand: Hand, mistake: Object, message: str
+) -> None:
     name = hand.places(prioritizerPolicy=exact())
     hand.sees(name, *ALL)
     hand.edits(name, **mistake)
@@ -186,7 +193,9 @@ def test_a_negative_number_of_clusters_panics_in_the_controller_at_every_look(
     wait_for(panics, what="the controller panics")
     time.sleep(2)  # whatever else made it look at the same moment
     before = panics()
-    hand.hub.patch(PLACEMENT, name, {"metadata": {"labels": {"touched": "yes"}}}, namespace=NAMESPACE)
+    hand.hub.patch(
+        PLACEMENT, name, {"metadata": {"labels": {"touched": "yes"}}}, namespace=NAMESPACE
+    )
     wait_for(lambda: panics() > before, what="and again when anything happens to the Placement")
     assert hand.decided(name) == ALL, "the old decision stays"
     assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False", "no condition tells"
@@ -199,7 +208,8 @@ def test_a_negative_number_of_clusters_panics_in_the_controller_at_every_look(
 
 def test_a_quoted_group_size_deletes_the_decisions_and_says_satisfied(hand: Hand) -> None:
     name = hand.places(
-        prioritizerPolicy=exact(), decisionStrategy={"groupStrategy": {"clustersPerDecisionGroup": 5}}
+        prioritizerPolicy=exact(),
+        decisionStrategy={"groupStrategy": {"clustersPerDecisionGroup": 5}},
     )
     hand.sees(name, *ALL)
     hand.edits(name, decisionStrategy={"groupStrategy": {"clustersPerDecisionGroup": "5"}})
@@ -214,26 +224,41 @@ def test_a_quoted_group_size_deletes_the_decisions_and_says_satisfied(hand: Hand
 def test_a_name_over_63_bytes_is_never_decided_and_nothing_says_why(hand: Hand) -> None:
     name = "n" * 64
     hand.hub.create(placement(name, namespace=NAMESPACE))
-    hand.sees(hand.places(prioritizerPolicy=exact()), *ALL)  # which came later, so the first has had its turn
+    hand.sees(
+        hand.places(prioritizerPolicy=exact()), *ALL
+    )  # which came later, so the first has had its turn
     hold_for(
-        lambda: not pages(hand.hub, name, namespace=NAMESPACE) and hand.condition(name, SATISFIED) is None,
+        lambda: (
+            not pages(hand.hub, name, namespace=NAMESPACE)
+            and hand.condition(name, SATISFIED) is None
+        ),
         what="neither decision nor condition",
         seconds=2,
     )
 
 
 @pytest.mark.soak
-def test_a_cluster_that_joins_more_than_a_hundred_shifts_their_pages(hub: Client, hand: Hand) -> None:
+def test_a_cluster_that_joins_more_than_a_hundred_shifts_their_pages(
+    hub: Client, hand: Hand
+) -> None:
     """Nobody says that they are available, so all of them have OCM's taint."""
     crowd = tuple(f"crowd-{number:03}" for number in range(102))
     crowded = where(labelSelector={"matchLabels": {"crowd": "yes"}})
 
     def joins(name: str) -> None:
-        hub.create(cluster_document(name, fleet=NAMESPACE, **{SET_LABEL: NAMESPACE, "crowd": "yes"}))
+        hub.create(
+            cluster_document(name, fleet=NAMESPACE, **{SET_LABEL: NAMESPACE, "crowd": "yes"})
+        )
 
     def decisions(count: int) -> list[list[str]]:
-        found = sorted(pages(hub, name, namespace=NAMESPACE), key=lambda page: str(page["metadata"]["name"]))
-        return [clusters_of(page) for page in found] if hand.decided(name) == list(crowd[-count:]) else []
+        found = sorted(
+            pages(hub, name, namespace=NAMESPACE), key=lambda page: str(page["metadata"]["name"])
+        )
+        return (
+            [clusters_of(page) for page in found]
+            if hand.decided(name) == list(crowd[-count:])
+            else []
+        )
 
     for each in crowd[1:]:
         joins(each)
@@ -244,14 +269,17 @@ def test_a_cluster_that_joins_more_than_a_hundred_shifts_their_pages(hub: Client
         joins(crowd[0])
         second = wait_for(lambda: decisions(102), what="the newcomer is decided")
         assert [len(page) for page in first] == [100, 1]
-        assert set(first[0]) - set(second[0]) == {crowd[100]}, "one moved from the first page to the second"
+        assert set(first[0]) - set(second[0]) == {crowd[100]}, (
+            "one moved from the first page to the second"
+        )
     finally:
         remove_clusters(hand.plane, crowd)
 
 
 def test_a_binding_must_be_named_as_its_set(hub: Client, clusters: tuple[str, ...]) -> None:
     with pytest.raises(
-        ApiError, match="The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet"
+        ApiError,
+        match="The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet",
     ):
         hub.create(binding(NAMESPACE, namespace=NAMESPACE, name="another-name"))
 
@@ -270,13 +298,17 @@ def test_no_score_beats_a_negative_one(hand: Hand) -> None:
 
 def test_a_misspelled_score_ranks_by_name_and_nothing_says_so(hand: Hand) -> None:
     hand.scores(a={"cpu": 1}, b={"cpu": 2}, c={"cpu": 3})
-    name = hand.places(numberOfClusters=1, prioritizerPolicy=exact(score_prioritizer(hand.load, "cpuu")))
+    name = hand.places(
+        numberOfClusters=1, prioritizerPolicy=exact(score_prioritizer(hand.load, "cpuu"))
+    )
     hand.sees(name, A)
     hand.says(name, SATISFIED, status="True")
     hand.says(name, MISCONFIGURED, status="False")
 
 
-def test_without_steady_one_point_moves_the_decision_and_with_it_a_hundred_do_not(hand: Hand) -> None:
+def test_without_steady_one_point_moves_the_decision_and_with_it_a_hundred_do_not(
+    hand: Hand,
+) -> None:
     hand.scores(a={"cpu": 51}, b={"cpu": 50}, c={"cpu": 0})
     nervous = hand.places(numberOfClusters=1, prioritizerPolicy=exact(hand.cpu))
     # Additive is what a Placement has that writes no mode: Balance and Steady count, too, each with weight 1.
@@ -294,7 +326,11 @@ def test_without_steady_one_point_moves_the_decision_and_with_it_a_hundred_do_no
     hand.sees(steady, A)  # exactly 100 points, and its name comes first
     hand.scores(a={"cpu": 0}, b={"cpu": 99}, c={"cpu": 0})
     hand.sees(nervous, B)
-    hold_for(lambda: hand.decided(steady) == [A], what="99 points are not enough against Steady", seconds=1)
+    hold_for(
+        lambda: hand.decided(steady) == [A],
+        what="99 points are not enough against Steady",
+        seconds=1,
+    )
     assert len(first) == 1
 
 
@@ -313,15 +349,21 @@ def test_a_score_that_expires_counts_nothing_but_only_when_ocm_looks(hand: Hand)
     until = int(time.time()) + 5
     publish(hand.hub, A, hand.load, {"cpu": 90}, seconds=until - time.time())
     time.sleep(max(0.0, until + 1 - time.time()))
-    hold_for(lambda: hand.decided(name) == [A], what="nothing happens when the score expires", seconds=4)
-    hand.hub.patch(PLACEMENT, name, {"metadata": {"labels": {"touched": "yes"}}}, namespace=NAMESPACE)
+    hold_for(
+        lambda: hand.decided(name) == [A], what="nothing happens when the score expires", seconds=4
+    )
+    hand.hub.patch(
+        PLACEMENT, name, {"metadata": {"labels": {"touched": "yes"}}}, namespace=NAMESPACE
+    )
     hand.sees(name, B)
 
 
 def test_cel_is_not_asked_again_when_a_score_changes(hand: Hand) -> None:
     hand.scores(a={"cpu": 10}, b={"cpu": 90}, c={"cpu": 10})
     expression = f'managedCluster.scores("{hand.load}").exists(s, s.name == "cpu" && s.value > 50)'
-    name = hand.places(**where(celSelector={"celExpressions": [expression]}), prioritizerPolicy=exact())
+    name = hand.places(
+        **where(celSelector={"celExpressions": [expression]}), prioritizerPolicy=exact()
+    )
     hand.sees(name, B)
     # OCM looks again at its own new decision; let that pass, or it is what brings the new answer.
     hold_for(lambda: hand.decided(name) == [B], what="the decision is settled", seconds=3)
@@ -340,7 +382,9 @@ def test_a_failing_cel_expression_drops_the_cluster_silently(hand: Hand) -> None
 
 
 def test_one_value_beyond_100_refuses_all_scores(hub: Client, hand: Hand) -> None:
-    with pytest.raises(ApiError, match=r"status.scores\[1\].value.*should be less than or equal to 100"):
+    with pytest.raises(
+        ApiError, match=r"status.scores\[1\].value.*should be less than or equal to 100"
+    ):
         publish(hub, A, hand.load, {"fine": 5, "too-much": 101})
     assert hub.get(SCORE, hand.load, namespace=A).get("status", {}).get("scores", []) == []
 
@@ -366,7 +410,8 @@ def test_a_work_may_have_512000_bytes_and_not_one_more(
 
 def test_a_work_with_one_object_twice_is_refused(hub: Client, clusters: tuple[str, ...]) -> None:
     with pytest.raises(
-        ApiError, match=r"duplicate manifest for resource hazard-works/same with resource type v1\.ConfigMap"
+        ApiError,
+        match=r"duplicate manifest for resource hazard-works/same with resource type v1\.ConfigMap",
     ):
         hub.create(work(A, "twice", [config_map("same", "1"), config_map("same", "2")]))
 
@@ -377,10 +422,15 @@ def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(
     spoke = control_plane.spokes["cluster1"].admin
 
     def value() -> object:
-        return (spoke.find("v1/ConfigMap", "shared", namespace=CONFLICT) or {"data": {}})["data"].get("key")
+        return (spoke.find("v1/ConfigMap", "shared", namespace=CONFLICT) or {"data": {}})[
+            "data"
+        ].get("key")
 
     def applied() -> bool:
-        found = (hub.get(WORK, f"hazard-{writer}", namespace="cluster1") for writer in ("first", "second"))
+        found = (
+            hub.get(WORK, f"hazard-{writer}", namespace="cluster1")
+            for writer in ("first", "second")
+        )
         return all(is_true(item, "Applied") for item in found)
 
     spoke.apply(manifest("v1/Namespace", CONFLICT))
@@ -389,7 +439,9 @@ def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(
             hub.apply(work("cluster1", f"hazard-{writer}", [config_map("shared", writer)]))
             wait_for(lambda writer=writer: value() == writer, what=f"{writer} has written")  # type: ignore[misc]
         wait_for(applied, what="both say Applied")
-        hub.patch(WORK, "hazard-first", {"metadata": {"labels": {"touched": "yes"}}}, namespace="cluster1")
+        hub.patch(
+            WORK, "hazard-first", {"metadata": {"labels": {"touched": "yes"}}}, namespace="cluster1"
+        )
         hub.apply(work("cluster1", "hazard-first", [config_map("shared", "first again")]))
         wait_for(lambda: value() == "first again", what="the last writer wins")
         assert applied()

@@ -65,7 +65,9 @@ def tiny_addon(addon: str, *others: Object) -> list[Object]:
         manifest(ROLE, name, rules=rules),
         manifest(TEMPLATE, f"{addon}-1", spec=spec),
         manifest(
-            DEFINITION, addon, spec={"installStrategy": {"type": "Manual"}, "supportedConfigs": configs}
+            DEFINITION,
+            addon,
+            spec={"installStrategy": {"type": "Manual"}, "supportedConfigs": configs},
         ),
     ]
 
@@ -76,7 +78,11 @@ def permission(role: str) -> Object:
 
 def config(resource: str, **where: str) -> Object:
     """A kind of configuration, and the one that counts by default."""
-    return {"group": "addon.open-cluster-management.io", "resource": resource, "defaultConfig": where}
+    return {
+        "group": "addon.open-cluster-management.io",
+        "resource": resource,
+        "defaultConfig": where,
+    }
 
 
 def managed_cluster_addon(addon: str, cluster: str) -> Object:
@@ -106,7 +112,9 @@ def defined(hub: Client, items: list[Object]) -> Iterator[None]:
         yield
     finally:
         # A definition that installs by Placements would put back what is deleted.
-        hub.patch(DEFINITION, name, {"spec": {"installStrategy": {"type": "Manual", "placements": None}}})
+        hub.patch(
+            DEFINITION, name, {"spec": {"installStrategy": {"type": "Manual", "placements": None}}}
+        )
         for item in installed():
             hub.delete(INSTALLED, name, namespace=item["metadata"]["namespace"])
         wait_for(lambda: not installed(), what=f"every {name} is gone", seen=installed)
@@ -130,16 +138,23 @@ def test_rights_of_the_template_let_one_clusters_agent_write_another_clusters_sc
         try:
             with control_plane.hub.client(addon_identity(cluster="cluster1", addon=addon)) as agent:
                 elsewhere = manifest(SCORE, addon, namespace="cluster2")
-                wait_for(lambda: agent.create(elsewhere), what="the agent of cluster1 writes into cluster2")
+                wait_for(
+                    lambda: agent.create(elsewhere),
+                    what="the agent of cluster1 writes into cluster2",
+                )
             binding = f"open-cluster-management:{addon}:clusterrole:agent"
             subjects = hub.get(ROLE_BINDING, binding, namespace="cluster2")["subjects"]
             group = f"system:open-cluster-management:addon:{addon}"
             assert group in [subject["name"] for subject in subjects]
             # Without the shared group: the rights are those of the cluster's own.
             alone = Identity(
-                user="agent", groups=(f"system:open-cluster-management:cluster:cluster1:addon:{addon}",)
+                user="agent",
+                groups=(f"system:open-cluster-management:cluster:cluster1:addon:{addon}",),
             )
-            with control_plane.hub.client(alone) as agent, pytest.raises(ApiError, match="403 Forbidden"):
+            with (
+                control_plane.hub.client(alone) as agent,
+                pytest.raises(ApiError, match="403 Forbidden"),
+            ):
                 agent.list(SCORE, namespace="cluster2")
         finally:
             hub.delete(SCORE, addon, namespace="cluster2")
@@ -200,7 +215,9 @@ def test_a_deployment_config_without_a_namespace_moves_the_agent(hub: Client) ->
             hub.apply(managed_cluster_addon(addon, "cluster1"))
             manifests = delivered(hub, addon)
             moved = "open-cluster-management-agent-addon"
-            places = {item["metadata"].get("namespace", item["metadata"]["name"]) for item in manifests}
+            places = {
+                item["metadata"].get("namespace", item["metadata"]["name"]) for item in manifests
+            }
             assert places == {moved}
     finally:
         hub.delete(CONFIG, addon, namespace="default")
@@ -211,7 +228,8 @@ def test_braces_in_a_template_are_erased(hub: Client) -> None:
     addon = "hazard-braces"
     text = "cluster {{CLUSTER_NAME}}: {{ CLUSTER_NAME }} and {{ $labels.pod }}"
     with defined(
-        hub, tiny_addon(addon, manifest("v1/ConfigMap", "alerts", namespace=addon, data={"text": text}))
+        hub,
+        tiny_addon(addon, manifest("v1/ConfigMap", "alerts", namespace=addon, data={"text": text})),
     ):
         hub.apply(managed_cluster_addon(addon, "cluster1"))
         alerts = next(item for item in delivered(hub, addon) if item["kind"] == "ConfigMap")
@@ -233,12 +251,18 @@ def test_installing_by_placement_removes_what_people_installed(
         for cluster in (chosen, other):
             hub.apply(managed_cluster_addon(addon, cluster))
         predicate = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"env": "prod"}}}}
-        hub.create(placement(place, namespace=place, predicates=[predicate], prioritizerPolicy=exact()))
+        hub.create(
+            placement(place, namespace=place, predicates=[predicate], prioritizerPolicy=exact())
+        )
         hold_for(
-            lambda: installed_on(hub, addon) == [chosen, other], what="Manual leaves both alone", seconds=2
+            lambda: installed_on(hub, addon) == [chosen, other],
+            what="Manual leaves both alone",
+            seconds=2,
         )
         by_placement(hub, addon, place)
-        wait_for(lambda: installed_on(hub, addon) == [chosen], what=f"the one on {other} is deleted")
+        wait_for(
+            lambda: installed_on(hub, addon) == [chosen], what=f"the one on {other} is deleted"
+        )
         by_placement(hub, addon, "a-placement-that-is-not-there")
         wait_for(lambda: installed_on(hub, addon) == [], what="all are uninstalled")
 
@@ -251,7 +275,9 @@ def by_placement(hub: Client, addon: str, name: str) -> None:
 def installed_on(hub: Client, addon: str) -> list[str]:
     """The clusters whose installation is not being deleted."""
     found = [item["metadata"] for item in hub.list(INSTALLED) if item["metadata"]["name"] == addon]
-    return sorted(metadata["namespace"] for metadata in found if "deletionTimestamp" not in metadata)
+    return sorted(
+        metadata["namespace"] for metadata in found if "deletionTimestamp" not in metadata
+    )
 
 
 def delivered(hub: Client, addon: str) -> list[Object]:

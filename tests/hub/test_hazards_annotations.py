@@ -30,7 +30,9 @@ class Applied:
 
     def commit(self, **objects: str) -> str:
         """Adds files to the folder, and asks Argo CD to look; the commit's id."""
-        head = self.repository.commit({f"applied/{name}.json": text for name, text in objects.items()})
+        head = self.repository.commit(
+            {f"applied/{name}.json": text for name, text in objects.items()}
+        )
         refresh(self.hub, self.name)
         return head
 
@@ -78,7 +80,9 @@ def test_hooks_of_helm_are_hooks_in_any_directory(applied: Applied) -> None:
     """They go as soon as they are healthy. The Application is Synced and Healthy without them."""
     applied.settled(applied.commit(hook=config_map("hook", **HOOK), more=config_map("more")))
     wait_for(lambda: applied.has("more"), what="the rest is applied")
-    wait_for(lambda: applied.hooks() == [("hook", "PostSync")], what="it was a hook", seen=applied.hooks)
+    wait_for(
+        lambda: applied.hooks() == [("hook", "PostSync")], what="it was a hook", seen=applied.hooks
+    )
     wait_until_gone(applied.hub, CONFIG_MAP, "hook", namespace=applied.name)
     hold_for(lambda: not applied.has("hook"), what="nobody brings it back", seconds=3)
     found = state(applied.hub, applied.name)

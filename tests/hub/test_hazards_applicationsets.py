@@ -52,12 +52,24 @@ class Followers:
         self.hub.patch_status(DECISION, name, {"decisions": decisions}, namespace=NAMESPACE)
 
     def follow(
-        self, policy: str = "sync", *, lookup: Object | None = None, labels: dict[str, str] | None = None
+        self,
+        policy: str = "sync",
+        *,
+        lookup: Object | None = None,
+        labels: dict[str, str] | None = None,
     ) -> None:
         """Write the ApplicationSet, whole, and ask the controller to look now."""
-        source = {"repoURL": "https://git.example.invalid/none.git", "path": ".", "targetRevision": "main"}
+        source = {
+            "repoURL": "https://git.example.invalid/none.git",
+            "path": ".",
+            "targetRevision": "main",
+        }
         destination = {"name": "{{.name}}", "namespace": "hazards"}
-        generator = {"configMapRef": self.name, "requeueAfterSeconds": 3, **(lookup or self.by_label)}
+        generator = {
+            "configMapRef": self.name,
+            "requeueAfterSeconds": 3,
+            **(lookup or self.by_label),
+        }
         spec: Object = {
             "goTemplate": True,
             "goTemplateOptions": ["missingkey=error"],
@@ -114,10 +126,16 @@ class Followers:
         """It complains of nothing. That an update came too late is said until its next look, which follows at
         once.
         """
-        wait_for(lambda: not self.error(), what="the ApplicationSet complains of nothing", seen=self.error)
+        wait_for(
+            lambda: not self.error(),
+            what="the ApplicationSet complains of nothing",
+            seen=self.error,
+        )
 
     def complains(self, text: str) -> None:
-        wait_for(lambda: text in self.error(), what=f"the ApplicationSet says {text!r}", seen=self.error)
+        wait_for(
+            lambda: text in self.error(), what=f"the ApplicationSet says {text!r}", seen=self.error
+        )
 
     def complains_and_keeps_both(self) -> None:
         wait_for(self.error, what="it complains", seen=self.error)
@@ -165,7 +183,9 @@ def followers(
     followers.clear()
 
 
-@pytest.mark.parametrize(("policy", "left"), [("sync", []), ("create-update", ["cluster1", "cluster2"])])
+@pytest.mark.parametrize(
+    ("policy", "left"), [("sync", []), ("create-update", ["cluster1", "cluster2"])]
+)
 def test_an_empty_decision_deletes_every_application_unless_the_policy_forbids_it(
     followers: Followers, policy: str, left: list[str]
 ) -> None:
@@ -173,11 +193,15 @@ def test_an_empty_decision_deletes_every_application_unless_the_policy_forbids_i
     followers.page(1)
     followers.look()
     followers.become(*left)
-    hold_for(lambda: followers.clusters() == left, what=f"with {policy} there are {left}", seconds=4)
+    hold_for(
+        lambda: followers.clusters() == left, what=f"with {policy} there are {left}", seconds=4
+    )
     followers.is_content()
 
 
-def test_without_a_match_key_every_application_is_deleted_without_an_error(followers: Followers) -> None:
+def test_without_a_match_key_every_application_is_deleted_without_an_error(
+    followers: Followers,
+) -> None:
     followers.begin()
     followers.config(**{key: value for key, value in GENERATOR.items() if key != "matchKey"})
     followers.look()
@@ -194,7 +218,9 @@ def test_a_decision_looked_up_by_name_is_its_first_page_only(followers: Follower
 def test_name_and_label_selector_together_are_an_error(followers: Followers) -> None:
     followers.page(1, *SPOKES)
     followers.follow(lookup={**followers.by_label, "name": f"{followers.name}-decision-1"})
-    followers.complains("there is a problem with the definition of the ClusterDecisionResource generator")
+    followers.complains(
+        "there is a problem with the definition of the ClusterDecisionResource generator"
+    )
     assert followers.clusters() == []
 
 
@@ -247,7 +273,9 @@ def test_a_cluster_that_argocd_does_not_know_is_skipped_silently(followers: Foll
     followers.page(1, "cluster1", "not-in-argocd")
     followers.follow()
     followers.become("cluster1")
-    hold_for(lambda: followers.clusters() == ["cluster1"], what="the unknown one gets nothing", seconds=1)
+    hold_for(
+        lambda: followers.clusters() == ["cluster1"], what="the unknown one gets nothing", seconds=1
+    )
     followers.is_content()
 
 
@@ -302,7 +330,9 @@ def test_no_decision_at_all_is_an_error_that_deletes_nothing(followers: Follower
     ("template", "said"),
     [("{{.score}}", 'map has no entry for key "score"'), ("{{.name", "unclosed action")],
 )
-def test_a_template_that_fails_stops_the_whole_set(followers: Followers, template: str, said: str) -> None:
+def test_a_template_that_fails_stops_the_whole_set(
+    followers: Followers, template: str, said: str
+) -> None:
     """OCM writes no score into a decision, so the key is missing."""
     followers.page(1, *SPOKES)
     followers.follow(labels={"told": template})
@@ -318,7 +348,9 @@ def test_without_go_template_a_go_template_stays_as_it_is(followers: Followers) 
     followers.complains("{{.name}}")
 
 
-def test_a_set_takes_over_an_application_that_nobody_owns(followers: Followers, hub: Client) -> None:
+def test_a_set_takes_over_an_application_that_nobody_owns(
+    followers: Followers, hub: Client
+) -> None:
     """Those of rendered/argocd have no owner. The set writes its own source and project into one."""
     ours = f"{followers.name}-cluster1"
     source = {"repoURL": "https://git.example.invalid/fleet.git", "path": "rendered/delivery"}
@@ -330,7 +362,10 @@ def test_a_set_takes_over_an_application_that_nobody_owns(followers: Followers, 
         wait_for(
             lambda: hub.get(APPLICATION, ours, namespace=NAMESPACE)["spec"]["project"] == "default",
             what="the project is that of the set",
-            seen=lambda: (hub.get(APPLICATION, ours, namespace=NAMESPACE)["spec"], followers.error()),
+            seen=lambda: (
+                hub.get(APPLICATION, ours, namespace=NAMESPACE)["spec"],
+                followers.error(),
+            ),
         )
         taken = hub.get(APPLICATION, ours, namespace=NAMESPACE)
         assert taken["spec"]["source"]["repoURL"] == "https://git.example.invalid/none.git"

@@ -109,7 +109,8 @@ def scene(
         environment = stack.enter_context(cluster_dns({CENTRAL: central}))
         installation = stack.enter_context(installed(fleet, control_plane))
         wait_for(
-            lambda: granted_to_hub_scorer(control_plane, "cluster1"), what="the hub scorer has its rights"
+            lambda: granted_to_hub_scorer(control_plane, "cluster1"),
+            what="the hub scorer has its rights",
         )
         installation.wait_for_policies()
         yield Scene(installation=installation, environment=environment, hub=hub, load=exporters)
@@ -155,7 +156,9 @@ def test_it_has_exactly_the_rendered_rights(scene: Scene) -> None:
     }.items():
         assert granted_to_hub_scorer(scene.plane, namespace) == wanted, namespace
     for cluster in SPOKES:
-        assert scene.hub.find(ADDON, ADDON_NAME, namespace=cluster) is None, "no cluster needs an agent"
+        assert scene.hub.find(ADDON, ADDON_NAME, namespace=cluster) is None, (
+            "no cluster needs an agent"
+        )
 
 
 class TestPolicies:
@@ -177,17 +180,23 @@ class TestPolicies:
         hub.create(score(RESOURCE, {}))
         with pytest.raises(ApiError, match="may change AddOnPlacementScores with the label"):
             account.patch(SCORES, RESOURCE, {"metadata": {"labels": OURS}}, namespace="cluster2")
-        with pytest.raises(ApiError, match="may delete AddOnPlacementScores that it wrote and no others"):
+        with pytest.raises(
+            ApiError, match="may delete AddOnPlacementScores that it wrote and no others"
+        ):
             account.delete(SCORES, RESOURCE, namespace="cluster2")
 
     def test_it_takes_over_from_an_agent_and_then_the_agent_may_not_write(
         self, scene: Scene, account: Client, hub: Client
     ) -> None:
         identity = addon_identity(cluster="cluster2", addon=ADDON_NAME)
-        hub.apply(bound("an-agent", "gitops-dsf:agent", namespace="cluster2", group=identity.groups[0]))
+        hub.apply(
+            bound("an-agent", "gitops-dsf:agent", namespace="cluster2", group=identity.groups[0])
+        )
         try:
             with scene.plane.hub.client(identity) as agent:
-                wait_for(lambda: agent.granted("cluster2") >= SCORE_RIGHTS, what="the agent has rights")
+                wait_for(
+                    lambda: agent.granted("cluster2") >= SCORE_RIGHTS, what="the agent has rights"
+                )
                 hub.create(score(RESOURCE, AGENTS))
                 renamed: Object = {"metadata": {"labels": {"gitops-dsf.io/scorer": "renamed"}}}
                 agent.patch(SCORES, RESOURCE, renamed, namespace="cluster2")
@@ -195,7 +204,9 @@ class TestPolicies:
                     agent.delete(SCORES, RESOURCE, namespace="cluster2")
                 with pytest.raises(ApiError, match="may delete AddOnPlacementScores that it wrote"):
                     account.delete(SCORES, RESOURCE, namespace="cluster2")
-                account.patch(SCORES, RESOURCE, {"metadata": {"labels": OURS}}, namespace="cluster2")
+                account.patch(
+                    SCORES, RESOURCE, {"metadata": {"labels": OURS}}, namespace="cluster2"
+                )
                 renamed["metadata"]["labels"] = {"gitops-dsf.io/scorer": "again"}
                 with pytest.raises(ApiError, match=NOT_THE_FLEETS):
                     agent.patch(SCORES, RESOURCE, renamed, namespace="cluster2")
@@ -207,7 +218,9 @@ class TestPolicies:
 def test_the_application_follows_the_scores_of_the_hub(scene: Scene, running: AgentProgram) -> None:
     for cluster, value in (("cluster1", 80), ("cluster2", 30)):
         wait_for(
-            lambda cluster=cluster, value=value: scores(scene.hub, cluster, RESOURCE) == {SCORE: value},  # type: ignore[misc]
+            lambda cluster=cluster, value=value: (
+                scores(scene.hub, cluster, RESOURCE) == {SCORE: value}
+            ),  # type: ignore[misc]
             what=f"the score of {cluster}",
             seen=lambda: (running.ready(), running.process.tail()),
         )
@@ -215,7 +228,15 @@ def test_the_application_follows_the_scores_of_the_hub(scene: Scene, running: Ag
     assert found["metadata"]["labels"] == {**OURS, "gitops-dsf.io/scorer": SCORER}
     wait_for_decision(scene.hub, APPLICATION, "cluster1")
     refresh_set(scene.hub, APPLICATION)
-    wait_for(lambda: "cluster1" in scene.applications(), what="a copy on cluster1", seen=scene.applications)
+    wait_for(
+        lambda: "cluster1" in scene.applications(),
+        what="a copy on cluster1",
+        seen=scene.applications,
+    )
     scene.set_load(cluster1=0.9, cluster2=0.1)
     wait_for_decision(scene.hub, APPLICATION, "cluster2")
-    wait_for(lambda: "cluster2" in scene.applications(), what="a copy on cluster2", seen=scene.applications)
+    wait_for(
+        lambda: "cluster2" in scene.applications(),
+        what="a copy on cluster2",
+        seen=scene.applications,
+    )

@@ -79,12 +79,16 @@ class Empty:
 
 
 @pytest.fixture
-def empty(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Empty]:
+def empty(
+    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
+) -> Iterator[Empty]:
     fleet = new_fleet(git_server, "installed")
     workload = git_server.create("installed-guestbook")
     greeting = manifest("v1/ConfigMap", "guestbook", data={"greeting": "hello"})
     workload.commit({"guestbook.yaml": json.dumps(greeting)})
-    fleet.write(f"apps/{GUESTBOOK}.yaml", application("installed", source={"repoURL": workload.url}))
+    fleet.write(
+        f"apps/{GUESTBOOK}.yaml", application("installed", source={"repoURL": workload.url})
+    )
     installation = Installation(fleet=fleet, plane=control_plane)
     found = Empty(fleet=fleet, plane=control_plane, hub=hub)
     with ExitStack() as stack:
@@ -129,8 +133,12 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
         installing = pool.submit(empty.run, "install", "--timeout", "240")
         wait_for(
             lambda: (
-                empty.hub.find("rbac.authorization.k8s.io/v1/ClusterRoleBinding", "gitops-dsf:reconciler")
-                and empty.hub.find("v1/ServiceAccount", "gitops-dsf-reconciler", namespace=HUB_NAMESPACE)
+                empty.hub.find(
+                    "rbac.authorization.k8s.io/v1/ClusterRoleBinding", "gitops-dsf:reconciler"
+                )
+                and empty.hub.find(
+                    "v1/ServiceAccount", "gitops-dsf-reconciler", namespace=HUB_NAMESPACE
+                )
                 and empty.hub.find(DEPLOYMENT, "gitops-dsf-reconciler", namespace=HUB_NAMESPACE)
             ),
             what="Argo CD has applied the reconciler and its rights",
@@ -141,7 +149,9 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
         with reconciling(control_plane, until="answers"):
             # In place of a kubelet, which says so about the pods that this process stands for.
             ready = {"replicas": 1, "readyReplicas": 1}
-            empty.hub.patch_status(DEPLOYMENT, "gitops-dsf-reconciler", ready, namespace=HUB_NAMESPACE)
+            empty.hub.patch_status(
+                DEPLOYMENT, "gitops-dsf-reconciler", ready, namespace=HUB_NAMESPACE
+            )
             installed = installing.result()
             assert "The loop runs" in installed.stdout, installed.stdout + installed.stderr
             assert " 0 errors" in installed.stdout.partition("The loop runs")[2], installed.stdout
@@ -158,7 +168,9 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
             again = empty.run("install")
             applied = again.stdout.partition("What is applied")[2].partition("What Argo CD does")[0]
             assert again.returncode == 0, again.stdout + again.stderr
-            changed = [line for line in applied.split("\n") if line and not line.endswith(": unchanged")]
+            changed = [
+                line for line in applied.split("\n") if line and not line.endswith(": unchanged")
+            ]
             assert changed == []
 
             where = {item["spec"]["destination"]["name"] for item in empty.generated()}
@@ -193,7 +205,9 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
         assert crd in removed.stdout
     assert empty.hub.find("v1/Namespace", HUB_NAMESPACE)
 
-    wait_for(lambda: not empty.hub.list(DECISION, namespace="argocd"), what="the decisions are gone")
+    wait_for(
+        lambda: not empty.hub.list(DECISION, namespace="argocd"), what="the decisions are gone"
+    )
     hold_for(
         lambda: {item["spec"]["destination"]["name"] for item in empty.generated()} == where,
         what="the application stays where it runs",
@@ -202,7 +216,9 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
     assert all(not item["metadata"].get("ownerReferences") for item in empty.generated())
     assert all("deletionTimestamp" not in item["metadata"] for item in empty.generated())
     [cluster] = where
-    assert control_plane.spokes[cluster].admin.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK)
+    assert control_plane.spokes[cluster].admin.find(
+        "v1/ConfigMap", "guestbook", namespace=GUESTBOOK
+    )
 
     nothing = empty.run("uninstall")
     assert nothing.returncode == 0, nothing.stdout + nothing.stderr
@@ -211,4 +227,6 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
     last = empty.run("uninstall", "--delete-applications")
     assert last.returncode == 0, last.stdout + last.stderr
     # Argo CD deletes the workload with its Application.
-    wait_until_gone(control_plane.spokes[cluster].admin, "v1/ConfigMap", "guestbook", namespace=GUESTBOOK)
+    wait_until_gone(
+        control_plane.spokes[cluster].admin, "v1/ConfigMap", "guestbook", namespace=GUESTBOOK
+    )

@@ -115,7 +115,10 @@ def hub_kubeconfig(plane: ControlPlane, cluster: str) -> Object:
     identity = addon_identity(cluster=cluster, addon=ADDON_NAME)
     pair = plane.hub.authority.client(identity.user, identity.groups)
     kubeconfig = kubeconfig_of(
-        {"server": f"https://{HUB_NAME}:443", "certificate-authority-data": plane.hub.authority.bundle},
+        {
+            "server": f"https://{HUB_NAME}:443",
+            "certificate-authority-data": plane.hub.authority.bundle,
+        },
         {"client-certificate": "tls.crt", "client-key": "tls.key"},
         namespace=cluster,
     )
@@ -158,7 +161,9 @@ def world(
     )
     with plane, ExitStack() as stack:
         registry = stack.enter_context(Registry(processes=processes, folder=folder / "registry"))
-        sandbox, images = realimages.publish(registry, kubelet, folder, names=("agent", "reconciler"))
+        sandbox, images = realimages.publish(
+            registry, kubelet, folder, names=("agent", "reconciler")
+        )
         api = stack.enter_context(HeadroomApi(fixed=0.5, token="first"))
         source = {"type": "None"}
         fleet = new_fleet(
@@ -169,7 +174,9 @@ def world(
         # Not removed at the end, because the control plane ends with it.
         installation = Installation(fleet=fleet, plane=plane)
         # Its kinds and roles: it does not run.
-        ArgoCD(binaries=argocd_binaries, processes=processes, folder=folder, hub=plane.hub).install()
+        ArgoCD(
+            binaries=argocd_binaries, processes=processes, folder=folder, hub=plane.hub
+        ).install()
         installation.label_clusters()
         installation.apply()
         wait_for_deployment(plane, CLUSTER)
@@ -229,7 +236,10 @@ def test_the_reconciler_runs_from_our_image_and_leads(world: World) -> None:
     ready = wait_for(
         lambda: [pod for pod in pods() if is_ready(pod)],
         what="a pod of the reconciler is ready",
-        seen=lambda: ([pod.get("status") for pod in pods()], world.hub.list(EVENT, namespace=HUB_NAMESPACE)),
+        seen=lambda: (
+            [pod.get("status") for pod in pods()],
+            world.hub.list(EVENT, namespace=HUB_NAMESPACE),
+        ),
     )
     assert {container(pod)["image"] for pod in ready} == {world.images["reconciler"]}
     wait_for(
@@ -252,13 +262,17 @@ def test_the_kernel_confines_the_agent(world: World) -> None:
     assert status["Uid"].split() == status["Gid"].split() == [str(USER)] * 4
     assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
-    mounts = [line.split() for line in Path(f"/proc/{process}/mounts").read_text("ascii").splitlines()]
+    mounts = [
+        line.split() for line in Path(f"/proc/{process}/mounts").read_text("ascii").splitlines()
+    ]
     options = {mount[1]: mount[3].split(",") for mount in mounts}
     assert "ro" in options["/"]
     assert "ro" in options["/etc/dynamic-scoring"]
     assert "rw" in options["/tmp"]  # noqa: S108 - in the pod
     assert world.spoke_node.limit_of(container_id(pod)) == 256 * 1024 * 1024
-    shells = [Path(f"/proc/{process}/root/{path}") for path in ("bin/sh", "bin/bash", "bin/busybox")]
+    shells = [
+        Path(f"/proc/{process}/root/{path}") for path in ("bin/sh", "bin/bash", "bin/busybox")
+    ]
     assert not any(shell.exists() for shell in shells)
 
 
@@ -268,7 +282,8 @@ def test_the_pages_of_the_agent_answer_on_the_pods_address(world: World) -> None
     assert "dynamic_score{" in wait_for(
         lambda: (
             text
-            if "dynamic_score{" in (text := world.spoke_node.get(f"http://{address}:8080/metrics").text)
+            if "dynamic_score{"
+            in (text := world.spoke_node.get(f"http://{address}:8080/metrics").text)
             else None
         ),
         what="the agent shows the score",

@@ -25,7 +25,9 @@ pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 CLUSTER = "cluster1"
 NAMESPACE = "measured"
 GI = 2**30
-SAMPLE = re.compile(r'^dynamic_score\{.*ds_node="([^"]*)".*ds_score_name="([^"]*)".*\} (\S+)', re.MULTILINE)
+SAMPLE = re.compile(
+    r'^dynamic_score\{.*ds_node="([^"]*)".*ds_score_name="([^"]*)".*\} (\S+)', re.MULTILINE
+)
 
 CLUSTER_VALUES = {
     # Usable are only n1 and n2.
@@ -49,7 +51,9 @@ NODE_VALUES = {
 }
 
 
-def node(name: str, more: Object | None = None, *, spec: Object | None = None, **offers: str) -> Object:
+def node(
+    name: str, more: Object | None = None, *, spec: Object | None = None, **offers: str
+) -> Object:
     allocatable = {"cpu": "64", "memory": "64Gi", "pods": "20", **offers, **(more or {})}
     conditions = [{"type": "Ready", "status": "True"}]
     status = {"allocatable": allocatable, "capacity": allocatable, "conditions": conditions}
@@ -93,7 +97,12 @@ PODS = (
     ),
     pod("gpu", container("a", cpu="1", memory="512Mi", **{"nvidia.com/gpu": "1"}), on="n1"),
     pod("sandboxed", container("a", cpu="500m", memory="1Gi"), on="n2", runtimeClassName="sandbox"),
-    pod("whole", container("a", cpu="200m"), on="n2", resources={"requests": {"cpu": "1", "memory": "1Gi"}}),
+    pod(
+        "whole",
+        container("a", cpu="200m"),
+        on="n2",
+        resources={"requests": {"cpu": "1", "memory": "1Gi"}},
+    ),
     pod("done", container("a", cpu="3", memory="1Gi"), on="n2"),
     pod("waiting", container("a", cpu="100")),
 )
@@ -118,7 +127,9 @@ def measure(query: str) -> Object:
         name,
         source={"type": "Kubernetes", "params": {"query": query}},
         scoring={"type": "Query", "params": {"name": name, "interval": 3600}},
-        scoreDimensionFormat="${scoreName};${node}" if query.startswith("node_") else "${scoreName}",
+        scoreDimensionFormat="${scoreName};${node}"
+        if query.startswith("node_")
+        else "${scoreName}",
         scoreRange={"min": 0, "max": 100},
     )
 
@@ -162,9 +173,13 @@ def scene(
         stack.enter_context(populated(spoke.admin))
         installation = stack.enter_context(installed(fleet, control_plane))
         agent = stack.enter_context(
-            spoke_agent(control_plane, CLUSTER, folder=tmp_path_factory.mktemp("agent"), environment={})
+            spoke_agent(
+                control_plane, CLUSTER, folder=tmp_path_factory.mktemp("agent"), environment={}
+            )
         )
-        account = stack.enter_context(Client(spoke.service_account_kubeconfig(AGENT_NAMESPACE, ADDON_NAME)))
+        account = stack.enter_context(
+            Client(spoke.service_account_kubeconfig(AGENT_NAMESPACE, ADDON_NAME))
+        )
         yield Scene(installation=installation, spoke=spoke.admin, account=account, agent=agent)
 
 

@@ -140,7 +140,9 @@ def moving(
     fleet = new_fleet(git_server, FLEET, repository=name, guestbook=False)
     workload = git_server.create(f"{name}-workload")
     places = [*REGIONS.items(), ("cluster2", NEW_REGION)]
-    workload.commit({f"overlays/{region}/deployment.yaml": deployment(name) for name, region in places})
+    workload.commit(
+        {f"overlays/{region}/deployment.yaml": deployment(name) for name, region in places}
+    )
     fleet.configure(**spec)
     for where, region in REGIONS.items():
         fleet.join(where, **{LABEL: region})
@@ -148,13 +150,19 @@ def moving(
     # Longer than any wait: Argo CD looks because the reconciler asks it to.
     moves = {"strategy": "MakeBeforeBreak", "refreshSeconds": 600}
     fleet.write(f"apps/{NAME}.yaml", application(FLEET, NAME, source=source, moves=moves))
-    with argocd.knowing(control_plane.spokes.values()), installed(fleet, control_plane) as installation:
+    with (
+        argocd.knowing(control_plane.spokes.values()),
+        installed(fleet, control_plane) as installation,
+    ):
         yield MovePlane(plane=control_plane, hub=control_plane.hub.admin, installation=installation)
 
 
 @pytest.fixture(scope="module")
 def scene(
-    request: pytest.FixtureRequest, control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer
+    request: pytest.FixtureRequest,
+    control_plane: ControlPlane,
+    argocd: ArgoCD,
+    git_server: GitServer,
 ) -> Iterator[MovePlane]:
     """With a pace or without."""
     spec = {"pace": request.param} if request.param else {}
@@ -185,7 +193,8 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: 
         scene.become(NAME, "cluster1", "cluster2")
         assert scene.paths() == {"cluster1": "overlays/us", "cluster2": "overlays/eu"}
         wait_for(
-            lambda: reconciler.waits_for(NAME) == {"NewCopyNotHealthy"}, what="it waits for the new copy"
+            lambda: reconciler.waits_for(NAME) == {"NewCopyNotHealthy"},
+            what="it waits for the new copy",
         )
         wait_for(
             lambda: (
@@ -196,7 +205,10 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: 
             seen=reconciler.process.tail,
         )
         wait_for(
-            lambda: reconciler.series("moves_waiting_seconds").get(f'{{applicationset="{NAME}"}}', 0) >= 10,
+            lambda: (
+                reconciler.series("moves_waiting_seconds").get(f'{{applicationset="{NAME}"}}', 0)
+                >= 10
+            ),
             what="it has waited for 10 s of its clock",
             seen=reconciler.process.tail,
         )
@@ -210,7 +222,11 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: 
         )
         scene.become(NAME, "cluster2")
         assert scene.workload_on(NAME, "cluster1") is None
-        hold_for(lambda: list(scene.copies(NAME)) == ["cluster2"], what="nobody makes it again", seconds=6)
+        hold_for(
+            lambda: list(scene.copies(NAME)) == ["cluster2"],
+            what="nobody makes it again",
+            seconds=6,
+        )
         assert scene.uid(NAME, "cluster2") == new
         assert removals(reconciler) == removed + 1
         assert reconciler.waits_for(NAME) == set()
@@ -232,7 +248,9 @@ def test_a_label_counts_once_it_changes_in_git(scene: MovePlane) -> None:
     try:
         refresh_set(scene.hub, NAME)
         hold_for(
-            lambda: scene.paths() == {"cluster2": "overlays/eu"}, what="the hub alone is not read", seconds=3
+            lambda: scene.paths() == {"cluster2": "overlays/eu"},
+            what="the hub alone is not read",
+            seconds=3,
         )
         scene.installation.fleet.join("cluster2", **{LABEL: NEW_REGION})
         scene.installation.sync()
@@ -267,12 +285,18 @@ def test_a_paced_move_with_its_handover(scene: MovePlane) -> None:
     scene.report(NAME, "cluster1", GOOD, health="Healthy")
     for cluster, value in (("cluster1", 5), ("cluster2", 90)):
         publish(scene.hub, cluster, RESOURCE, {SCORE: value})
-    hold_for(lambda: decided(scene.hub, NAME) == ["cluster1"], what="nobody admits a move", seconds=3)
+    hold_for(
+        lambda: decided(scene.hub, NAME) == ["cluster1"], what="nobody admits a move", seconds=3
+    )
     with scene.reconciler(pace=PACE):
         decides("cluster2")
         wait_for(lambda: scene.phases() == [Phase.HANDOVER], what="the handover", seen=scene.ledger)
         wait_for(lambda: sorted(scene.copies(NAME)) == list(SPOKES), what="a second copy")
-        hold_for(lambda: scene.phases() == [Phase.HANDOVER], what="the new copy is not healthy", seconds=3)
+        hold_for(
+            lambda: scene.phases() == [Phase.HANDOVER],
+            what="the new copy is not healthy",
+            seconds=3,
+        )
         scene.report(NAME, "cluster2", GOOD, health="Healthy")
         scene.become(NAME, "cluster2")
         wait_for(lambda: Phase.HANDOVER not in scene.phases(), what="the end", seen=scene.ledger)

@@ -44,7 +44,9 @@ COLLECTED, OTHER = "cluster1", "cluster2"
 IMAGE = "quay.io/prometheus/prometheus:v3.16.0"
 NEVER = 3_600_000
 """Milliseconds between two exports of a test's metrics, which it sends itself."""
-QUERY = 'label_replace(sum by (k8s_node_name) (cpu_load_ratio), "node", "$1", "k8s_node_name", "(.+)")'
+QUERY = (
+    'label_replace(sum by (k8s_node_name) (cpu_load_ratio), "node", "$1", "k8s_node_name", "(.+)")'
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +75,9 @@ def collected(
         clusterSelector=selector,
         scoreDimensionFormat="${node}",
     )
-    fleet.configure(agent={"openTelemetry": {"image": IMAGE, "collectorNamespaces": ["observability"]}})
+    fleet.configure(
+        agent={"openTelemetry": {"image": IMAGE, "collectorNamespaces": ["observability"]}}
+    )
     fleet.join(COLLECTED, collector="yes")
     with ExitStack() as stack:
         api = stack.enter_context(HeadroomApi())
@@ -109,7 +113,9 @@ def collected(
 def sidecar(spoke: Client) -> Object | None:
     """The receiver's container in the Deployment that OCM delivered."""
     found = spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"]
-    return next((one for one in found.get("initContainers", []) if one["name"] == "otlp-receiver"), None)
+    return next(
+        (one for one in found.get("initContainers", []) if one["name"] == "otlp-receiver"), None
+    )
 
 
 def exporting(receiver: str, node: str) -> MeterProvider:
@@ -134,7 +140,9 @@ def test_the_cluster_with_the_scorer_has_the_receiver_without_credentials_and_th
     assert found["restartPolicy"] == "Always"
     assert [entry["name"] for entry in found["env"]] == ["GOMEMLIMIT"]
     assert {mount["name"] for mount in found["volumeMounts"]} == {"otlp-config", "otlp-data"}
-    pod = collected.spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"]
+    pod = collected.spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"][
+        "template"
+    ]["spec"]
     (agent,) = pod["containers"]
     assert "HUB_KUBECONFIG" in {entry["name"] for entry in agent["env"]}
 
@@ -151,7 +159,9 @@ def test_pushed_metrics_become_a_score_on_the_hub(collected: Cluster, hub: Clien
         what="the agent publishes both nodes",
         seen=lambda: (published(), collected.agent.ready()),
     )
-    assert all(abs(value - wanted) <= 1 for value, wanted in zip(published(), (25, 80), strict=True))
+    assert all(
+        abs(value - wanted) <= 1 for value, wanted in zip(published(), (25, 80), strict=True)
+    )
 
 
 def test_gauges_get_the_suffix_of_their_unit_and_sums_get_total(collected: Cluster) -> None:
@@ -171,7 +181,9 @@ def test_gauges_get_the_suffix_of_their_unit_and_sums_get_total(collected: Clust
         assert len(ask(collected.receiver, translated)) == 1, translated
 
 
-@pytest.mark.parametrize("path", ["/-/quit", "/api/v1/admin/tsdb/delete_series?match[]=a", "/api/v1/write"])
+@pytest.mark.parametrize(
+    "path", ["/-/quit", "/api/v1/admin/tsdb/delete_series?match[]=a", "/api/v1/write"]
+)
 def test_whoever_may_push_can_neither_stop_it_nor_delete_nor_write_otherwise(
     collected: Cluster, path: str
 ) -> None:

@@ -69,13 +69,17 @@ class Herd:
     """Points that a cluster has free without any application."""
     names: tuple[str, ...] = ()
 
-    def place(self, count: int, *, paced: bool = True, refuges: bool = False, clusters: int = 1) -> None:
+    def place(
+        self, count: int, *, paced: bool = True, refuges: bool = False, clusters: int = 1
+    ) -> None:
         """Placements of so many clusters each."""
         self.names = tuple(f"herd-{number:02}" for number in range(count))
         for name in self.names:
             self.hub.apply(self.placement(name, paced=paced, refuges=refuges, clusters=clusters))
 
-    def placement(self, name: str, *, paced: bool = True, refuges: bool = False, clusters: int = 1) -> Object:
+    def placement(
+        self, name: str, *, paced: bool = True, refuges: bool = False, clusters: int = 1
+    ) -> Object:
         terms, annotations = [score_prioritizer(RESOURCE, RESOURCE)], dict[str, str]()
         if paced:
             terms += [
@@ -85,8 +89,14 @@ class Herd:
             term = Term(RESOURCE, RESOURCE, 1, demand=DEMAND, delay=20)
             ranking = PacedRanking((term,), steady=0, refuges=refuges)
             annotations[PACE_ANNOTATION] = msgspec.json.encode(ranking).decode()
-        spec = {"clusterSets": [SET_NAME], "numberOfClusters": clusters, "prioritizerPolicy": exact(*terms)}
-        return manifest(PLACEMENT, name, namespace=ARGOCD, meta={"annotations": annotations}, spec=spec)
+        spec = {
+            "clusterSets": [SET_NAME],
+            "numberOfClusters": clusters,
+            "prioritizerPolicy": exact(*terms),
+        }
+        return manifest(
+            PLACEMENT, name, namespace=ARGOCD, meta={"annotations": annotations}, spec=spec
+        )
 
     def where(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, list[str]] = {name: [] for name in self.names}
@@ -100,7 +110,10 @@ class Herd:
     def measure(self) -> dict[str, int]:
         """Publishes what is free on each cluster now, as its agent would; returns it."""
         counts = self.counts()
-        found = {name: max(-100, min(100, free - DEMAND * counts[name])) for name, free in self.free.items()}
+        found = {
+            name: max(-100, min(100, free - DEMAND * counts[name]))
+            for name, free in self.free.items()
+        }
         for cluster, value in found.items():
             publish(self.hub, cluster, RESOURCE, {RESOURCE: value})
         return found
@@ -156,7 +169,9 @@ class Herd:
         """The clusters of standing items by name of the Placement."""
         found = dict[str, str]()
         for cluster, items in self.items().items():
-            found |= {name.partition("/")[2]: cluster for name, value in items.items() if value == DRAW}
+            found |= {
+                name.partition("/")[2]: cluster for name, value in items.items() if value == DRAW
+            }
         return found
 
     def reconciling(self, pace: Object | None = PACE, **more: Any) -> Any:
@@ -180,7 +195,9 @@ class Herd:
 
 
 @pytest.fixture(scope="module")
-def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Herd]:
+def scene(
+    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
+) -> Iterator[Herd]:
     fleet = new_fleet(git_server, SET, clusters=["cluster1"], guestbook=False)
     with (
         installed(fleet, control_plane),
@@ -234,7 +251,10 @@ class History:
                 assert max(arrivals.values(), default=0) <= pace["arrivalsPerCluster"], ledger
                 continue
             name = item["metadata"].get("labels", {}).get(PLACEMENT_LABEL)
-            if name in self._where and (found := tuple(sorted(clusters_of(item)))) != self._where[name]:
+            if (
+                name in self._where
+                and (found := tuple(sorted(clusters_of(item)))) != self._where[name]
+            ):
                 (source,), (target,) = self._where[name], found
                 moves.append((name, source, target))
                 assert moves[-1] in under_way, f"{moves[-1]} among {under_way}"
@@ -260,7 +280,11 @@ def test_a_herd_is_spread_within_the_pace(herd: Herd) -> None:
         while time.monotonic() < ends:
             free = herd.measure()
             under_way = {each.placement for each in herd.ledger().under_way}
-            most = max(most, len(under_way), len({name for items in herd.items().values() for name in items}))
+            most = max(
+                most,
+                len(under_way),
+                len({name for items in herd.items().values() for name in items}),
+            )
             if max(free.values()) - min(free.values()) < 2 * DEMAND and not under_way:
                 break
             time.sleep(0.5)
@@ -312,7 +336,9 @@ def test_the_pace_is_switched_on_and_off(herd: Herd) -> None:
     with herd.reconciling({**PACE, "concurrent": 1, "settleSeconds": 600}) as running:
         herd.is_admitted(running)
         herd.becomes({"herd1": 2, "herd2": 1}, what="OCM followed")
-        hold_for(lambda: herd.counts() == {"herd1": 2, "herd2": 1}, what="the others wait", seconds=2)
+        hold_for(
+            lambda: herd.counts() == {"herd1": 2, "herd2": 1}, what="the others wait", seconds=2
+        )
     with herd.reconciling(None):
         wait_for(lambda: herd.ledger() == Ledger(), what="the ledger is empty", seen=herd.ledger)
         herd.leaves_nothing()
@@ -360,14 +386,19 @@ def test_a_drain_goes_on_whoever_dies(herd: Herd) -> None:
         history.read()
     with herd.reconciling(pace) as running:
         wait_for(lambda: left(0), what="nobody is left", seen=herd.ledger)
-        assert herd.taints("herd1") == {KEPT["key"]: "PreferNoSelect", MAINTENANCE_TAINT: "NoSelectIfNew"}
+        assert herd.taints("herd1") == {
+            KEPT["key"]: "PreferNoSelect",
+            MAINTENANCE_TAINT: "NoSelectIfNew",
+        }
         wait_for(
             lambda: [(each.count, each.late) for each in herd.maintenance().drains] == [(0, False)],
             what="the drain is done",
             seen=herd.maintenance,
         )
         assert running.series("maintenance_left") == {'{cluster="herd1"}': 0.0}
-        wait_for(lambda: not list(herd.ledger().under_way), what="every move has ended", seen=herd.ledger)
+        wait_for(
+            lambda: not list(herd.ledger().under_way), what="every move has ended", seen=herd.ledger
+        )
         herd.free["herd1"] = -50
         herd.measure()
         herd.maintain(window("Drain", "herd1", seconds=1))
@@ -390,13 +421,17 @@ def test_a_cordon_ends_with_its_window(herd: Herd) -> None:
     herd.maintain(window("Cordon", "herd1", seconds=25), drain, window("Freeze", "herd2"))
     with herd.reconciling() as running:
         wait_for(
-            lambda: all(MAINTENANCE_TAINT in herd.taints(cluster) for cluster in ("herd1", "herd2")),
+            lambda: all(
+                MAINTENANCE_TAINT in herd.taints(cluster) for cluster in ("herd1", "herd2")
+            ),
             what="both are cordoned",
             seen=running.process.tail,
         )
         herd.hub.apply(herd.placement("late"))
         herd.names += ("late",)
-        wait_for(lambda: herd.where()["late"] == ("herd3",), what="it goes elsewhere", seen=herd.where)
+        wait_for(
+            lambda: herd.where()["late"] == ("herd3",), what="it goes elsewhere", seen=herd.where
+        )
         herd.loses_taint("herd1")
         assert herd.where()["herd-00"] == ("herd2",)
         assert MAINTENANCE_TAINT in herd.taints("herd2")
@@ -430,7 +465,9 @@ def test_a_lost_cluster_is_left_for_the_refuges_without_a_reconciler(herd: Herd)
         assert max(left) - min(left) <= 10, herd.counts()
         with herd.reconciling({**PACE, "refuges": True}):
             wait_for(
-                lambda: all((cluster,) != herd.where()[name] for name, cluster in herd.refuges().items()),
+                lambda: all(
+                    (cluster,) != herd.where()[name] for name, cluster in herd.refuges().items()
+                ),
                 what="nobody has its own cluster as a refuge",
                 seen=herd.items,
             )
@@ -447,7 +484,9 @@ def test_a_placement_of_two_clusters_leaves_the_one_that_was_admitted(herd: Herd
     herd.place(1, refuges=True, clusters=2)
     name = herd.names[0]
     wait_for(
-        lambda: set(herd.where()[name]) == {"herd1", "herd2"}, what="the first decision", seen=herd.where
+        lambda: set(herd.where()[name]) == {"herd1", "herd2"},
+        what="the first decision",
+        seen=herd.where,
     )
     publish(herd.hub, "herd3", RESOURCE, {RESOURCE: 90})
     seen = set()

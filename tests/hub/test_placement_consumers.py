@@ -28,7 +28,9 @@ PAGE = (Path(__file__).parents[2] / "docs/decisions/consumers.md").read_text("ut
 
 
 @pytest.fixture(scope="module")
-def installation(control_plane: ControlPlane, git_server: GitServer, hub: Client) -> Iterator[Installation]:
+def installation(
+    control_plane: ControlPlane, git_server: GitServer, hub: Client
+) -> Iterator[Installation]:
     """A fleet without applications, so without Argo CD."""
     fleet = new_fleet(git_server, FLEET, guestbook=False)
     fleet.write(
@@ -77,7 +79,9 @@ def examples() -> list[Object]:
 
 
 @pytest.mark.usefixtures("served")
-@pytest.mark.parametrize("item", examples(), ids=lambda item: f"{item['kind']}-{item['metadata']['name']}")
+@pytest.mark.parametrize(
+    "item", examples(), ids=lambda item: f"{item['kind']}-{item['metadata']['name']}"
+)
 def test_an_example_is_what_its_crd_takes(item: Object, hub: Client) -> None:
     """By the API server's strict validation, which refuses unknown fields."""
     namespace = item["metadata"].get("namespace")
@@ -103,14 +107,18 @@ def test_a_multikueueconfig_takes_as_many_clusters_as_the_page_says(hub: Client)
     def config(clusters: int) -> Object:
         # In an order that is not the alphabet's: the dispatcher takes them in this one.
         names = [f"cluster{number:02}" for number in range(clusters, 0, -1)]
-        return manifest("kueue.x-k8s.io/v1beta2/MultiKueueConfig", "limit", spec={"clusters": names})
+        return manifest(
+            "kueue.x-k8s.io/v1beta2/MultiKueueConfig", "limit", spec={"clusters": names}
+        )
 
     assert hub.apply(config(most), dry_run=True)["spec"] == config(most)["spec"]
     with pytest.raises(ApiError, match="must have at most"):
         hub.apply(config(most + 1), dry_run=True)
 
 
-def test_ocm_decides_in_the_namespace_of_the_consumer(installation: Installation, hub: Client) -> None:
+def test_ocm_decides_in_the_namespace_of_the_consumer(
+    installation: Installation, hub: Client
+) -> None:
     for best in SPOKES:
         for name, namespace in (("training", "kueue-system"), ("node-tuning", "tuning")):
             prefer(hub, name, best, namespace=namespace)
@@ -139,7 +147,9 @@ def test_the_command_of_the_page_prints_the_clusters(
 def test_the_reconciler_may_list_decisions_there_and_nothing_else(
     installation: Installation, control_plane: ControlPlane
 ) -> None:
-    with Client(control_plane.hub.service_account_kubeconfig("open-cluster-management", NAME)) as account:
+    with Client(
+        control_plane.hub.service_account_kubeconfig("open-cluster-management", NAME)
+    ) as account:
         path = account.path(DECISION, namespace="tuning")
         assert "items" in account.request("GET", path)
         with pytest.raises(ApiError, match="403"):

@@ -12,7 +12,13 @@ import pytest
 
 from gitops_dsf.render.admission import ADMISSION_API
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
-from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, error_of, refresh, state
+from tests.hub.controlplane.applications import (
+    APPLICATION,
+    APPLICATION_SET,
+    error_of,
+    refresh,
+    state,
+)
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitrepository import git
 from tests.hub.controlplane.gitserver import GitServer
@@ -29,7 +35,9 @@ POLICY = f"{ADMISSION_API}/ValidatingAdmissionPolicy"
 HUB = "https://kubernetes.default.svc"
 WORKS = "gitops-dsf-works-00"
 ONLY_OURS = "only the Applications of rendered/argocd may be in the AppProjects of gitops-dsf"
-AS_RENDERED = "the Applications of gitops-dsf take project, repository, branch and path from rendered/argocd"
+AS_RENDERED = (
+    "the Applications of gitops-dsf take project, repository, branch and path from rendered/argocd"
+)
 
 Follow = Callable[..., None]
 """Writes an ApplicationSet."""
@@ -62,7 +70,9 @@ def platform(
     fleet.render()
     fleet.publish("Render")
     git("checkout", "--quiet", "-b", "anybody", folder=fleet.root)
-    fleet.write("evil/work.yaml", manifest(WORK, "evil", namespace="cluster2", spec={"workload": {}}))
+    fleet.write(
+        "evil/work.yaml", manifest(WORK, "evil", namespace="cluster2", spec={"workload": {}})
+    )
     git("add", "--all", folder=fleet.root)
     git("commit", "--quiet", "--message", "Take the fleet over", folder=fleet.root)
     git("push", "--quiet", "origin", "anybody", folder=fleet.root)
@@ -112,7 +122,9 @@ def follow(platform: Platform, name: str) -> Iterator[Follow]:
 def refused(platform: Platform, name: str, why: str) -> None:
     """The set complains so, and nothing came of it."""
     hub = platform.hub
-    wait_for(lambda: why in error_of(hub, name), what="it is refused", seen=lambda: error_of(hub, name))
+    wait_for(
+        lambda: why in error_of(hub, name), what="it is refused", seen=lambda: error_of(hub, name)
+    )
     hold_for(
         lambda: (
             hub.find(APPLICATION, name, namespace=NAMESPACE) is None
@@ -158,18 +170,35 @@ def test_an_application_of_a_team_does_not_move_into_a_project_of_the_platform(
     platform: Platform, follow: Follow, name: str
 ) -> None:
     hub = platform.hub
-    spec = {"project": "default", "source": platform.source(path="none"), "destination": {"server": HUB}}
+    spec = {
+        "project": "default",
+        "source": platform.source(path="none"),
+        "destination": {"server": HUB},
+    }
     follow(spec)
-    wait_for(lambda: hub.find(APPLICATION, name, namespace=NAMESPACE), what="a team's Application is made")
+    wait_for(
+        lambda: hub.find(APPLICATION, name, namespace=NAMESPACE),
+        what="a team's Application is made",
+    )
     follow({**spec, "project": "gitops-dsf-works"})
-    wait_for(lambda: ONLY_OURS in error_of(hub, name), what="it is refused", seen=lambda: error_of(hub, name))
+    wait_for(
+        lambda: ONLY_OURS in error_of(hub, name),
+        what="it is refused",
+        seen=lambda: error_of(hub, name),
+    )
     assert hub.get(APPLICATION, name, namespace=NAMESPACE)["spec"]["project"] == "default"
 
 
-def test_a_template_patch_does_not_change_the_project(platform: Platform, follow: Follow, name: str) -> None:
+def test_a_template_patch_does_not_change_the_project(
+    platform: Platform, follow: Follow, name: str
+) -> None:
     """Argo CD keeps it (docs/contributing/behaviour.md#template-patches)."""
     hub = platform.hub
-    spec = {"project": "default", "source": platform.source(path="none"), "destination": {"server": HUB}}
+    spec = {
+        "project": "default",
+        "source": platform.source(path="none"),
+        "destination": {"server": HUB},
+    }
     follow(spec)
     wait_for(lambda: hub.find(APPLICATION, name, namespace=NAMESPACE), what="it is made")
     patch = "metadata: {labels: {patched: 'yes'}}\nspec: {project: gitops-dsf-works}"
@@ -210,7 +239,9 @@ def test_only_what_is_rendered_is_taken_from_others(platform: Platform, controll
         {"repoURL": "https://git.example.com/other.git"},
     ]
     for change in with_source:
-        assert AS_RENDERED in answer(controller, {"spec": {**spec, "source": {**spec["source"], **change}}})
+        assert AS_RENDERED in answer(
+            controller, {"spec": {**spec, "source": {**spec["source"], **change}}}
+        )
     others: list[Object] = [
         {"sources": [platform.source()]},
         {"project": "gitops-dsf"},
@@ -220,13 +251,19 @@ def test_only_what_is_rendered_is_taken_from_others(platform: Platform, controll
         assert AS_RENDERED in answer(controller, {"spec": {**spec, **change}})
     for project in ("gitops-dsf", "gitops-dsf-works"):
         for name in ("evil", "gitops-dsf-works-100", "gitops-dsf-works", "gitops-dsf"):
-            assert ONLY_OURS in answer(controller, {"spec": {**spec, "project": project}}, name=name)
+            assert ONLY_OURS in answer(
+                controller, {"spec": {**spec, "project": project}}, name=name
+            )
 
 
-def test_what_is_rendered_and_what_has_no_part_in_it_is_taken(platform: Platform, controller: Client) -> None:
+def test_what_is_rendered_and_what_has_no_part_in_it_is_taken(
+    platform: Platform, controller: Client
+) -> None:
     spec = platform.spec
     assert answer(controller, {"spec": spec}) == ""
-    assert answer(controller, {"spec": {**spec, "syncPolicy": {"automated": {"prune": False}}}}) == ""
+    assert (
+        answer(controller, {"spec": {**spec, "syncPolicy": {"automated": {"prune": False}}}}) == ""
+    )
     team = {**spec, "project": "default", "source": platform.source()}
     for name in ("team", "gitops-dsf-works-100", "gitops-dsf"):
         assert answer(controller, {"spec": team}, name=name) == ""
@@ -237,9 +274,16 @@ def test_what_is_rendered_and_what_has_no_part_in_it_is_taken(platform: Platform
 def test_administrators_may_do_what_they_may_do_to_the_projects(platform: Platform) -> None:
     """They could change the AppProjects as well. In an emergency they pin a commit, or stop a sync."""
     spec, hub = platform.spec, platform.hub
-    assert answer(hub, {"spec": {**spec, "source": {**spec["source"], "targetRevision": "v1"}}}) == ""
+    assert (
+        answer(hub, {"spec": {**spec, "source": {**spec["source"], "targetRevision": "v1"}}}) == ""
+    )
     assert answer(hub, {"spec": spec}, name="by-hand") == ""
-    owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "name": "a", "uid": "b"}
+    owner = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "ApplicationSet",
+        "name": "a",
+        "uid": "b",
+    }
     generated = manifest(
         APPLICATION, "by-hand", namespace=NAMESPACE, meta={"ownerReferences": [owner]}, spec=spec
     )
@@ -247,7 +291,9 @@ def test_administrators_may_do_what_they_may_do_to_the_projects(platform: Platfo
         hub.apply(generated, dry_run=True)
 
 
-def test_argocd_goes_on_to_write_the_state_of_the_platforms_applications(platform: Platform) -> None:
+def test_argocd_goes_on_to_write_the_state_of_the_platforms_applications(
+    platform: Platform,
+) -> None:
     hub = platform.hub
     refresh(hub, WORKS)
 
@@ -260,7 +306,9 @@ def test_argocd_goes_on_to_write_the_state_of_the_platforms_applications(platfor
     assert state(hub, WORKS).sync == "Synced"
 
 
-def test_an_application_that_is_no_longer_rendered_can_go(platform: Platform, controller: Client) -> None:
+def test_an_application_that_is_no_longer_rendered_can_go(
+    platform: Platform, controller: Client
+) -> None:
     """The policy of a fleet with fewer shards does not know its name. What only takes a finalizer away
     changes no spec.
     """

@@ -49,7 +49,9 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_validate_and_the_api_server_agree(hub: Client, tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_validate_and_the_api_server_agree(
+    hub: Client, tmp_path: Path, settings: dict[str, Any]
+) -> None:
     result = produced(tmp_path / "asked", scorer("cpu"), reconciler=settings)
     found = {item.code for item in result.diagnostics}
     assert found <= {"DSF013", "DSF015", "DSF016", "DSF169", "DSF170"}
@@ -76,7 +78,12 @@ def refused(hub: Client, root: Path, settings: dict[str, Any]) -> bool:
 
 def test_a_policy_over_the_agents_connections_is_accepted(hub: Client) -> None:
     """It lives in ManifestWorks, whose content the hub does not look at."""
-    urls = ("http://a.b.svc:9090", "http://10.0.0.7:9090", "https://[fd00::7]", "https://x.example.com")
+    urls = (
+        "http://a.b.svc:9090",
+        "http://10.0.0.7:9090",
+        "https://[fd00::7]",
+        "https://x.example.com",
+    )
     summaries = [Summary(name=url, score_name="s", scoring_endpoint=url) for url in urls]
     policy = egress_policy(summaries, Egress(mode="Limited", rules=[{"ports": [{"port": 8080}]}]))
     policy["metadata"]["namespace"] = NAMESPACE

@@ -31,7 +31,9 @@ def program() -> Path:
 
 
 def ask(program: Path, *expressions: str, values: str, count: int, name: str = "s") -> Answer:
-    return evaluated(program, *expressions, metrics={name: values}, times=range(0, count * STEP, STEP))
+    return evaluated(
+        program, *expressions, metrics={name: values}, times=range(0, count * STEP, STEP)
+    )
 
 
 def evaluated(program: Path, *expressions: str, metrics: Mapping[str, str], times: range) -> Answer:
@@ -66,7 +68,9 @@ def test_promtool_reads_the_same_values(program: Path, text: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["1 two", "1 2x", "1 2xx3", "1+2", "_+1x3", "1 stalex2", "1 Infx2", "1,2"])
+@pytest.mark.parametrize(
+    "text", ["1 two", "1 2x", "1 2xx3", "1+2", "_+1x3", "1 stalex2", "1 Infx2", "1,2"]
+)
 def test_promtool_refuses_the_same_texts(program: Path, text: str) -> None:
     with pytest.raises(SeriesValuesError):
         expand(text)
@@ -93,9 +97,12 @@ def test_the_test_of_the_page_passes(program: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "expected"), [("opencost.yaml", 5.0), ("carbon.yaml", 350.0), ("energy-price.yaml", 30.0)]
+    ("file", "expected"),
+    [("opencost.yaml", 5.0), ("carbon.yaml", 350.0), ("energy-price.yaml", 30.0)],
 )
-def test_a_query_gives_one_number_for_the_cluster(program: Path, file: str, expected: float) -> None:
+def test_a_query_gives_one_number_for_the_cluster(
+    program: Path, file: str, expected: float
+) -> None:
     """With series as their exporters write them, of an hour."""
     capacity = "kube_node_status_capacity"
     grid = 'provider="Ember",location="DEU",units="gCO2e per kWh"'
@@ -108,7 +115,9 @@ def test_a_query_gives_one_number_for_the_cluster(program: Path, file: str, expe
         f"grid_intensity_carbon_average{{{grid}}}": "300 400 " * 30,
         'energy_price_cents{zone="DE-LU"}': "18x20 30x40",
     }
-    query = yamlfast.load((ROOT / "examples/queries" / file).read_text("utf-8"))["spec"]["source"]["params"]
+    query = yamlfast.load((ROOT / "examples/queries" / file).read_text("utf-8"))["spec"]["source"][
+        "params"
+    ]
     found = evaluated(program, query["query"], metrics=metrics, times=range(59 * 60, 60 * 60, 60))
     [(labels, values)] = found.series
     assert not any(labels)
@@ -124,7 +133,9 @@ def test_a_query_gives_one_number_for_the_cluster(program: Path, file: str, expe
     ],
     ids=" ".join,
 )
-def test_alerts_fire_where_they_should_and_nowhere_else(program: Path, arguments: tuple[str, ...]) -> None:
+def test_alerts_fire_where_they_should_and_nowhere_else(
+    program: Path, arguments: tuple[str, ...]
+) -> None:
     answer = subprocess.run(
         [program, *arguments],
         cwd=ROOT / "monitoring",

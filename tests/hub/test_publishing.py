@@ -81,7 +81,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Published]:
     issuer = Authority("authority of the registry")
     processes = Processes(logs=folder / "logs")
     release(folder / "dist")
-    with Registry(processes=processes, folder=folder / "registry", issuer=issuer, users=USERS) as serving:
+    with Registry(
+        processes=processes, folder=folder / "registry", issuer=issuer, users=USERS
+    ) as serving:
         environment = {
             "PATH": os.pathsep.join([str(programs(folder)), os.environ["PATH"]]),
             "HOME": str(folder),
@@ -119,7 +121,9 @@ def release(dist: Path) -> None:
     root = dist.with_name("root")
     for path in (dist, root):
         path.mkdir()
-    (root / "Containerfile").write_text("FROM scratch\nCOPY name /name\nUSER 65532:65532\n", encoding="utf-8")
+    (root / "Containerfile").write_text(
+        "FROM scratch\nCOPY name /name\nUSER 65532:65532\n", encoding="utf-8"
+    )
     for image in IMAGES:
         for architecture in ARCHITECTURES:
             (root / "name").write_text(f"{image} {architecture}", encoding="ascii")
@@ -201,5 +205,9 @@ def test_nobody_pushes_without_the_password(published: Published) -> None:
         run(
             ("skopeo", "inspect", f"docker://{published.place}/gitops-dsf-agent:{VERSION}"),
             folder=published.folder,
-            environment={**published.environment, "XDG_RUNTIME_DIR": "/nowhere", "HOME": "/nowhere"},
+            environment={
+                **published.environment,
+                "XDG_RUNTIME_DIR": "/nowhere",
+                "HOME": "/nowhere",
+            },
         )

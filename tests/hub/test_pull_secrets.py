@@ -23,7 +23,9 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm")]
 CLUSTER = "cluster1"
 OPERATOR_NAMESPACE = "open-cluster-management"
 SECRET, NAMESPACE = "v1/Secret", "v1/Namespace"
-CREDENTIALS = base64.b64encode(json.dumps({"auths": {"registry.example.com": {"auth": "eDp5"}}}).encode())
+CREDENTIALS = base64.b64encode(
+    json.dumps({"auths": {"registry.example.com": {"auth": "eDp5"}}}).encode()
+)
 
 
 @pytest.fixture
@@ -69,7 +71,9 @@ def test_ocm_copies_its_pull_secret_to_the_agent(
         what="the Deployment names no pull secrets any more",
     )
     # OCM's work agent removes no labels, and the operator deletes no copies: people do that.
-    assert spoke.get(NAMESPACE, AGENT_NAMESPACE)["metadata"]["labels"][OCM_PULL_SECRET_LABEL] == "true"
+    assert (
+        spoke.get(NAMESPACE, AGENT_NAMESPACE)["metadata"]["labels"][OCM_PULL_SECRET_LABEL] == "true"
+    )
     assert spoke.find(SECRET, OCM_PULL_SECRET, namespace=AGENT_NAMESPACE) is not None
     spoke.patch(NAMESPACE, AGENT_NAMESPACE, {"metadata": {"labels": {OCM_PULL_SECRET_LABEL: None}}})
     for namespace in (AGENT_NAMESPACE, OPERATOR_NAMESPACE):

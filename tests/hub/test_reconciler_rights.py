@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
-from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT, MASKS_CONFIGMAP, MOVES_CONFIGMAP
+from gitops_dsf.hub.names import (
+    MAINTENANCE_CONFIGMAP,
+    MAINTENANCE_TAINT,
+    MASKS_CONFIGMAP,
+    MOVES_CONFIGMAP,
+)
 from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.render.reconciler import RIGHTS, Where, reconciler
@@ -62,9 +67,15 @@ class Guarded:
         if owned:
             owner = self.application_set()
             identity = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": SET}
-            rest = {"uid": owner["metadata"]["uid"], "controller": controls, "blockOwnerDeletion": True}
+            rest = {
+                "uid": owner["metadata"]["uid"],
+                "controller": controls,
+                "blockOwnerDeletion": True,
+            }
             meta["ownerReferences"] = [{**identity, **rest}]
-        made = self.hub.create(manifest(APPLICATION, name, namespace=ARGOCD, meta=meta, spec=PLACED))
+        made = self.hub.create(
+            manifest(APPLICATION, name, namespace=ARGOCD, meta=meta, spec=PLACED)
+        )
         self.made.append((APPLICATION, name, ARGOCD))
         return str(made["metadata"]["uid"])
 
@@ -76,7 +87,9 @@ class Guarded:
         options: Object = {"apiVersion": "v1", "kind": "DeleteOptions"}
         if preconditions:
             options["preconditions"] = preconditions
-        self.account.request("DELETE", self.account.path(kind, name, namespace=namespace), body=options)
+        self.account.request(
+            "DELETE", self.account.path(kind, name, namespace=namespace), body=options
+        )
 
     def clean(self) -> None:
         for kind, name, namespace in self.made:
@@ -99,7 +112,9 @@ def guarded(
         account = stack.enter_context(Client(server.service_account_kubeconfig(HUB, NAME)))
         stranger = stack.enter_context(Client(server.service_account_kubeconfig(HUB, "default")))
         found = Guarded(hub=hub, account=account, stranger=stranger)
-        wait_for(lambda: all(found.granted(at) >= held for at, held in HELD.items()), what="its rights")
+        wait_for(
+            lambda: all(found.granted(at) >= held for at, held in HELD.items()), what="its rights"
+        )
         installation.wait_for_policies()
         yield found
 
@@ -163,7 +178,10 @@ def test_a_copy_goes_by_the_uid_and_version_that_were_read(guarded: Guarded) -> 
         answer = guarded.account.patch(APPLICATION, "copy", change, namespace=ARGOCD)
         versions.add(answer["metadata"]["resourceVersion"])
     assert len(versions) == 3
-    for wrong in ({"uid": uid, "resourceVersion": before}, {"uid": "00000000-0000-0000-0000-000000000000"}):
+    for wrong in (
+        {"uid": uid, "resourceVersion": before},
+        {"uid": "00000000-0000-0000-0000-000000000000"},
+    ):
         with pytest.raises(ApiError, match="409 Conflict"):
             guarded.delete(APPLICATION, "copy", namespace=ARGOCD, **wrong)
     change = {"metadata": {"uid": "another", "annotations": {APPLICATION_REFRESH: "three"}}}
@@ -219,17 +237,23 @@ def test_the_hub_takes_it_with_everything_switched_on(guarded: Guarded) -> None:
 CHANGES: dict[str, Object] = {
     "policy": {"spec": {"syncPolicy": {"applicationsSync": "sync"}}},
     "source": {
-        "spec": {"template": {"spec": {"source": {"repoURL": "https://elsewhere.example.com/x.git"}}}}
+        "spec": {
+            "template": {"spec": {"source": {"repoURL": "https://elsewhere.example.com/x.git"}}}
+        }
     },
     "label changed": {"metadata": {"labels": {"team": "b"}}},
     "label removed": {"metadata": {"labels": {"team": None}}},
     "label added": {"metadata": {"labels": {"more": "x"}}},
-    "annotation changed": {"metadata": {"annotations": {"gitops-dsf.io/moves-strategy": "Replace"}}},
+    "annotation changed": {
+        "metadata": {"annotations": {"gitops-dsf.io/moves-strategy": "Replace"}}
+    },
     "annotation removed": {"metadata": {"annotations": {"gitops-dsf.io/moves-strategy": None}}},
     "another beside the one": {"metadata": {"annotations": {REFRESH: "true", "other": "x"}}},
     "finalizer": {"metadata": {"finalizers": ["resources-finalizer.argocd.argoproj.io"]}},
     "owner": {
-        "metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "y"}]}
+        "metadata": {
+            "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "y"}]
+        }
     },
 }
 COPY_CHANGES: dict[str, Object] = {
@@ -249,7 +273,9 @@ OUR_TAINT = {"key": MAINTENANCE_TAINT, "effect": "NoSelectIfNew", "value": "Drai
 CLUSTER_CHANGES: dict[str, Object] = {
     "taint of others removed": {"spec": {"taints": [OUR_TAINT]}},
     "all taints removed": {"spec": {"taints": None}},
-    "taint of others changed": {"spec": {"taints": [{**THEIRS, "effect": "PreferNoSelect"}, OUR_TAINT]}},
+    "taint of others changed": {
+        "spec": {"taints": [{**THEIRS, "effect": "PreferNoSelect"}, OUR_TAINT]}
+    },
     "another taint": {"spec": {"taints": [THEIRS, {**OUR_TAINT, "key": "other"}]}},
     "another effect": {"spec": {"taints": [THEIRS, {**OUR_TAINT, "effect": "NoSelect"}]}},
     "lease": {"spec": {"leaseDurationSeconds": 7200}},
@@ -281,7 +307,8 @@ def tainted(guarded: Guarded) -> Iterator[list[Object]]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "change"), [(kind, change) for kind, ((*_, changes), _) in KEPT.items() for change in changes]
+    ("kind", "change"),
+    [(kind, change) for kind, ((*_, changes), _) in KEPT.items() for change in changes],
 )
 def test_everything_stays_but_one_annotation_or_taint(
     guarded: Guarded, tainted: list[Object], kind: str, change: str
@@ -333,11 +360,16 @@ def test_an_application_that_is_not_a_copy_of_ours_is_not_refreshed_and_stays(
 ) -> None:
     uid = guarded.application("kept", **arguments)
     change = {"metadata": {"annotations": {APPLICATION_REFRESH: "x"}}}
-    with pytest.raises(ApiError, match=f"403 Forbidden.*may change Applications {message} and no others"):
+    with pytest.raises(
+        ApiError, match=f"403 Forbidden.*may change Applications {message} and no others"
+    ):
         guarded.account.patch(APPLICATION, "kept", change, namespace=ARGOCD)
     with pytest.raises(ApiError, match=f"403 Forbidden.*{message} and no others"):
         guarded.delete(APPLICATION, "kept", namespace=ARGOCD, uid=uid)
-    assert "deletionTimestamp" not in guarded.hub.get(APPLICATION, "kept", namespace=ARGOCD)["metadata"]
+    assert (
+        "deletionTimestamp"
+        not in guarded.hub.get(APPLICATION, "kept", namespace=ARGOCD)["metadata"]
+    )
 
 
 def test_no_application_goes_without_its_uid(guarded: Guarded) -> None:
@@ -351,7 +383,8 @@ def test_no_application_goes_without_its_uid(guarded: Guarded) -> None:
 def test_a_score_that_no_agent_of_ours_wrote_stays(guarded: Guarded, labels: Object) -> None:
     guarded.score("theirs", labels)
     with pytest.raises(
-        ApiError, match=r"403 Forbidden.*app.kubernetes.io/managed-by=gitops-dsf-agent and no others"
+        ApiError,
+        match=r"403 Forbidden.*app.kubernetes.io/managed-by=gitops-dsf-agent and no others",
     ):
         guarded.delete(SCORE, "theirs", namespace="cluster1")
     assert guarded.hub.find(SCORE, "theirs", namespace="cluster1")
@@ -366,7 +399,9 @@ def test_it_writes_the_items_of_moves_and_no_other_score(guarded: Guarded) -> No
         "status": {"scores": [{"name": "argocd/web", "value": 100}]},
     }
     with pytest.raises(ApiError, match="409 Conflict"):
-        guarded.account.patch(SCORE, MOVES_SCORE, change, namespace="cluster1", subresource="status")
+        guarded.account.patch(
+            SCORE, MOVES_SCORE, change, namespace="cluster1", subresource="status"
+        )
     guarded.score("cpu", OURS)
     message = "403 Forbidden.*with the name gitops-dsf-moves and no others"
     with pytest.raises(ApiError, match=message):
@@ -377,7 +412,9 @@ def test_it_writes_the_items_of_moves_and_no_other_score(guarded: Guarded) -> No
 
 ADDON_ROLE = "rbac.authorization.k8s.io/v1/Role"
 ADDON_BINDING = "rbac.authorization.k8s.io/v1/RoleBinding"
-ONLY = "403 Forbidden.*only the reconciler writes AddOnPlacementScores with the name gitops-dsf-moves"
+ONLY = (
+    "403 Forbidden.*only the reconciler writes AddOnPlacementScores with the name gitops-dsf-moves"
+)
 ITEMS: Object = {"scores": [{"name": "argocd/web", "value": 100}]}
 
 
@@ -394,7 +431,13 @@ def addon(guarded: Guarded, control_plane: ControlPlane) -> Iterator[Client]:
     subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
     hub.apply(manifest(ADDON_ROLE, "other-addon", namespace="cluster1", rules=[rule]))
     hub.apply(
-        manifest(ADDON_BINDING, "other-addon", namespace="cluster1", roleRef=reference, subjects=[subject])
+        manifest(
+            ADDON_BINDING,
+            "other-addon",
+            namespace="cluster1",
+            roleRef=reference,
+            subjects=[subject],
+        )
     )
     with control_plane.hub.client(Identity(user=user, groups=())) as client:
         # Until the API server knows the rights, the list is refused, which wait_for takes as "not yet".
@@ -422,14 +465,20 @@ def test_no_other_addon_moves_an_application(guarded: Guarded, addon: Client) ->
         {"metadata": {"finalizers": ["example.com/kept"]}},
         {"metadata": {"labels": {"a": "b"}}},
         {"metadata": {"annotations": {"a": "b"}}},
-        {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "y"}]}},
+        {
+            "metadata": {
+                "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "y"}]
+            }
+        },
     ]
     for change in changes:
         with pytest.raises(ApiError, match=ONLY):
             addon.patch(SCORE, MOVES_SCORE, change, namespace="cluster1")
     with pytest.raises(ApiError, match=ONLY):
         addon.patch_status(SCORE, MOVES_SCORE, ITEMS, namespace="cluster1")
-    with pytest.raises(ApiError, match=f"{ONLY}; only accounts that may delete the cluster's namespace"):
+    with pytest.raises(
+        ApiError, match=f"{ONLY}; only accounts that may delete the cluster's namespace"
+    ):
         addon.delete(SCORE, MOVES_SCORE, namespace="cluster1")
     with pytest.raises(ApiError, match=ONLY):
         addon.request("DELETE", addon.path(SCORE, namespace="cluster1"))
@@ -439,12 +488,16 @@ def test_no_other_addon_moves_an_application(guarded: Guarded, addon: Client) ->
     assert guarded.hub.get(SCORE, MOVES_SCORE, namespace="cluster1")["status"] == {"scores": []}
 
 
-def test_an_administrator_moves_nothing_by_mistake_and_takes_away_what_is_left(guarded: Guarded) -> None:
+def test_an_administrator_moves_nothing_by_mistake_and_takes_away_what_is_left(
+    guarded: Guarded,
+) -> None:
     """As `uninstall` and a migration of storage do."""
     moves_of(guarded)
     with pytest.raises(ApiError, match=ONLY):
         guarded.hub.patch_status(SCORE, MOVES_SCORE, ITEMS, namespace="cluster1")
-    guarded.hub.patch(SCORE, MOVES_SCORE, {"metadata": {"labels": {"a": "b"}}}, namespace="cluster1")
+    guarded.hub.patch(
+        SCORE, MOVES_SCORE, {"metadata": {"labels": {"a": "b"}}}, namespace="cluster1"
+    )
     guarded.hub.delete(SCORE, MOVES_SCORE, namespace="cluster1")
     assert guarded.hub.find(SCORE, MOVES_SCORE, namespace="cluster1") is None
     with pytest.raises(ApiError, match=ONLY):
@@ -457,8 +510,15 @@ def test_a_cluster_goes_with_its_namespace(guarded: Guarded) -> None:
     hub.create(manifest("v1/Namespace", "leaving"))
     owner = hub.create(manifest(CONFIG_MAP, "owner", namespace="leaving"))
     guarded.account.create(manifest(SCORE, MOVES_SCORE, namespace="leaving"))
-    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
-    hub.patch(SCORE, MOVES_SCORE, {"metadata": {"ownerReferences": [reference]}}, namespace="leaving")
+    reference = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "owner",
+        "uid": owner["metadata"]["uid"],
+    }
+    hub.patch(
+        SCORE, MOVES_SCORE, {"metadata": {"ownerReferences": [reference]}}, namespace="leaving"
+    )
     hub.delete(CONFIG_MAP, "owner", namespace="leaving")
     wait_until_gone(hub, SCORE, MOVES_SCORE, namespace="leaving")
     guarded.account.create(manifest(SCORE, MOVES_SCORE, namespace="leaving"))
@@ -468,7 +528,9 @@ def test_a_cluster_goes_with_its_namespace(guarded: Guarded) -> None:
 
 def test_its_items_have_neither_finalizers_nor_owners(guarded: Guarded) -> None:
     message = "403 Forbidden.*neither finalizers nor owners"
-    made = manifest(SCORE, MOVES_SCORE, namespace="cluster1", meta={"finalizers": ["example.com/kept"]})
+    made = manifest(
+        SCORE, MOVES_SCORE, namespace="cluster1", meta={"finalizers": ["example.com/kept"]}
+    )
     with pytest.raises(ApiError, match=message):
         guarded.account.create(made)
     moves_of(guarded)
@@ -493,8 +555,12 @@ def test_no_other_object_is_made(guarded: Guarded, kind: str, only: str, meta: O
 
 
 def test_everybody_else_may_do_what_they_could(guarded: Guarded) -> None:
-    guarded.hub.patch(APPLICATION_SET, SET, {"metadata": {"labels": {"team": "b"}}}, namespace=ARGOCD)
-    guarded.hub.patch(APPLICATION_SET, SET, {"metadata": {"labels": {"team": "a"}}}, namespace=ARGOCD)
+    guarded.hub.patch(
+        APPLICATION_SET, SET, {"metadata": {"labels": {"team": "b"}}}, namespace=ARGOCD
+    )
+    guarded.hub.patch(
+        APPLICATION_SET, SET, {"metadata": {"labels": {"team": "a"}}}, namespace=ARGOCD
+    )
     guarded.application("theirs", labels={}, owned=False)
     guarded.hub.delete(APPLICATION, "theirs", namespace=ARGOCD)
     guarded.score("theirs", {})
@@ -503,7 +569,9 @@ def test_everybody_else_may_do_what_they_could(guarded: Guarded) -> None:
 
 REFUSED: dict[str, Callable[[Guarded], object]] = {
     "read Secrets": lambda it: it.account.list("v1/Secret", namespace=ARGOCD),
-    "read settings of Argo CD": lambda it: it.account.get(CONFIG_MAP, "argocd-cm", namespace=ARGOCD),
+    "read settings of Argo CD": lambda it: it.account.get(
+        CONFIG_MAP, "argocd-cm", namespace=ARGOCD
+    ),
     "read works": lambda it: it.account.list(WORK, namespace="cluster1"),
     "change masks": lambda it: it.account.patch(
         CONFIG_MAP, MASKS_CONFIGMAP, {"data": {"masks": ""}}, namespace=HUB
@@ -517,7 +585,9 @@ REFUSED: dict[str, Callable[[Guarded], object]] = {
     "delete all Applications": lambda it: it.account.request(
         "DELETE", it.account.path(APPLICATION, namespace=ARGOCD)
     ),
-    "delete a policy's binding": lambda it: it.account.delete(POLICY_BINDING, f"{NAME}-applications"),
+    "delete a policy's binding": lambda it: it.account.delete(
+        POLICY_BINDING, f"{NAME}-applications"
+    ),
     "be somebody else": lambda it: it.account.token(HUB, "default"),
 }
 

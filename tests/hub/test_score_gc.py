@@ -60,7 +60,9 @@ class DeadScoreHub:
 def scene(
     control_plane: ControlPlane, argocd: object, git_server: GitServer, hub: Client
 ) -> Iterator[DeadScoreHub]:
-    fleet = new_fleet(git_server, "dead", guestbook=False, source={"type": "None"}, scoreTTLSeconds=TTL)
+    fleet = new_fleet(
+        git_server, "dead", guestbook=False, source={"type": "None"}, scoreTTLSeconds=TTL
+    )
     fleet.write(f"apps/{DEAD}.yaml", application("dead", DEAD, onMissingScore="Exclude"))
     scene = DeadScoreHub(plane=control_plane, hub=hub)
     with ExitStack() as stack:
@@ -74,7 +76,9 @@ def scene(
 def test_only_what_nobody_renews_goes_and_ocm_decides_again(scene: DeadScoreHub) -> None:
     scene.publish(GONE, 90, seconds=3600)
     scene.publish(LIVING, 5, seconds=3600)
-    wait_for(lambda: scene.decision() == [GONE], what="OCM decides for the best", seen=scene.decision)
+    wait_for(
+        lambda: scene.decision() == [GONE], what="OCM decides for the best", seen=scene.decision
+    )
     scene.hub.delete(ADDON, ADDON_NAME, namespace=GONE)
     wait_until_gone(scene.hub, ADDON, ADDON_NAME, namespace=GONE)
     scene.publish(GONE, 90, seconds=-TTL - 500)
@@ -105,7 +109,9 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(scene: DeadScoreHub)
         after = time.monotonic() - clock
         assert after > CONFIRM_SECONDS / FAST, "nothing goes before it was dead for a while"
         wait_for(
-            lambda: scene.decision() == [LIVING], what="OCM looks again and decides anew", seen=scene.decision
+            lambda: scene.decision() == [LIVING],
+            what="OCM looks again and decides anew",
+            seen=scene.decision,
         )
         hold_for(
             lambda: scene.scored() == {LIVING, FOREIGN, UNLABELLED},
@@ -115,16 +121,23 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(scene: DeadScoreHub)
         assert reconciler.metric("dead_scores_removed_total", scorer=SCORER) == len(ours)
         assert reconciler.metric("dead_scores", scorer=SCORER) is None
         found = scene.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)
-        assert "(the agent's add-on is not installed)" in events(scene.hub, found, "DeadScoresRemoved")[0]
+        assert (
+            "(the agent's add-on is not installed)"
+            in events(scene.hub, found, "DeadScoresRemoved")[0]
+        )
         assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
         scorers = ("get", "dynamicscorers", SCORER, "-n", HUB_NAMESPACE, "-o", "wide")
         head, values = (text.split() for text in scene.plane.hub.kubectl(*scorers).splitlines())
         columns = dict(zip(head, values, strict=False))
-        assert (columns["HEALTH"], columns["SCORED"]) == ("Unknown", "False"), "the hub never reached it"
+        assert (columns["HEALTH"], columns["SCORED"]) == ("Unknown", "False"), (
+            "the hub never reached it"
+        )
         version = found["metadata"]["resourceVersion"]
         hold_for(
             lambda: (
-                scene.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"]
+                scene.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["metadata"][
+                    "resourceVersion"
+                ]
                 == version
             ),
             what="nothing is written while nothing changes",

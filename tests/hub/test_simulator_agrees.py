@@ -53,7 +53,11 @@ def selector(**labels: str) -> Object:
 
 
 def expression(key: str, operator: str, *values: str, where: str = "labelSelector") -> Object:
-    wanted: Object = {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
+    wanted: Object = {
+        "key": key,
+        "operator": operator,
+        **({"values": list(values)} if values else {}),
+    }
     return {"requiredClusterSelector": {where: {"matchExpressions": [wanted]}}}
 
 
@@ -81,7 +85,11 @@ MAINTENANCE = tolerating("maintenance")
 CASES: dict[str, Object] = {
     "everything-by-default": {},
     "best-cpu": {"numberOfClusters": 1, "prioritizerPolicy": exact(CPU)},
-    "best-three": {"numberOfClusters": 3, "prioritizerPolicy": exact(CPU), "tolerations": [MAINTENANCE]},
+    "best-three": {
+        "numberOfClusters": 3,
+        "prioritizerPolicy": exact(CPU),
+        "tolerations": [MAINTENANCE],
+    },
     "lowest-cpu": {
         "numberOfClusters": 2,
         "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpu", weight=-1)),
@@ -104,22 +112,36 @@ CASES: dict[str, Object] = {
         "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpu", weight=5), STEADY),
     },
     "balanced": {"numberOfClusters": 3, "prioritizerPolicy": exact(builtin("Balance"))},
-    "additive": {"numberOfClusters": 3, "prioritizerPolicy": {"mode": "Additive", "configurations": [CPU]}},
-    "cpu-capacity": {"numberOfClusters": 3, "prioritizerPolicy": exact(builtin("ResourceAllocatableCPU"))},
+    "additive": {
+        "numberOfClusters": 3,
+        "prioritizerPolicy": {"mode": "Additive", "configurations": [CPU]},
+    },
+    "cpu-capacity": {
+        "numberOfClusters": 3,
+        "prioritizerPolicy": exact(builtin("ResourceAllocatableCPU")),
+    },
     "nothing": {"numberOfClusters": 0},
     "by-label": {"predicates": [selector(env="prod")]},
     "either": {"predicates": [selector(env="edge"), expression("region", "In", "us", "ap")]},
-    "by-claim": {"predicates": [expression("id.k8s.io", "In", "agree-a", "agree-c", where="claimSelector")]},
+    "by-claim": {
+        "predicates": [expression("id.k8s.io", "In", "agree-a", "agree-c", where="claimSelector")]
+    },
     "cel-score": {
-        "predicates": [cel(f'managedCluster.scores("{LOAD}").exists(s, s.name == "cpu" && s.value >= 40)')]
+        "predicates": [
+            cel(f'managedCluster.scores("{LOAD}").exists(s, s.name == "cpu" && s.value >= 40)')
+        ]
     },
     "cel-expired-score": {"predicates": [cel('managedCluster.scores("agree-old").size() > 0')]},
     "cel-does-not-compile": {"predicates": [cel("managedCluster.metadata.labels[")]},
     "tolerates-all": {"tolerations": [{"operator": "Exists"}]},
-    "tolerates-by-value": {"tolerations": [{"key": "maintenance", "operator": "Equal", "value": "planned"}]},
+    "tolerates-by-value": {
+        "tolerations": [{"key": "maintenance", "operator": "Equal", "value": "planned"}]
+    },
     "tolerated-too-short": {"tolerations": [tolerating("maintenance", tolerationSeconds=0)]},
     "bad-toleration": {"tolerations": [{"operator": "Equal", "value": "x"}]},
-    "groups": {"decisionStrategy": grouped(("canary", {"env": "edge"}), ("europe", {"region": "eu"}))},
+    "groups": {
+        "decisionStrategy": grouped(("canary", {"env": "edge"}), ("europe", {"region": "eu"}))
+    },
     "groups-of-two": {"decisionStrategy": grouped(("production", {"env": "prod"}), per_group=2)},
     "groups-quoted": {"decisionStrategy": grouped(per_group="5")},
     "one-set": {"clusterSets": ["agree-europe"]},
@@ -156,12 +178,17 @@ def fleet(control_plane: ControlPlane, hub: Client) -> Iterator[Client]:
     for name in (NAMESPACE, UNBOUND):
         hub.apply(manifest("v1/Namespace", name))
     with clusters_in_set(control_plane, NAMESPACE, labels):
-        hub.apply(cluster_set("agree-europe", {"matchLabels": {SET_LABEL: NAMESPACE, "region": "eu"}}))
+        hub.apply(
+            cluster_set("agree-europe", {"matchLabels": {SET_LABEL: NAMESPACE, "region": "eu"}})
+        )
         hub.apply(binding("agree-europe", namespace=NAMESPACE))
         for name, cpu in zip(NAMES, (55, 90, -20, 40, 39, 71, 71), strict=False):
             # agree-h publishes nothing; only the prod clusters have a GPU, and it is busy.
             publish(
-                hub, name, LOAD, {"cpu": cpu, **({"gpu": -cpu - 1} if labels[name]["env"] == "prod" else {})}
+                hub,
+                name,
+                LOAD,
+                {"cpu": cpu, **({"gpu": -cpu - 1} if labels[name]["env"] == "prod" else {})},
             )
         publish(hub, "agree-f", "agree-old", {"cpu": 100}, seconds=-3600)
         publish(hub, "agree-e", "agree-old", {"cpu": 10})
@@ -250,7 +277,9 @@ def test_without_a_binding_nothing_is_decided_as_predicted(fleet: Client) -> Non
         ("groups", "nothing"),
     ],
 )
-def test_an_edited_placement_is_decided_as_predicted(fleet: Client, before: str, after: str) -> None:
+def test_an_edited_placement_is_decided_as_predicted(
+    fleet: Client, before: str, after: str
+) -> None:
     name = f"{before}-to-{after}"
     body = placement(name, namespace=NAMESPACE, **CASES[before])
     first = beforehand(fleet, body)
@@ -260,12 +289,16 @@ def test_an_edited_placement_is_decided_as_predicted(fleet: Client, before: str,
     objects.remove(one_of(objects, "Placement", (NAMESPACE, name)))
     objects.append(replaced(fleet, name, CASES[after], dry_run=True))
     predicted = simulate(objects, f"{NAMESPACE}/{name}")
-    assert expected(predicted) != expected(first), "the edit must change something, or it shows nothing"
+    assert expected(predicted) != expected(first), (
+        "the edit must change something, or it shows nothing"
+    )
     replaced(fleet, name, CASES[after], dry_run=False)
     agrees(fleet, predicted)
 
 
-def test_a_changed_score_is_followed_as_predicted(fleet: Client, several: Callable[[str], list[str]]) -> None:
+def test_a_changed_score_is_followed_as_predicted(
+    fleet: Client, several: Callable[[str], list[str]]
+) -> None:
     names = several("score")
     before = {
         cluster: scores_of(fleet.get(SCORE, LOAD, namespace=cluster))
@@ -290,7 +323,9 @@ def test_a_changed_score_is_followed_as_predicted(fleet: Client, several: Callab
     assert moved >= 6, "the changes must move something, or they show nothing"
 
 
-def test_a_new_taint_is_followed_as_predicted(fleet: Client, several: Callable[[str], list[str]]) -> None:
+def test_a_new_taint_is_followed_as_predicted(
+    fleet: Client, several: Callable[[str], list[str]]
+) -> None:
     names = several("taint")
     try:
         for key_, effect in (("draining", "NoSelectIfNew"), ("gone", "NoSelect")):
@@ -312,7 +347,14 @@ def create_several(fleet: Client, prefix: str) -> list[str]:
     """Placements that do not look at the decisions of others (Balance), so that the order of their passes
     plays no part.
     """
-    scored = ("best-cpu", "best-three", "lowest-cpu", "two-scores", "sticky", "missing-beats-negative")
+    scored = (
+        "best-cpu",
+        "best-three",
+        "lowest-cpu",
+        "two-scores",
+        "sticky",
+        "missing-beats-negative",
+    )
     chosen = (*scored, "listed-twice", "by-label")
     names = [f"{prefix}-{case}" for case in chosen]
     for name, case in zip(names, chosen, strict=True):
@@ -359,7 +401,11 @@ def agrees(fleet: Client, *verdicts: Verdict) -> None:
     def difference() -> dict[str, tuple[Seen, Seen]]:
         """What was predicted, and what OCM wrote, where it is something else."""
         found = seen(fleet, wanted)
-        return {name: (verdict, found[name]) for name, verdict in wanted.items() if found[name] != verdict}
+        return {
+            name: (verdict, found[name])
+            for name, verdict in wanted.items()
+            if found[name] != verdict
+        }
 
     wait_for(lambda: not difference(), what="OCM decides as predicted", seen=difference)
     hold_for(lambda: not difference(), what="OCM goes on deciding as predicted", seconds=0.2)
@@ -398,11 +444,15 @@ def seen(fleet: Client, names: Iterable[str]) -> dict[str, Seen]:
             if path.startswith(f"{name}-decision-")
         }
         status = placements[name].get("status", {})
-        conditions = {one["type"]: (one["status"], one["reason"]) for one in status.get("conditions") or []}
+        conditions = {
+            one["type"]: (one["status"], one["reason"]) for one in status.get("conditions") or []
+        }
         found[name] = Seen(
             decisions={page: clusters_of(item) for page, item in pages.items()},
             labels={page: item["metadata"]["labels"] for page, item in pages.items()},
-            groups=[{"decisionGroupName": "", **group} for group in status.get("decisionGroups") or []],
+            groups=[
+                {"decisionGroupName": "", **group} for group in status.get("decisionGroups") or []
+            ],
             satisfied=conditions.get("PlacementSatisfied"),
             misconfigured=conditions.get("PlacementMisconfigured"),
         )
@@ -439,7 +489,11 @@ def taint(fleet: Client, cluster: str, key_: str, *, effect: str | None, value: 
     """Add a taint by hand, or take it away when there is no effect."""
     current = fleet.get(MANAGED_CLUSTER, cluster)["spec"].get("taints", [])
     others = [one for one in current if one["key"] != key_]
-    added = [] if effect is None else [{"key": key_, "effect": effect, **({"value": value} if value else {})}]
+    added = (
+        []
+        if effect is None
+        else [{"key": key_, "effect": effect, **({"value": value} if value else {})}]
+    )
     fleet.patch(MANAGED_CLUSTER, cluster, {"spec": {"taints": [*others, *added]}})
 
 

@@ -30,7 +30,9 @@ def server(
 
 @pytest.mark.parametrize("pause", [0, 500])
 @pytest.mark.parametrize("name", READERS)
-async def test_pieces_of_every_size_are_read(server: tuple[str, bytes], name: str, pause: int) -> None:
+async def test_pieces_of_every_size_are_read(
+    server: tuple[str, bytes], name: str, pause: int
+) -> None:
     """The server would compress for a client that asks for it: none of ours does."""
     url, answer = server
     for size in SIZES:

@@ -45,7 +45,9 @@ def selected() -> frozenset[str]:
         for path in (modules()[module] / "pkg").rglob("*.go"):
             if not path.name.endswith("_test.go") and not path.name.startswith("zz_generated"):
                 text = path.read_text(encoding="utf-8")
-                names.update(re.findall(r"\.([A-Z]\w*)\b", text), re.findall(r"\b([A-Z]\w*):", text))
+                names.update(
+                    re.findall(r"\.([A-Z]\w*)\b", text), re.findall(r"\b([A-Z]\w*):", text)
+                )
     return frozenset(names)
 
 

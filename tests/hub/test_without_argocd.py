@@ -14,7 +14,13 @@ import yaml
 
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.binaries import obtain
-from tests.hub.controlplane.flux import GIT_REPOSITORY, KUSTOMIZATION, NAMESPACE, ArtifactServer, Flux
+from tests.hub.controlplane.flux import (
+    GIT_REPOSITORY,
+    KUSTOMIZATION,
+    NAMESPACE,
+    ArtifactServer,
+    Flux,
+)
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import CRD, wait_for, wait_until_gone, wait_until_there
@@ -87,7 +93,9 @@ def take_away(tree: Installation, hub: Client) -> None:
     tree.remove()
     tree.label_clusters()
     names = [
-        item["metadata"]["name"] for _, item in tree.rendered() if item["kind"] == "CustomResourceDefinition"
+        item["metadata"]["name"]
+        for _, item in tree.rendered()
+        if item["kind"] == "CustomResourceDefinition"
     ]
     for name in names:
         hub.delete(CRD, name)
@@ -103,20 +111,26 @@ def lists_group(hub: Client) -> bool:
 def delivered(plane: ControlPlane) -> None:
     """Waits until OCM has brought the scoring configuration to the clusters."""
     for spoke in plane.spokes.values():
-        wait_until_there(spoke.admin, "v1/ConfigMap", "dynamic-scoring-config", namespace="dynamic-scoring")
+        wait_until_there(
+            spoke.admin, "v1/ConfigMap", "dynamic-scoring-config", namespace="dynamic-scoring"
+        )
 
 
 def test_the_kubectl_commands_of_the_page_suffice(
     tree: Installation, control_plane: ControlPlane, hub: Client, tmp_path: Path
 ) -> None:
-    commands = re.findall(r"^    kubectl (.*)$", PAGE.partition("\n## Without Argo CD\n")[2], re.MULTILINE)
+    commands = re.findall(
+        r"^    kubectl (.*)$", PAGE.partition("\n## Without Argo CD\n")[2], re.MULTILINE
+    )
     assert len(commands) == 7
     root = tree.fleet.root
     take_away(tree, hub)
     # What kubectl remembers of a hub that served these kinds before would hide a failure.
     cache = ("--cache-dir", str(tmp_path))
     for command in commands:
-        control_plane.hub.kubectl(*cache, *command.replace("rendered/", f"{root}/rendered/").split())
+        control_plane.hub.kubectl(
+            *cache, *command.replace("rendered/", f"{root}/rendered/").split()
+        )
     prefer(hub, "node-tuning", "cluster1", namespace="tuning")
     delivered(control_plane)
 
@@ -138,7 +152,9 @@ def flux(control_plane: ControlPlane) -> Iterator[Flux]:
 
 
 @pytest.fixture
-def scene(tree: Installation, flux: Flux, control_plane: ControlPlane, hub: Client) -> Iterator[Scene]:
+def scene(
+    tree: Installation, flux: Flux, control_plane: ControlPlane, hub: Client
+) -> Iterator[Scene]:
     found = Scene(fleet=tree.fleet, hub=hub, plane=control_plane, flux=flux)
     found.bring()
     try:

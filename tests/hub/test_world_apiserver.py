@@ -22,7 +22,9 @@ pytestmark = pytest.mark.family("kubernetes")
 
 NAMESPACE, GOING = "world-apiserver", "world-apiserver-going"
 MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
-SCORES = f"/apis/cluster.open-cluster-management.io/v1alpha1/namespaces/{NAMESPACE}/addonplacementscores"
+SCORES = (
+    f"/apis/cluster.open-cluster-management.io/v1alpha1/namespaces/{NAMESPACE}/addonplacementscores"
+)
 APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 FINALIZER = "example.com/keeps"
 SEQUENCES = 20
@@ -33,7 +35,13 @@ class Sender(Protocol):
     """Sends a request: its status, and what was answered."""
 
     def __call__(
-        self, method: str, path: str, body: Any = None, *, content: str = "application/json", **query: str
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content: str = "application/json",
+        **query: str,
     ) -> tuple[int, Object]: ...
 
     def events(
@@ -45,11 +53,19 @@ class Sender(Protocol):
 
 class Real(Client):
     def __call__(
-        self, method: str, path: str, body: Any = None, *, content: str = "application/json", **query: str
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content: str = "application/json",
+        **query: str,
     ) -> tuple[int, Object]:
         parameters = query | ({"fieldManager": "we"} if content == APPLY else {})
         try:
-            answer = self.request(method, path, body=body, content_type=content, parameters=parameters)
+            answer = self.request(
+                method, path, body=body, content_type=content, parameters=parameters
+            )
         except ApiError as error:
             return error.code, {}
         return 200, answer
@@ -86,7 +102,9 @@ class InWorld:
     def __init__(self, modelled: Modelled) -> None:
         self._modelled = modelled
 
-    def _answered(self, method: str, path: str, body: Any, content: str, query: dict[str, str]) -> Any:
+    def _answered(
+        self, method: str, path: str, body: Any, content: str, query: dict[str, str]
+    ) -> Any:
         headers = {"authorization": f"Bearer {TOKEN}", "content-type": content}
         target = f"{path}?{urlencode(query)}" if query else path
         sent = b"" if body is None else json.dumps(body).encode()
@@ -96,7 +114,13 @@ class InWorld:
         )
 
     def __call__(
-        self, method: str, path: str, body: Any = None, *, content: str = "application/json", **query: str
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content: str = "application/json",
+        **query: str,
     ) -> tuple[int, Object]:
         answer = self._modelled.during(lambda: self._answered(method, path, body, content, query))
         assert isinstance(answer, Reply)
@@ -151,7 +175,11 @@ class Drawn:
             yield self.request(send)
             if self.random.random() < 0.3:
                 versions.append(send("GET", MAPS)[1]["metadata"]["resourceVersion"])
-        yield [said(item) for item in send("GET", MAPS)[1]["items"] if item["metadata"]["name"] in self.names]
+        yield [
+            said(item)
+            for item in send("GET", MAPS)[1]["items"]
+            if item["metadata"]["name"] in self.names
+        ]
         assert send("POST", MAPS, a_map(self.last))[0] == 200
         for since in versions:
             events = send.events(
@@ -187,7 +215,9 @@ class Drawn:
             case "free":
                 answer = send("PATCH", path, {"metadata": {"finalizers": None}}, content=MERGE)
             case _:
-                answer = send("PATCH", path, {"metadata": {"finalizers": [FINALIZER]}}, content=MERGE)
+                answer = send(
+                    "PATCH", path, {"metadata": {"finalizers": [FINALIZER]}}, content=MERGE
+                )
         status, item = send("GET", path)
         return kind, name, answer[0], status, said(item) if status == 200 else None
 
@@ -208,13 +238,21 @@ def finalizers(send: Sender) -> Iterator[object]:
     def step(what: str, method: str, body: Any = None, *, at: str = path, **more: str) -> object:
         status, answer = send(method, at, body, **more)
         found = send("GET", path)
-        return what, status, answer.get("kind"), found[0], said(found[1]) if found[0] == 200 else None
+        return (
+            what,
+            status,
+            answer.get("kind"),
+            found[0],
+            said(found[1]) if found[0] == 200 else None,
+        )
 
     def stamp() -> str:
         return str(send("GET", path)[1]["metadata"]["deletionTimestamp"])
 
     other = {"metadata": {"finalizers": [FINALIZER, "example.com/too"]}}
-    yield step("an object with a finalizer", "POST", a_map("kept", finalizers=[FINALIZER], a="1"), at=MAPS)
+    yield step(
+        "an object with a finalizer", "POST", a_map("kept", finalizers=[FINALIZER], a="1"), at=MAPS
+    )
     yield step("is deleted", "DELETE")
     first = stamp()
     yield step("and again", "DELETE")
@@ -248,7 +286,10 @@ def real(control_plane: Any, hub: Client) -> Iterator[Real]:
         yield client
     for item in hub.list("v1/ConfigMap", namespace=NAMESPACE):
         hub.patch(
-            "v1/ConfigMap", item["metadata"]["name"], {"metadata": {"finalizers": None}}, namespace=NAMESPACE
+            "v1/ConfigMap",
+            item["metadata"]["name"],
+            {"metadata": {"finalizers": None}},
+            namespace=NAMESPACE,
         )
     hub.delete("v1/Namespace", NAMESPACE)
 
@@ -262,7 +303,9 @@ OF_OCM = pytest.mark.family("ocm")
 
 
 @pytest.mark.parametrize("story", [pytest.param(too_old_and_too_new, marks=OF_OCM), finalizers])
-def test_stories(real: Real, modelled: Modelled, story: Callable[[Sender], Iterator[object]]) -> None:
+def test_stories(
+    real: Real, modelled: Modelled, story: Callable[[Sender], Iterator[object]]
+) -> None:
     assert list(story(InWorld(modelled))) == list(story(real))
 
 

@@ -98,7 +98,9 @@ class Model(Modelled):
     def __post_init__(self) -> None:
         super().__init__()
         self.sets = ApplicationSets(self.hub, seed=1, knows=lambda cluster: cluster in SPOKES)
-        self.applications = Applications(self.hub, seed=1, reachable=lambda cluster: cluster not in self.lost)
+        self.applications = Applications(
+            self.hub, seed=1, reachable=lambda cluster: cluster not in self.lost
+        )
         self.start(self.sets.run)
 
     def said(self) -> dict[str, Any]:
@@ -181,7 +183,8 @@ def readable(argocd: ArgoCD, control_plane: ControlPlane, hub: Client) -> Iterat
     hub.apply(config)
     with Client(control_plane.hub.service_account_kubeconfig(ARGOCD, CONTROLLER)) as controller:
         wait_for(
-            lambda: [controller.list(DECISION, namespace=ARGOCD)], what="the controller may list decisions"
+            lambda: [controller.list(DECISION, namespace=ARGOCD)],
+            what="the controller may list decisions",
         )
     with argocd.knowing(control_plane.spokes.values()):
         yield
@@ -195,7 +198,9 @@ def pair(
     readable: None, control_plane: ControlPlane, hub: Client, argocd: ArgoCD, git_server: GitServer
 ) -> Iterator[Pair]:
     repository = git_server.create("world-argocd")
-    repository.commit({f"{name}/map.yaml": json.dumps(manifest("v1/ConfigMap", name)) for name in NAMES})
+    repository.commit(
+        {f"{name}/map.yaml": json.dumps(manifest("v1/ConfigMap", name)) for name in NAMES}
+    )
     for spoke in control_plane.spokes.values():
         spoke.admin.apply(manifest("v1/Namespace", WORKLOADS))
     model = Model()
@@ -249,7 +254,9 @@ class Drawn:
         item = application_set(self.name, self.url)
         body = {"metadata": {**item["metadata"]}, "spec": item["spec"]}
         self.looks()
-        return (Step(verb="create", kind=APPLICATION_SET, name=self.name, namespace=ARGOCD, body=body),)
+        return (
+            Step(verb="create", kind=APPLICATION_SET, name=self.name, namespace=ARGOCD, body=body),
+        )
 
     def looks(self) -> None:
         """The controller looks: what there is of copies then."""
@@ -259,12 +266,18 @@ class Drawn:
 
     def decide(self, *clusters: str, apart: bool = False) -> Iterator[Step]:
         """The pages say this. `apart`: one page for each cluster."""
-        wanted = {number: [one] for number, one in enumerate(clusters, 1)} if apart else {1: [*clusters]}
+        wanted = (
+            {number: [one] for number, one in enumerate(clusters, 1)} if apart else {1: [*clusters]}
+        )
         yield from self.paged(wanted)
 
     def paged(self, wanted: dict[int, list[str]]) -> Iterator[Step]:
         for number in sorted(self.pages.keys() | wanted.keys()):
-            page: Any = {"kind": DECISION, "name": f"{self.name}-decision-{number}", "namespace": ARGOCD}
+            page: Any = {
+                "kind": DECISION,
+                "name": f"{self.name}-decision-{number}",
+                "namespace": ARGOCD,
+            }
             if number not in wanted:
                 yield Step(verb="delete", **page)
                 continue
@@ -331,7 +344,9 @@ class Drawn:
         cluster = self.random.choice(sorted(self.copies))
         self.copies.remove(cluster)
         self.looks()
-        return (Step(verb="delete", kind=APPLICATION, name=f"{self.name}-{cluster}", namespace=ARGOCD),)
+        return (
+            Step(verb="delete", kind=APPLICATION, name=f"{self.name}-{cluster}", namespace=ARGOCD),
+        )
 
     def edits(self) -> tuple[Step, ...]:
         """The set changes in git, or goes with all its Applications."""
@@ -340,7 +355,11 @@ class Drawn:
             return (Step(verb="delete", kind=APPLICATION_SET, name=self.name, namespace=ARGOCD),)
         self.looks()
         changes: list[Object] = [
-            {"spec": {"template": {"metadata": {"labels": {"team": str(self.random.randint(0, 9))}}}}},
+            {
+                "spec": {
+                    "template": {"metadata": {"labels": {"team": str(self.random.randint(0, 9))}}}
+                }
+            },
             {"metadata": {"annotations": {"people.example.com/note": "y"}}},
         ]
         change = self.random.choice(changes)

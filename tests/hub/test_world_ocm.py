@@ -80,7 +80,9 @@ def placements_of(side: Side) -> dict[str, Object]:
         status = item.get("status") or {}
         found[item["metadata"]["name"]] = {
             "selected": status.get("numberOfSelectedClusters", 0),
-            "groups": [{"decisionGroupName": "", **one} for one in status.get("decisionGroups") or []],
+            "groups": [
+                {"decisionGroupName": "", **one} for one in status.get("decisionGroups") or []
+            ],
             "conditions": sorted(
                 (one["type"], one["status"], one["reason"], one["message"])
                 for one in status.get("conditions") or []
@@ -93,7 +95,9 @@ def shown(side: Side) -> dict[str, dict[str, Object]]:
     return {"decisions": pages_of(side), "placements": placements_of(side)}
 
 
-def difference(wanted: dict[str, dict[str, Object]], found: dict[str, dict[str, Object]]) -> dict[str, Any]:
+def difference(
+    wanted: dict[str, dict[str, Object]], found: dict[str, dict[str, Object]]
+) -> dict[str, Any]:
     """By object: what the model says, and what the real program says."""
     return {
         f"{part} {name}": (wanted[part].get(name), found[part].get(name))
@@ -157,7 +161,10 @@ class Pair:
             return difference(wanted, shown(self.real))
 
         wait_for(
-            lambda: not differs(), what=f"OCM does what its model did after {what}", seen=differs, timeout=30
+            lambda: not differs(),
+            what=f"OCM does what its model did after {what}",
+            seen=differs,
+            timeout=30,
         )
         hold_for(lambda: not differs(), what=f"OCM does no more after {what}", seconds=HOLD_SECONDS)
 
@@ -188,7 +195,9 @@ def pair(fleet: Client) -> Iterator[Pair]:
             model.play(created(item))
     for name, labels in CLUSTERS.items():
         model.play(
-            created(manifest(MANAGED_CLUSTER, name, meta={"labels": {**labels, SET_LABEL: NAMESPACE}}))
+            created(
+                manifest(MANAGED_CLUSTER, name, meta={"labels": {**labels, SET_LABEL: NAMESPACE}})
+            )
         )
     model.play(created(manifest(MANAGED_CLUSTER, OUTSIDE, meta={"labels": {SET_LABEL: OUTSIDE}})))
     answer = fleet.request("GET", fleet.path(DECISION, namespace=NAMESPACE))
@@ -278,7 +287,10 @@ class Drawn:
             "groupClusterSelector": {"labelSelector": {"matchLabels": {"env": "dev"}}},
         }
         per_group = drawn.choice(["100%", "100%", 1, 2])
-        strategy = {"clustersPerDecisionGroup": per_group, "decisionGroups": drawn.choice([[], [], [group]])}
+        strategy = {
+            "clustersPerDecisionGroup": per_group,
+            "decisionGroups": drawn.choice([[], [], [group]]),
+        }
         spec["decisionStrategy"] = {"groupStrategy": strategy}
         return spec
 
@@ -311,12 +323,18 @@ class Drawn:
         if name not in self.there:
             return ()
         page = f"{name}-decision-1"
-        decisions = [{"clusterName": cluster, "reason": ""} for cluster in self.random.sample([*CLUSTERS], 2)]
+        decisions = [
+            {"clusterName": cluster, "reason": ""} for cluster in self.random.sample([*CLUSTERS], 2)
+        ]
         return self.random.choice(
             [
                 (self.step("delete", DECISION, page),),
                 (self.step("status", DECISION, page, {"decisions": decisions}),),
-                (self.step("merge", DECISION, page, {"metadata": {"labels": {PLACEMENT_LABEL: None}}}),),
+                (
+                    self.step(
+                        "merge", DECISION, page, {"metadata": {"labels": {PLACEMENT_LABEL: None}}}
+                    ),
+                ),
             ]
         )
 
@@ -346,7 +364,12 @@ def of_clusters() -> Iterator[tuple[Step, ...]]:
 
     def labels(cluster: str, **changed: str | None) -> tuple[Step, ...]:
         return (
-            Step(verb="merge", kind=MANAGED_CLUSTER, name=cluster, body={"metadata": {"labels": changed}}),
+            Step(
+                verb="merge",
+                kind=MANAGED_CLUSTER,
+                name=cluster,
+                body={"metadata": {"labels": changed}},
+            ),
         )
 
     yield ()
@@ -373,12 +396,20 @@ def test_the_placement_controller_does_what_its_model_does(pair: Pair) -> None:
 def scored(cluster: str, score: str, value: int, **status: Any) -> tuple[Step, ...]:
     place: Any = {"kind": SCORE, "name": score, "namespace": cluster}
     scores = [{"name": "free", "value": value}]
-    return Step(verb="create", **place), Step(verb="status", body={"scores": scores, **status}, **place)
+    return Step(verb="create", **place), Step(
+        verb="status", body={"scores": scores, **status}, **place
+    )
 
 
 def ranked_by(score: str, **spec: Any) -> Object:
     policy = exact(score_prioritizer(score, "free"))
-    return {"numberOfClusters": 1, "tolerations": [], "predicates": [], "prioritizerPolicy": policy, **spec}
+    return {
+        "numberOfClusters": 1,
+        "tolerations": [],
+        "predicates": [],
+        "prioritizerPolicy": policy,
+        **spec,
+    }
 
 
 def chosen_of(side: Side, name: str) -> list[str]:
@@ -417,7 +448,9 @@ def test_the_decision_of_another_placement_is_no_trigger(pair: Pair) -> None:
     # The others are where the first one is, and nowhere else.
     others = ranked_by("crowd")
     steps = scored(first[0], "crowd", 90)
-    pair.play(*steps, *(step("create", PLACEMENT, f"crowd-{number}", spec=others) for number in range(3)))
+    pair.play(
+        *steps, *(step("create", PLACEMENT, f"crowd-{number}", spec=others) for number in range(3))
+    )
     assert [chosen_of(pair.model, f"crowd-{number}") for number in range(3)] == [first] * 3
     assert chosen_of(pair.model, "balanced") == first
     pair.play(step("merge", PLACEMENT, "balanced", metadata={"annotations": {"look": "now"}}))
@@ -432,7 +465,9 @@ def test_a_toleration_that_runs_out_is_a_trigger(pair: Pair) -> None:
     pair.play(*scored("world-a", name, 90), step("create", PLACEMENT, name, spec=spec))
     assert chosen_of(pair.model, name) == ["world-a"]
     taint: Object = {"key": "leaving", "effect": "NoSelect"}
-    leaving = Step(verb="merge", kind=MANAGED_CLUSTER, name="world-a", body={"spec": {"taints": [taint]}})
+    leaving = Step(
+        verb="merge", kind=MANAGED_CLUSTER, name="world-a", body={"spec": {"taints": [taint]}}
+    )
     timed = {"spec": {"taints": [{**taint, "timeAdded": pair.model.stamp(0)}]}}
     pair.model.play(replace(leaving, body=timed))
     pair.model.passing(1.0)
@@ -451,7 +486,9 @@ def test_a_decision_of_more_than_a_hundred_clusters_has_two_pages(pair: Pair, hu
     """They are written one after another, and the second one goes when nothing is left for it."""
     name, members = "pages", "world-pages"
     names = [f"{members}-{number:03}" for number in range(MANY)]
-    spec = ranked_by(name, clusterSets=[members], numberOfClusters=None, tolerations=[{"operator": "Exists"}])
+    spec = ranked_by(
+        name, clusterSets=[members], numberOfClusters=None, tolerations=[{"operator": "Exists"}]
+    )
     del spec["numberOfClusters"]
     few = names[:8]
 
@@ -461,7 +498,9 @@ def test_a_decision_of_more_than_a_hundred_clusters_has_two_pages(pair: Pair, hu
 
     try:
         pair.play(created(cluster_set(members)), created(binding(members, namespace=NAMESPACE)))
-        fleet = [manifest(MANAGED_CLUSTER, each, meta={"labels": {SET_LABEL: members}}) for each in names]
+        fleet = [
+            manifest(MANAGED_CLUSTER, each, meta={"labels": {SET_LABEL: members}}) for each in names
+        ]
         pair.play(*(created({**item, "spec": {"hubAcceptsClient": False}}) for item in fleet))
         pair.play(step("create", PLACEMENT, name, spec=spec))
         assert [len(page["clusters"]) for page in pages_of(pair.model).values()] == [100, 4]

@@ -71,14 +71,20 @@ class Event:
             for key, value, effect in self.taints
         ]
         # Never the key that is there already: the webhook wants the time of that.
-        return Step(verb="merge", kind=MANAGED_CLUSTER, name=self.cluster, body={"spec": {"taints": taints}})
+        return Step(
+            verb="merge", kind=MANAGED_CLUSTER, name=self.cluster, body={"spec": {"taints": taints}}
+        )
 
 
 def sequence(name: str) -> Iterator[Event]:
     drawn = random.Random(f"{name} registration")
     lost = False
     for number in range(ROUNDS):
-        kind = "lost" if number == 0 and drawn.random() < 0.5 else drawn.choice(["turn", "turn", "taints"])
+        kind = (
+            "lost"
+            if number == 0 and drawn.random() < 0.5
+            else drawn.choice(["turn", "turn", "taints"])
+        )
         if kind == "taints":
             taint = (
                 f"people.example.com/{number}",
@@ -121,7 +127,9 @@ class Both:
 
         def differs() -> dict[str, Any]:
             found = said(self.real, NAMES)
-            return {name: (wanted[name], found[name]) for name in NAMES if wanted[name] != found[name]}
+            return {
+                name: (wanted[name], found[name]) for name in NAMES if wanted[name] != found[name]
+            }
 
         agreed = "registration does what its model did"
         wait_for(lambda: not differs(), what=agreed, seen=differs)
@@ -164,7 +172,8 @@ def test_the_condition_follows_the_lease_to_the_second(both: Both, hub: Client) 
     def unknown() -> Object | None:
         conditions = hub.get(MANAGED_CLUSTER, name)["status"]["conditions"]
         return next(
-            (one for one in conditions if one["type"] == AVAILABLE and one["status"] == "Unknown"), None
+            (one for one in conditions if one["type"] == AVAILABLE and one["status"] == "Unknown"),
+            None,
         )
 
     found = wait_for(unknown, what=f"{name} is unavailable")

@@ -94,7 +94,11 @@ class Change:
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prepared") / "fleet"
     scaffold(
-        target=folder, name="fleet", extras=("examples",), registry="registry.example.com", forge="github"
+        target=folder,
+        name="fleet",
+        extras=("examples",),
+        registry="registry.example.com",
+        forge="github",
     )
     shutil.copy(repo_template() / "on-request/gitlab/.gitlab-ci.yml", folder)
     scorer = folder / "scorers/cpu-headroom.yaml"
@@ -128,13 +132,17 @@ def gitlab() -> Iterator[GitLabServer]:
 
 def run_job(job: list[str], folder: Path, programs: Path, variables: Mapping[str, str]) -> str:
     """Runs the commands of a job as the shell of a runner does. What it installs is installed already."""
-    script = "\n".join(line for line in job if not line.startswith(("pip install", "git config --global")))
+    script = "\n".join(
+        line for line in job if not line.startswith(("pip install", "git config --global"))
+    )
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", **variables}
     return output_of("bash", "-e", "-o", "pipefail", "-c", script, cwd=folder, environ=environment)
 
 
 def workflow_job(folder: Path, name: str) -> tuple[list[str], dict[str, str]]:
-    job = yamlfast.load((folder / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))["jobs"][name]
+    job = yamlfast.load((folder / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))["jobs"][
+        name
+    ]
     runs = [step["run"] for step in job["steps"] if "run" in step]
     given = {name: value for step in job["steps"] for name, value in step.get("env", {}).items()}
     known = {"github.token": TOKEN}
@@ -160,11 +168,15 @@ def test_the_pipeline_on_github_from_clone_to_comment(
     runs, given = workflow_job(change.folder, "publish")
     git("checkout", "--quiet", "main", folder=change.folder)
     variables = {"GITHUB_ACTIONS": "true", "GITHUB_REF_NAME": "main", **given}
-    assert "rendered/ on main is up to date" in run_job(runs, change.folder, pipeline_programs, variables)
+    assert "rendered/ on main is up to date" in run_job(
+        runs, change.folder, pipeline_programs, variables
+    )
     assert not change.ran.exists(), "a file of the pull request ran as a module of Python"
 
 
-def test_on_github_the_own_comment_is_edited_and_no_other(change: Change, github: GitHubServer) -> None:
+def test_on_github_the_own_comment_is_edited_and_no_other(
+    change: Change, github: GitHubServer
+) -> None:
     """Whoever writes the marker first must not own the preview."""
     (pull,) = github.pulls
     forged = pull.comment(f"{MARKER}\nNothing changes.", user=PERSON)
@@ -238,7 +250,9 @@ def names_only_the_change(preview: str) -> bool:
     return "others" not in preview
 
 
-def test_github_merges_with_a_newer_main_than_its_event_says(change: Change, github: GitHubServer) -> None:
+def test_github_merges_with_a_newer_main_than_its_event_says(
+    change: Change, github: GitHubServer
+) -> None:
     """`base.sha` of the event is main when the pull request was last pushed to."""
     meanwhile = Meanwhile(change)
     variables = change.github(github) | {
@@ -292,7 +306,10 @@ def test_github_with_a_clone_that_has_only_the_merge(
         if code == 0:
             assert names_only_the_change((change.root / "summary.md").read_text("utf-8"))
         else:
-            assert f"the revision {meanwhile.main} is not in this clone, which is shallow" in done.stderr
+            assert (
+                f"the revision {meanwhile.main} is not in this clone, which is shallow"
+                in done.stderr
+            )
             assert "fetch-depth: 0" in done.stderr
 
 
@@ -337,15 +354,22 @@ def test_gitea_checks_out_the_head(change: Change, github: GitHubServer) -> None
     assert names_only_the_change(meanwhile.preview(variables))
 
 
-def test_a_merge_queue_is_checked_against_what_is_before_it(change: Change, github: GitHubServer) -> None:
+def test_a_merge_queue_is_checked_against_what_is_before_it(
+    change: Change, github: GitHubServer
+) -> None:
     """A required check that never runs in the queue blocks it for ever."""
-    workflow = yamlfast.load((change.folder / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
+    workflow = yamlfast.load(
+        (change.folder / ".github/workflows/gitops-dsf.yaml").read_text("utf-8")
+    )
     # YAML 1.1 reads the key `on` as true.
     assert "merge_group" in workflow[True if True in workflow else "on"]
     assert workflow["jobs"]["check"]["if"] == "github.event_name != 'push'"
     meanwhile = Meanwhile(change)
     merge = meanwhile.merged()
-    event = {"action": "checks_requested", "merge_group": {"base_sha": meanwhile.main, "head_sha": merge}}
+    event = {
+        "action": "checks_requested",
+        "merge_group": {"base_sha": meanwhile.main, "head_sha": merge},
+    }
     variables = change.github(github) | {
         "GITHUB_REF": f"refs/heads/gh-readonly-queue/main/pr-3-{meanwhile.main}",
         "GITHUB_SHA": merge,
@@ -431,10 +455,14 @@ def test_a_forge_that_stays_in_trouble_fails_no_check(
     assert done.stdout.endswith("ci: everything passed\n")
     assert change.slept == [2, 4, 8, 16]
     (change.folder / "rendered/INVENTORY").unlink()
-    assert change.check(variables, code=1).stdout.endswith("ci: failed: render\n"), "findings still do"
+    assert change.check(variables, code=1).stdout.endswith("ci: failed: render\n"), (
+        "findings still do"
+    )
 
 
-def test_a_forge_that_cannot_be_reached_fails_no_check(change: Change, gitlab: GitLabServer) -> None:
+def test_a_forge_that_cannot_be_reached_fails_no_check(
+    change: Change, gitlab: GitLabServer
+) -> None:
     variables = change.gitlab(gitlab) | {"CI_API_V4_URL": "http://127.0.0.1:1/api/v4"}
     done = change.check(variables)
     assert "ci: no comment: the forge did not take it in 5 attempts: " in done.stdout
@@ -450,7 +478,9 @@ def test_a_comment_that_was_written_although_the_answer_was_lost_is_not_written_
     assert "ci: edited the comment with the preview" in done.stdout
 
 
-SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+SECONDARY = (
+    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+)
 PRIMARY = "API rate limit exceeded for installation ID 1."
 
 
@@ -482,15 +512,21 @@ def _once(answer: tuple[int, Any, dict[str, str]]) -> Callable[[str, str], Any]:
 def test_a_rate_limit_that_lasts_holds_up_no_check(
     change: Change, github: GitHubServer, message: str, seconds: int
 ) -> None:
-    github.faults = [lambda _method, _path: (403, {"message": message}, {"Retry-After": str(seconds)})]
+    github.faults = [
+        lambda _method, _path: (403, {"message": message}, {"Retry-After": str(seconds)})
+    ]
     done = change.check(change.github(github))
-    assert f"ci: no comment: the forge limits requests and asks to wait {seconds} s: " in done.stdout
+    assert (
+        f"ci: no comment: the forge limits requests and asks to wait {seconds} s: " in done.stdout
+    )
     assert "the token" not in done.stdout
     assert change.slept == []
     assert done.stdout.endswith("ci: everything passed\n")
 
 
-def test_a_line_break_at_the_end_of_a_token_is_no_part_of_it(change: Change, gitlab: GitLabServer) -> None:
+def test_a_line_break_at_the_end_of_a_token_is_no_part_of_it(
+    change: Change, gitlab: GitLabServer
+) -> None:
     token = f"\ufeff{TOKEN}\r\n"
     done = change.check(change.gitlab(gitlab) | {"GITOPS_DSF_COMMENT_TOKEN": token})
     assert "ci: added the comment with the preview" in done.stdout
@@ -520,7 +556,9 @@ def test_a_store_token_that_cannot_be_sent_is_named_and_not_repeated(
     assert "s3cret" not in done.stdout + done.stderr
 
 
-def test_the_password_in_the_url_of_a_store_is_not_printed(change: Change, gitlab: GitLabServer) -> None:
+def test_the_password_in_the_url_of_a_store_is_not_printed(
+    change: Change, gitlab: GitLabServer
+) -> None:
     store = {"GITOPS_DSF_PROMETHEUS": "http://me:pa55word@127.0.0.1:1"}
     done = change.check(change.gitlab(gitlab) | store)
     assert "--prometheus http://127.0.0.1:1" in done.stdout
@@ -529,9 +567,19 @@ def test_the_password_in_the_url_of_a_store_is_not_printed(change: Change, gitla
 
 @pytest.mark.parametrize("token", ["glpat-one", "glpat-one\n", "\ufeffglpat-one\r\n"])
 def test_git_gets_the_push_token_without_its_line_break(tmp_path: Path, token: str) -> None:
-    words = ("git", "-c", "credential.helper=", "-c", f"credential.helper={HELPER}", "credential", "fill")
+    words = (
+        "git",
+        "-c",
+        "credential.helper=",
+        "-c",
+        f"credential.helper={HELPER}",
+        "credential",
+        "fill",
+    )
     environ = {**os.environ, "GITOPS_DSF_PUSH_TOKEN": token, "GIT_TERMINAL_PROMPT": "0"}
-    filled = output_of(*words, cwd=tmp_path, environ=environ, stdin="protocol=https\nhost=git.test\n\n")
+    filled = output_of(
+        *words, cwd=tmp_path, environ=environ, stdin="protocol=https\nhost=git.test\n\n"
+    )
     assert filled.splitlines()[-2:] == ["username=gitops-dsf", "password=glpat-one"]
 
 
@@ -596,7 +644,9 @@ def test_a_strict_check_fails_for_warnings(change: Change) -> None:
     done = change.check({}, "--strict", code=1)
     assert "warning DSF175" in done.stdout
     assert done.stdout.endswith("ci: failed: validate\n")
-    assert "ci: gitops-dsf test ." in done.stdout, "the repository has no errors, so its tests are run"
+    assert "ci: gitops-dsf test ." in done.stdout, (
+        "the repository has no errors, so its tests are run"
+    )
     settings = change.folder / "gitops-dsf.yaml"
     settings.write_text(settings.read_text().replace("platform/fleet.git", "platform/own.git"))
     assert gitops_dsf("render", cwd=change.folder).returncode == 0
@@ -612,7 +662,9 @@ def test_branch_mode_needs_no_tree_in_git(change: Change) -> None:
     assert not (change.folder / "rendered").exists()
 
 
-def test_on_a_laptop_the_preview_is_text_compared_with_the_branch_of_argo_cd(change: Change) -> None:
+def test_on_a_laptop_the_preview_is_text_compared_with_the_branch_of_argo_cd(
+    change: Change,
+) -> None:
     said = change.check({}).stdout
     assert "ci: gitops-dsf diff . --base origin/main --state-branch gitops-dsf-state\n" in said
     assert "cpu-headroom" in said
@@ -633,9 +685,16 @@ TWO_LINES = {"GITOPS_DSF_PUSH_TOKEN": "glpat-one\nglpat-two"}
         ({"CI_COMMIT_REF_PROTECTED": "false", **PUSH}, "mark it Protected"),
         (PUSH, "mark it Protected"),
         ({"CI_COMMIT_REF_PROTECTED": "true", "CI_COMMIT_BRANCH": "main", **PUSH}, ""),
-        ({"CI_COMMIT_REF_PROTECTED": "true", **TWO_LINES}, "GITOPS_DSF_PUSH_TOKEN has more than one line"),
         (
-            {"CI_COMMIT_REF_PROTECTED": "false", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"},
+            {"CI_COMMIT_REF_PROTECTED": "true", **TWO_LINES},
+            "GITOPS_DSF_PUSH_TOKEN has more than one line",
+        ),
+        (
+            {
+                "CI_COMMIT_REF_PROTECTED": "false",
+                "CI_COMMIT_BRANCH": "main",
+                "CI_DEFAULT_BRANCH": "main",
+            },
             "not a protected branch",
         ),
     ],
@@ -643,7 +702,11 @@ TWO_LINES = {"GITOPS_DSF_PUSH_TOKEN": "glpat-one\nglpat-two"}
 def test_a_push_token_that_every_developer_can_read_is_refused(
     variables: dict[str, str], problem: str
 ) -> None:
-    forge = {"GITLAB_CI": "true", "CI_SERVER_URL": "https://gitlab.test", "CI_PROJECT_PATH": "team/fleet"}
+    forge = {
+        "GITLAB_CI": "true",
+        "CI_SERVER_URL": "https://gitlab.test",
+        "CI_PROJECT_PATH": "team/fleet",
+    }
     said: Any = ""
     try:
         pipeline_of(forge | variables)

@@ -27,7 +27,13 @@ VERSION = version.current(ROOT)
 OURS = [f"gitops-dsf-{name}" for name in release.IMAGES]
 BASE = "localhost/python"
 WHEELS = "/opt/wheels"
-CONFINED = ("--rm", "--read-only", "--network=none", "--cap-drop=all", "--security-opt=no-new-privileges")
+CONFINED = (
+    "--rm",
+    "--read-only",
+    "--network=none",
+    "--cap-drop=all",
+    "--security-opt=no-new-privileges",
+)
 # The runtime may not raise limits above those of this process.
 LIMITS = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024")
 
@@ -41,7 +47,9 @@ class Podman:
     def __call__(self, *words: str | Path) -> str:
         return output_of("podman", "--cgroup-manager=cgroupfs", "--runtime=runc", *words)
 
-    def start(self, image: str, *words: str, program: Sequence[str] = (), options: Sequence[str] = ()) -> str:
+    def start(
+        self, image: str, *words: str, program: Sequence[str] = (), options: Sequence[str] = ()
+    ) -> str:
         entry = ["--entrypoint", json.dumps(list(program))] if program else []
         return self("run", *CONFINED, *LIMITS, *options, *entry, image, *words)
 
@@ -99,8 +107,12 @@ def built(podman: Podman) -> Podman:
 
 def test_the_bill_names_what_is_installed(built: Podman) -> None:
     (path,) = built.folder.glob("gitops-dsf-agent-*.cdx.json")
-    named = {one["purl"].partition("@")[0] for one in json.loads(path.read_text("utf-8"))["components"]}
-    assert {f"pkg:pypi/{name}" for name in ("gitops-dsf-agent", "gitops-dsf-wire", "httpx")} <= named
+    named = {
+        one["purl"].partition("@")[0] for one in json.loads(path.read_text("utf-8"))["components"]
+    }
+    assert {
+        f"pkg:pypi/{name}" for name in ("gitops-dsf-agent", "gitops-dsf-wire", "httpx")
+    } <= named
     assert {"pkg:deb/debian/libc6", "pkg:deb/debian/ca-certificates"} <= named
 
 
@@ -140,7 +152,9 @@ def test_git_and_ssh_are_in_the_images_that_push(built: Podman, image: str) -> N
 
 def test_a_pipeline_validates_and_renders_in_the_image(built: Podman) -> None:
     steps = "gitops-dsf init fleet && cd fleet && gitops-dsf validate && gitops-dsf render"
-    said = built.start("gitops-dsf-cli", "sh", "-euc", f"cd /tmp && {steps}", options=["--tmpfs=/tmp"])
+    said = built.start(
+        "gitops-dsf-cli", "sh", "-euc", f"cd /tmp && {steps}", options=["--tmpfs=/tmp"]
+    )
     assert "no mistakes found" in said or "warning" in said
     assert "rendered: " in said
 

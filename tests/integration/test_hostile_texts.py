@@ -95,7 +95,10 @@ def test_files_that_stand_where_rendered_ones_belong(fleet: GitFleet) -> None:
     ],
 )
 def test_names_and_contents_of_sources(fleet: GitFleet, words: list[str]) -> None:
-    broken = application("shop") | {"kind": HOSTILE, "metadata": {"name": HOSTILE, HOSTILE: HOSTILE}}
+    broken = application("shop") | {
+        "kind": HOSTILE,
+        "metadata": {"name": HOSTILE, HOSTILE: HOSTILE},
+    }
     for folder in ("apps", "scorers", "clusters", "tests"):
         _named(fleet, folder, yamlfast.dump(broken))
     _named(fleet, "config", "a: [\n")
@@ -108,12 +111,23 @@ def _hub(folder: Path) -> Path:
     api, dsf = "cluster.open-cluster-management.io", "v1alpha1"
 
     def meta(name: str, **more: Any) -> dict[str, Any]:
-        return {"name": name, "labels": {"region": HOSTILE}, "annotations": {HOSTILE: HOSTILE}, **more}
+        return {
+            "name": name,
+            "labels": {"region": HOSTILE},
+            "annotations": {HOSTILE: HOSTILE},
+            **more,
+        }
 
-    score = {"scores": [{"name": HOSTILE, "value": 5}, {"name": "cpu", "value": 7}], "validUntil": HOSTILE}
+    score = {
+        "scores": [{"name": HOSTILE, "value": 5}, {"name": "cpu", "value": 7}],
+        "validUntil": HOSTILE,
+    }
     fine = score | {"validUntil": "2099-01-01T00:00:00Z"}
     taints = [{"key": HOSTILE, "value": HOSTILE, "effect": "NoSelect"}]
-    claims = {"clusterClaims": [{"name": HOSTILE, "value": HOSTILE}], "version": {"kubernetes": HOSTILE}}
+    claims = {
+        "clusterClaims": [{"name": HOSTILE, "value": HOSTILE}],
+        "version": {"kubernetes": HOSTILE},
+    }
     condition = {"type": HOSTILE, "status": "False", "reason": HOSTILE, "message": HOSTILE}
     items: list[dict[str, Any]] = [
         {
@@ -143,7 +157,8 @@ def _hub(folder: Path) -> Path:
         {
             "apiVersion": f"{api}/v1beta1",
             "kind": "PlacementDecision",
-            "metadata": meta("d", namespace="argocd") | {"labels": {f"{api}/placement": "guestbook"}},
+            "metadata": meta("d", namespace="argocd")
+            | {"labels": {f"{api}/placement": "guestbook"}},
             "status": {"decisions": [{"clusterName": HOSTILE, "reason": HOSTILE}]},
         },
         {"apiVersion": f"{api}/v1beta2", "kind": "ManagedClusterSet", "metadata": meta(HOSTILE)},
@@ -185,7 +200,11 @@ def test_a_history_of_others(fleet: GitFleet, tmp_path: Path) -> None:
     unknown = {"metric": labels, "values": values}
     known = {"metric": labels | {"ds_cluster": "eu-1"}, "values": values}
     for rows, code in (([unknown], 1), ([unknown, known], 0)):
-        body = {"status": "success", "data": {"resultType": "matrix", "result": rows}, "warnings": [HOSTILE]}
+        body = {
+            "status": "success",
+            "data": {"resultType": "matrix", "result": rows},
+            "warnings": [HOSTILE],
+        }
         history.write_text(json.dumps(body))
         for style in ("text", "json", "markdown", "html"):
             done = gitops_dsf("backtest", "--history", history, "-o", style, cwd=fleet.path)
@@ -193,7 +212,9 @@ def test_a_history_of_others(fleet: GitFleet, tmp_path: Path) -> None:
             _check(done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize("formatter", [TextFormatter(fields=("scorer",)), JsonFormatter(fields=("scorer",))])
+@pytest.mark.parametrize(
+    "formatter", [TextFormatter(fields=("scorer",)), JsonFormatter(fields=("scorer",))]
+)
 def test_logs_of_agent_and_reconciler(formatter: logging.Formatter) -> None:
     error = RuntimeError(HOSTILE)
     raised = (RuntimeError, error, None)

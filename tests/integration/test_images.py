@@ -26,7 +26,9 @@ Stage = list[Instruction]
 def stages(file: str) -> list[Stage]:
     """What stands before the first FROM, then one list of (name, text) for each stage."""
     lines = [
-        line for line in (ROOT / file).read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+        line
+        for line in (ROOT / file).read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
     ]
     found: list[Stage] = [[]]
     for line in filter(str.strip, "\n".join(lines).replace("\\\n", " ").splitlines()):
@@ -48,12 +50,16 @@ def commands(stage: Stage) -> list[str]:
 
 def requirements(stage: Stage, output: str, *, source: Path, folder: Path) -> set[str]:
     """What the stage's own command exports from the lock of ``source``, each with a version and a hash."""
-    (command,) = [command for command in commands(stage) if command.endswith(f"--output-file /tmp/{output}")]
+    (command,) = [
+        command for command in commands(stage) if command.endswith(f"--output-file /tmp/{output}")
+    ]
     words = shlex.split(command.replace("/tmp/", f"{folder}/"))  # noqa: S108 - in the image
     uv = Path(sys.executable).with_name("uv")
     subprocess.run([uv, *words[1:]], cwd=source, check=True, capture_output=True, timeout=120)
     text = (folder / output).read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = [
+        line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")
+    ]
     assert all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", line) for line in lines)
     return {line.partition("==")[0] for line in lines}
 
@@ -70,7 +76,9 @@ def test_the_base_and_the_installer_are_pinned() -> None:
     assert texts(ROOTFS, "FROM") == ["${PYTHON_IMAGE} AS root"]
     (version,) = [text.removeprefix("UV_VERSION=") for text in texts(BUILD, "ARG")]
     assert f"UV_VERSION := {version}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert f'required-version = "=={version}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'required-version = "=={version}"' in (ROOT / "pyproject.toml").read_text(
+        encoding="utf-8"
+    )
     assert 'python -m pip install --quiet "uv==${UV_VERSION}"' in commands(BUILD)
 
 
@@ -84,7 +92,9 @@ def test_the_base_and_the_installer_are_pinned() -> None:
 )
 def test_nothing_is_installed_without_a_hash_of_the_lock(build: Stage, built: set[str]) -> None:
     """Requirements are installed by hash, the project's own wheels from where they were built."""
-    installs = [shlex.split(command) for command in commands(build) if command.startswith("uv pip install")]
+    installs = [
+        shlex.split(command) for command in commands(build) if command.startswith("uv pip install")
+    ]
     assert len(installs) == 3
     for words in installs:
         by_hash = "--require-hashes" in words and "--requirement" in words
@@ -122,9 +132,9 @@ def test_the_lock_gives_the_requirements(
 def test_what_it_starts_is_what_the_deployment_asks_for() -> None:
     (program,) = json.loads(texts(FINAL, "ENTRYPOINT")[0])
     folder, _, name = program.rpartition("/")
-    scripts: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-        "scripts"
-    ]
+    scripts: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]["scripts"]
     assert name in scripts
     assert texts(FINAL, "COPY") == [
         f"--from=build {folder.removesuffix('/bin')} {folder.removesuffix('/bin')}"

@@ -20,7 +20,11 @@ from tests.support.pages import files_of_the_readme
 
 ROOT = Path(__file__).parents[2]
 URL = "https://git.internal/platform/emea.git"
-PIPELINES = (".github/workflows/gitops-dsf.yaml", ".gitea/workflows/gitops-dsf.yaml", ".gitlab-ci.yml")
+PIPELINES = (
+    ".github/workflows/gitops-dsf.yaml",
+    ".gitea/workflows/gitops-dsf.yaml",
+    ".gitlab-ci.yml",
+)
 REGISTRY = "registry.internal:5000/platform"
 
 
@@ -52,13 +56,18 @@ def test_the_pipeline_is_that_of_the_forge(
     made = gitops_dsf("init", "fleet", *words, cwd=tmp_path)
     found = [name for name in PIPELINES if (tmp_path / "fleet" / name).exists()]
     assert found == ([pipeline] if pipeline else [])
-    assert ("There is no pipeline: name the forge with --forge" in made.stdout) == (pipeline is None)
+    assert ("There is no pipeline: name the forge with --forge" in made.stdout) == (
+        pipeline is None
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--with", "codeowner"), "'codeowner' is not known: write some of codeowners, pre-commit, examples"),
+        (
+            ("--with", "codeowner"),
+            "'codeowner' is not known: write some of codeowners, pre-commit, examples",
+        ),
         (("--with", "examples", "--empty"), "write one of the two"),
         (("--hashes",), "--hashes needs --wheels"),
         (("--forge", "svn"), "invalid choice"),
@@ -154,7 +163,8 @@ def test_the_commands_of_the_install_page_work_on_a_hub_of_ones_own(
             folder = folder / words[0]
         elif program == "git":
             words = [
-                str(forge) if word == "https://git.example.com/team/fleet.git" else word for word in words
+                str(forge) if word == "https://git.example.com/team/fleet.git" else word
+                for word in words
             ]
             git(*words, folder=folder)
         elif words[0] != "status":
@@ -162,7 +172,10 @@ def test_the_commands_of_the_install_page_work_on_a_hub_of_ones_own(
             words = [each for word in words for each in (given if word == "--context" else [word])]
             words = [word for word in words if word != "hub"]
             if ran.count("gitops-dsf render") == 2:
-                works = {path.name for path in (folder / "rendered" / "works-00").glob("*.manifestwork.yaml")}
+                works = {
+                    path.name
+                    for path in (folder / "rendered" / "works-00").glob("*.manifestwork.yaml")
+                }
                 assert works == {"paris.manifestwork.yaml"}, "and no example cluster"
                 for path in ("scorers/cpu-headroom.yaml", "apps/guestbook.yaml"):
                     (folder / path).write_text(files_of_the_readme()[path])
@@ -255,7 +268,9 @@ def test_the_wheel_holds_the_whole_template(wheels: Path) -> None:
     (wheel,) = wheels.glob("gitops_dsf-*.whl")
     prefix = "gitops_dsf/_data/repo-template/"
     inside = {
-        name.removeprefix(prefix) for name in zipfile.ZipFile(wheel).namelist() if name.startswith(prefix)
+        name.removeprefix(prefix)
+        for name in zipfile.ZipFile(wheel).namelist()
+        if name.startswith(prefix)
     }
     listed = output_of("git", "ls-files", "repo-template", cwd=ROOT)
     outside = {line.removeprefix("repo-template/") for line in listed.splitlines()}

@@ -57,7 +57,9 @@ def triggers(workflow: Any) -> Any:
 
 
 @pytest.mark.parametrize(("forge", "folder"), [("github", ".github"), ("gitea", ".gitea")])
-def test_the_workflow_is_at_the_root_and_for_the_folder(mono: Mono, forge: str, folder: str) -> None:
+def test_the_workflow_is_at_the_root_and_for_the_folder(
+    mono: Mono, forge: str, folder: str
+) -> None:
     said = mono.init("--forge", forge)
     path = f"{folder}/workflows/gitops-dsf-emea.yaml"
     assert mono.files() == {path}
@@ -68,7 +70,9 @@ def test_the_workflow_is_at_the_root_and_for_the_folder(mono: Mono, forge: str, 
     assert triggers(workflow)["push"] == {"branches": ["main"], "paths": [f"{FOLDER}/**"]}
     assert "merge_group" in triggers(workflow)
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    caches = {step["with"]["cache-dependency-path"] for step in steps if "cache" in step.get("with", {})}
+    caches = {
+        step["with"]["cache-dependency-path"] for step in steps if "cache" in step.get("with", {})
+    }
     assert caches == {f"{FOLDER}/requirements.txt"}
     assert (mono.fleet / "requirements.txt").is_file()
     assert not list(mono.fleet.glob(".g*/workflows"))
@@ -100,7 +104,9 @@ def test_the_jobs_of_a_forge_work_in_the_folder(mono: Mono, tmp_path: Path) -> N
     scorer.write_text(scorer.read_text("utf-8").replace("[1h]", "[2h]"), "utf-8")
     event = tmp_path / "event.json"
     fork = {"sha": "", "repo": {"full_name": "stranger/mono"}}
-    event.write_text(json.dumps({"pull_request": {"number": 3, "base": {"sha": base}, "head": fork}}))
+    event.write_text(
+        json.dumps({"pull_request": {"number": 3, "base": {"sha": base}, "head": fork}})
+    )
     summary = tmp_path / "summary.md"
     variables = {
         "GITHUB_ACTIONS": "true",
@@ -115,7 +121,9 @@ def test_the_jobs_of_a_forge_work_in_the_folder(mono: Mono, tmp_path: Path) -> N
     pushed = {"GITHUB_ACTIONS": "true", "GITHUB_REF_NAME": "main"}
     published = gitops_dsf("ci", "publish", cwd=where, environ=pushed)
     assert published.returncode == 0, published.stdout + published.stderr
-    assert "[2h]" in mono.repository.read(f"{FOLDER}/rendered/platform/dynamicscorer.cpu-headroom.yaml")
+    assert "[2h]" in mono.repository.read(
+        f"{FOLDER}/rendered/platform/dynamicscorer.cpu-headroom.yaml"
+    )
 
 
 @pytest.mark.parametrize("where", [".", FOLDER])
@@ -132,7 +140,9 @@ def test_annotations_name_files_from_the_root_of_the_repository(
     assert f"::error file={FOLDER}/scorers/cpu-headroom.yaml,line=" in done.stdout
     log = json.loads(gitops_dsf("validate", *named, "-o", "sarif", cwd=mono.top / where).stdout)
     places = [result["locations"][0]["physicalLocation"] for result in log["runs"][0]["results"]]
-    assert {place["artifactLocation"]["uri"] for place in places} == {f"{FOLDER}/scorers/cpu-headroom.yaml"}
+    assert {place["artifactLocation"]["uri"] for place in places} == {
+        f"{FOLDER}/scorers/cpu-headroom.yaml"
+    }
     # What people read and click names files from where they are.
     text = gitops_dsf("validate", *named, cwd=mono.top / where).stdout
     assert text.startswith(f"{prefix}scorers/cpu-headroom.yaml:")
@@ -212,9 +222,9 @@ def test_outside_of_git_annotations_name_files_from_here(tmp_path: Path) -> None
     scorer.write_text(scorer.read_text("utf-8").replace("type: Query", "type: query"), "utf-8")
     done = gitops_dsf("validate", "fleet", "-o", "github", cwd=tmp_path)
     assert "::error file=fleet/scorers/cpu-headroom.yaml,line=" in done.stdout
-    assert gitops_dsf("validate", "-", "-o", "github", cwd=tmp_path, stdin="a: [").stdout.startswith(
-        "::error file=-,"
-    )
+    assert gitops_dsf(
+        "validate", "-", "-o", "github", cwd=tmp_path, stdin="a: ["
+    ).stdout.startswith("::error file=-,")
 
 
 def test_gitlab_includes_the_pipeline_of_the_folder(mono: Mono) -> None:
@@ -271,7 +281,9 @@ def test_what_is_there_stays_and_what_to_add_is_said(mono: Mono) -> None:
     assert mono.files() == set()
     assert {path: (mono.top / path).read_text("utf-8") for path in THERE} == THERE
     for path in THERE:
-        assert f"{path} of the git repository is there already and was left alone. Add to it:" in said
+        assert (
+            f"{path} of the git repository is there already and was left alone. Add to it:" in said
+        )
     assert f"    include:\n      - local: {FOLDER}/.gitlab-ci.yml\n" in said
     assert f"    /{FOLDER}/scorers/ " in said
     assert f"entry: gitops-dsf render --check {FOLDER}\n" in said or (
@@ -285,7 +297,8 @@ def test_two_fleets_of_one_repository_do_not_meet(mono: Mono) -> None:
     names = {path.name for path in (mono.top / ".github/workflows").iterdir()}
     assert names == {"gitops-dsf-emea.yaml", "gitops-dsf-other.yaml"}
     groups = {
-        mono.yaml(f".github/workflows/{name}")["jobs"]["publish"]["concurrency"]["group"] for name in names
+        mono.yaml(f".github/workflows/{name}")["jobs"]["publish"]["concurrency"]["group"]
+        for name in names
     }
     assert groups == {"gitops-dsf-publish-emea", "gitops-dsf-publish-other"}
     branches = {
@@ -301,7 +314,9 @@ def test_the_root_of_a_repository_is_no_folder_of_it(mono: Mono, tmp_path: Path)
     made = gitops_dsf("init", ".", *ALL, "--forge", "github", cwd=clone)
     assert "git repository" not in made.stdout
     assert (clone / ".github/workflows/gitops-dsf.yaml").is_file()
-    assert "path" not in yamlfast.load((clone / "gitops-dsf.yaml").read_text("utf-8"))["spec"]["git"]
+    assert (
+        "path" not in yamlfast.load((clone / "gitops-dsf.yaml").read_text("utf-8"))["spec"]["git"]
+    )
     workflow = yamlfast.load((clone / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
     assert "defaults" not in workflow
     assert triggers(workflow)["pull_request"] is None
@@ -350,5 +365,7 @@ def test_the_first_commit_of_a_forge_stays(tmp_path: Path, wheels: Path) -> None
         assert (tmp_path / "fleet" / path).read_text("utf-8") == text
     (line,) = (line for line in made.stdout.splitlines() if line.startswith("git ignores "))
     assert line.count(".whl") == 4
-    assert line.endswith(" because of wheels/ in .gitignore:2: remove the rule, or run `git add --force`")
+    assert line.endswith(
+        " because of wheels/ in .gitignore:2: remove the rule, or run `git add --force`"
+    )
     assert gitops_dsf("validate", "--strict", cwd=tmp_path / "fleet").returncode == 0

@@ -23,7 +23,9 @@ SCORER = (
 def _fields(line: str, *, documents: int = 1) -> str:
     """Documents of a scorer, each of 1 MiB, whose spec has lines like this one, each with a number."""
     count = ((1 << 20) - len(SCORER) - 16) // (len(line) + 6)
-    one = SCORER + "".join(f"  {line.format(number)}\n" for number in range(100_000, 100_000 + count))
+    one = SCORER + "".join(
+        f"  {line.format(number)}\n" for number in range(100_000, 100_000 + count)
+    )
     return "---\n".join([one[: (1 << 20) - 8].rpartition("\n")[0] + "\n"] * documents)
 
 
@@ -85,7 +87,9 @@ def test_a_document_larger_than_an_object_of_kubernetes_is_one_finding(tmp_path:
     (large,) = (item for item in found if item["code"] == "DSF008")
     assert large["message"].startswith("the document has 2000")
     assert "of at most 1500000: " in large["message"]
-    assert [item["line"] for item in found if item["code"] == "DSF013"] == [11], "the next one is read"
+    assert [item["line"] for item in found if item["code"] == "DSF013"] == [11], (
+        "the next one is read"
+    )
 
 
 def test_a_large_fleet_in_one_file_is_read_whole() -> None:

@@ -73,13 +73,17 @@ def fleet(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("command", "said"), COMMANDS)
-def test_a_verb_without_extras(fleet: Path, pipeline_programs: Path, command: str, said: str) -> None:
+def test_a_verb_without_extras(
+    fleet: Path, pipeline_programs: Path, command: str, said: str
+) -> None:
     done = run(pipeline_programs, *command.split(), folder=fleet)
     assert done.returncode == 0, done.stderr
     assert said in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("command", ["status --context hub", "diff --base HEAD --context hub", "sync"])
+@pytest.mark.parametrize(
+    "command", ["status --context hub", "diff --base HEAD --context hub", "sync"]
+)
 def test_a_verb_that_asks_somebody_names_its_extra(
     fleet: Path, pipeline_programs: Path, command: str
 ) -> None:

@@ -35,11 +35,17 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def test_two_builds_are_equal(builds: tuple[Path, Path]) -> None:
-    first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in builds)
+    first, second = (
+        {path.name: path.read_bytes() for path in folder.iterdir()} for folder in builds
+    )
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] == []
-    assert len([name for name in first if name.endswith(".whl")]) == len(version.distributions(ROOT))
-    assert len([name for name in first if name.endswith(".tar.gz")]) == len(version.distributions(ROOT))
+    assert len([name for name in first if name.endswith(".whl")]) == len(
+        version.distributions(ROOT)
+    )
+    assert len([name for name in first if name.endswith(".tar.gz")]) == len(
+        version.distributions(ROOT)
+    )
 
 
 def test_the_checksums_are_those_of_the_files(builds: tuple[Path, Path]) -> None:
@@ -119,7 +125,9 @@ class Job:
         if self.forge == "gitlab":
             pipeline = yamlfast.load((self.clone / ".gitlab-ci.yml").read_text("utf-8"))
             return [*pipeline["default"]["before_script"], *pipeline[name]["script"]]
-        workflow = yamlfast.load((self.clone / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
+        workflow = yamlfast.load(
+            (self.clone / ".github/workflows/gitops-dsf.yaml").read_text("utf-8")
+        )
         return [step["run"] for step in workflow["jobs"][name]["steps"] if "run" in step]
 
 
@@ -147,8 +155,16 @@ def test_the_first_push_of_a_fresh_fleet_is_green(
     event = tmp_path / "event.json"
     event.write_text("{}", "utf-8")
     pushed = {
-        "github": {"GITHUB_ACTIONS": "true", "GITHUB_REF_NAME": "main", "GITHUB_EVENT_PATH": str(event)},
-        "gitlab": {"GITLAB_CI": "true", "CI_COMMIT_BRANCH": "main", "CI_COMMIT_REF_PROTECTED": "true"},
+        "github": {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_REF_NAME": "main",
+            "GITHUB_EVENT_PATH": str(event),
+        },
+        "gitlab": {
+            "GITLAB_CI": "true",
+            "CI_COMMIT_BRANCH": "main",
+            "CI_COMMIT_REF_PROTECTED": "true",
+        },
     }[forge]
     (tmp_path / "publish").mkdir()
     said = Job(tmp_path / "publish", origin, forge).run("publish", "main", "--depth=1", **pushed)
@@ -164,8 +180,16 @@ def test_the_first_push_of_a_fresh_fleet_is_green(
     assert gitops_dsf("render", cwd=fleet).returncode == 0
     git("commit", "--quiet", "--all", "--message", "Look further back", cwd=fleet)
     git("push", "--quiet", "origin", "change", cwd=fleet)
-    base, head, summary = git("rev-parse", "main", cwd=origin), "origin/change", tmp_path / "summary"
-    pull = {"number": 1, "base": {"sha": base}, "head": {"sha": "0", "repo": {"full_name": "a/fork"}}}
+    base, head, summary = (
+        git("rev-parse", "main", cwd=origin),
+        "origin/change",
+        tmp_path / "summary",
+    )
+    pull = {
+        "number": 1,
+        "base": {"sha": base},
+        "head": {"sha": "0", "repo": {"full_name": "a/fork"}},
+    }
     event.write_text(json.dumps({"pull_request": pull}), "utf-8")
     asked = {
         "github": {
@@ -174,7 +198,11 @@ def test_the_first_push_of_a_fresh_fleet_is_green(
             "GITHUB_EVENT_PATH": str(event),
             "GITHUB_STEP_SUMMARY": str(summary),
         },
-        "gitlab": {"GITLAB_CI": "true", "CI_MERGE_REQUEST_IID": "1", "CI_MERGE_REQUEST_DIFF_BASE_SHA": base},
+        "gitlab": {
+            "GITLAB_CI": "true",
+            "CI_MERGE_REQUEST_IID": "1",
+            "CI_MERGE_REQUEST_DIFF_BASE_SHA": base,
+        },
     }[forge]
     (tmp_path / "check").mkdir()
     job = Job(tmp_path / "check", origin, forge)
@@ -246,4 +274,7 @@ def test_the_hooks_run_for_a_commit_that_only_deletes(
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert re.search(r"^gitops-dsf render --check\.+Failed$", ran.stdout, re.MULTILINE)
     assert re.search(r"^gitops-dsf validate\.+Passed$", ran.stdout, re.MULTILINE)
-    assert f"left over: {Path(folder, 'rendered/platform/dynamicscorer.cpu-headroom.yaml')}\n" in ran.stdout
+    assert (
+        f"left over: {Path(folder, 'rendered/platform/dynamicscorer.cpu-headroom.yaml')}\n"
+        in ran.stdout
+    )

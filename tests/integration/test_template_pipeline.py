@@ -21,7 +21,9 @@ class Fleet:
     """A bare origin, and a pipeline's clone of it."""
 
     def __init__(self, root: Path, *, folder: str = "") -> None:
-        self.repository = GitRepository.create(url="", bare=root / "origin.git", clone=root / "clone")
+        self.repository = GitRepository.create(
+            url="", bare=root / "origin.git", clone=root / "clone"
+        )
         self.origin, self.clone = self.repository.bare, self.repository.clone
         self.path = self.clone / folder / "fleet" if folder else self.clone
         self.slept: list[float] = []
@@ -60,7 +62,15 @@ def fleet(tmp_path: Path) -> Fleet:
 
 def test_git_gets_the_push_token_from_its_variable() -> None:
     asked = output_of(
-        *("git", "-c", "credential.helper=", "-c", f"credential.helper={HELPER}", "credential", "fill"),
+        *(
+            "git",
+            "-c",
+            "credential.helper=",
+            "-c",
+            f"credential.helper={HELPER}",
+            "credential",
+            "fill",
+        ),
         stdin="protocol=https\nhost=gitlab.test\n\n",
         environ={"PATH": os.environ["PATH"], "GITOPS_DSF_PUSH_TOKEN": "glpat-s3cret$x %s"},
     )
@@ -93,7 +103,9 @@ def test_a_push_that_loses_a_race_is_rendered_again_on_top(fleet: Fleet, tmp_pat
     assert rendering.startswith("Render ")
     assert rendering.endswith("[skip ci]")
     assert before == ["Score less often", "A fleet", "Begin"]
-    assert "interval: 90" in fleet.repository.read("rendered/platform/dynamicscorer.cpu-headroom.yaml")
+    assert "interval: 90" in fleet.repository.read(
+        "rendered/platform/dynamicscorer.cpu-headroom.yaml"
+    )
     assert render_is_clean(fleet, tmp_path)
 
 
@@ -128,7 +140,9 @@ def test_branch_mode_writes_a_branch_of_its_own(fleet: Fleet) -> None:
     assert fleet.publish().returncode == 0
     assert len(fleet.log(RENDERED)) == 2
     (fleet.path / "clusters" / "us-east-1.yaml").unlink()
-    fleet.edit("config/dynamic-scoring-config.yaml", "clusterName: us-east-1", "clusterName: eu-west-1")
+    fleet.edit(
+        "config/dynamic-scoring-config.yaml", "clusterName: us-east-1", "clusterName: eu-west-1"
+    )
     fleet.edit("config/dynamic-scoring-config.yaml", "env: staging", "region: eu-west")
     fleet.commit("A cluster leaves")
     left = fleet.publish()
@@ -249,7 +263,9 @@ def test_clusters_in_a_submodule_are_published_and_never_removed(
 
 
 @pytest.mark.parametrize("mode", ["Directory", "Branch"])
-def test_a_clone_without_the_submodule_publishes_nothing(fleet: Fleet, tmp_path: Path, mode: str) -> None:
+def test_a_clone_without_the_submodule_publishes_nothing(
+    fleet: Fleet, tmp_path: Path, mode: str
+) -> None:
     fleet.edit("gitops-dsf.yaml", "mode: Directory", f"mode: {mode}")
     with_team(fleet, tmp_path)
     before = fleet.log(SOURCES)
@@ -322,10 +338,14 @@ def test_a_full_clone_stays_full(fleet: Fleet, tmp_path: Path, words: list[str])
     assert done.returncode == 0, done.stdout + done.stderr
     assert fleet.git("rev-parse", "--is-shallow-repository", cwd=full) == "false"
     published = not words
-    assert fleet.git("log", "--format=%s", f"origin/{RENDERED}", cwd=full).count("\n") == 2 + published
+    assert (
+        fleet.git("log", "--format=%s", f"origin/{RENDERED}", cwd=full).count("\n") == 2 + published
+    )
 
 
-def test_a_shallow_clone_fetches_one_commit_of_the_rendered_branch(fleet: Fleet, tmp_path: Path) -> None:
+def test_a_shallow_clone_fetches_one_commit_of_the_rendered_branch(
+    fleet: Fleet, tmp_path: Path
+) -> None:
     branch_mode(fleet)
     assert fleet.publish().returncode == 0
     fleet.edit("scorers/cpu-headroom.yaml", "interval: 60", "interval: 90")

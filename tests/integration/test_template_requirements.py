@@ -24,7 +24,9 @@ def test_the_requirements_are_those_of_the_lock_file() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     (command,) = re.findall(r"^REQUIREMENTS := (.*)$", makefile, re.MULTILINE)
     uv = Path(sys.executable).with_name("uv")
-    done = subprocess.run([uv, *command.split()], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [uv, *command.split()], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     head, own, rest = (
         (ROOT / HASHED).read_text("utf-8").partition("".join(map("./wheels/{}\n".format, WHEELS)))
     )
@@ -78,9 +80,13 @@ def index_of_others(folder: Path) -> str:
             }
             for path, text in files.items():
                 wheel.writestr(path, text)
-            wheel.writestr(f"{about}/RECORD", "".join(f"{path},,\n" for path in [*files, f"{about}/RECORD"]))
+            wheel.writestr(
+                f"{about}/RECORD", "".join(f"{path},,\n" for path in [*files, f"{about}/RECORD"])
+            )
         link = f'<a href="{stem}-py3-none-any.whl">wheel</a>'
-        (place / "index.html").write_text(f"<!DOCTYPE html><html><body>{link}</body></html>", "utf-8")
+        (place / "index.html").write_text(
+            f"<!DOCTYPE html><html><body>{link}</body></html>", "utf-8"
+        )
     return (folder / "simple").as_uri()
 
 
@@ -122,7 +128,8 @@ def test_a_new_scorer_asks_no_index_for_ours(tmp_path: Path) -> None:
     project = tmp_path / "cpu-mean"
     assert gitops_dsf("scorer", "new", "cpu-mean", "--dir", project).returncode == 0
     installs = re.findall(
-        r"pip install .*", "".join(path.read_text("utf-8") for path in project.glob("*") if path.is_file())
+        r"pip install .*",
+        "".join(path.read_text("utf-8") for path in project.glob("*") if path.is_file()),
     )
     assert len(installs) == 2
     assert [line for line in installs if "wheels/" not in line] == []
@@ -131,7 +138,9 @@ def test_a_new_scorer_asks_no_index_for_ours(tmp_path: Path) -> None:
 
 def test_no_page_and_no_message_installs_a_name_that_no_index_has() -> None:
     """A name in quotes is a word of a sentence."""
-    pattern = re.compile(r"(?:pip3? install|uv add|uv pip install|pipx install)(?: -\S+)* ['\"]?gitops-dsf")
+    pattern = re.compile(
+        r"(?:pip3? install|uv add|uv pip install|pipx install)(?: -\S+)* ['\"]?gitops-dsf"
+    )
     listed = output_of(
         "git",
         "ls-files",
@@ -145,7 +154,9 @@ def test_no_page_and_no_message_installs_a_name_that_no_index_has() -> None:
         cwd=ROOT,
     )
     texts = {
-        name: (ROOT / name) for name in listed.split("\0") if name.endswith((".md", ".py", ".tmpl", ".yaml"))
+        name: (ROOT / name)
+        for name in listed.split("\0")
+        if name.endswith((".md", ".py", ".tmpl", ".yaml"))
     }
     wrong = [name for name, path in texts.items() if pattern.search(path.read_text("utf-8"))]
     assert wrong == ["docs/start/install.md"], "which says never to do it"

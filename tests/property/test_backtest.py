@@ -28,7 +28,9 @@ NOWHERE: Labels = ("",) * 7
 NAN = math.nan
 
 ranges = st.none() | st.builds(
-    lambda low, span, ends: ScoreRange(min=low, max=low + span, output_min=ends[0], output_max=ends[1]),
+    lambda low, span, ends: ScoreRange(
+        min=low, max=low + span, output_min=ends[0], output_max=ends[1]
+    ),
     st.floats(-1e9, 1e9, allow_subnormal=False),
     st.floats(1e-3, 1e9),
     st.sampled_from([(1, 100), (100, 1), (-100, 100), (0, 7)]),
@@ -37,8 +39,12 @@ ranges = st.none() | st.builds(
 
 @examples(100)
 @given(st.lists(st.floats(), max_size=50), ranges)
-def test_many_raw_scores_are_mapped_as_one(raw: list[float], score_range: ScoreRange | None) -> None:
-    one_by_one = [map_score(each, score_range).value if math.isfinite(each) else ABSENT for each in raw]
+def test_many_raw_scores_are_mapped_as_one(
+    raw: list[float], score_range: ScoreRange | None
+) -> None:
+    one_by_one = [
+        map_score(each, score_range).value if math.isfinite(each) else ABSENT for each in raw
+    ]
     assert map_all(np.array(raw), score_range).tolist() == one_by_one
 
 
@@ -64,7 +70,9 @@ def scorers(draw: st.DrawFn) -> Summary:
 
 raw_scores = st.sampled_from([NAN, 10.0, 11.0, 12.0, 13.0, 15.0, 60.0])
 walks = st.integers(1, 80).flatmap(
-    lambda count: st.lists(st.lists(raw_scores, min_size=count, max_size=count), min_size=1, max_size=3)
+    lambda count: st.lists(
+        st.lists(raw_scores, min_size=count, max_size=count), min_size=1, max_size=3
+    )
 )
 
 
@@ -105,7 +113,9 @@ sizes = st.sampled_from(["1", "2", "8"]).map(
 @st.composite
 def tracks(draw: st.DrawFn, *, grid: Grid) -> Track:
     """Writes at some points of the grid and between them, some of them further apart than the TTL."""
-    steps = draw(st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.5, 3.25, 16.0, 40.0]), max_size=grid.count))
+    steps = draw(
+        st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.5, 3.25, 16.0, 40.0]), max_size=grid.count)
+    )
     at = array("d")
     now = grid.start + draw(st.sampled_from([0.0, 60.0, 600.0]))
     for step in steps:
@@ -140,7 +150,9 @@ def test_a_point_has_the_score_of_the_last_write_before_it(
     track = Track(ttl=1.0, at=at, values={"v": array("b", range(1, len(at) + 1))})
     column = ScoreColumns(tracks={"r": {"c1": track}}, grid=grid).column("r", "v", "c1")
     assert column is not None
-    assert column.tolist() == [bisect.bisect_right(at, grid.at(number)) for number in range(grid.count)]
+    assert column.tolist() == [
+        bisect.bisect_right(at, grid.at(number)) for number in range(grid.count)
+    ]
 
 
 @st.composite

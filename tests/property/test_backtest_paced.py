@@ -80,7 +80,9 @@ def stories(
             ),
             steady=draw(st.integers(0, 2)),
         )
-    state = HubState.build(hub(*(cluster(name) for name in CLUSTERS), *map(dict, with_defaults(documents))))
+    state = HubState.build(
+        hub(*(cluster(name) for name in CLUSTERS), *map(dict, with_defaults(documents)))
+    )
     paced = {key: Paced.of(state.placement(key), ranking) for key, ranking in rankings.items()}
     return state, paced, tracks, grid
 
@@ -138,7 +140,9 @@ def test_the_pace_is_never_exceeded(told: Told, pace: Pace) -> None:
     arrivals: list[tuple[float, str, str]] = []
     for number in replay.points():
         under_way = [*replay.ledger.under_way]
-        assert {each.since for each in under_way} <= {grid.at(number)}, "a move ends at the next point"
+        assert {each.since for each in under_way} <= {grid.at(number)}, (
+            "a move ends at the next point"
+        )
         assert sum(each.admitted for each in under_way) <= pace.concurrent
         arrivals += [(each.since, each.placement, each.target) for each in under_way]
         for each in under_way:
@@ -151,7 +155,9 @@ def test_the_pace_is_never_exceeded(told: Told, pace: Pace) -> None:
                 name
                 for at, name, target in arrivals
                 if target == each.target
-                and each.since - STEP - pace.settle(paced[name].ranking.measured_after) < at <= each.since
+                and each.since - STEP - pace.settle(paced[name].ranking.measured_after)
+                < at
+                <= each.since
             ]
             assert len(window) <= pace.arrivals_per_cluster
 
@@ -217,6 +223,8 @@ def _seen(state: HubState, tracks: Tracks, now: float) -> HubState:
 
 def _pages(replay: PacedReplay) -> Any:
     for each, members in zip(replay._contests, replay._table.members, strict=True):
-        clusters = [name for name, chosen in zip(replay._table.names, members, strict=True) if chosen]
+        clusters = [
+            name for name, chosen in zip(replay._table.names, members, strict=True) if chosen
+        ]
         name = each.key.partition("/")[2]
         yield decision_of(namespace="ns", placement=name, clusters=clusters)

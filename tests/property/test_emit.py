@@ -51,7 +51,9 @@ class _LetterOfTheSpecification(yaml.SafeLoader):
     bool_values: ClassVar = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
 
 
-_LetterOfTheSpecification.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("[yYnN]"), list("yYnN"))
+_LetterOfTheSpecification.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile("[yYnN]"), list("yYnN")
+)
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,70 @@ from gitops_dsf.resolve.rules.templates import DECIDED
 from tests.support.laws import examples
 
 PIECES = (
-    *("{{", "}}", "{{- ", " -}}", " ", "|", "(", ")", ",", ":=", "=", ".", "$", "\n", "é", "\x00", "/"),
-    *(".name", ".values.x", "$x", "$.server", "lower", "trunc", "repeat", "eq", "and", "printf", "nowhere"),
+    *(
+        "{{",
+        "}}",
+        "{{- ",
+        " -}}",
+        " ",
+        "|",
+        "(",
+        ")",
+        ",",
+        ":=",
+        "=",
+        ".",
+        "$",
+        "\n",
+        "é",
+        "\x00",
+        "/",
+    ),
+    *(
+        ".name",
+        ".values.x",
+        "$x",
+        "$.server",
+        "lower",
+        "trunc",
+        "repeat",
+        "eq",
+        "and",
+        "printf",
+        "nowhere",
+    ),
     *("if", "else", "end", "range", "with", "define", "block", "template", "break", "nil", "true"),
-    *("5", "-3", "0x1f", "089", "1.5", "1+2i", '"a"', '"%s"', "`b`", "'c'", '"', "`", "\\", "/* c */"),
-    *("{{ end }}", "{{ else }}", "{{ if .name }}", "{{ $x := .name }}", "{{ else if .x }}", "{{/* c */}}"),
+    *(
+        "5",
+        "-3",
+        "0x1f",
+        "089",
+        "1.5",
+        "1+2i",
+        '"a"',
+        '"%s"',
+        "`b`",
+        "'c'",
+        '"',
+        "`",
+        "\\",
+        "/* c */",
+    ),
+    *(
+        "{{ end }}",
+        "{{ else }}",
+        "{{ if .name }}",
+        "{{ $x := .name }}",
+        "{{ else if .x }}",
+        "{{/* c */}}",
+    ),
 )
 TEMPLATES = st.one_of(
     st.text(),
     st.lists(st.sampled_from(PIECES), max_size=20).map("".join),
-    st.lists(st.sampled_from(PIECES), max_size=8).map(lambda parts: "{{ " + " ".join(parts) + " }}"),
+    st.lists(st.sampled_from(PIECES), max_size=8).map(
+        lambda parts: "{{ " + " ".join(parts) + " }}"
+    ),
 )
 
 

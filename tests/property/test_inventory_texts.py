@@ -53,8 +53,12 @@ ODD = st.sampled_from(
         "<<",
     ]
 )
-PIECES = st.one_of(ODD, st.sampled_from(["", " ", "a", "null", "1e3", "0x1", "yes"]), st.characters())
-TEXTS = st.builds(str.join, st.sampled_from(["", "\n", "a\nb"]), st.lists(PIECES, min_size=1, max_size=5))
+PIECES = st.one_of(
+    ODD, st.sampled_from(["", " ", "a", "null", "1e3", "0x1", "yes"]), st.characters()
+)
+TEXTS = st.builds(
+    str.join, st.sampled_from(["", "\n", "a\nb"]), st.lists(PIECES, min_size=1, max_size=5)
+)
 
 
 def managed_cluster(claim: str, taint: str, *, more: str = "") -> dict[str, Any]:

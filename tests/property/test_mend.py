@@ -28,7 +28,11 @@ CANONICAL = {
         "path": PATH,
         "params": {"query": QUERY, "range": 3600, "step": 60},
     },
-    "scoring": {"host": "http://api.svc:8000", "path": "/scoring", "params": {"name": "cpu", "interval": 60}},
+    "scoring": {
+        "host": "http://api.svc:8000",
+        "path": "/scoring",
+        "params": {"name": "cpu", "interval": 60},
+    },
 }
 OTHER = "apiVersion: v1 # nobody's business\nkind: 'Other'\nspec:   {mask:   [a]}\n"
 
@@ -85,7 +89,10 @@ class Writer:
             elif isinstance(value, dict):
                 self.line(level, f"{name}: {self.flow(value)}")
             elif value == QUERY and self.draw(st.booleans()):
-                self.lines += [f"{self.step * level}{name}: |-", f"{self.step * (level + 1)}{QUERY}"]
+                self.lines += [
+                    f"{self.step * level}{name}: |-",
+                    f"{self.step * (level + 1)}{QUERY}",
+                ]
             else:
                 self.line(level, f"{name}: {self.scalar(value)}")
 

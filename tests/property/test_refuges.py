@@ -20,7 +20,9 @@ def planned(
 ) -> dict[str, str]:
     """All are on c1. A higher value is better: with a negative weight that of a lower score."""
     taken = demand or 1
-    value = {name: score if weight > 0 else -score for name, score in scores.items() if name != "c1"}
+    value = {
+        name: score if weight > 0 else -score for name, score in scores.items() if name != "c1"
+    }
     refuges = {name: cluster for name, cluster in current.items() if name in NAMES[:count]}
     for name in NAMES[:count]:
         before = refuges.pop(name, None)
@@ -31,7 +33,9 @@ def planned(
             refuges[name] = before
             continue
         near = [
-            cluster for cluster, points in left.items() if points == best or points - taken >= best - SPREAD
+            cluster
+            for cluster, points in left.items()
+            if points == best or points - taken >= best - SPREAD
         ]
         refuges[name] = min(near, key=lambda each: (counts[each], -left[each], each))
     return refuges
@@ -39,7 +43,9 @@ def planned(
 
 @examples(150)
 @given(
-    scores=st.fixed_dictionaries({name: st.integers(-100, 100) | st.integers(40, 60) for name in CLUSTERS}),
+    scores=st.fixed_dictionaries(
+        {name: st.integers(-100, 100) | st.integers(40, 60) for name in CLUSTERS}
+    ),
     current=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(CLUSTERS[1:])),
     count=st.integers(1, len(NAMES)),
     weight=st.sampled_from([1, 2, 10, -1, -7]),
@@ -51,7 +57,10 @@ def test_refuges_are_those_of_the_rule(
     placed = dict.fromkeys(NAMES[:count], ("c1",))
     state, paced = herd(scores, placed, demand=demand, weight=weight, refuges=True)
     found = plan_refuges(
-        paced, state=state, now=MOMENT, current={f"ns/{name}": cluster for name, cluster in current.items()}
+        paced,
+        state=state,
+        now=MOMENT,
+        current={f"ns/{name}": cluster for name, cluster in current.items()},
     )
     expected = planned(scores, current, count=count, weight=weight, demand=demand)
     assert found == {f"ns/{name}": cluster for name, cluster in expected.items()}

@@ -63,7 +63,9 @@ def content(tree: RenderedTree | None) -> dict[str, bytes]:
 
 def on_disk(root: Path) -> dict[str, bytes]:
     return {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
     }
 
 
@@ -94,7 +96,12 @@ def said(result: Rendered) -> list[tuple[str, str]]:
     "surroundings",
     [
         {"LC_ALL": "C", "TZ": "America/St_Johns", "PYTHONHASHSEED": "1", "COLUMNS": "20"},
-        {"LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "2", "PYTHONUTF8": "0"},
+        {
+            "LC_ALL": "tr_TR.UTF-8",
+            "TZ": "Pacific/Kiritimati",
+            "PYTHONHASHSEED": "2",
+            "PYTHONUTF8": "0",
+        },
     ],
     ids=lambda surroundings: surroundings["LC_ALL"],
 )
@@ -120,7 +127,9 @@ def test_the_surroundings_carry_no_meaning(
     fleets.fleets(modes=("ManifestWork", "UpstreamController")),
     fleets.fleets(modes=("ManifestWork", "UpstreamController")),
 )
-def test_after_a_render_there_is_nothing_left_to_do(before: FleetSources, after: FleetSources) -> None:
+def test_after_a_render_there_is_nothing_left_to_do(
+    before: FleetSources, after: FleetSources
+) -> None:
     with folder() as out:
         for sources in (before, after):
             tree = rendered(sources).tree
@@ -134,7 +143,9 @@ def test_after_a_render_there_is_nothing_left_to_do(before: FleetSources, after:
 def files_of(cluster: str, tree: Iterable[str]) -> set[str]:
     """The files of a cluster in the works directories."""
     return {
-        path for path in tree if path.startswith("works-") and Path(path).name.partition(".")[0] == cluster
+        path
+        for path in tree
+        if path.startswith("works-") and Path(path).name.partition(".")[0] == cluster
     }
 
 
@@ -258,7 +269,11 @@ def test_the_hub_scorer_reads_what_was_planned(sources: FleetSources) -> None:
     """The scorers of every cluster, with what its series are recognised by."""
     result = rendered(sources)
     assert result.tree is not None
-    scorers = {fleets.name(item): item["spec"] for item in sources.of("DynamicScorer") if fleets.on_hub(item)}
+    scorers = {
+        fleets.name(item): item["spec"]
+        for item in sources.of("DynamicScorer")
+        if fleets.on_hub(item)
+    }
     assert (HUB_CLUSTERS in result.tree.files) is bool(scorers)
     if not scorers:
         return
@@ -314,7 +329,8 @@ def test_arguments_arrive_as_they_were_written(sources: FleetSources) -> None:
     result = rendered(sources)
     assert result.plan is not None
     written = {
-        fleets.name(item): item["spec"]["scoring"].get("arguments") for item in sources.of("DynamicScorer")
+        fleets.name(item): item["spec"]["scoring"].get("arguments")
+        for item in sources.of("DynamicScorer")
     }
     carried = {
         item.name: item.scoring_arguments

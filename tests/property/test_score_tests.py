@@ -38,7 +38,9 @@ def fleet() -> tuple[Declared, FleetVersion]:
     with TemporaryDirectory() as folder:
         scaffold(target=Path(folder) / "fleet", name="fleet")
         file = Path(folder) / "fleet" / "scorers" / "cpu-headroom.yaml"
-        file.write_text(f"{file.read_text('utf-8')}  publish: {{deadband: 0, minIntervalSeconds: 0}}\n")
+        file.write_text(
+            f"{file.read_text('utf-8')}  publish: {{deadband: 0, minIntervalSeconds: 0}}\n"
+        )
         declared = declare(load(Path(folder) / "fleet"))
     checked = check_declared(declared)
     version = version_of(checked)
@@ -76,7 +78,9 @@ def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) ->
             "value": value,
         }
         for cluster, track in tracks.items()
-        for number, at in [(round((at - START) / scorer.spec.scoring.params.interval), at) for at in track.at]
+        for number, at in [
+            (round((at - START) / scorer.spec.scoring.params.interval), at) for at in track.at
+        ]
         if at == grid.at(number) and number < grid.count
         for value in [track.values["cpu-headroom"][list(track.at).index(at)]]
         if value != ABSENT
@@ -102,7 +106,9 @@ def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) ->
                         {
                             "scorer": "cpu-headroom",
                             "cluster": cluster,
-                            "values": " ".join("_" if math.isnan(each) else str(each) for each in values),
+                            "values": " ".join(
+                                "_" if math.isnan(each) else str(each) for each in values
+                            ),
                         }
                         for cluster, values in zip(CLUSTERS, walk, strict=True)
                     ],

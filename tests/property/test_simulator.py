@@ -18,7 +18,9 @@ RESOURCES = ["500m", "1", "4", "16", "2.5", "96"]
 MOST_PASSES = 6
 ANY_WEIGHT = st.integers(-10, 10)
 
-labels = st.fixed_dictionaries({}, optional={"region": st.sampled_from(["eu", "us"]), "gpu": st.just("true")})
+labels = st.fixed_dictionaries(
+    {}, optional={"region": st.sampled_from(["eu", "us"]), "gpu": st.just("true")}
+)
 taints = st.lists(
     st.fixed_dictionaries(
         {
@@ -43,7 +45,10 @@ def statuses(draw: st.DrawFn) -> dict[str, Any]:
     """Resources, one of which may be missing."""
     if draw(st.booleans()):
         return {}
-    found = {"cpu": draw(st.sampled_from(RESOURCES)), "memory": draw(st.sampled_from(["4Gi", "64G", "1Ti"]))}
+    found = {
+        "cpu": draw(st.sampled_from(RESOURCES)),
+        "memory": draw(st.sampled_from(["4Gi", "64G", "1Ti"])),
+    }
     return {"allocatable": found, "capacity": found if draw(st.booleans()) else {"cpu": "96"}}
 
 
@@ -67,7 +72,10 @@ def configurations(draw: st.DrawFn, *, steady: st.SearchStrategy[int]) -> list[d
 def groups(draw: st.DrawFn) -> dict[str, Any]:
     """A group strategy, sometimes a misconfigured one."""
     size = draw(st.sampled_from([1, 2, 5, "30%", "100%", "5"]))
-    eu = {"groupName": "canary", "groupClusterSelector": {"labelSelector": {"matchLabels": {"region": "eu"}}}}
+    eu = {
+        "groupName": "canary",
+        "groupClusterSelector": {"labelSelector": {"matchLabels": {"region": "eu"}}},
+    }
     return {
         "groupStrategy": {
             "clustersPerDecisionGroup": size,
@@ -102,13 +110,19 @@ def hubs(draw: st.DrawFn, *, steady: st.SearchStrategy[int] = ANY_WEIGHT) -> lis
         for name in draw(st.sampled_from([["s1"], ["s1", "eu"], ["eu"], []]))
     ]
     for name in names:
-        objects.append(cluster(name, labels=draw(labels), taints=draw(taints), status=draw(statuses())))
+        objects.append(
+            cluster(name, labels=draw(labels), taints=draw(taints), status=draw(statuses()))
+        )
         for resource in draw(st.lists(st.sampled_from(["r", "q"]), unique=True)):
-            until = draw(st.sampled_from([None, NOW, "2026-05-31T00:00:00Z", "2026-06-02T00:00:00Z"]))
+            until = draw(
+                st.sampled_from([None, NOW, "2026-05-31T00:00:00Z", "2026-06-02T00:00:00Z"])
+            )
             objects.append(score(name, resource, until=until, a=draw(st.integers(-100, 100)), b=7))
     for owner, namespace in (("p", "ns"), ("q", "ns"), ("p", "other")):
         chosen = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=4))
-        objects.append(decision(*chosen, name=f"{owner}-decision-1", namespace=namespace, placement=owner))
+        objects.append(
+            decision(*chosen, name=f"{owner}-decision-1", namespace=namespace, placement=owner)
+        )
     mode = draw(st.sampled_from(["Exact", "Additive", "", "exact"]))
     spec: dict[str, Any] = {
         "prioritizerPolicy": {
@@ -182,10 +196,14 @@ def test_verdicts_are_consistent(objects: list[dict[str, Any]]) -> None:
     verdict = simulate(objects, "ns/p", NOW)
     if verdict.outcome is not Outcome.SCHEDULED or verdict.scores is None:
         return
-    order = sorted(verdict.scores, key=lambda name: (-verdict.scores[name] if verdict.scores else 0, name))
+    order = sorted(
+        verdict.scores, key=lambda name: (-verdict.scores[name] if verdict.scores else 0, name)
+    )
     assert list(verdict.ranked) == order[: len(verdict.ranked)]
     if not verdict.status.failed:
-        assert sorted(verdict.ranked) == sorted(name for item in verdict.decisions for name in item.clusters)
+        assert sorted(verdict.ranked) == sorted(
+            name for item in verdict.decisions for name in item.clusters
+        )
         assert set(verdict.current) - set(verdict.evicted) <= set(verdict.ranked)
     assert set(verdict.candidates) == set(verdict.scores) | set(verdict.dropped)
     close = margins(verdict)

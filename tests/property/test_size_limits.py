@@ -153,7 +153,11 @@ CASES: Final[dict[str, tuple[int, str, Callable[[int], Any]]]] = {
         "at most 7d",
         lambda count: TypeAdapter(Time).validate_python(f"{count}s"),
     ),
-    "characters of PromQL": (16_384, "more than 16384 characters", lambda count: expression("a" * count)),
+    "characters of PromQL": (
+        16_384,
+        "more than 16384 characters",
+        lambda count: expression("a" * count),
+    ),
     "words of PromQL": (2_000, "more than 2000 words", lambda count: expression("a " * count)),
     "brackets of PromQL": (
         60,
@@ -181,7 +185,11 @@ CASES: Final[dict[str, tuple[int, str, Callable[[int], Any]]]] = {
         lambda count: refuse_expression("1" * count),
     ),
     "brackets of CEL": (200, "200 brackets", brackets),
-    "characters of a pattern of CEL": (10_000, "beyond 10000", lambda count: regex_error("a" * count)),
+    "characters of a pattern of CEL": (
+        10_000,
+        "beyond 10000",
+        lambda count: regex_error("a" * count),
+    ),
     "characters that replace makes": (10_000_000, "very long text", growth),
     "steps of a comprehension": (
         1_000_000,
@@ -216,7 +224,8 @@ def a_file(folder: Path, size: int) -> str:
 def test_the_bytes_of_a_file_of_a_repository(tmp_path: Path) -> None:
     assert a_file(tmp_path / "full", 8 * MEBIBYTE) == ""
     assert (
-        a_file(tmp_path / "more", 8 * MEBIBYTE + 1) == "DSF008 8388609 bytes; a file may have at most 8388608"
+        a_file(tmp_path / "more", 8 * MEBIBYTE + 1)
+        == "DSF008 8388609 bytes; a file may have at most 8388608"
     )
 
 
@@ -285,7 +294,9 @@ class Hub:
 async def test_the_bytes_of_an_object_of_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without managedFields it is half of that."""
     for size, refusal in ((1_500_000, Silent), (1_500_001, AgentError)):
-        monkeypatch.setattr(store, "stored_bytes", lambda _body, *, items, size=size: size + items - 1)
+        monkeypatch.setattr(
+            store, "stored_bytes", lambda _body, *, items, size=size: size + items - 1
+        )
         with pytest.raises(refusal):
             await HubStore(server=Hub(), cluster="c1").write(
                 "cpu", scorer="cpu", values={"a": 1}, valid_until=2e9
@@ -296,7 +307,10 @@ def rendered(monkeypatch: pytest.MonkeyPatch, name: str, result: Any) -> list[st
     """The codes about a small fleet where something is as large as this."""
     documents = {"apps": APP.replace("placement: {", "placement: {clusterSets: [global], ")}
     monkeypatch.setattr(limits, name, lambda *_args, **_how: result)
-    return [item.code for item in limits.check_limits(build(resolved(**documents)), declared(**documents))]
+    return [
+        item.code
+        for item in limits.check_limits(build(resolved(**documents)), declared(**documents))
+    ]
 
 
 def test_the_bytes_of_a_manifestwork(monkeypatch: pytest.MonkeyPatch) -> None:

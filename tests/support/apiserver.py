@@ -289,7 +289,9 @@ class ApiServer(HttpFake):
         for key in (target.collection, target.plural, f"{method} {target.kind} {target.name}"):
             if key in self.refused:
                 verb = {"GET": "list", "WATCH": "watch"}.get(method, "patch")
-                message = f'{key} is forbidden: User "agent" cannot {verb} resource "{target.plural}"'
+                message = (
+                    f'{key} is forbidden: User "agent" cannot {verb} resource "{target.plural}"'
+                )
                 return failure(self.refused[key], message)
         return None
 
@@ -330,7 +332,9 @@ class ApiServer(HttpFake):
             return failure(410, "the continue token is too old")
         found = [
             item
-            for (plural, namespace, _), item in sorted(self.objects.items(), key=lambda pair: pair[0])
+            for (plural, namespace, _), item in sorted(
+                self.objects.items(), key=lambda pair: pair[0]
+            )
             if plural == target.plural
             and target.namespace in {"", namespace}
             and _labelled(item, query.get("labelSelector", ""))
@@ -357,7 +361,9 @@ class ApiServer(HttpFake):
             return Stream(pieces=self._changes(watch))
         if self.watches is not None:
             return Stream(pieces=_told(self.watches.pop(0) if self.watches else [HANG]))
-        return Reply.of({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.version)}}})
+        return Reply.of(
+            {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.version)}}}
+        )
 
     async def _changes(self, watch: _Watch) -> AsyncIterator[bytes]:
         try:
@@ -381,7 +387,11 @@ class ApiServer(HttpFake):
     def _object(self, target: Target, seen: Seen) -> Reply:
         """Reads or writes one object."""
         body = json.loads(seen.body) if seen.body else {}
-        key = (target.plural, target.namespace, target.name or body.get("metadata", {}).get("name", ""))
+        key = (
+            target.plural,
+            target.namespace,
+            target.name or body.get("metadata", {}).get("name", ""),
+        )
         before = self.objects.get(key)
         if seen.method == "GET":
             return _missing(target) if before is None else Reply.of(before)
@@ -422,7 +432,9 @@ class ApiServer(HttpFake):
         if seen.method == "PATCH":
             whole: Object = merged(copy.deepcopy(before), body)
             return whole
-        given = {key: value for key, value in before.get("metadata", {}).items() if key in SET_BY_SERVER}
+        given = {
+            key: value for key, value in before.get("metadata", {}).items() if key in SET_BY_SERVER
+        }
         return {**body, "metadata": given | body.get("metadata", {})}
 
     def _note(self, word: str, body: Object) -> None:
@@ -449,7 +461,9 @@ class ApiServer(HttpFake):
 
     def _tell(self, plural: str, before: Object | None, after: Object | None) -> None:
         for watch in self._watching:
-            was, shown = (one is not None and _selected(one, watch.selector) for one in (before, after))
+            was, shown = (
+                one is not None and _selected(one, watch.selector) for one in (before, after)
+            )
             if watch.plural == plural and (was or shown):
                 kind = "DELETED" if not shown else "MODIFIED" if was else "ADDED"
                 watch.tell({"type": kind, "object": after or before})

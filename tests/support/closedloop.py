@@ -194,7 +194,9 @@ class Loop:
         for name, capacity in self._capacity.items():
             if not capacity:
                 continue
-            kept = self._measured.setdefault(name, deque(maxlen=1 if self._exact else RANGE // INTERVAL))
+            kept = self._measured.setdefault(
+                name, deque(maxlen=1 if self._exact else RANGE // INTERVAL)
+            )
             kept.append(capacity - used[name])
             value = sum(kept) / len(kept) + self._random.gauss(0, self._noise)
             self._scores[name] = score_of({"free": max(-100, min(100, round(value)))})
@@ -218,7 +220,9 @@ class Loop:
         )
         kept = remembered(pace, (each.ranking for each in self._paced.values()))
         ledger = ledger.pruned(kept=kept, now=now)
-        situation = Situation(hub=self._state, paced=self._paced, ledger=ledger, pace=pace, now=_moment(now))
+        situation = Situation(
+            hub=self._state, paced=self._paced, ledger=ledger, pace=pace, now=_moment(now)
+        )
         wishes = admit(situation).moves
         self._ledger = ledger.adding(move_of(each, now) for each in wishes)
         self._items = items_of(self._ledger.under_way, {})
@@ -235,7 +239,10 @@ class Loop:
         """One pass of OCM over each Placement."""
         moment = _moment(now)
         for key, item in self._paced.items():
-            name, placement = key.partition("/")[2], item.written if self._pace is None else item.placement
+            name, placement = (
+                key.partition("/")[2],
+                item.written if self._pace is None else item.placement,
+            )
             (cluster,) = simulate_placement(placement, state=self._state, now=moment).chosen
             if cluster != self._decided[name]:
                 self._follow(name, cluster, now)
@@ -244,7 +251,9 @@ class Loop:
         """Make before break: the old copy stays until the new one is healthy."""
         source = self._decided[name]
         if self._capacity[source]:
-            self.outcome.moves.append(Moved(at=now, application=name, source=source, target=cluster))
+            self.outcome.moves.append(
+                Moved(at=now, application=name, source=source, target=cluster)
+            )
             self._copies[name][source] = now + self._random.choice((60, 120))
         self._copies[name][cluster] = float("inf")
         self._decided[name] = cluster
@@ -272,7 +281,9 @@ def _documents(capacities: Mapping[str, float], names: Iterable[str]) -> Iterato
         yield managed(name, taints=() if capacity else lost)
     for name in names:
         # The weights of a paced Placement.
-        policy = exact(("free/free", 1), ("Steady", HOLD_WEIGHT), (f"{MOVES_SCORE}/ns/{name}", HOLD_WEIGHT))
+        policy = exact(
+            ("free/free", 1), ("Steady", HOLD_WEIGHT), (f"{MOVES_SCORE}/ns/{name}", HOLD_WEIGHT)
+        )
         spec = {"numberOfClusters": 1, "prioritizerPolicy": policy}
         yield {"kind": "Placement", "metadata": {"name": name, "namespace": "ns"}, "spec": spec}
 
@@ -295,5 +306,9 @@ def fleet(*, clusters: int, applications: int, events: Sequence[Event], seconds:
     loads = {f"a{number:03}": rng.randint(2, 6) for number in range(applications)}
     placed = {name: names[number % clusters] for number, name in enumerate(loads)}
     return Fleet(
-        capacities=dict.fromkeys(names, 100.0), loads=loads, placed=placed, events=events, seconds=seconds
+        capacities=dict.fromkeys(names, 100.0),
+        loads=loads,
+        placed=placed,
+        events=events,
+        seconds=seconds,
     )

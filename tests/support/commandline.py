@@ -18,12 +18,16 @@ from tests.support.outputs import check_output
 
 
 def gitops_dsf(
-    *arguments: str | Path, cwd: Path | None = None, stdin: str = "", environ: Mapping[str, str] | None = None
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    stdin: str = "",
+    environ: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs one command. `environ` is added to the environment. JSON must be what schemas/output says."""
     command = [str(argument) for argument in arguments]
     given, out, err = (
-        io.TextIOWrapper(io.BytesIO(content), encoding="utf-8") for content in (stdin.encode(), b"", b"")
+        io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
+        for content in (stdin.encode(), b"", b"")
     )
     with (
         contextlib.chdir(cwd or Path.cwd()),
@@ -40,11 +44,16 @@ def gitops_dsf(
         said.append(stream.read())
     if code != USAGE:
         check_output(command, said[0])
-    return subprocess.CompletedProcess(["gitops-dsf", *command], code, stdout=said[0], stderr=said[1])
+    return subprocess.CompletedProcess(
+        ["gitops-dsf", *command], code, stdout=said[0], stderr=said[1]
+    )
 
 
 def program(
-    *words: str | Path, cwd: Path | None = None, environ: Mapping[str, str] | None = None, stdin: str = ""
+    *words: str | Path,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    stdin: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program as a process. `environ` is its whole environment. Its exit code is not judged."""
     return subprocess.run(
@@ -60,7 +69,10 @@ def program(
 
 
 def output_of(
-    *words: str | Path, cwd: Path | None = None, environ: Mapping[str, str] | None = None, stdin: str = ""
+    *words: str | Path,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    stdin: str = "",
 ) -> str:
     """The output of a process, which must succeed."""
     done = program(*words, cwd=cwd, environ=environ, stdin=stdin)

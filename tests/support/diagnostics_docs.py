@@ -27,7 +27,9 @@ class Entry:
         sign = {"bad": "-", "good": "+"}[kind]
         for block, text in self.blocks:
             if block == "diff":
-                return "".join(f"{line[1:]}\n" for line in text.splitlines() if line[0] in (" ", sign))
+                return "".join(
+                    f"{line[1:]}\n" for line in text.splitlines() if line[0] in (" ", sign)
+                )
         return None
 
 

@@ -7,7 +7,15 @@ from typing import Final
 GIT_CONFIGURATION: Final = str(Path(__file__).parents[1] / "data" / "gitconfig")
 """The only configuration of git besides that of a repository."""
 
-_SETTINGS: Final = ("GIT_", "GITHUB_", "KUBE", "HUB_", "CLUSTER_NAME", "INSTALL_NAMESPACE", "COLUMNS")
+_SETTINGS: Final = (
+    "GIT_",
+    "GITHUB_",
+    "KUBE",
+    "HUB_",
+    "CLUSTER_NAME",
+    "INSTALL_NAMESPACE",
+    "COLUMNS",
+)
 
 
 def clean(environment: MutableMapping[str, str]) -> None:

@@ -105,7 +105,9 @@ def document(version: str, kind: str, named: str, spec: Object, **meta: Any) -> 
 
 
 def cluster(cluster_name: str, **labels: str) -> Object:
-    return document(f"{OCM}/v1", "ManagedCluster", cluster_name, {"hubAcceptsClient": True}, labels=labels)
+    return document(
+        f"{OCM}/v1", "ManagedCluster", cluster_name, {"hubAcceptsClient": True}, labels=labels
+    )
 
 
 def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Path:
@@ -123,19 +125,26 @@ def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Pa
         folder = FOLDER_OF_KIND[item["kind"]]
         path = f"{folder}/{number:03}.yaml"
         if layout is not None:
-            path = f"{folder}/{rng.choice(('', 'team-a/', 'team-b/deep/'))}{rng.choice('xyz')}.{rng.choice(('yaml', 'yml'))}"  # noqa: E501
+            path = f"{folder}/{rng.choice(('', 'team-a/', 'team-b/deep/'))}{rng.choice('xyz')}.{rng.choice(('yaml', 'yml'))}"
         files.setdefault(path, []).append(item)
     for path, items in files.items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text_of(items, flow=layout is not None and rng.random() < 0.5), encoding="utf-8")
+        target.write_text(
+            text_of(items, flow=layout is not None and rng.random() < 0.5), encoding="utf-8"
+        )
     return root
 
 
 def text_of(documents: Sequence[Object], *, flow: bool = False) -> str:
     """Returns YAML in which every string is quoted, so that no reader can misinterpret it."""
     return yaml.dump_all(
-        documents, Dumper=_Quoting, sort_keys=False, default_flow_style=flow, explicit_start=True, width=100
+        documents,
+        Dumper=_Quoting,
+        sort_keys=False,
+        default_flow_style=flow,
+        explicit_start=True,
+        width=100,
     )
 
 
@@ -169,7 +178,9 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
     """A valid repository of at most six clusters, five scorers and three applications."""
     names = draw(st.lists(DNS_LABELS, min_size=0, max_size=6, unique=True))
     clusters = [
-        cluster(each, region=draw(st.sampled_from(REGIONS)), tier=draw(st.sampled_from(("dev", "prod"))))
+        cluster(
+            each, region=draw(st.sampled_from(REGIONS)), tier=draw(st.sampled_from(("dev", "prod")))
+        )
         for each in names
     ]
     clusters = [_known_to_the_hub(item) for item in clusters]
@@ -178,7 +189,9 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
         draw(_scorer(each, upstream=mode == "UpstreamController"))
         for each in draw(st.lists(DNS_LABELS, min_size=1, max_size=5, unique=True))
     ]
-    sources = [] if mode == "UpstreamController" else [*draw(_sources(scorers)), *draw(_central(scorers))]
+    sources = (
+        [] if mode == "UpstreamController" else [*draw(_sources(scorers)), *draw(_central(scorers))]
+    )
     free = [item for item in scorers if _can_rank(item)]
     masked = [item for item in scorers if item not in free]
     documents: list[Object] = [*_sets(), *clusters, *scorers, *sources]
@@ -187,10 +200,14 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
     if clusters and free:
         regions = sorted({item["metadata"]["labels"]["region"] for item in clusters})
         apps = draw(
-            st.lists(DNS_LABELS, max_size=3, unique=True).filter(lambda apps: not names_meet(apps, names))
+            st.lists(DNS_LABELS, max_size=3, unique=True).filter(
+                lambda apps: not names_meet(apps, names)
+            )
         )
         ranking = [name(item) for item in free]
-        shared = draw(st.lists(DNS_LABELS.filter(lambda each: each not in apps), max_size=2, unique=True))
+        shared = draw(
+            st.lists(DNS_LABELS.filter(lambda each: each not in apps), max_size=2, unique=True)
+        )
         documents += [draw(_placement(each, regions, ranking)) for each in shared]
         followed = [item["metadata"]["name"] for item in documents if _can_be_followed(item)]
         documents += [draw(_application(each, regions, ranking, followed)) for each in apps]
@@ -251,7 +268,11 @@ def _known_to_the_hub(item: Object) -> Object:
     given = item["metadata"]["labels"]
     labels = {**given, f"{OCM}/clusterset": given["region"], "clusterID": f"id-{name(item)}"}
     claims = [{"name": "id.k8s.io", "value": f"claim of {name(item)}"}]
-    return {**item, "metadata": {"name": name(item), "labels": labels}, "status": {"clusterClaims": claims}}
+    return {
+        **item,
+        "metadata": {"name": name(item), "labels": labels},
+        "status": {"clusterClaims": claims},
+    }
 
 
 def _sets() -> list[Object]:
@@ -304,14 +325,20 @@ def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
             "range": draw(st.integers(60, 7200)),
             "step": draw(st.integers(15, 600)),
         }
-        source = {"type": "Prometheus", "host": "http://prometheus.monitoring.svc:9090", "params": params}
+        source = {
+            "type": "Prometheus",
+            "host": "http://prometheus.monitoring.svc:9090",
+            "params": params,
+        }
         if not upstream and draw(st.integers(0, 3)) == 0:
             source = {"type": "Kubernetes", "params": {"query": draw(st.sampled_from(MEASURES))}}
         elif not upstream and draw(st.integers(0, 3)) == 0:
             source = {"type": "OpenTelemetry", "params": params}
         elif draw(st.booleans()):
             source["auth"] = {"tokenSecretRef": {"name": draw(DNS_LABELS), "key": "token"}}
-    scoring: dict[str, Any] = {"params": {"name": f"score_{each}", "interval": draw(st.integers(5, 900))}}
+    scoring: dict[str, Any] = {
+        "params": {"name": f"score_{each}", "interval": draw(st.integers(5, 900))}
+    }
     spec: dict[str, Any] = {
         "description": draw(st.text(max_size=20)),
         "configURL": f"http://{each}.scorers.svc:8000/config",
@@ -336,7 +363,9 @@ UPSTREAM_FIELDS: dict[str, st.SearchStrategy[Any]] = {
 }
 OUR_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "suspend": st.booleans(),
-    "clusterSelector": st.sampled_from(("dev", "prod")).map(lambda tier: {"matchLabels": {"tier": tier}}),
+    "clusterSelector": st.sampled_from(("dev", "prod")).map(
+        lambda tier: {"matchLabels": {"tier": tier}}
+    ),
     "scoreRange": st.sampled_from(
         ({"min": 0, "max": 1}, {"min": -2.5, "max": 1e9, "outputMin": 100, "outputMax": 1})
     ),
@@ -350,7 +379,11 @@ OUR_FIELDS: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def _some_of(
-    draw: st.DrawFn, fields: Mapping[str, st.SearchStrategy[Any]], spec: dict[str, Any], *, one_in: int
+    draw: st.DrawFn,
+    fields: Mapping[str, st.SearchStrategy[Any]],
+    spec: dict[str, Any],
+    *,
+    one_in: int,
 ) -> None:
     for field, values in fields.items():
         if draw(st.integers(1, one_in)) == 1:
@@ -375,7 +408,9 @@ def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
     """Fields that only gitops-dsf has, each optional."""
     draw(_some_of(OUR_FIELDS, spec, one_in=4))
     if draw(st.booleans()):
-        spec["scoring"]["arguments"] = draw(st.dictionaries(st.text(max_size=8), JSON_VALUES, max_size=3))
+        spec["scoring"]["arguments"] = draw(
+            st.dictionaries(st.text(max_size=8), JSON_VALUES, max_size=3)
+        )
     if draw(st.integers(0, 3)) == 0:
         spec["scoring"]["auth"] = {
             "serviceAccountToken": True,
@@ -428,7 +463,9 @@ def _can_rank(item: Object) -> bool:
 
 
 def _publishes_one(spec: Object) -> bool:
-    return spec.get("scoreDestination") != "None" and "${node}" not in spec.get("scoreDimensionFormat", "")
+    return spec.get("scoreDestination") != "None" and "${node}" not in spec.get(
+        "scoreDimensionFormat", ""
+    )
 
 
 def _lock(item: Object) -> Object:
@@ -442,7 +479,9 @@ def _lock(item: Object) -> Object:
 @st.composite
 def _masks(draw: st.DrawFn, clusters: list[str], scorers: list[Object]) -> list[Object]:
     """Masks of some scorers on some clusters, in at most one config, as upstream supports."""
-    pairs = [(each, item["spec"]["scoring"]["params"]["name"]) for each in clusters for item in scorers]
+    pairs = [
+        (each, item["spec"]["scoring"]["params"]["name"]) for each in clusters for item in scorers
+    ]
     if not pairs:
         return []
     chosen = draw(st.lists(st.sampled_from(pairs), max_size=4, unique=True))
@@ -474,7 +513,10 @@ def _placement(draw: st.DrawFn, each: str, regions: list[str], scorers: list[str
 
 
 def _can_be_followed(item: Object) -> bool:
-    return item["kind"] == "ScoredPlacement" and item["metadata"].get("namespace") in {None, "argocd"}
+    return item["kind"] == "ScoredPlacement" and item["metadata"].get("namespace") in {
+        None,
+        "argocd",
+    }
 
 
 @st.composite

@@ -78,7 +78,9 @@ class RecordedForge(JsonServer):
 
     def __post_init__(self) -> None:
         super().__init__()
-        self.left: list[dict[str, Any]] = json.loads((RECORDS / f"{self.name}.json").read_text("utf-8"))
+        self.left: list[dict[str, Any]] = json.loads(
+            (RECORDS / f"{self.name}.json").read_text("utf-8")
+        )
 
     @property
     def url(self) -> str:

@@ -57,7 +57,9 @@ class Pull:
         return [comment["body"] for comment in self.thread]
 
     def comment(self, body: str, *, user: dict[str, Any]) -> dict[str, Any]:
-        self.thread.append({"id": 1000 * self.number + len(self.thread), "user": user, "body": body})
+        self.thread.append(
+            {"id": 1000 * self.number + len(self.thread), "user": user, "body": body}
+        )
         return self.thread[-1]
 
 
@@ -155,7 +157,9 @@ class GitHubServer(JsonServer):
                 return 200, _page(self._pull(int(number)).thread, query), {}
             case ("PATCH", "issues", "comments", number):
                 self._check("PATCH comments", data)
-                (edited,) = (one for pull in self.pulls for one in pull.thread if one["id"] == int(number))
+                (edited,) = (
+                    one for pull in self.pulls for one in pull.thread if one["id"] == int(number)
+                )
                 edited["body"] = data["body"]
                 return 200, edited, {}
             case ("GET", "user"):
@@ -178,18 +182,25 @@ class GitHubServer(JsonServer):
         branch, base = data["head"], data["base"]
         try:
             bare = self._repository.bare
-            sha = git("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", folder=bare).strip()
+            sha = git(
+                "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", folder=bare
+            ).strip()
             ahead = int(git("rev-list", "--count", f"{base}..{branch}", folder=bare))
         except GitError:
             return self._invalid(resource="PullRequest", field="head", code="invalid")
-        if any(pull.branch == branch and pull.base == base and pull.state == "open" for pull in self.pulls):
+        if any(
+            pull.branch == branch and pull.base == base and pull.state == "open"
+            for pull in self.pulls
+        ):
             message = f"A pull request already exists for {OWNER}:{branch}."
             return self._invalid(resource="PullRequest", code="custom", message=message)
         if not ahead:
             message = f"No commits between {base} and {branch}"
             return self._invalid(resource="PullRequest", code="custom", message=message)
         title, body = data["title"], data.get("body", "")
-        pull = Pull(number=len(self.pulls) + 1, title=title, branch=branch, base=base, body=body, sha=sha)
+        pull = Pull(
+            number=len(self.pulls) + 1, title=title, branch=branch, base=base, body=body, sha=sha
+        )
         self.pulls.append(pull)
         return 201, self._shown(pull), {}
 
@@ -200,7 +211,11 @@ class GitHubServer(JsonServer):
         """Closes pull requests whose branch was deleted, as GitHub does."""
         branches = self._repository.branches()
         for pull in self.pulls:
-            if pull.state == "open" and pull.full_name == f"{OWNER}/{NAME}" and pull.branch not in branches:
+            if (
+                pull.state == "open"
+                and pull.full_name == f"{OWNER}/{NAME}"
+                and pull.branch not in branches
+            ):
                 pull.state = "closed"
 
     def _shown(self, pull: Pull) -> dict[str, Any]:
@@ -219,7 +234,10 @@ class GitHubServer(JsonServer):
         return next(pull for pull in self.pulls if pull.number == number)
 
     def _check(self, call: str, data: dict[str, str]) -> None:
-        known, wrong = KNOWN[call], {name for name in VALUES.keys() & data if data[name] not in VALUES[name]}
+        known, wrong = (
+            KNOWN[call],
+            {name for name in VALUES.keys() & data if data[name] not in VALUES[name]},
+        )
         missing = known - data.keys() if call.startswith("POST") else set()
         if wrong := wrong | missing | (data.keys() - known):
             self.violations.append(f"{self.log[-1]}: {sorted(wrong)} of {data}")

@@ -34,7 +34,9 @@ class GitLabServer(JsonServer):
     def note(self, body: str, *, author: int) -> None:
         self.notes.append({"id": 100 + len(self.notes), "body": body, "author": {"id": author}})
 
-    def reply(self, request: Handler, data: Any) -> tuple[int, Any] | tuple[int, Any, dict[str, str]]:
+    def reply(
+        self, request: Handler, data: Any
+    ) -> tuple[int, Any] | tuple[int, Any, dict[str, str]]:
         address = urlsplit(request.path)
         query = dict(parse_qsl(address.query))
         path = address.path.removeprefix("/api/v4/").split("/")

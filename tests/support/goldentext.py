@@ -39,6 +39,6 @@ class GoldenText:
         """What is said about these cases is what the file has."""
         now = {name: self.said(name) for name in names}
         changed = [name for name in names if now[name] != self.lines.get(name)]
-        assert {name: now[name] for name in changed} == {name: self.lines.get(name) for name in changed}, (
-            "the texts changed: review them, then run `make golden`"
-        )
+        assert {name: now[name] for name in changed} == {
+            name: self.lines.get(name) for name in changed
+        }, "the texts changed: review them, then run `make golden`"

@@ -26,7 +26,10 @@ RUNS: Final[tuple[tuple[str, str], ...]] = (
         "{{ range $k, $v := .labels }}{{ $k }}:{{ $v | quote }};{{ else }}none{{ end }}",
         'env:"prod";region:"eu";',
     ),
-    ('{{ range .items }}{{ if eq .n "x" }}{{ continue }}{{ end }}{{ .n }}{{ break }}{{ end }}', "y"),
+    (
+        '{{ range .items }}{{ if eq .n "x" }}{{ continue }}{{ end }}{{ .n }}{{ break }}{{ end }}',
+        "y",
+    ),
     ("{{ with .metadata }}{{ .labels.region | lower }}{{ else }}none{{ end }}", "eu"),
     ("{{ with $x := .bucket }}{{ $x }}{{ else with .name }}{{ . }}{{ end }}", "east"),
     ("{{ $f := false }}{{ range .items }}{{ $f = true }}{{ end }}{{ if $f }}a{{ end }}", "a"),

@@ -29,7 +29,9 @@ class Case:
 def cases() -> list[Case]:
     found = []
     for script in CHECKS:
-        tests = yamlfast.load((script.parent / "health_test.yaml").read_text(encoding="utf-8"))["tests"]
+        tests = yamlfast.load((script.parent / "health_test.yaml").read_text(encoding="utf-8"))[
+            "tests"
+        ]
         for test in tests:
             wanted = test["healthStatus"]
             case = Case(

@@ -33,7 +33,10 @@ REPOSITORY = FleetRepository.model_validate(
 
 def workload(name: str, namespace: str, image: str, **more: Any) -> Object:
     container = {"name": "main", "image": image, **more}
-    spec = {"replicas": 1, "template": {"spec": {"serviceAccountName": name, "containers": [container]}}}
+    spec = {
+        "replicas": 1,
+        "template": {"spec": {"serviceAccountName": name, "containers": [container]}},
+    }
     return {"metadata": meta(name, namespace), "spec": spec}
 
 
@@ -54,7 +57,9 @@ def sources() -> dict[Source, tuple[Any, ...]]:
 @cache
 def _sources() -> dict[Source, tuple[Any, ...]]:
     addon = {item["kind"]: item for item in agent.addon(REPOSITORY, [])}
-    health = yamlfast.load((ROOT / "argocd/install/argocd-cm-health.yaml").read_text(encoding="utf-8"))
+    health = yamlfast.load(
+        (ROOT / "argocd/install/argocd-cm-health.yaml").read_text(encoding="utf-8")
+    )
     return {
         Source.CLUSTER_MANAGERS: ({"metadata": meta("cluster-manager"), "spec": {}},),
         Source.OCM_DEPLOYMENTS: (
@@ -76,9 +81,14 @@ def _sources() -> dict[Source, tuple[Any, ...]]:
         Source.ARGOCD_SETTINGS: (health,),
         Source.ARGOCD_PARAMETERS: ({"metadata": meta("argocd-cmd-params-cm", ARGOCD)},),
         Source.DELIVERY: (
-            {"metadata": meta("gitops-dsf-platform", ARGOCD), "status": {"sync": {"status": "Synced"}}},
+            {
+                "metadata": meta("gitops-dsf-platform", ARGOCD),
+                "status": {"sync": {"status": "Synced"}},
+            },
         ),
-        Source.CLUSTER_SECRETS: tuple({"metadata": meta(f"cluster-{name}", ARGOCD)} for name in CLUSTERS),
+        Source.CLUSTER_SECRETS: tuple(
+            {"metadata": meta(f"cluster-{name}", ARGOCD)} for name in CLUSTERS
+        ),
         Source.UPSTREAM_DEPLOYMENTS: (),
         Source.UPSTREAM_WORKS: (),
         Source.OUR_WORKS: tuple({"metadata": meta("gitops-dsf-config", name)} for name in CLUSTERS),
@@ -87,7 +97,11 @@ def _sources() -> dict[Source, tuple[Any, ...]]:
         Source.LEASES: (
             {
                 "metadata": meta("gitops-dsf-reconciler", HUB),
-                "spec": {"holderIdentity": "pod-a", "leaseDurationSeconds": 15, "renewTime": stamp(NOW)},
+                "spec": {
+                    "holderIdentity": "pod-a",
+                    "leaseDurationSeconds": 15,
+                    "renewTime": stamp(NOW),
+                },
             },
         ),
     }

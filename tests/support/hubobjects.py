@@ -39,9 +39,15 @@ def of(kind: str, metadata: Object, **rest: Any) -> Object:
 
 
 def cluster(name: str, **labels: str) -> Object:
-    kinds = ("HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable")
+    kinds = (
+        "HubAcceptedManagedCluster",
+        "ManagedClusterJoined",
+        "ManagedClusterConditionAvailable",
+    )
     status = {"conditions": [{"type": kind, "status": "True"} for kind in kinds]}
-    return of("ManagedCluster", meta(name, labels=labels), spec={"hubAcceptsClient": True}, status=status)
+    return of(
+        "ManagedCluster", meta(name, labels=labels), spec={"hubAcceptsClient": True}, status=status
+    )
 
 
 def global_set() -> Object:
@@ -55,7 +61,9 @@ def binding(namespace: str = ARGOCD) -> Object:
 
 def addon(cluster: str, available: str = "True", message: str = "") -> Object:
     condition = {"type": "Available", "status": available, "reason": "Probed", "message": message}
-    return of("ManagedClusterAddOn", meta("gitops-dsf-agent", cluster), status={"conditions": [condition]})
+    return of(
+        "ManagedClusterAddOn", meta("gitops-dsf-agent", cluster), status={"conditions": [condition]}
+    )
 
 
 def joined(*names: str) -> list[Object]:
@@ -63,7 +71,9 @@ def joined(*names: str) -> list[Object]:
     return [item for name in names for item in (cluster(name), addon(name))]
 
 
-def scorer(name: str, *, score: str = "", health: str = "Active", mode: str = "None", **spec: Any) -> Object:
+def scorer(
+    name: str, *, score: str = "", health: str = "Active", mode: str = "None", **spec: Any
+) -> Object:
     answers = "True" if health == "Active" else "False"
     healthy = {"type": "Healthy", "status": answers, "reason": "Answers", "message": ""}
     scoring = {"params": {"name": score or name, "interval": 60}}
@@ -91,7 +101,10 @@ def score(
 
 def placement(name: str, *resources: str, number: int = 1, namespace: str = ARGOCD) -> Object:
     terms = [
-        {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": one, "scoreName": one}}, "weight": 1}
+        {
+            "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": one, "scoreName": one}},
+            "weight": 1,
+        }
         for one in resources
     ]
     spec = {
@@ -109,7 +122,8 @@ def paced(item: Object, *, demand: int = 0, steady: int = 0, weight: int = 1) ->
     coordinates = [each["scoreCoordinate"]["addOn"] for each in policy["configurations"]]
     rest = {"weight": weight, "demand": demand, "delay": 60, "range": 600}
     terms = [
-        {"resource": each["resourceName"], "dimension": each["scoreName"], **rest} for each in coordinates
+        {"resource": each["resourceName"], "dimension": each["scoreName"], **rest}
+        for each in coordinates
     ]
     annotations = {PACE_ANNOTATION: json.dumps({"terms": terms, "steady": steady})}
     key = {"resourceName": MOVES_SCORE, "scoreName": f"{metadata['namespace']}/{metadata['name']}"}
@@ -126,13 +140,18 @@ def with_refuges(name: str, *resources: str) -> Object:
     """A paced Placement whose refuge is planned."""
     item = paced(placement(name, *resources))
     annotations = item["metadata"]["annotations"]
-    annotations[PACE_ANNOTATION] = json.dumps({**json.loads(annotations[PACE_ANNOTATION]), "refuges": True})
+    annotations[PACE_ANNOTATION] = json.dumps(
+        {**json.loads(annotations[PACE_ANNOTATION]), "refuges": True}
+    )
     return item
 
 
 def moves_score(on: str, **items: int) -> Object:
     """The items of one cluster, by name of the Placement."""
-    scores = [{"name": f"{ARGOCD}/{name.replace('_', '-')}", "value": value} for name, value in items.items()]
+    scores = [
+        {"name": f"{ARGOCD}/{name.replace('_', '-')}", "value": value}
+        for name, value in items.items()
+    ]
     return of("AddOnPlacementScore", meta(MOVES_SCORE, on), status={"scores": scores})
 
 
@@ -143,7 +162,14 @@ def move(name: str, source: str, target: str, *, since: float, **more: Any) -> O
 
 def drained(cluster: str, *, until: float, **more: Any) -> Object:
     """A cluster that is drained, as the reconciler stores it."""
-    return {"cluster": cluster, "maintenance": "patch", "since": 0, "until": until, "first": 3, **more}
+    return {
+        "cluster": cluster,
+        "maintenance": "patch",
+        "since": 0,
+        "until": until,
+        "first": 3,
+        **more,
+    }
 
 
 def paced_moves(ledger: object, queue: object, maintenance: object = None) -> Object:
@@ -154,7 +180,9 @@ def paced_moves(ledger: object, queue: object, maintenance: object = None) -> Ob
 
 
 def decision(placement: str, *clusters: str, namespace: str = ARGOCD) -> Object:
-    metadata = meta(f"{placement}-decision-1", namespace, labels={f"{CLUSTER}/placement": placement})
+    metadata = meta(
+        f"{placement}-decision-1", namespace, labels={f"{CLUSTER}/placement": placement}
+    )
     status = {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}
     return of("PlacementDecision", metadata, status=status)
 
@@ -177,7 +205,10 @@ def application(name: str, cluster: str, *, health: str = "Healthy", **more: Any
     metadata = meta(f"{name}-{cluster}", ARGOCD, labels={"gitops-dsf.io/application": name}, **more)
     status = {"health": {"status": health}, "sync": {"status": "Synced"}}
     return of(
-        "Application", metadata, spec={"destination": {"name": cluster, "namespace": name}}, status=status
+        "Application",
+        metadata,
+        spec={"destination": {"name": cluster, "namespace": name}},
+        status=status,
     )
 
 
@@ -194,7 +225,10 @@ def fleet(*, now: datetime = NOW) -> list[Object]:
         binding(),
         scorer("cpu"),
         scorer("mem"),
-        *(score(name, "cpu", value, now=now) for name, value in zip(names, (80, 60, 40), strict=True)),
+        *(
+            score(name, "cpu", value, now=now)
+            for name, value in zip(names, (80, 60, 40), strict=True)
+        ),
         *(score(name, "mem", 50, now=now) for name in names),
         placement("guestbook", "cpu"),
         decision("guestbook", "cluster1"),
@@ -208,7 +242,9 @@ def by_path(objects: list[Object]) -> dict[str, list[Object]]:
     """Objects by path, as an API server serves them, with every path of PATHS."""
     found: dict[str, list[Object]] = {path: [] for path in PATHS.values()}
     for item in objects:
-        found[PATHS[item["kind"]]].append({key: value for key, value in item.items() if key != "kind"})
+        found[PATHS[item["kind"]]].append(
+            {key: value for key, value in item.items() if key != "kind"}
+        )
     return found
 
 

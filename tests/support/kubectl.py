@@ -27,7 +27,9 @@ def printed(objects: Sequence[Object]) -> str:
     return yaml.dump(objects[0] if len(objects) == 1 else listing, Dumper=_Kubectl, sort_keys=True)
 
 
-def _stored(version: str, kind: str, name: str, *, meta: Object | None = None, **rest: Any) -> Object:
+def _stored(
+    version: str, kind: str, name: str, *, meta: Object | None = None, **rest: Any
+) -> Object:
     """With what the API server writes into metadata."""
     fields = {
         "apiVersion": version,
@@ -92,10 +94,14 @@ def managed_cluster(
 
 def cluster_set(name: str) -> Object:
     spec = {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}
-    return _stored(f"{OCM}/v1beta2", "ManagedClusterSet", name, spec=spec, status={"conditions": []})
+    return _stored(
+        f"{OCM}/v1beta2", "ManagedClusterSet", name, spec=spec, status={"conditions": []}
+    )
 
 
-def dynamic_scorer(name: str, *, interval: int = 30, labels: dict[str, str] | None = None) -> Object:
+def dynamic_scorer(
+    name: str, *, interval: int = 30, labels: dict[str, str] | None = None
+) -> Object:
     """A scorer on a hub with the upstream addon, with the status that its controller writes."""
     applied = '{"kind":"DynamicScorer"}\n'
     meta = {
@@ -106,7 +112,10 @@ def dynamic_scorer(name: str, *, interval: int = 30, labels: dict[str, str] | No
         "labels": {"app.kubernetes.io/managed-by": "Helm", "team": "platform", **(labels or {})},
         "namespace": "open-cluster-management",
     }
-    host, query = f"http://{name}.scorers.svc:8000", 'sum(rate(node_cpu_seconds_total{mode!="idle"}[5m]))'
+    host, query = (
+        f"http://{name}.scorers.svc:8000",
+        'sum(rate(node_cpu_seconds_total{mode!="idle"}[5m]))',
+    )
     spec = {
         "configSyncMode": "None",
         "configURL": f"{host}/config",

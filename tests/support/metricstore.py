@@ -81,7 +81,9 @@ class Store(ThreadServer):
             return 422, json.dumps(error).encode()
         return 200, answer_of(found)
 
-    def _evaluated(self, series: Mapping[str, Value], question: Mapping[str, str]) -> list[dict[str, Any]]:
+    def _evaluated(
+        self, series: Mapping[str, Value], question: Mapping[str, str]
+    ) -> list[dict[str, Any]]:
         asked = {name: float(question[name]) for name in ("start", "end", "step")}
         rows = matrix({("", cluster): value for cluster, value in series.items()}, **asked)
         return [row | {"metric": {self.label: row["metric"]["ds_cluster"]}} for row in rows]
@@ -96,9 +98,14 @@ def matrix(
     rows = []
     for (score, cluster), value in scores.items():
         found = [(at, value(at)) for at in times]
-        labels = {"ds_cluster": cluster, "ds_score_name": score} | {f"ds_{name}": "" for name in LABELS}
+        labels = {"ds_cluster": cluster, "ds_score_name": score} | {
+            f"ds_{name}": "" for name in LABELS
+        }
         rows.append(
-            {"metric": labels, "values": [[at, f"{each:g}"] for at, each in found if each is not None]}
+            {
+                "metric": labels,
+                "values": [[at, f"{each:g}"] for at, each in found if each is not None],
+            }
         )
     return [row for row in rows if row["values"]]
 

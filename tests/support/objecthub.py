@@ -26,7 +26,9 @@ class FixedClaim:
 class ObjectHub(ApiServer):
     """Makes clients of itself."""
 
-    def api(self, *, claim: FixedClaim | None = None, token: Callable[[], str] = lambda: TOKEN) -> HubApi:
+    def api(
+        self, *, claim: FixedClaim | None = None, token: Callable[[], str] = lambda: TOKEN
+    ) -> HubApi:
         """By default the replica has led for a long time."""
         left = (claim or FixedClaim()).left
         return HubApi(load=lambda: self.access(token()), left=left, timeout_seconds=20, wall=wall)

@@ -38,14 +38,21 @@ def inputs_of(
         for item in kinds.get(kind, ())
     ]
     maps = [item["data"] for item in kinds.get("ConfigMap", ())]
-    masks = [mask for data in maps if "masks" in data for mask in msgspec.json.decode(data["masks"])]
+    masks = [
+        mask for data in maps if "masks" in data for mask in msgspec.json.decode(data["masks"])
+    ]
     moves = [read_moves(data) for data in maps if "ledger" in data]
     settings: dict[str, Any] = {
         "snapshot": collect(documents, origin="context hub"),
-        "scorers": tuple(msgspec.convert(item, DynamicScorer) for item in kinds.get("DynamicScorer", ())),
-        "placements": tuple(msgspec.convert(item, Placement) for item in kinds.get("Placement", ())),
+        "scorers": tuple(
+            msgspec.convert(item, DynamicScorer) for item in kinds.get("DynamicScorer", ())
+        ),
+        "placements": tuple(
+            msgspec.convert(item, Placement) for item in kinds.get("Placement", ())
+        ),
         "application_sets": tuple(
-            read_application_set(msgspec.json.encode(item)) for item in kinds.get("ApplicationSet", ())
+            read_application_set(msgspec.json.encode(item))
+            for item in kinds.get("ApplicationSet", ())
         ),
         "applications": tuple(
             read_application(msgspec.json.encode(item)) for item in kinds.get("Application", ())

@@ -37,7 +37,9 @@ def name(page: Path) -> str:
 
 def blocks(page: Path, language: str | None = None) -> list[Block]:
     """Fenced blocks, without the indentation of a list that they stand in."""
-    return [block for block in _blocks(page.read_text("utf-8")) if language in {None, block.language}]
+    return [
+        block for block in _blocks(page.read_text("utf-8")) if language in {None, block.language}
+    ]
 
 
 def _blocks(text: str) -> Iterator[Block]:
@@ -50,11 +52,15 @@ def _blocks(text: str) -> Iterator[Block]:
 def files_of_the_readme() -> dict[str, str]:
     """The YAML files of its example, by the path that stands above each."""
     example = r"`([\w/.-]+\.yaml)`[^`]*(?:`[^`]+`[^`]*)?\n\n```yaml\n(.*?)^```$"
-    return dict(re.findall(example, (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL))
+    return dict(
+        re.findall(example, (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    )
 
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
     """GitHub's rule: lower-case, punctuation dropped, blanks to dashes."""
     headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
-    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
+    return frozenset(
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings
+    )

@@ -51,7 +51,10 @@ def _ranked() -> dict[str, Any]:
 
 def application(name: str, **spec: Any) -> dict[str, Any]:
     """The application web on one cluster of the set `default`, ranked by the scorer cpu."""
-    base = {"application": {"source": {**fleets.SOURCE}, "destinationNamespace": "web"}, **_ranked()}
+    base = {
+        "application": {"source": {**fleets.SOURCE}, "destinationNamespace": "web"},
+        **_ranked(),
+    }
     return fleets.document(PRODUCT, "ScoredApplication", name, base | spec)
 
 
@@ -61,20 +64,26 @@ def placement(name: str, *, namespace: str | None = None, **spec: Any) -> dict[s
     return fleets.document(PRODUCT, "ScoredPlacement", name, _ranked() | spec, **meta)
 
 
-def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any) -> Rendered:
+def rendered(
+    root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any
+) -> Rendered:
     """Renders the documents with clusters c0, c1, ...; fails with the findings when there are errors."""
     result = produced(root, *documents, clusters=clusters, **settings)
     assert result.tree is not None, result.diagnostics
     return result
 
 
-def produced(root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any) -> Rendered:
+def produced(
+    root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any
+) -> Rendered:
     """Like `rendered`; the documents may have errors."""
     spec = fleets.with_images({"git": {"url": "https://git.example.com/fleet.git"}, **settings})
     repository = fleets.document(PRODUCT, "FleetRepository", "fleet", spec)
     inventory = [fleets.cluster(f"c{number}") for number in range(clusters)]
     return produce(
-        fleets.write(root, fleets.FleetSources(settings=repository, documents=(*inventory, *documents)))
+        fleets.write(
+            root, fleets.FleetSources(settings=repository, documents=(*inventory, *documents))
+        )
     )
 
 
@@ -82,11 +91,18 @@ def objects(result: Rendered) -> dict[str, dict[str, Any]]:
     """Every rendered object by its path, parsed as YAML 1.1 as kubectl does."""
     assert result.tree is not None
     return {
-        path: yamlfast.load(result.tree.read(path)) for path in result.tree.files if path.endswith(".yaml")
+        path: yamlfast.load(result.tree.read(path))
+        for path in result.tree.files
+        if path.endswith(".yaml")
     }
 
 
 def identity(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """(group, kind, namespace, name). Of two rendered objects with one identity only one would be left."""
     meta = item["metadata"]
-    return item["apiVersion"].rpartition("/")[0], item["kind"], meta.get("namespace") or "", meta["name"]
+    return (
+        item["apiVersion"].rpartition("/")[0],
+        item["kind"],
+        meta.get("namespace") or "",
+        meta["name"],
+    )

@@ -42,7 +42,11 @@ spec:
 
 def declared(**changes: str) -> Declared:
     """Of a fleet with these texts in place of those of BASE, or in further folders."""
-    names = {"settings": "gitops-dsf.yaml", "clusters": "clusters/c.yaml", "scorers": "scorers/s.yaml"}
+    names = {
+        "settings": "gitops-dsf.yaml",
+        "clusters": "clusters/c.yaml",
+        "scorers": "scorers/s.yaml",
+    }
     texts = {**BASE, **{names.get(key, f"{key}/x.yaml"): text for key, text in changes.items()}}
     loaded = [load_text(text, file=file) for file, text in texts.items()]
     everything = Loaded(
@@ -87,7 +91,9 @@ def placement(spec: str) -> str:
 
 def policy(configurations: str, mode: str = "Exact") -> str:
     steady = "{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 1}"
-    return placement(f"{{prioritizerPolicy: {{mode: {mode}, configurations: [{configurations}, {steady}]}}}}")
+    return placement(
+        f"{{prioritizerPolicy: {{mode: {mode}, configurations: [{configurations}, {steady}]}}}}"
+    )
 
 
 TEMPLATE = (
@@ -96,7 +102,9 @@ TEMPLATE = (
 )
 
 
-def application_set(generator: str, rest: str = "syncPolicy: {applicationsSync: create-update}") -> str:
+def application_set(
+    generator: str, rest: str = "syncPolicy: {applicationsSync: create-update}"
+) -> str:
     spec = f"{{{rest}, {TEMPLATE}, generators: [{generator}]}}"
     return f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {spec}\n"
 
@@ -124,7 +132,9 @@ kind: ScorerLock
 metadata: {name: cpu}
 spec: {configURL: http://api.svc:8000/config, config: {}}
 """
-UPSTREAM = BASE["gitops-dsf.yaml"].replace("spec: {", "spec: {delivery: {mode: UpstreamController}, ")
+UPSTREAM = BASE["gitops-dsf.yaml"].replace(
+    "spec: {", "spec: {delivery: {mode: UpstreamController}, "
+)
 
 
 def asking(query: str, *, span: str = "range: 60, ") -> str:

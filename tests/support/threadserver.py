@@ -26,7 +26,9 @@ class Handler(BaseHTTPRequestHandler):
 
     do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the base class asks for these names
 
-    def send(self, status: int, body: bytes, *, media: str = "application/json", **headers: str) -> None:
+    def send(
+        self, status: int, body: bytes, *, media: str = "application/json", **headers: str
+    ) -> None:
         """Sends a whole answer."""
         self.send_response(status)
         for name, value in {"Content-Type": media, **headers}.items():
@@ -83,7 +85,10 @@ class ThreadServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 
@@ -113,5 +118,7 @@ class JsonServer(ThreadServer):
         super().__init__(JsonHandler)
 
     @abstractmethod
-    def reply(self, request: Handler, data: Any) -> tuple[int, Any] | tuple[int, Any, dict[str, str]]:
+    def reply(
+        self, request: Handler, data: Any
+    ) -> tuple[int, Any] | tuple[int, Any, dict[str, str]]:
         """Status and content for what was sent, and further headers."""

@@ -22,7 +22,9 @@ def agent(
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     conditions = [{"type": "Available", "status": available}] if available else []
     return msgspec.convert(
-        {"metadata": metadata, "status": {"conditions": conditions}}, ManagedClusterAddOn, strict=False
+        {"metadata": metadata, "status": {"conditions": conditions}},
+        ManagedClusterAddOn,
+        strict=False,
     )
 
 
@@ -31,9 +33,20 @@ def raw(item: Any) -> msgspec.Raw:
 
 
 def scorer(
-    name: str = "cpu", *, interval: int = 5, uid: str = "u", generation: int = 1, score: str = "", **spec: Any
+    name: str = "cpu",
+    *,
+    interval: int = 5,
+    uid: str = "u",
+    generation: int = 1,
+    score: str = "",
+    **spec: Any,
 ) -> DynamicScorer:
     params = {"name": score or name, "interval": interval}
-    whole = {"configURL": "http://a/config", "scoring": {"params": params}, "scoreTTLSeconds": 900, **spec}
+    whole = {
+        "configURL": "http://a/config",
+        "scoring": {"params": params},
+        "scoreTTLSeconds": 900,
+        **spec,
+    }
     metadata = {"name": name, "namespace": "hub", "uid": uid, "generation": generation}
     return kinds.scorer(raw({"metadata": metadata, "spec": whole}))[1]

@@ -16,7 +16,12 @@ _THANOS = "https://thanos-querier.openshift-monitoring.svc.cluster.local:9091"
 
 
 def _config(
-    name: str, score: str, *, path: str = "/scoring", interval: int = 30, source: dict[str, Any] | None = None
+    name: str,
+    score: str,
+    *,
+    path: str = "/scoring",
+    interval: int = 30,
+    source: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Go writes every field of /config, also those that the page left out."""
     empty = {"path": "", "params": {"query": "", "range": 0, "step": 0}}
@@ -42,9 +47,13 @@ CONFIGS = {
     item["name"]: item
     for item in (
         _config("sample-scorer", "sample_my_score", source=_prometheus(_CPU)),
-        _config("simple-prediction-scorer", "simple_prediction_score", source=_prometheus(_CPU, step=30)),
+        _config(
+            "simple-prediction-scorer", "simple_prediction_score", source=_prometheus(_CPU, step=30)
+        ),
         _config("llm-forecast-scorer", "llm_forecast_score", interval=60, source=_prometheus(_CPU)),
-        _config("example-performance-scorer", "example_performance_score", path="/performance/scoring"),
+        _config(
+            "example-performance-scorer", "example_performance_score", path="/performance/scoring"
+        ),
         _config(
             "example-powerconsumption-scorer",
             "example_powerconsumption_score",
@@ -54,7 +63,9 @@ CONFIGS = {
             "ai-workload-perf-scorer",
             "ai_workload_perf_score",
             path="/performance/scoring",
-            source=_prometheus("sum by (pod) (irate(vllm:generation_tokens_total[1m]))", host=_THANOS),
+            source=_prometheus(
+                "sum by (pod) (irate(vllm:generation_tokens_total[1m]))", host=_THANOS
+            ),
         ),
         _config(
             "ai-workload-power-scorer",
@@ -80,7 +91,10 @@ def samples(
         {
             **item,
             "apiVersion": api_version,
-            "status": {"healthStatus": "Active", "lastSyncedConfig": CONFIGS[item["metadata"]["name"]]},
+            "status": {
+                "healthStatus": "Active",
+                "lastSyncedConfig": CONFIGS[item["metadata"]["name"]],
+            },
         }
         for item in documents
     ]

@@ -44,7 +44,9 @@ class _Selector(selectors.DefaultSelector):
         if timeout is None or self.working():
             events = super().select(WORK_SECONDS)
             if not events:
-                msg = f"nothing happened for {WORK_SECONDS:.0f} s of real time, and no timer may pass"
+                msg = (
+                    f"nothing happened for {WORK_SECONDS:.0f} s of real time, and no timer may pass"
+                )
                 raise RuntimeError(msg)
             return events
         if self.connected():
@@ -108,14 +110,18 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return transport, protocol
 
     def _connected(self) -> bool:
-        self._connections = [connection for connection in self._connections if not connection.is_closing()]
+        self._connections = [
+            connection for connection in self._connections if not connection.is_closing()
+        ]
         return bool(self._connections)
 
     def _done(self, _future: asyncio.Future[Any]) -> None:
         self._jobs -= 1
 
     def _working(self) -> bool:
-        self._processes = [process for process in self._processes if process.get_returncode() is None]
+        self._processes = [
+            process for process in self._processes if process.get_returncode() is None
+        ]
         return bool(self._jobs or self._processes)
 
 

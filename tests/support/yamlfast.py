@@ -12,7 +12,9 @@ def load(text: str | bytes) -> Any:
 
 def dump(*documents: Any) -> str:
     """Writes documents; their keys keep their order. An object that occurs twice is written out twice."""
-    text: str = yaml.dump_all(documents, Dumper=_WithoutAliases, sort_keys=False, explicit_start=True)
+    text: str = yaml.dump_all(
+        documents, Dumper=_WithoutAliases, sort_keys=False, explicit_start=True
+    )
     return text
 
 

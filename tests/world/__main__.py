@@ -29,18 +29,26 @@ def main() -> int:
         os.execve(sys.executable, [sys.executable, "-m", "tests.world", *sys.argv[1:]], environment)  # noqa: S606
     parser = argparse.ArgumentParser(prog="python -m tests.world", description=__doc__)
     parser.add_argument("--seed", type=int, help="run this seed alone")
-    parser.add_argument("--hours", type=float, default=3.0, help="virtual hours with faults (default: 3)")
+    parser.add_argument(
+        "--hours", type=float, default=3.0, help="virtual hours with faults (default: 3)"
+    )
     parser.add_argument("--clusters", type=int, default=Size().clusters)
     parser.add_argument("--applications", type=int, default=Size().applications)
-    parser.add_argument("--faults", help="numbers of the faults that happen, or none (default: all)")
-    parser.add_argument("--seconds", type=float, default=60.0, help="run new seeds for so long (default: 60)")
+    parser.add_argument(
+        "--faults", help="numbers of the faults that happen, or none (default: all)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="run new seeds for so long (default: 60)"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--first", type=int, help="the first new seed (default: drawn)")
     parser.add_argument("--count", type=int, help="run so many new seeds, however long that takes")
     parser.add_argument("--history", action="store_true", help="print the whole history")
     parser.add_argument("--no-shrink", action="store_true", help="show a failure as it is")
     flags = parser.parse_args()
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+    )
     print(f"commit {commit.stdout.strip() or 'unknown'}")
     size = Size(clusters=flags.clusters, applications=flags.applications)
     if flags.seed is not None:
@@ -52,16 +60,24 @@ def main() -> int:
             print("\n".join(result.lines))
         return _end([result], shrink=60.0 if not flags.no_shrink and only is None else 0.0)
     first = flags.first if flags.first is not None else random.SystemRandom().randrange(10**6)
-    seeds = itertools.count(first) if flags.count is None else iter(range(first, first + flags.count))
+    seeds = (
+        itertools.count(first) if flags.count is None else iter(range(first, first + flags.count))
+    )
     seconds = flags.seconds if flags.count is None else math.inf
     results = _many(seeds, flags.hours, size, seconds=seconds, workers=flags.workers)
     return _end(results, shrink=0.0 if flags.no_shrink else 60.0)
 
 
-def _many(seeds: Iterator[int], hours: float, size: Size, *, seconds: float, workers: int) -> list[Result]:
+def _many(
+    seeds: Iterator[int], hours: float, size: Size, *, seconds: float, workers: int
+) -> list[Result]:
     """All worlds that ever failed, then these seeds until the time is over or one fails."""
     end = time.monotonic() + seconds
-    orders = [_order(line) for line in FAILED.read_text().splitlines() if line and not line.startswith("#")]
+    orders = [
+        _order(line)
+        for line in FAILED.read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
     results: list[Result] = []
     with ThreadPoolExecutor(workers) as pool:
         running: set[Future[Result]] = set()
@@ -101,7 +117,9 @@ def _order(line: str) -> Order:
 def _end(results: list[Result], *, shrink: float) -> int:
     failed = [result for result in results if result.law]
     for result in failed:
-        shown = result if not shrink or result.law == "crash" else run.smaller(result, seconds=shrink)
+        shown = (
+            result if not shrink or result.law == "crash" else run.smaller(result, seconds=shrink)
+        )
         print("\n".join(run.told(shown)))
     counts: Counter[str] = Counter()
     checks: Counter[str] = Counter()
@@ -112,9 +130,15 @@ def _end(results: list[Result], *, shrink: float) -> int:
         print("\n".join(run.told(results[0])))
     hours = sum(result.hours for result in results)
     cpu = sum(result.cpu for result in results)
-    print(f"{len(results)} seeds, {hours:.1f} virtual hours, {cpu:.0f} s of CPU, {len(failed)} broke a law")
+    print(
+        f"{len(results)} seeds, {hours:.1f} virtual hours, {cpu:.0f} s of CPU, {len(failed)} broke a law"
+    )
     for title, part in (("faults", "fault "), ("troubles of requests", "trouble ")):
-        listed = [f"{key.removeprefix(part)} {counts[key]}" for key in sorted(counts) if key.startswith(part)]
+        listed = [
+            f"{key.removeprefix(part)} {counts[key]}"
+            for key in sorted(counts)
+            if key.startswith(part)
+        ]
         print(f"{title}: {', '.join(listed) or 'none'}")
     print(f"laws looked at: {', '.join(f'{key} {checks[key]}' for key in sorted(checks))}")
     return 1 if failed else 0

@@ -25,7 +25,16 @@ import msgspec
 
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from tests.support.agent.http import Reply, Seen, Stream
-from tests.support.apiserver import APPLY, ApiServer, Key, Object, Target, _labelled, _selected, failure
+from tests.support.apiserver import (
+    APPLY,
+    ApiServer,
+    Key,
+    Object,
+    Target,
+    _labelled,
+    _selected,
+    failure,
+)
 from tests.world.loop import EPOCH, NOBODY, later, world_loop
 from tests.world.network import Answer, Watch
 
@@ -74,12 +83,15 @@ class _Open:
         if change.version <= self.since:
             return
         was, shown = (
-            item is not None and _selected(item, self.selector) for item in (change.before, change.after)
+            item is not None and _selected(item, self.selector)
+            for item in (change.before, change.after)
         )
         if not (was or shown):
             return
         kind = "DELETED" if not shown else "MODIFIED" if was else "ADDED"
-        shown_object = change.after if change.after is not None else _at(change.before, change.version)
+        shown_object = (
+            change.after if change.after is not None else _at(change.before, change.version)
+        )
         self.watch.send(_line(kind, shown_object))
 
 
@@ -127,7 +139,9 @@ class WorldApiServer(ApiServer):
             if self._date[0] != second:
                 self._date = (second, formatdate(second, usegmt=True))
             return Reply(
-                status=answer.status, body=answer.body, headers={"Date": self._date[1], **answer.headers}
+                status=answer.status,
+                body=answer.body,
+                headers={"Date": self._date[1], **answer.headers},
             )
         assert not isinstance(answer, Stream)
         return answer
@@ -161,10 +175,13 @@ class WorldApiServer(ApiServer):
         shown = [
             (key, kept[key])
             for key in self._keys(target.plural, target.namespace)
-            if (not label or _labelled(kept[key], label)) and (not field or _selected(kept[key], field))
+            if (not label or _labelled(kept[key], label))
+            and (not field or _selected(kept[key], field))
         ]
         if "as=Table" in seen.headers.get("accept", ""):
-            rows = [{"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for _, item in shown]
+            rows = [
+                {"cells": [item["metadata"]["name"], "2026-01-01T00:00:00Z"]} for _, item in shown
+            ]
             return Reply.of({"kind": "Table", "rows": rows})
         start, limit = int(query.get("continue", "0")), int(query.get("limit", "0")) or len(shown)
         end = start + limit
@@ -266,8 +283,12 @@ class WorldApiServer(ApiServer):
             applies = before is None and seen.headers.get("content-type") == APPLY
             if (seen.method == "POST" or applies) and target.namespace in self.terminating:
                 message = f'namespace "{target.namespace}" is being terminated'
-                return failure(403, f"{target.plural} {name!r} is forbidden: unable to create: {message}")
-            refused = self.admit(self.writer, target, before, body if seen.method != "DELETE" else None)
+                return failure(
+                    403, f"{target.plural} {name!r} is forbidden: unable to create: {message}"
+                )
+            refused = self.admit(
+                self.writer, target, before, body if seen.method != "DELETE" else None
+            )
             if refused:
                 return failure(403, f'{target.plural} "{name}" is forbidden: {refused}')
             problem = _while_deleted(before, body, seen)
@@ -334,7 +355,9 @@ class WorldApiServer(ApiServer):
         kept = self.by_plural.get(plural, {})
         return [kept[key] for key in self._keys(plural, namespace)]
 
-    def write(self, writer: str, plural: str, name: str, item: Object, *, namespace: str = "") -> Object:
+    def write(
+        self, writer: str, plural: str, name: str, item: Object, *, namespace: str = ""
+    ) -> Object:
         """Writes an object as a model or a person does. An object that is the same is not written."""
         self.writer = writer
         key = (plural, namespace, name)
@@ -343,10 +366,15 @@ class WorldApiServer(ApiServer):
         identity["uid"] = (
             before["metadata"]["uid"] if before else f"{plural}-{namespace}-{name}-{self.version}"
         )
-        kept = {k: v for k, v in item.get("metadata", {}).items() if k not in {"uid", "resourceVersion"}}
+        kept = {
+            k: v for k, v in item.get("metadata", {}).items() if k not in {"uid", "resourceVersion"}
+        }
         fresh = {**item, "metadata": {**kept, **identity}}
         if before is not None:
-            if {**before["metadata"], "resourceVersion": ""} == {**fresh["metadata"], "resourceVersion": ""}:
+            if {**before["metadata"], "resourceVersion": ""} == {
+                **fresh["metadata"],
+                "resourceVersion": "",
+            }:
                 same = {k: v for k, v in before.items() if k != "metadata"}
                 if same == {k: v for k, v in fresh.items() if k != "metadata"}:
                     return before

@@ -40,7 +40,11 @@ SYNC: Final = "argocd-sync"
 COLLECTOR: Final = "kubernetes-gc"
 FINALIZER: Final = "resources-finalizer.argocd.argoproj.io"
 APPLICATION_REFRESH: Final = "argocd.argoproj.io/refresh"
-PRESERVED: Final = {"notified.notifications.argoproj.io", APPLICATION_REFRESH, "argocd.argoproj.io/hydrate"}
+PRESERVED: Final = {
+    "notified.notifications.argoproj.io",
+    APPLICATION_REFRESH,
+    "argocd.argoproj.io/hydrate",
+}
 """Annotations of an Application that are not those of the template, and stay."""
 ERROR_SECONDS: Final = 180.0
 """Until the next look after one that failed."""
@@ -84,7 +88,8 @@ class Sync:
             fresh = {
                 **item,
                 "metadata": {
-                    key: dict(value) if isinstance(value, dict) else value for key, value in metadata.items()
+                    key: dict(value) if isinstance(value, dict) else value
+                    for key, value in metadata.items()
                 },
             }
             self._hub.write(SYNC, plural, name, fresh, namespace=namespace)
@@ -93,13 +98,18 @@ class Sync:
         merged = {
             **kept,
             "labels": {**(kept.get("labels") or {}), **(metadata.get("labels") or {})},
-            "annotations": {**(kept.get("annotations") or {}), **(metadata.get("annotations") or {})},
+            "annotations": {
+                **(kept.get("annotations") or {}),
+                **(metadata.get("annotations") or {}),
+            },
         }
         for part in ("labels", "annotations"):
             if not merged[part]:
                 del merged[part]
         fields = {name: value for name, value in item.items() if name not in {"metadata", "status"}}
-        self._hub.write(SYNC, plural, name, {**stored, **fields, "metadata": merged}, namespace=namespace)
+        self._hub.write(
+            SYNC, plural, name, {**stored, **fields, "metadata": merged}, namespace=namespace
+        )
 
 
 def _wave(pair: tuple[Key, Object]) -> tuple[int, Key]:
@@ -111,7 +121,11 @@ class ApplicationSets:
     """The ApplicationSet controller. `knows` says whether Argo CD has a Secret of a cluster."""
 
     def __init__(
-        self, hub: WorldApiServer, *, seed: int, knows: Callable[[str], bool] = lambda _cluster: True
+        self,
+        hub: WorldApiServer,
+        *,
+        seed: int,
+        knows: Callable[[str], bool] = lambda _cluster: True,
     ) -> None:
         self._hub, self._knows = hub, knows
         self._random = random.Random(f"{seed} {SETS}")
@@ -203,14 +217,18 @@ class ApplicationSets:
         annotations = dict(item["metadata"].get("annotations") or {})
         if annotations.pop(REFRESH_ANNOTATION, None) is not None:
             metadata = {**item["metadata"], "annotations": annotations}
-            self._hub.write(SETS, "applicationsets", name, {**item, "metadata": metadata}, namespace=ARGOCD)
+            self._hub.write(
+                SETS, "applicationsets", name, {**item, "metadata": metadata}, namespace=ARGOCD
+            )
 
     def _application(self, owner: Object, cluster: str) -> None:
         template = _rendered(owner["spec"]["template"], cluster)
         name = template["metadata"]["name"]
         stored = self._hub.objects.get(("applications", ARGOCD, name)) or {"metadata": {}}
         kept, wanted = stored["metadata"], template["metadata"]
-        references = [each for each in kept.get("ownerReferences") or [] if not each.get("controller")]
+        references = [
+            each for each in kept.get("ownerReferences") or [] if not each.get("controller")
+        ]
         foreign = [each for each in kept.get("ownerReferences") or [] if each.get("controller")]
         if any(each["uid"] != owner["metadata"]["uid"] for each in foreign):
             # It stays with the set that made it.
@@ -302,7 +320,9 @@ class Applications:
             return
         meta = change.after["metadata"]
         uid = meta["uid"]
-        if change.before is None or (change.before.get("status") and not change.after.get("status")):
+        if change.before is None or (
+            change.before.get("status") and not change.after.get("status")
+        ):
             self._later(2, 40, self._synced, name, uid)
         if "deletionTimestamp" in meta and (
             change.before is None or "deletionTimestamp" not in change.before["metadata"]
@@ -317,7 +337,9 @@ class Applications:
 
     def _status(self, item: Object, status: Object) -> None:
         name = item["metadata"]["name"]
-        self._hub.write(CONTROLLER, "applications", name, {**item, "status": status}, namespace=ARGOCD)
+        self._hub.write(
+            CONTROLLER, "applications", name, {**item, "status": status}, namespace=ARGOCD
+        )
 
     def _synced(self, name: str, uid: str) -> None:
         item = self._stored(name, uid)
@@ -362,7 +384,9 @@ class Applications:
             if owner == uid:
                 del self.workloads[workload]
         metadata = {key: value for key, value in item["metadata"].items() if key != "finalizers"}
-        self._hub.write(CONTROLLER, "applications", name, {**item, "metadata": metadata}, namespace=ARGOCD)
+        self._hub.write(
+            CONTROLLER, "applications", name, {**item, "metadata": metadata}, namespace=ARGOCD
+        )
 
     def _refreshed(self, name: str, uid: str) -> None:
         item = self._stored(name, uid)
@@ -374,7 +398,9 @@ class Applications:
         metadata = {**item["metadata"], "annotations": annotations}
         if not annotations:
             del metadata["annotations"]
-        self._hub.write(CONTROLLER, "applications", name, {**item, "metadata": metadata}, namespace=ARGOCD)
+        self._hub.write(
+            CONTROLLER, "applications", name, {**item, "metadata": metadata}, namespace=ARGOCD
+        )
 
 
 def _application_of(item: Object) -> str:

@@ -171,7 +171,14 @@ def _weather(
     name: str,
     chance: tuple[float, float] = (0.05, 0.6),
     seconds: tuple[float, float] = (20, 600),
-    whose: Sequence[str] = ("reconciler-", "reconciler-0", "reconciler-1", "agent/", "hub-scorer", ""),
+    whose: Sequence[str] = (
+        "reconciler-",
+        "reconciler-0",
+        "reconciler-1",
+        "agent/",
+        "hub-scorer",
+        "",
+    ),
 ) -> str:
     who = drawn.choice(whose)
     length, likely = drawn.uniform(*seconds), drawn.uniform(*chance)
@@ -220,7 +227,9 @@ def _small_watch_caches(world: "World", drawn: random.Random) -> str:
     for opened in list(world.hub.opened):
         if drawn.random() < 0.5:
             opened.watch.end(broken=True)
-    return _weather(world, drawn, make, name="watch ended with 410", chance=(0.5, 1.0), whose=WATCHING)
+    return _weather(
+        world, drawn, make, name="watch ended with 410", chance=(0.5, 1.0), whose=WATCHING
+    )
 
 
 @_kind(5)
@@ -240,7 +249,9 @@ def _throttled(world: "World", drawn: random.Random) -> str:
     def make(inner: random.Random, _seen: Seen) -> Trouble:
         reply = failure(429, "too many requests")
         return Trouble(
-            refuse=Reply(status=429, body=reply.body, headers={"Retry-After": str(inner.randint(1, 9))})
+            refuse=Reply(
+                status=429, body=reply.body, headers={"Retry-After": str(inner.randint(1, 9))}
+            )
         )
 
     return _weather(world, drawn, make, name="429")
@@ -349,7 +360,14 @@ def _forbidden(world: "World", drawn: random.Random) -> str:
         return _refused(403, "forbidden") if seen.method in WRITES or not only_writes else NONE
 
     world.storm.weather.append(
-        Weather(name="403", who=who, until=world_loop().time() + length, chance=1.0, make=make, path=path)
+        Weather(
+            name="403",
+            who=who,
+            until=world_loop().time() + length,
+            chance=1.0,
+            make=make,
+            path=path,
+        )
     )
     return f"{who} may not {'write' if only_writes else 'touch'} {path} for {length:.0f} s"
 
@@ -360,10 +378,19 @@ def _sources_fail(world: "World", drawn: random.Random) -> str:
         return inner.choice([_refused(503, "overloaded"), Trouble(unsent=True), Trouble(slow=40.0)])
 
     host = drawn.choice([fleet.SOURCE_HOST, fleet.CENTRAL_HOST])
-    who = drawn.choice(["agent/", "", drawn.choice([f"agent/{name}" for name in world.sources.clusters])])
+    who = drawn.choice(
+        ["agent/", "", drawn.choice([f"agent/{name}" for name in world.sources.clusters])]
+    )
     length = drawn.uniform(60, 3000)
     world.storm.weather.append(
-        Weather(name="source", who=who, host=host, until=world_loop().time() + length, chance=1.0, make=make)
+        Weather(
+            name="source",
+            who=who,
+            host=host,
+            until=world_loop().time() + length,
+            chance=1.0,
+            make=make,
+        )
     )
     return f"{host} for {who or 'everybody'} for {length:.0f} s"
 
@@ -392,7 +419,9 @@ def _git_weather(
 @_kind()
 def _git_away(world: "World", drawn: random.Random) -> str:
     def make(inner: random.Random, _seen: Seen) -> Trouble:
-        return inner.choice([_refused(503, "overloaded"), Trouble(unsent=True), Trouble(slow=200.0)])
+        return inner.choice(
+            [_refused(503, "overloaded"), Trouble(unsent=True), Trouble(slow=200.0)]
+        )
 
     return _git_weather(world, drawn, "git away", make)
 
@@ -511,7 +540,13 @@ def _namespace_terminates(world: "World", drawn: random.Random) -> str:
 def _replaced(world: "World", drawn: random.Random) -> str:
     """An object is deleted, and made again with another UID."""
     plural = drawn.choice(
-        ["applications", "applicationsets", "placements", "addonplacementscores", "placementdecisions"]
+        [
+            "applications",
+            "applicationsets",
+            "placements",
+            "addonplacementscores",
+            "placementdecisions",
+        ]
     )
     items = world.hub.of(plural)
     if not items:
@@ -557,7 +592,9 @@ def _ledger_edited(world: "World", drawn: random.Random) -> str:
             later(drawn.uniform(20, 200), world.repair_ledger)
         else:
             data["ledger"] = drawn.choice(world.old_ledgers or [data.get("ledger", "{}")])
-        world.hub.write("people", "configmaps", MOVES_SCORE, {**item, "data": data}, namespace=fleet.HUB)
+        world.hub.write(
+            "people", "configmaps", MOVES_SCORE, {**item, "data": data}, namespace=fleet.HUB
+        )
     world.touch()
     if how != "foreign key":
         world.laws.pardon(*BY_THE_LEDGER, seconds=1800, why=how)
@@ -574,7 +611,9 @@ def _lease_edited(world: "World", drawn: random.Random) -> str:
     if how == "annotated":
 
         def act() -> None:
-            world.annotate(f"/apis/coordination.k8s.io/v1/namespaces/{fleet.HUB}/leases/{RECONCILER}")
+            world.annotate(
+                f"/apis/coordination.k8s.io/v1/namespaces/{fleet.HUB}/leases/{RECONCILER}"
+            )
             world.laws.annotated()
 
         if leader is None:
@@ -638,13 +677,19 @@ def _cluster_detached(world: "World", drawn: random.Random) -> str:
 
     def act() -> None:
         drained = {drain.cluster for drain in world.sources.drains}
-        if name in world.sources.clusters and name not in drained and len(world.sources.clusters) > 3:
+        if (
+            name in world.sources.clusters
+            and name not in drained
+            and len(world.sources.clusters) > 3
+        ):
             world.detach(name, back=back)
 
     if leader is None or drawn.random() < 0.5:
         act()
         return name
-    trigger = Trigger(who=leader.name, count=1, act=act, storm=world.storm, writes="/managedclusters/")
+    trigger = Trigger(
+        who=leader.name, count=1, act=act, storm=world.storm, writes="/managedclusters/"
+    )
     world.storm.triggers.append(trigger)
     later(300.0, trigger.expire)
     return f"{name} while {leader.name} writes another one"
@@ -719,7 +764,8 @@ def _pace_switched(world: "World", drawn: random.Random) -> str:
     if sources.drains:
         return ""
     world.merge(
-        replace(sources, paced=not sources.paced), "the pace is removed" if sources.paced else "a pace"
+        replace(sources, paced=not sources.paced),
+        "the pace is removed" if sources.paced else "a pace",
     )
     return "off" if sources.paced else "on"
 
@@ -729,7 +775,10 @@ def _maintenance(world: "World", drawn: random.Random) -> str:
     sources = world.sources
     if not sources.paced or len(sources.drains) >= 2:
         return ""
-    name, action = drawn.choice(sources.clusters), drawn.choice(["Drain", "Drain", "Cordon", "Freeze"])
+    name, action = (
+        drawn.choice(sources.clusters),
+        drawn.choice(["Drain", "Drain", "Cordon", "Freeze"]),
+    )
     start = world_loop().wall() + drawn.uniform(0, 600)
     drain = Drain(cluster=name, action=action, start=start, end=start + drawn.uniform(600, 4000))
     world.merge(replace(sources, drains=(*sources.drains, drain)), f"{action} {name}")

@@ -34,7 +34,12 @@ PLURALS: Final = {
     "Placement": "placements",
 }
 """The kinds that something in the world reads."""
-PACE: Final = {"concurrent": 3, "arrivalsPerCluster": 2, "settleSeconds": 60, "cooldownSeconds": 600}
+PACE: Final = {
+    "concurrent": 3,
+    "arrivalsPerCluster": 2,
+    "settleSeconds": 60,
+    "cooldownSeconds": 600,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +70,9 @@ class Sources:
     def without_scorer(self, name: str) -> "Sources":
         """Its applications go by the first of the others."""
         left = tuple(each for each in self.scorers if each != name)
-        moved = tuple((app, left[0] if scorer == name else scorer) for app, scorer in self.applications)
+        moved = tuple(
+            (app, left[0] if scorer == name else scorer) for app, scorer in self.applications
+        )
         central = tuple(each for each in self.central if each != name)
         return replace(self, scorers=left, central=central, applications=moved)
 
@@ -88,7 +95,9 @@ def sources(*, clusters: int, scorers: int, applications: int, interval: int = 3
         clusters=tuple(f"c{number:02}" for number in range(clusters)),
         scorers=names,
         central=names[-1:] if scorers > 1 else (),
-        applications=tuple((f"app-{number:02}", names[number % scorers]) for number in range(applications)),
+        applications=tuple(
+            (f"app-{number:02}", names[number % scorers]) for number in range(applications)
+        ),
         interval=interval,
     )
 
@@ -128,8 +137,12 @@ def _documents(source: Sources) -> fleets.FleetSources:
     }
     if source.paced:
         spec["pace"] = PACE
-    repository = fleets.document(rendering.PRODUCT, "FleetRepository", "fleet", fleets.with_images(spec))
-    every: dict[str, Any] = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
+    repository = fleets.document(
+        rendering.PRODUCT, "FleetRepository", "fleet", fleets.with_images(spec)
+    )
+    every: dict[str, Any] = {
+        "clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}
+    }
     documents: list[Any] = [fleets.cluster(name) for name in source.clusters]
     documents.append(fleets.document(f"{fleets.OCM}/v1beta2", "ManagedClusterSet", SET, every))
     documents += [_scorer(name, source, on_hub=name in source.central) for name in source.scorers]

@@ -91,7 +91,9 @@ class Repository(Server):
             if slash:
                 below.setdefault(first, {})[rest] = blob
             else:
-                entries.append((first.encode(), b"100644 %b\0%b" % (first.encode(), bytes.fromhex(blob))))
+                entries.append(
+                    (first.encode(), b"100644 %b\0%b" % (first.encode(), bytes.fromhex(blob)))
+                )
         for name, inner in below.items():
             line = b"40000 %b\0%b" % (name.encode(), bytes.fromhex(self.tree(inner)))
             # Git sorts a folder as if its name ended with a slash.
@@ -151,7 +153,9 @@ class Git:
                 heads = await self._ask("LS-REMOTE", {}, seconds)
                 wanted = {name.removeprefix(HEADS) for name in arguments if name.startswith(HEADS)}
                 lines = (
-                    f"{commit}\t{HEADS}{name}\n" for name, commit in sorted(heads.items()) if name in wanted
+                    f"{commit}\t{HEADS}{name}\n"
+                    for name, commit in sorted(heads.items())
+                    if name in wanted
                 )
                 return "".join(lines).encode()
             case "fetch":
@@ -165,22 +169,31 @@ class Git:
             case "rev-parse":
                 return self._refs[clone, arguments[0]].encode() + b"\n"
             case "ls-tree":
-                return "".join(f"{path}\0" for path in _in_order(self._commit(arguments[-1]).files)).encode()
+                return "".join(
+                    f"{path}\0" for path in _in_order(self._commit(arguments[-1]).files)
+                ).encode()
             case "cat-file":
                 name, _, path = arguments[-1].partition(":")
                 # The clone has no contents of files: they are fetched one by one.
                 await self._ask("FETCH", {}, seconds)
                 return repository.blobs[self._commit(name).files[path]]
             case "diff-tree":
-                return _difference(self._commit(arguments[-2]).files, self._commit(arguments[-1]).files)
+                return _difference(
+                    self._commit(arguments[-2]).files, self._commit(arguments[-1]).files
+                )
             case "show":
                 assert "--format=%cI" in arguments, arguments
                 when = int(self._commit(arguments[-1]).when.split()[0])
-                return datetime.fromtimestamp(when, UTC).isoformat().replace("+00:00", "Z").encode() + b"\n"
+                return (
+                    datetime.fromtimestamp(when, UTC).isoformat().replace("+00:00", "Z").encode()
+                    + b"\n"
+                )
             case "read-tree":
                 index = place["GIT_INDEX_FILE"]
                 parent = arguments[0]
-                self._indexes[index] = {} if parent == "--empty" else dict(self._commit(parent).files)
+                self._indexes[index] = (
+                    {} if parent == "--empty" else dict(self._commit(parent).files)
+                )
                 return b""
             case "update-index":
                 index = place["GIT_INDEX_FILE"]
@@ -196,25 +209,34 @@ class Git:
             case "commit-tree":
                 parents = tuple(word for before, word in pairwise(arguments) if before == "-p")
                 author = f"{settings['user.name']} <{settings['user.email']}>"
-                return self._made(arguments[-1], parents, author, place["GIT_AUTHOR_DATE"], stdin) + b"\n"
+                return (
+                    self._made(arguments[-1], parents, author, place["GIT_AUTHOR_DATE"], stdin)
+                    + b"\n"
+                )
             case "push":
                 lease = next(word for word in arguments if word.startswith("--force-with-lease="))
                 expected = lease.partition("=")[2].partition(":")[2]
                 commit, _, ref = arguments[-1].partition(":")
                 branch = ref.removeprefix(HEADS)
-                await self._ask("PUSH", {"branch": branch, "before": expected, "after": commit}, seconds)
+                await self._ask(
+                    "PUSH", {"branch": branch, "before": expected, "after": commit}, seconds
+                )
                 return b""
         raise NotImplementedError(f"git {verb} {arguments}")
 
     def _commit(self, name: str) -> Commit:
         return self._repository.commits[name]
 
-    def _made(self, tree: str, parents: tuple[str, ...], author: str, when: str, message: bytes) -> bytes:
+    def _made(
+        self, tree: str, parents: tuple[str, ...], author: str, when: str, message: bytes
+    ) -> bytes:
         head = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
         head += [f"author {author} {when}", f"committer {author} {when}", "", ""]
         name = _id("commit", "\n".join(head).encode() + message)
         files = self._repository.trees[tree]
-        self._repository.commits[name] = Commit(files=files, parents=parents, author=author, when=when)
+        self._repository.commits[name] = Commit(
+            files=files, parents=parents, author=author, when=when
+        )
         return name.encode()
 
     async def _ask(self, method: str, asked: Mapping[str, str], seconds: float) -> dict[str, str]:
@@ -222,7 +244,11 @@ class Git:
         network, program = self._network, PROGRAM.get()
         assert program is not None
         seen = Seen(
-            method=method, target="/fleet.git", headers={}, body=json.dumps(asked).encode(), at=_now()
+            method=method,
+            target="/fleet.git",
+            headers={},
+            body=json.dumps(asked).encode(),
+            at=_now(),
         )
         arrived: Arrived = await network.exchange(program, seen, host=HOST, read=seconds)
         if arrived.status == 409:
@@ -242,7 +268,9 @@ def _now() -> float:
 
 
 def _id(kind: str, content: bytes) -> str:
-    return hashlib.sha1(f"{kind} {len(content)}\0".encode() + content, usedforsecurity=False).hexdigest()
+    return hashlib.sha1(
+        f"{kind} {len(content)}\0".encode() + content, usedforsecurity=False
+    ).hexdigest()
 
 
 def _in_order(files: Files) -> list[str]:

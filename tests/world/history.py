@@ -71,7 +71,9 @@ def described(change: Change) -> str:
             was, now = _ledger(before), _ledger(after)
             return f"ledger: {now}" if was != now else ""
         case "leases":
-            was, now = ((each or {}).get("spec", {}).get("holderIdentity", "") for each in (before, after))
+            was, now = (
+                (each or {}).get("spec", {}).get("holderIdentity", "") for each in (before, after)
+            )
             return f"Lease: {was or 'nobody'} -> {now or 'nobody'}" if was != now else ""
     return ""
 

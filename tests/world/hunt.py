@@ -104,14 +104,18 @@ def planted_in(copy: Path, name: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.world.hunt", description=__doc__)
     parser.add_argument("name", nargs="*", help=f"of {', '.join(names())} (default: all)")
-    parser.add_argument("--seconds", type=float, default=CPU_SECONDS, help="for each (default: 600)")
+    parser.add_argument(
+        "--seconds", type=float, default=CPU_SECONDS, help="for each (default: 600)"
+    )
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     flags = parser.parse_args()
     missed = 0
     for name in flags.name or names():
         outcome = hunt(name, seconds=flags.seconds, first=flags.first)
         missed += not outcome.found
-        law = next((line for line in outcome.text.splitlines() if BROKEN in line), outcome.text[-500:])
+        law = next(
+            (line for line in outcome.text.splitlines() if BROKEN in line), outcome.text[-500:]
+        )
         print(
             f"{name}: {'found' if outcome.found else 'MISSED'} after {outcome.seconds:.0f} s of CPU and"
             f" {outcome.seeds} seeds. {law}",

@@ -95,7 +95,9 @@ SENTENCES: Final = {
     "foreign": "Nothing that people or other programs wrote is removed because something is absent.",
     "version": "An object that somebody changed after it was read is not deleted.",
     "removed": "The scores of a removed scorer go, and stay away.",
-    "journal": ("The journal only grows, and each record continues the one before of its Placement."),
+    "journal": (
+        "The journal only grows, and each record continues the one before of its Placement."
+    ),
     "reported": "Each admitted move is reported by an Event, whatever becomes of other clusters.",
     "leader": "An annotation that somebody writes on the Lease does not end leadership.",
     "rate": "No program repeats a request without a pause.",
@@ -182,7 +184,9 @@ class Laws:
 
     def _break(self, law: str, what: str) -> None:
         now = world_loop().time()
-        if self.broken is None and not any(each.law == law and now <= each.until for each in self._pardons):
+        if self.broken is None and not any(
+            each.law == law and now <= each.until for each in self._pardons
+        ):
             self.broken = Broken(law, what)
             self._world.history.note("LAW BROKEN", str(self.broken))
             self._world.stop()
@@ -231,7 +235,9 @@ class Laws:
                 until = self._good_until.get(item["metadata"]["uid"], -1.0)
                 for owner in item["metadata"].get("ownerReferences") or []:
                     key = owner["uid"], cluster
-                    self._good_on[key] = max(until, self._good_on.get(key, -1.0)) if item is before else until
+                    self._good_on[key] = (
+                        max(until, self._good_on.get(key, -1.0)) if item is before else until
+                    )
         if _begins(change) and writer.startswith(RECONCILER):
             assert before is not None
             self._deletion(before, writer)
@@ -252,11 +258,17 @@ class Laws:
             self.checks["held"] += 1
             if world_loop().time() < reached + HELD_SECONDS:
                 since = world_loop().time() - reached
-                self._break("held", f"{writer} deleted {name} {since:.0f} s after it was reached again")
+                self._break(
+                    "held", f"{writer} deleted {name} {since:.0f} s after it was reached again"
+                )
         self.checks["last-copy"] += 1
         if not others:
             self._break("last-copy", f"{writer} deleted {name}")
-        sets = [each for each in hub.of("applicationsets", fleet.ARGOCD) if each["metadata"]["uid"] == owner]
+        sets = [
+            each
+            for each in hub.of("applicationsets", fleet.ARGOCD)
+            if each["metadata"]["uid"] == owner
+        ]
         if not sets:
             self._break("only-copies", f"{writer} deleted {name}, whose ApplicationSet is gone")
             return
@@ -264,11 +276,15 @@ class Laws:
         decisions = list(self._recent(placement))
         self.checks["only-copies"] += 1
         if decisions and all(cluster in decided for _, decided in decisions):
-            self._break("only-copies", f"{writer} deleted {name}, and {placement} is decided for {cluster}")
+            self._break(
+                "only-copies", f"{writer} deleted {name}, and {placement} is decided for {cluster}"
+            )
         self.checks["healthy-first"] += 1
         if not any(self._may_go(others, decided, since) for since, decided in decisions):
             there = ", ".join(f"{each['metadata']['name']} {each.get('status')}" for each in others)
-            self._break("healthy-first", f"{writer} deleted {name}; decided: {decisions}; left: {there}")
+            self._break(
+                "healthy-first", f"{writer} deleted {name}; decided: {decisions}; left: {there}"
+            )
 
     def _recent(self, placement: str) -> Iterator[tuple[float, frozenset[str]]]:
         """The decisions that held within the last seconds, with the time since when."""
@@ -323,7 +339,9 @@ class Laws:
         key = f"{fleet.ARGOCD}/{placement}"
         ledger = self.stored().ledger
         known = [*ledger.moves, *self._moves.values()]
-        if not any((each.placement, each.source, each.target) == (key, source, target) for each in known):
+        if not any(
+            (each.placement, each.source, each.target) == (key, source, target) for each in known
+        ):
             self._break("admission", f"{placement} went from {source} to {target}")
 
     def stored(self) -> StoredMoves:
@@ -363,9 +381,16 @@ class Laws:
             known = self._moves.get(key)
             if known is None and each.admitted and each.under_way:
                 self._check_unasked(each, moves)
-            if each.phase is Phase.HANDOVER and (known is None or known.phase is not Phase.HANDOVER):
+            if each.phase is Phase.HANDOVER and (
+                known is None or known.phase is not Phase.HANDOVER
+            ):
                 self._handovers[key] = world_loop().time(), self._copies_of(each)
-            if known is not None and known.admitted and known.under_way and each.phase is Phase.ENDED:
+            if (
+                known is not None
+                and known.admitted
+                and known.under_way
+                and each.phase is Phase.ENDED
+            ):
                 self._check_ended(key, known)
             if known is None and each.admitted and each.under_way:
                 ended = self._ended.get(each.placement)
@@ -377,12 +402,15 @@ class Laws:
                     and each.since < ended + fleet.PACE["cooldownSeconds"] - 5.0
                 ):
                     self._break(
-                        "cooldown", f"{each.placement} ended at {ended:.0f}, again at {each.since:.0f}"
+                        "cooldown",
+                        f"{each.placement} ended at {ended:.0f}, again at {each.since:.0f}",
                     )
             if known is None and each.admitted and each.under_way:
                 self._unreported[key] = world_loop().time()
             if each.admitted and not each.under_way and (known is None or known.under_way):
-                self._ended[each.placement] = max(each.phase_since, self._ended.get(each.placement, 0.0))
+                self._ended[each.placement] = max(
+                    each.phase_since, self._ended.get(each.placement, 0.0)
+                )
             self._moves[key] = each
         for key in [key for key, each in self._moves.items() if each.since < now - 4 * 3600]:
             del self._moves[key]
@@ -411,7 +439,8 @@ class Laws:
             return
         begun, old = self._handovers[key]
         followed = [
-            move.target in decided and move.source not in decided for _, decided in self._since(name, begun)
+            move.target in decided and move.source not in decided
+            for _, decided in self._since(name, begun)
         ]
         if not followed or not all(followed):
             return
@@ -419,7 +448,9 @@ class Laws:
         for owner in self._sets_of(move):
             good = self._good_on.get((owner["metadata"]["uid"], move.target), -1.0)
             if good < begun - SEEN_SECONDS:
-                self._break("ended", f"that of {name} did, whose copy on {move.target} is not healthy")
+                self._break(
+                    "ended", f"that of {name} did, whose copy on {move.target} is not healthy"
+                )
         lost = move.source in self._unreachable or self._reached_at.get(move.source, -1e9) > begun
         if old & self._copies_of(move) and not lost:
             self._break("ended", f"that of {name} did, whose copy on {move.source} is still there")
@@ -443,11 +474,17 @@ class Laws:
                 coming.add(f"{fleet.ARGOCD}/{placement}")
         self.checks["unasked"] += 1
         if len(coming) > fleet.PACE["arrivalsPerCluster"] and move.placement in coming:
-            self._break("unasked", f"{move.placement} to {move.target}, which receives {sorted(coming)}")
+            self._break(
+                "unasked", f"{move.placement} to {move.target}, which receives {sorted(coming)}"
+            )
 
     def _events(self, change: Change, writer: str) -> None:
         item = change.after
-        if item is not None and item.get("reason") == "MoveAdmitted" and writer.startswith(RECONCILER):
+        if (
+            item is not None
+            and item.get("reason") == "MoveAdmitted"
+            and writer.startswith(RECONCILER)
+        ):
             name = item["involvedObject"]["name"]
             self.checks["reported"] += 1
             for key in [key for key in self._unreported if key[0].partition("/")[2] == name]:
@@ -465,7 +502,10 @@ class Laws:
         key = program, method, path, selected
         self._asked[key] += 1
         if self._asked[key] == MOST_A_MINUTE.get(path.rpartition("/")[2], MOST_A_MINUTE[""]):
-            self._break("rate", f"{program}: {method} {path} {selected} {self._asked[key]} times in a minute")
+            self._break(
+                "rate",
+                f"{program}: {method} {path} {selected} {self._asked[key]} times in a minute",
+            )
 
     def refused(self, program: str, method: str, path: str, status: int) -> None:
         """A fault refused a request."""
@@ -483,7 +523,9 @@ class Laws:
         self._refusals[key] += 1
         self.checks["backoff"] += 1
         if self._refusals[key] > MOST_REFUSED:
-            self._break("backoff", f"{program}: {method} {path} {MOST_REFUSED} times in ten minutes")
+            self._break(
+                "backoff", f"{program}: {method} {path} {MOST_REFUSED} times in ten minutes"
+            )
 
     def _scores(self, change: Change, writer: str) -> None:
         _, cluster, name = change.key
@@ -499,7 +541,9 @@ class Laws:
             self.checks["writers"] += 1
             expected = "hub-scorer" if name in self._world.sources.central else f"agent/{cluster}"
             if writer != expected and name not in self._gone:
-                self._break("writers", f"{writer} wrote {name} of {cluster}, which {expected} writes")
+                self._break(
+                    "writers", f"{writer} wrote {name} of {cluster}, which {expected} writes"
+                )
 
     def _items(self, change: Change, writer: str) -> None:
         if not writer.startswith(RECONCILER):
@@ -507,8 +551,14 @@ class Laws:
         cluster = change.key[1]
         now, before = items_of(change.after), items_of(change.before)
         stored = self.stored()
-        under_way = {(each.placement, each.target) for each in stored.ledger.moves if each.under_way}
-        pushed = {each.placement for each in stored.ledger.moves if each.under_way and each.source == cluster}
+        under_way = {
+            (each.placement, each.target) for each in stored.ledger.moves if each.under_way
+        }
+        pushed = {
+            each.placement
+            for each in stored.ledger.moves
+            if each.under_way and each.source == cluster
+        }
         for key, value in now.items():
             if value < 0 and before.get(key) != value:
                 # A refuge draws nothing while Steady counts; an item that takes Steady away does.
@@ -519,15 +569,20 @@ class Laws:
                     if item["metadata"]["name"] == MOVES_SCORE and items_of(item).get(key, 0) > 0
                 }
                 targets = {
-                    each.target for each in stored.ledger.moves if each.placement == key and each.under_way
+                    each.target
+                    for each in stored.ledger.moves
+                    if each.placement == key and each.under_way
                 }
                 self.checks["drawn"] += 1
                 if drawn != targets:
                     self._break(
-                        "drawn", f"{key} on {cluster}: to {sorted(targets)}, drawn to {sorted(drawn)}"
+                        "drawn",
+                        f"{key} on {cluster}: to {sorted(targets)}, drawn to {sorted(drawn)}",
                     )
                 if key not in pushed:
-                    self._break("attraction", f"{key}={value} on {cluster}; under way: {sorted(under_way)}")
+                    self._break(
+                        "attraction", f"{key}={value} on {cluster}; under way: {sorted(under_way)}"
+                    )
 
     def _leases(self, change: Change, _writer: str) -> None:
         before, after = (
@@ -553,7 +608,9 @@ class Laws:
         sent = self._world.network.sent
         self.checks["fence"] += 1
         if not holder.startswith(f"{writer}_") and sent is not None and sent > at:
-            self._break("fence", f"{writer} wrote {change.key} {sent - at:.3f} s after {holder} took it")
+            self._break(
+                "fence", f"{writer} wrote {change.key} {sent - at:.3f} s after {holder} took it"
+            )
 
     def pushed(self, push: Push, pusher: str) -> None:
         """The server of the repository took a push."""
@@ -564,7 +621,8 @@ class Laws:
             self.checks["fence"] += 1
             if not holder.startswith(f"{pusher}_") and sent > at:
                 self._break(
-                    "fence", f"{pusher} pushed {push.branch} {sent - at:.3f} s after {holder} took it"
+                    "fence",
+                    f"{pusher} pushed {push.branch} {sent - at:.3f} s after {holder} took it",
                 )
         if push.branch != JOURNAL_BRANCH:
             return
@@ -588,7 +646,9 @@ class Laws:
     def _clusters(self, change: Change, writer: str) -> None:
         name, now = change.key[2], world_loop().time()
         keys = (
-            [] if change.after is None else [each["key"] for each in change.after["spec"].get("taints") or []]
+            []
+            if change.after is None
+            else [each["key"] for each in change.after["spec"].get("taints") or []]
         )
         if ocm.UNREACHABLE["key"] in keys:
             self._lost_since.setdefault(name, now)
@@ -596,7 +656,9 @@ class Laws:
             self._lost_since.pop(name, None)
         # The condition comes before the taint.
         conditions = [] if change.after is None else change.after["status"]["conditions"]
-        if any(each["type"].endswith("Available") and each["status"] != "True" for each in conditions):
+        if any(
+            each["type"].endswith("Available") and each["status"] != "True" for each in conditions
+        ):
             self._unreachable.add(name)
         elif name in self._unreachable and name not in self._lost_since:
             self._unreachable.discard(name)
@@ -632,8 +694,14 @@ class Laws:
                 continue
             self.checks["left"] += 1
             for placement, entries in self._decided.items():
-                if entries and cluster in entries[-1][1] and world.has_alternative(placement, cluster):
-                    self._break("left", f"{placement} is still on {cluster}, lost for {now - since:.0f} s")
+                if (
+                    entries
+                    and cluster in entries[-1][1]
+                    and world.has_alternative(placement, cluster)
+                ):
+                    self._break(
+                        "left", f"{placement} is still on {cluster}, lost for {now - since:.0f} s"
+                    )
 
 
 Check = Callable[[Laws, Change, str], None]
@@ -698,7 +766,10 @@ def _is_paced(item: Any) -> bool:
 
 def items_of(item: Object | None) -> dict[str, int]:
     """The items of an AddOnPlacementScore."""
-    return {each["name"]: each["value"] for each in ((item or {}).get("status") or {}).get("scores") or []}
+    return {
+        each["name"]: each["value"]
+        for each in ((item or {}).get("status") or {}).get("scores") or []
+    }
 
 
 def _without_ours(item: Object) -> Any:

@@ -111,7 +111,9 @@ def _branches(world: "World") -> Iterator[str]:
     for scorer in world.sources.scorers:
         place = f"scores/{scorer}.json"
         text = files.get(place)
-        tables = dict(snapshotfile.read(text, place=place).tables(None, place=place)) if text else {}
+        tables = (
+            dict(snapshotfile.read(text, place=place).tables(None, place=place)) if text else {}
+        )
         table = tables.get(scorer, {})
         for cluster in world.sources.clusters:
             published = items_of(world.hub.objects.get(("addonplacementscores", cluster, scorer)))

@@ -168,7 +168,9 @@ class WorldLoop(asyncio.SelectorEventLoop):
         """Pages of programs have no port here: nobody asks for them."""
         return _NoServer()
 
-    def add_signal_handler(self, sig: int, callback: Callable[[Unpack[Ts]], object], *args: *Ts) -> None:
+    def add_signal_handler(
+        self, sig: int, callback: Callable[[Unpack[Ts]], object], *args: *Ts
+    ) -> None:
         """Programs of the world are stopped by `kill`, or by cancelling their root task."""
 
     def freeze(self, program: Program) -> None:

@@ -113,7 +113,9 @@ class Network:
         drawn = self.random_of(program).random()
         return 0.001 + 0.004 * drawn + (0.1 if drawn > 0.99 else 0.0)
 
-    async def send(self, seen: Seen, *, host: str, trace: Trace | None, read: float | None) -> "Arrived":
+    async def send(
+        self, seen: Seen, *, host: str, trace: Trace | None, read: float | None
+    ) -> "Arrived":
         """Sends a request, and returns when its answer begins. Raises the errors of httpx."""
         program = PROGRAM.get()
         assert program is not None, f"nobody's request: {seen.method} {seen.target}"
@@ -128,12 +130,16 @@ class Network:
         self.count(program, seen, host)
         return await _Exchange(self, program, host, seen, trouble).answer(read)
 
-    async def exchange(self, program: Program, seen: Seen, *, host: str, read: float | None) -> "Arrived":
+    async def exchange(
+        self, program: Program, seen: Seen, *, host: str, read: float | None
+    ) -> "Arrived":
         """Sends at once what another process sends for a program. Raises the errors of httpx."""
         if self.unreachable(program, host):
             raise httpx.ConnectError("All connection attempts failed")
         self.count(program, seen, host)
-        return await _Exchange(self, program, host, seen, self.trouble(program, seen, host)).answer(read)
+        return await _Exchange(self, program, host, seen, self.trouble(program, seen, host)).answer(
+            read
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +154,9 @@ class Arrived:
 class Incoming(httpx.AsyncByteStream):
     """The client's end of a watch."""
 
-    def __init__(self, network: Network, program: Program, watch: Watch, *, read: float | None) -> None:
+    def __init__(
+        self, network: Network, program: Program, watch: Watch, *, read: float | None
+    ) -> None:
         self._network, self._program, self._watch, self._read = network, program, watch, read
         self._pieces: asyncio.Queue[tuple[bytes | None, bool]] = asyncio.Queue()
         self._last = 0.0
@@ -181,7 +189,9 @@ class Incoming(httpx.AsyncByteStream):
 class _Exchange:
     """One request and its answer."""
 
-    def __init__(self, network: Network, program: Program, host: str, seen: Seen, trouble: Trouble) -> None:
+    def __init__(
+        self, network: Network, program: Program, host: str, seen: Seen, trouble: Trouble
+    ) -> None:
         self._network, self._program, self._host, self._seen = network, program, host, seen
         self._trouble = trouble
         self._answer: asyncio.Future[Answer] = world_loop().create_future()
@@ -208,7 +218,9 @@ class _Exchange:
         if trouble.lost and not isinstance(answer, Watch):
             answer = Fault(hang=trouble.slow > 0)
         if isinstance(answer, Watch) and trouble.gone:
-            later(0.02, _end_with_gone, answer, getattr(self._network.hosts[self._host], "version", 0))
+            later(
+                0.02, _end_with_gone, answer, getattr(self._network.hosts[self._host], "version", 0)
+            )
         if isinstance(answer, Watch) and trouble.cut is not None:
             later(trouble.cut, lambda: answer.end(broken=True))
         way = self._network.delay(self._program) + trouble.slow
@@ -329,7 +341,9 @@ class _LeanStream:
             body=body,
             at=world_loop().time(),
         )
-        arrived = await self._network.send(seen, host=self._host, trace=self._trace, read=self._read)
+        arrived = await self._network.send(
+            seen, host=self._host, trace=self._trace, read=self._read
+        )
         self._response = LeanResponse(arrived)
         return self._response
 
@@ -363,7 +377,10 @@ def install(network: Network, *, lean: bool = True) -> None:
             at=world_loop().time(),
         )
         arrived = await network.send(
-            seen, host=request.url.host, trace=request.extensions.get("trace"), read=limits.get("read")
+            seen,
+            host=request.url.host,
+            trace=request.extensions.get("trace"),
+            read=limits.get("read"),
         )
         content = arrived.content
         stream = content if isinstance(content, Incoming) else httpx.ByteStream(content)

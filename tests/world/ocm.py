@@ -62,7 +62,10 @@ UNREACHABLE: Final = {"key": "cluster.open-cluster-management.io/unreachable", "
 UNAVAILABLE: Final = {"key": "cluster.open-cluster-management.io/unavailable", "effect": "NoSelect"}
 REASONS: Final = {
     "True": ("ManagedClusterAvailable", "Managed cluster is available"),
-    "Unknown": ("ManagedClusterLeaseUpdateStopped", "Registration agent stopped updating its lease."),
+    "Unknown": (
+        "ManagedClusterLeaseUpdateStopped",
+        "Registration agent stopped updating its lease.",
+    ),
 }
 SCHEDULER: Final = "ocm-placement"
 ETCD: Final = "etcd"
@@ -115,7 +118,9 @@ class Informers:
             typed = self._typed
             clusters: list[ManagedCluster] = list(typed["managedclusters"].values())
             sets: list[ManagedClusterSet] = list(typed["managedclustersets"].values())
-            bindings: list[ManagedClusterSetBinding] = list(typed["managedclustersetbindings"].values())
+            bindings: list[ManagedClusterSetBinding] = list(
+                typed["managedclustersetbindings"].values()
+            )
             placements: list[Placement] = list(typed["placements"].values())
             decisions: list[PlacementDecision] = list(typed["placementdecisions"].values())
             self._state = HubState.of(
@@ -273,7 +278,9 @@ class Scheduler:
                 ],
                 "conditions": self._conditions(stored, verdict),
             }
-            self._hub.write(SCHEDULER, "placements", name, {**stored, "status": status}, namespace=namespace)
+            self._hub.write(
+                SCHEDULER, "placements", name, {**stored, "status": status}, namespace=namespace
+            )
 
     async def _write_page(self, namespace: str, owner: str, item: Object) -> bool:
         """Writes a page as far as it differs. False if its Placement is gone."""
@@ -302,7 +309,10 @@ class Scheduler:
         if _clusters(stored) != _clusters(item):
             fresh = {**stored, "status": {**(stored.get("status") or {}), "decisions": decisions}}
         elif stored["metadata"].get("labels") != item["metadata"]["labels"]:
-            fresh = {**stored, "metadata": {**stored["metadata"], "labels": item["metadata"]["labels"]}}
+            fresh = {
+                **stored,
+                "metadata": {**stored["metadata"], "labels": item["metadata"]["labels"]},
+            }
         else:
             return True
         self._hub.write(SCHEDULER, "placementdecisions", name, fresh, namespace=namespace)
@@ -311,7 +321,9 @@ class Scheduler:
 
     def _conditions(self, stored: Object, verdict: Verdict) -> list[Object]:
         """Of a Placement. The time changes with the status of a condition."""
-        known = {each["type"]: each for each in (stored.get("status") or {}).get("conditions") or []}
+        known = {
+            each["type"]: each for each in (stored.get("status") or {}).get("conditions") or []
+        }
         moment = stamp(self._hub.now())
         for each in (verdict.misconfigured, verdict.satisfied):
             if each is None:
@@ -337,7 +349,9 @@ def _selects(item: ManagedClusterSet, labels: Mapping[str, str]) -> bool:
     selector = item.spec.cluster_selector if item.spec else None
     if selector is None or selector.selector_type != "LabelSelector":
         return labels.get(CLUSTER_SET_LABEL) == item.metadata.name
-    return selector.label_selector is not None and lenient_selector(selector.label_selector).matches(labels)
+    return selector.label_selector is not None and lenient_selector(
+        selector.label_selector
+    ).matches(labels)
 
 
 def _clusters(page: Object) -> list[str]:
@@ -347,7 +361,9 @@ def _clusters(page: Object) -> list[str]:
 def _ranked_by(item: Placement) -> set[str]:
     """The names of the score objects that the ranking of a Placement reads."""
     policy = item.spec.prioritizer_policy
-    coordinates = (each.score_coordinate for each in (policy.configurations if policy else None) or ())
+    coordinates = (
+        each.score_coordinate for each in (policy.configurations if policy else None) or ()
+    )
     return {
         each.add_on.resource_name
         for each in coordinates
@@ -453,7 +469,9 @@ class Registration:
         if stored is None or "deletionTimestamp" in stored["metadata"]:
             return
         conditions = (stored.get("status") or {}).get("conditions") or []
-        status = next((each["status"] for each in conditions if each["type"] == AVAILABLE), "Unknown")
+        status = next(
+            (each["status"] for each in conditions if each["type"] == AVAILABLE), "Unknown"
+        )
         wanted = {"Unknown": UNREACHABLE, "False": UNAVAILABLE}.get(status)
         before = stored["spec"].get("taints") or []
         # A taint with these keys and another value or effect is not the controller's.

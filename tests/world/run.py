@@ -67,8 +67,12 @@ class Result:
 
 
 def planned(order: Order) -> tuple[Fault, ...]:
-    every = faults.plan(seed=order.seed, begin=order.begin, end=order.hours * 3600, every=EVERY_SECONDS)
-    return every if order.only is None else tuple(each for each in every if each.number in order.only)
+    every = faults.plan(
+        seed=order.seed, begin=order.begin, end=order.hours * 3600, every=EVERY_SECONDS
+    )
+    return (
+        every if order.only is None else tuple(each for each in every if each.number in order.only)
+    )
 
 
 async def _live(order: Order, files: Path) -> tuple[World, str, str]:
@@ -102,7 +106,9 @@ async def _settle(world: World) -> str:
         if wrong:
             quiet_since = None
             if now > end:
-                return f"after {liveness.BOUND_SECONDS / 3600:g} h without faults: {'; '.join(wrong)}"
+                return (
+                    f"after {liveness.BOUND_SECONDS / 3600:g} h without faults: {'; '.join(wrong)}"
+                )
         elif quiet_since is None:
             quiet_since, requests = now, Counter(world.requests)
         elif now >= quiet_since + liveness.QUIET_SECONDS:
@@ -168,7 +174,9 @@ def run_apart(order: Order) -> Result:
     return Result(**{**plain, "order": order})
 
 
-def smaller(result: Result, *, seconds: float, run: Callable[[Order], Result] = run_apart) -> Result:
+def smaller(
+    result: Result, *, seconds: float, run: Callable[[Order], Result] = run_apart
+) -> Result:
     """The same failure with fewer faults, as far as it can be made smaller in this time."""
     end = time.monotonic() + seconds
     best = result
@@ -180,7 +188,10 @@ def smaller(result: Result, *, seconds: float, run: Callable[[Order], Result] = 
             if time.monotonic() >= end:
                 break
             order = Order(
-                seed=result.order.seed, hours=result.order.hours, size=result.order.size, only=tuple(left)
+                seed=result.order.seed,
+                hours=result.order.hours,
+                size=result.order.size,
+                only=tuple(left),
             )
             again = run(order)
             if again.law == result.law:

@@ -55,7 +55,11 @@ class Source(Server):
     """A metric source: of one cluster for its agent, or of all for the hub scorer."""
 
     def __init__(
-        self, truth: Truth, *, clusters: Callable[[], list[str]], requester: Callable[[], Program | None]
+        self,
+        truth: Truth,
+        *,
+        clusters: Callable[[], list[str]],
+        requester: Callable[[], Program | None],
     ) -> None:
         self._truth, self._clusters, self._requester = truth, clusters, requester
 
@@ -74,7 +78,11 @@ class Source(Server):
             ]
         else:
             value = self._truth.value(program.name.rpartition("/")[2], scorer)
-            result = [] if value is None else [{"metric": {}, "value": [world_loop().wall(), str(value)]}]
+            result = (
+                []
+                if value is None
+                else [{"metric": {}, "value": [world_loop().wall(), str(value)]}]
+            )
         return Reply.of({"status": "success", "data": {"resultType": "vector", "result": result}})
 
 

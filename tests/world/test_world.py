@@ -95,7 +95,16 @@ def test_a_failure_is_made_smaller() -> None:
 
 def _result(order: Order, law: str) -> Result:
     return Result(
-        order=order, law=law, what="", digest="", hours=0, cpu=0, counts={}, checks={}, lines=[], faults=0
+        order=order,
+        law=law,
+        what="",
+        digest="",
+        hours=0,
+        cpu=0,
+        counts={},
+        checks={},
+        lines=[],
+        faults=0,
     )
 
 
@@ -103,7 +112,9 @@ def test_a_plan_with_fewer_faults_has_the_others_as_before() -> None:
     whole = run.planned(Order(seed=7))
     some = run.planned(replace(Order(seed=7), only=(2, 4)))
     assert some == (whole[2], whole[4])
-    assert {each.kind for each in faults.plan(seed=7, begin=0, end=1e6, every=240)} == set(faults.GALLERY)
+    assert {each.kind for each in faults.plan(seed=7, begin=0, end=1e6, every=240)} == set(
+        faults.GALLERY
+    )
 
 
 def test_each_law_has_a_sentence_that_the_page_tells() -> None:

@@ -55,14 +55,19 @@ class Size:
 def first_sources(size: Size) -> Sources:
     """What the fleet repository says at first."""
     return fleet.sources(
-        clusters=size.clusters, scorers=size.scorers, applications=size.applications, interval=size.interval
+        clusters=size.clusters,
+        scorers=size.scorers,
+        applications=size.applications,
+        interval=size.interval,
     )
 
 
 class World:
     """Everything that exists. `start` brings it up; then time goes on while the caller sleeps."""
 
-    def __init__(self, *, seed: int, size: Size, folder: Path, faults: Sequence[Fault] = ()) -> None:
+    def __init__(
+        self, *, seed: int, size: Size, folder: Path, faults: Sequence[Fault] = ()
+    ) -> None:
         self.seed, self.size = seed, size
         self.loop = world_loop()
         self.history = History()
@@ -77,7 +82,9 @@ class World:
         self.informers = Informers(self.hub)
         self.applications = Applications(self.hub, seed=seed, reachable=self.reachable)
         self.truth = Truth(seed=seed, load=self._load)
-        self.delivery = Delivery(self.hub, folder=folder / "volumes", seed=seed, reachable=self.reachable)
+        self.delivery = Delivery(
+            self.hub, folder=folder / "volumes", seed=seed, reachable=self.reachable
+        )
         self.sync = Sync(self.hub)
         self.requests: Counter[str] = Counter()
         self.errors: list[str] = []
@@ -113,8 +120,12 @@ class World:
         self.repository.pushed = self._pushed
         requester = lambda: self.network.requester  # noqa: E731
         clusters = lambda: [name for name in self.sources.clusters if self.reachable(name)]  # noqa: E731
-        self.network.hosts[fleet.SOURCE_HOST] = Source(self.truth, clusters=clusters, requester=requester)
-        self.network.hosts[fleet.CENTRAL_HOST] = Source(self.truth, clusters=clusters, requester=requester)
+        self.network.hosts[fleet.SOURCE_HOST] = Source(
+            self.truth, clusters=clusters, requester=requester
+        )
+        self.network.hosts[fleet.CENTRAL_HOST] = Source(
+            self.truth, clusters=clusters, requester=requester
+        )
         self.network.unreachable = self._unreachable
         self.network.count = self._count
         self.network.refused = lambda program, seen, status: self.laws.refused(
@@ -129,7 +140,8 @@ class World:
     def _load(self, cluster: str, scorer: str) -> int:
         ranked = dict(self.sources.applications)
         return sum(
-            each == cluster and ranked.get(name) == scorer for name, each in self.applications.workloads
+            each == cluster and ranked.get(name) == scorer
+            for name, each in self.applications.workloads
         )
 
     def _unreachable(self, program: Program, host: str) -> bool:
@@ -176,7 +188,9 @@ class World:
         if not self.reachable(cluster):
             later(30.0, self._deploy, cluster)
             return
-        wanted = any(item["metadata"]["namespace"] == cluster for item in self.hub.of("managedclusteraddons"))
+        wanted = any(
+            item["metadata"]["namespace"] == cluster for item in self.hub.of("managedclusteraddons")
+        )
         if wanted and pod.stopped:
             pod.start()
         elif not wanted and not pod.stopped:
@@ -187,7 +201,9 @@ class World:
         """Kubernetes collects the decision of a Placement that is gone, also when there is a new one."""
         for page in self.hub.owned("placementdecisions", uid):
             meta = page["metadata"]
-            self.hub.erase(COLLECTOR, "placementdecisions", meta["name"], namespace=meta["namespace"])
+            self.hub.erase(
+                COLLECTOR, "placementdecisions", meta["name"], namespace=meta["namespace"]
+            )
 
     async def _schedule(self, _program: Program) -> None:
         if self._placements is not None:
@@ -227,7 +243,9 @@ class World:
         """Whether no fault has touched this program, its network or its rights for a while."""
         return (
             world_loop().time() > self.touched_pods.get(pod.name, 0.0) + 120.0
-            and not any(pod.name.startswith(each.who) and each.host == "hub" for each in self.storm.weather)
+            and not any(
+                pod.name.startswith(each.who) and each.host == "hub" for each in self.storm.weather
+            )
             and not any(each.who == pod.name for each in self.storm.triggers)
         )
 
@@ -262,7 +280,9 @@ class World:
         """An installation: clusters join, then Argo CD syncs."""
         world_loop().set_exception_handler(self._broken)
         logging.getLogger().addHandler(_Bugs(self))
-        every: dict[str, Any] = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
+        every: dict[str, Any] = {
+            "clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}
+        }
         self.hub.write(
             "people", "managedclustersets", fleet.SET, {"kind": "ManagedClusterSet", "spec": every}
         )
@@ -299,9 +319,14 @@ class World:
         """What other programs and people keep on this hub."""
         for name in self.sources.clusters[:3]:
             # It expired long ago: that of an upstream agent which is gone.
-            status = {"scores": [{"name": "cpuAvailable", "value": 7}], "validUntil": "2020-01-01T00:00:00Z"}
+            status = {
+                "scores": [{"name": "cpuAvailable", "value": 7}],
+                "validUntil": "2020-01-01T00:00:00Z",
+            }
             score = {"status": status, "metadata": {"labels": {}}}
-            self.hub.write("people", "addonplacementscores", "resource-usage-score", score, namespace=name)
+            self.hub.write(
+                "people", "addonplacementscores", "resource-usage-score", score, namespace=name
+            )
             self.foreign["addonplacementscores", name, "resource-usage-score"] = "cpuAvailable"
         cluster = self.sources.clusters[0]
         item = self.hub.objects["managedclusters", "", cluster]
@@ -325,11 +350,22 @@ class World:
         writer, self.raced[key] = self.hub.writer, world_loop().time()
         meta = stored["metadata"]
         if target.plural == "managedclusters":
-            taints = [each for each in stored["spec"].get("taints") or [] if each["key"] != f"{PEOPLE}race"]
-            taint = {"key": f"{PEOPLE}race", "value": str(self.hub.version), "effect": "PreferNoSelect"}
+            taints = [
+                each
+                for each in stored["spec"].get("taints") or []
+                if each["key"] != f"{PEOPLE}race"
+            ]
+            taint = {
+                "key": f"{PEOPLE}race",
+                "value": str(self.hub.version),
+                "effect": "PreferNoSelect",
+            }
             changed = {**stored, "spec": {**stored["spec"], "taints": [*taints, taint]}}
         else:
-            annotations = {**(meta.get("annotations") or {}), f"{PEOPLE}race": str(self.hub.version)}
+            annotations = {
+                **(meta.get("annotations") or {}),
+                f"{PEOPLE}race": str(self.hub.version),
+            }
             changed = {**stored, "metadata": {**meta, "annotations": annotations}}
         self.hub.write("people", target.plural, target.name, changed, namespace=target.namespace)
         self.hub.writer = writer
@@ -356,10 +392,14 @@ class World:
 
     def detach(self, name: str, *, back: float) -> None:
         """A cluster leaves the fleet for a while."""
-        left = replace(self.sources, clusters=tuple(each for each in self.sources.clusters if each != name))
+        left = replace(
+            self.sources, clusters=tuple(each for each in self.sources.clusters if each != name)
+        )
         self.merge(left, f"{name} is detached")
         self.agents.pop(name).stop()
-        self.foreign = {key: text for key, text in self.foreign.items() if key[1] != name and key[2] != name}
+        self.foreign = {
+            key: text for key, text in self.foreign.items() if key[1] != name and key[2] != name
+        }
         self.registration.leave(name)
         self.laws.pardon("last-copy", "healthy-first", "only-copies", seconds=600, why="detached")
 
@@ -381,11 +421,15 @@ class World:
             # Others may have come back since this one went.
             scorers = tuple(each for each in first.scorers if each in {*self.sources.scorers, name})
             central = tuple(each for each in first.central if each in scorers)
-            self.merge(replace(self.sources, scorers=scorers, central=central), f"{name} is added again")
+            self.merge(
+                replace(self.sources, scorers=scorers, central=central), f"{name} is added again"
+            )
 
     def join(self, name: str) -> None:
         self.registration.join(name)
-        pod = self.agents[name] = agent_pod(name, files=self.delivery.files_of(name), folder=self._folder)
+        pod = self.agents[name] = agent_pod(
+            name, files=self.delivery.files_of(name), folder=self._folder
+        )
         pod.on_error = self._error
         later(2.0, pod.start)
 

@@ -107,7 +107,12 @@ _COMMON: Final = (
         "/etc/dynamic-scoring",
         "mounted ConfigMap with the file 'summaries', not a subPath, which does not follow changes",
     ),
-    _Flag("cluster-name", "NAME", "", "name of this managed cluster, which is its namespace on the hub"),
+    _Flag(
+        "cluster-name",
+        "NAME",
+        "",
+        "name of this managed cluster, which is its namespace on the hub",
+    ),
     _Flag(
         "clusters",
         "FILE",
@@ -115,7 +120,11 @@ _COMMON: Final = (
         "run scorers with runsOn: Hub for the clusters in this file, in place of --cluster-name",
     ),
     _Flag(
-        "spoke-kubeconfig", "FILE", "", "managed cluster's API, for token Secrets", shown="the pod's account"
+        "spoke-kubeconfig",
+        "FILE",
+        "",
+        "managed cluster's API, for token Secrets",
+        shown="the pod's account",
     ),
     _Flag("install-namespace", "NAME", AGENT_NAMESPACE, "namespace of token Secrets and CAs"),
     _Flag("service-account-token-file", "FILE", SERVICE_ACCOUNT_TOKEN, "the pod's own token"),
@@ -131,16 +140,28 @@ _COMMON: Final = (
     _Flag("log-level", "LEVEL", "", "debug, info, warning or error", shown="info, check: warning"),
 )
 _RUNNING: Final = (
-    _Flag("publish", "hub|dir:PATH", "hub", "hub, or a directory for one file per AddOnPlacementScore"),
+    _Flag(
+        "publish", "hub|dir:PATH", "hub", "hub, or a directory for one file per AddOnPlacementScore"
+    ),
     _Flag("hub-kubeconfig", "FILE", "", "how to reach the hub"),
-    _Flag("hub-namespace", "NAME", DEFAULT_HUB_NAMESPACE, "namespace of the suspended scorers' ConfigMap"),
-    _Flag("metrics-address", "HOST:PORT", ":8080", "where /metrics, /healthz and /readyz are served"),
-    _Flag("splay", "SECONDS", "10", "longest delay of the first runs after the start; after an edit 0.5"),
+    _Flag(
+        "hub-namespace",
+        "NAME",
+        DEFAULT_HUB_NAMESPACE,
+        "namespace of the suspended scorers' ConfigMap",
+    ),
+    _Flag(
+        "metrics-address", "HOST:PORT", ":8080", "where /metrics, /healthz and /readyz are served"
+    ),
+    _Flag(
+        "splay",
+        "SECONDS",
+        "10",
+        "longest delay of the first runs after the start; after an edit 0.5",
+    ),
 )
 _FLAGS: Final = {flag.name: flag for flag in (*_COMMON, *_RUNNING)}
-_EPILOG: Final = (
-    "Every flag can also be set by the environment variable in brackets. A flag overrides its variable."
-)
+_EPILOG: Final = "Every flag can also be set by the environment variable in brackets. A flag overrides its variable."
 
 
 def parser() -> argparse.ArgumentParser:
@@ -158,7 +179,11 @@ def parser() -> argparse.ArgumentParser:
         for flag in flags:
             verb.add_argument(f"--{flag.name}", metavar=flag.metavar, help=flag.help)
     check.add_argument(
-        "--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated"
+        "--scorer",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this scorer; may be repeated",
     )
     return top
 
@@ -218,7 +243,9 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     clusters_file = source.path("clusters")
     cluster = source.text("cluster-name", "" if clusters_file is None else HUB_SCORER)
     if not cluster:
-        raise SettingsError(f"{_called('cluster-name')} is missing; write the name of this managed cluster")
+        raise SettingsError(
+            f"{_called('cluster-name')} is missing; write the name of this managed cluster"
+        )
     if _CLUSTER_NAME.fullmatch(cluster) is None or len(cluster) > MAX_CLUSTER_NAME:
         wanted = "the name of the ManagedCluster: lower-case letters, digits, '-' and '.'"
         raise _wrong("cluster-name", cluster, wanted)

@@ -91,7 +91,9 @@ def parse(content: bytes, clusters: bytes | None = None) -> Snapshot:
         scorers.append(scorer)
     problems.sort(key=lambda problem: problem.index)
     return Snapshot(
-        digest=hashlib.sha256(content if clusters is None else content + b"\0" + clusters).hexdigest(),
+        digest=hashlib.sha256(
+            content if clusters is None else content + b"\0" + clusters
+        ).hexdigest(),
         scorers=tuple(scorers),
         problems=tuple(problems),
         clusters=None if clusters is None else decode_clusters(clusters),
@@ -134,10 +136,14 @@ def _fault(scorer: Summary) -> str | None:
             f" {SCORE_MIN} to {SCORE_MAX}"
         )
     if scorer.score_destination not in DESTINATIONS:
-        return f"scoreDestination {scorer.score_destination!r} is not one of AddOnPlacementScore, None"
+        return (
+            f"scoreDestination {scorer.score_destination!r} is not one of AddOnPlacementScore, None"
+        )
     aggregations = [item.value for item in scorevalue.Aggregation]
     if scorer.score_aggregation is not None and scorer.score_aggregation not in aggregations:
-        return f"scoreAggregation {scorer.score_aggregation!r} is not one of {', '.join(aggregations)}"
+        return (
+            f"scoreAggregation {scorer.score_aggregation!r} is not one of {', '.join(aggregations)}"
+        )
     fault = _scoring_fault(scorer) or _default_fault(scorer)
     if fault is not None:
         return fault

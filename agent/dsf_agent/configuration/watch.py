@@ -151,7 +151,9 @@ class Suspension:
             await self.emit(names)
 
     async def _read(self) -> frozenset[str]:
-        path = f"/api/v1/namespaces/{quote(self.namespace, safe='')}/configmaps/{SUSPENDED_CONFIGMAP}"
+        path = (
+            f"/api/v1/namespaces/{quote(self.namespace, safe='')}/configmaps/{SUSPENDED_CONFIGMAP}"
+        )
         try:
             found = await self.server.call("GET", path, shape=dict[str, Any])
         except AgentError as error:

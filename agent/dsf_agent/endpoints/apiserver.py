@@ -12,7 +12,10 @@ from dsf_runtime import apiserver
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import JSON, ApiError
 
-ETCD_TOO_LARGE: Final = ("etcdserver: request is too large", "trying to send message larger than max")
+ETCD_TOO_LARGE: Final = (
+    "etcdserver: request is too large",
+    "trying to send message larger than max",
+)
 """What the API server says, with status 500, of objects that are too large for etcd or its client."""
 
 T = TypeVar("T")
@@ -22,7 +25,11 @@ class ApiServer(apiserver.ApiServer):
     """Owns one connection pool."""
 
     def __init__(
-        self, *, load: Callable[[], Access], timeout_seconds: float, wall: Callable[[], float] = time.time
+        self,
+        *,
+        load: Callable[[], Access],
+        timeout_seconds: float,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         agent = f"gitops-dsf-agent/{__version__}"
         super().__init__(load=load, user_agent=agent, timeout_seconds=timeout_seconds, wall=wall)
@@ -44,7 +51,9 @@ class ApiServer(apiserver.ApiServer):
                 method, path, params=params, body=body, content_type=content_type, accept=accept
             )
         except ApiError as error:
-            raise AgentError(str(error), reason=reason_of(error), retry_after=error.retry_after) from error
+            raise AgentError(
+                str(error), reason=reason_of(error), retry_after=error.retry_after
+            ) from error
         try:
             return msgspec.json.decode(found or b"{}", type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -23,7 +23,9 @@ class BudgetFullError(Exception):
     """An answer does not fit beside the others. ``wanted`` is the number of bytes to ask for next."""
 
     def __init__(self, wanted: int) -> None:
-        super().__init__(f"the memory budget is used up by other answers; {wanted} bytes are needed")
+        super().__init__(
+            f"the memory budget is used up by other answers; {wanted} bytes are needed"
+        )
         self.wanted = wanted
 
 

@@ -55,7 +55,10 @@ class Auth:
     @property
     def objects(self) -> frozenset[tuple[str, str]]:
         """The kind and name of each object that is read for it."""
-        secrets = {self.secret_name, *(each.secret_ref.name for each in self.headers if each.secret_ref)}
+        secrets = {
+            self.secret_name,
+            *(each.secret_ref.name for each in self.headers if each.secret_ref),
+        }
         maps = {self.ca.name} if self.ca is not None else set[str]()
         if self.basic is not None:
             secrets.add(self.basic.name)
@@ -64,7 +67,9 @@ class Auth:
         if self.oauth2 is not None:
             secrets.add(self.oauth2.client_secret_ref.name)
             maps |= (
-                {self.oauth2.ca_config_map_ref.name} if self.oauth2.ca_config_map_ref is not None else set()
+                {self.oauth2.ca_config_map_ref.name}
+                if self.oauth2.ca_config_map_ref is not None
+                else set()
             )
         return frozenset(
             {("Secret", name) for name in secrets if name} | {("ConfigMap", name) for name in maps}
@@ -124,7 +129,9 @@ def reader(server: ApiServer | None, *, namespace: str) -> Read:
                 " --spoke-kubeconfig"
             )
             raise AgentError(msg, reason=Reason.NOT_FOUND)
-        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/{kind.lower()}s/{quote(name, safe='')}"
+        path = (
+            f"/api/v1/namespaces/{quote(namespace, safe='')}/{kind.lower()}s/{quote(name, safe='')}"
+        )
         return await server.call("GET", path)
 
     return read
@@ -185,9 +192,9 @@ class Credentials:
     _kept: dict[tuple[str, str], _Kept] = field(init=False, default_factory=dict)
     _locks: dict[tuple[str, str], asyncio.Lock] = field(init=False, default_factory=dict)
     _reads: int = field(init=False, default=0)
-    _contexts: dict[tuple[ConfigMapRef | None, ClientCertificate | None], tuple[str, ssl.SSLContext]] = field(
-        init=False, default_factory=dict
-    )
+    _contexts: dict[
+        tuple[ConfigMapRef | None, ClientCertificate | None], tuple[str, ssl.SSLContext]
+    ] = field(init=False, default_factory=dict)
     _ends: dict[ClientCertificate, float] = field(init=False, default_factory=dict)
     """When client certificates expire (Unix time)."""
 
@@ -195,7 +202,9 @@ class Credentials:
         """Forgets what none of these endpoints needs: Secrets of removed scorers must not stay in memory."""
         objects = {place for auth in auths for place in auth.objects}
         contexts = {(auth.ca, auth.certificate) for auth in auths}
-        contexts |= {(auth.oauth2.ca_config_map_ref, None) for auth in auths if auth.oauth2 is not None}
+        contexts |= {
+            (auth.oauth2.ca_config_map_ref, None) for auth in auths if auth.oauth2 is not None
+        }
         self._kept = {place: kept for place, kept in self._kept.items() if place in objects}
         self._locks = {
             place: lock for place, lock in self._locks.items() if place in objects or lock.locked()
@@ -220,7 +229,9 @@ class Credentials:
             user, password = await self._values(auth.basic.name, keys, _Kind.TEXT, after=after)
             if ":" in user:
                 where = _where(auth.basic.name, auth.basic.username_key)
-                msg = f"{where} holds a colon, which a user name of basic authentication cannot have"
+                msg = (
+                    f"{where} holds a colon, which a user name of basic authentication cannot have"
+                )
                 raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE)
             encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
             headers["Authorization"] = f"Basic {encoded}"
@@ -239,7 +250,9 @@ class Credentials:
         """The bearer token, or None if the endpoint needs none."""
         if auth.oauth2 is not None:
             old = refused.headers.get("Authorization", "") if refused is not None else ""
-            return await self._access_token(auth.oauth2, after=after, refused=old.removeprefix("Bearer "))
+            return await self._access_token(
+                auth.oauth2, after=after, refused=old.removeprefix("Bearer ")
+            )
         if auth.secret_name:
             keys = (auth.secret_key,)
             (value,) = await self._values(auth.secret_name, keys, _Kind.TOKEN, after=after)
@@ -284,7 +297,9 @@ class Credentials:
     async def _values(self, name: str, keys: Values, kind: _Kind, *, after: int) -> Values:
         """Values of keys of a Secret."""
         where = _where(name, *keys)
-        data = await self._data("Secret", name, where=where, reason=Reason.TOKEN_UNAVAILABLE, after=after)
+        data = await self._data(
+            "Secret", name, where=where, reason=Reason.TOKEN_UNAVAILABLE, after=after
+        )
         values = []
         for key in keys:
             try:
@@ -318,7 +333,9 @@ class Credentials:
 
     def expired(self, auth: Auth) -> str:
         """Says that the client certificate is expired; empty if it is not, or not known."""
-        end = self._ends.get(auth.certificate, math.inf) if auth.certificate is not None else math.inf
+        end = (
+            self._ends.get(auth.certificate, math.inf) if auth.certificate is not None else math.inf
+        )
         if auth.certificate is None or self.wall() < end:
             return ""
         when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(end))
@@ -326,7 +343,9 @@ class Credentials:
 
     async def _ca_text(self, ref: ConfigMapRef, *, after: int) -> str:
         where = f"key {ref.key!r} of ConfigMap {ref.name!r}"
-        data = await self._data("ConfigMap", ref.name, where=where, reason=Reason.CA_UNAVAILABLE, after=after)
+        data = await self._data(
+            "ConfigMap", ref.name, where=where, reason=Reason.CA_UNAVAILABLE, after=after
+        )
         text = data.get(ref.key)
         if not isinstance(text, str) or not text.strip():
             raise AgentError(f"{where} is empty or missing", reason=Reason.CA_UNAVAILABLE)
@@ -400,7 +419,9 @@ def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Valu
             context.load_cert_chain(path, password="")
             return _end(path)
     except (ssl.SSLError, ValueError) as error:
-        raise AgentError(_pair_fault(certificate, pair, error), reason=Reason.TOKEN_UNAVAILABLE) from error
+        raise AgentError(
+            _pair_fault(certificate, pair, error), reason=Reason.TOKEN_UNAVAILABLE
+        ) from error
     except OSError as error:
         msg = f"the temporary directory cannot be written: {error.strerror}"
         raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error

@@ -137,7 +137,9 @@ class Transport:
                 most = min(most, call.most_bytes)
             limit = most if good else ERROR_BODY_LIMIT
             try:
-                chunks = await answers.chunks(response, limit=limit, cut=not good, on_bytes=call.on_bytes)
+                chunks = await answers.chunks(
+                    response, limit=limit, cut=not good, on_bytes=call.on_bytes
+                )
             except TooLargeError as error:
                 if call.most_bytes is not None:
                     raise
@@ -151,7 +153,12 @@ class Transport:
             )
 
     def _open(self, call: Call) -> AbstractAsyncContextManager[httpx.Response]:
-        headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **call.headers, **answers.IDENTITY}
+        headers = {
+            "User-Agent": USER_AGENT,
+            "Accept": "application/json",
+            **call.headers,
+            **answers.IDENTITY,
+        }
         content: AsyncIterator[bytes] | None = None
         if call.body is not None:
             headers["Content-Length"] = str(sum(len(part) for part in call.body))

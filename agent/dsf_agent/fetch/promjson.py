@@ -118,7 +118,9 @@ async def _whole(data: Data, *, document: Document, size: int, where: str) -> Se
             count = 1
             parts = (b'{"metric":{},"values":[' + bytes(raw) + b"]}",)
         case other:
-            msg = f"{where} gave a result of type {other!r}; matrix, vector and scalar can be scored"
+            msg = (
+                f"{where} gave a result of type {other!r}; matrix, vector and scalar can be scored"
+            )
             raise AgentError(msg, reason=Reason.INVALID_BODY)
     warnings, lost = _warnings(document), excerpt(document.lost)
     return Series(parts=parts, count=count, size=size, warnings=warnings, lost=lost)
@@ -183,7 +185,9 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
             if data.result_type == "matrix":
                 parts.append(memoryview(text)[: len(memoryview(data.result)) - 2])
                 warnings, lost = _warnings(document), excerpt(document.lost)
-                return Series(parts=tuple(parts), count=count, size=size, warnings=warnings, lost=lost)
+                return Series(
+                    parts=tuple(parts), count=count, size=size, warnings=warnings, lost=lost
+                )
     except DECODE_ERRORS:
         pass
     chunks.append(head)
@@ -214,7 +218,5 @@ def _warnings(document: Document) -> tuple[str, ...]:
 
 def _invalid(where: str, error: Exception, body: bytearray) -> AgentError:
     words = excerpt(bytes(body[:200]))
-    msg = (
-        f"{where} did not answer as the Prometheus API does: {excerpt(str(error))}; it begins with {words!r}"
-    )
+    msg = f"{where} did not answer as the Prometheus API does: {excerpt(str(error))}; it begins with {words!r}"
     return AgentError(msg, reason=Reason.INVALID_BODY)

@@ -81,7 +81,8 @@ class Fetch:
         found = await self._cluster.read(measures.select(self._scorer.source_query))
         for start in range(0, len(found), BATCH_SERIES):
             batch = (
-                b'{"metric":%b,"values":[[%.15g,"%b"]]}' % (key, now, repr(value).removesuffix(".0").encode())
+                b'{"metric":%b,"values":[[%.15g,"%b"]]}'
+                % (key, now, repr(value).removesuffix(".0").encode())
                 for key, value in found[start : start + BATCH_SERIES]
             )
             parts.append(b",".join(batch))
@@ -90,18 +91,23 @@ class Fetch:
 
     async def _queried(self, now: float) -> Series:
         """The series of all queries, in the order of the queries."""
-        found = [await self._one(0, now=now)] if len(self._queries) == 1 else await self._all(now=now)
+        found = (
+            [await self._one(0, now=now)] if len(self._queries) == 1 else await self._all(now=now)
+        )
         return Series(
             parts=tuple(part for series in found for part in series.parts),
             count=sum(series.count for series in found),
             size=sum(series.size for series in found),
-            warnings=tuple(dict.fromkeys(warning for series in found for warning in series.warnings)),
+            warnings=tuple(
+                dict.fromkeys(warning for series in found for warning in series.warnings)
+            ),
         )
 
     async def _all(self, *, now: float) -> list[Series]:
         """Sends all queries at once. The first failure cancels the others."""
         tasks = [
-            asyncio.create_task(self._one_of_several(index, now=now)) for index in range(len(self._queries))
+            asyncio.create_task(self._one_of_several(index, now=now))
+            for index in range(len(self._queries))
         ]
         try:
             return await asyncio.gather(*tasks)
@@ -140,14 +146,20 @@ class Fetch:
             question["time"] = str(int(now))
         else:
             end, step = window_end(now, step=scorer.source_step), scorer.source_step
-            question |= {"start": str(end - scorer.source_range), "end": str(end), "step": str(step)}
+            question |= {
+                "start": str(end - scorer.source_range),
+                "end": str(end),
+                "step": str(step),
+            }
         own = scorer.source_parameters or {}
         return Request.of(scorer.source_endpoint, question, parameters=own, posts=self._posts)
 
     def _refused(self, answer: Answer, *, index: int) -> AgentError:
         error = refusal(answer, url=self._scorer.source_endpoint)
         found = (
-            promjson.error_of(answer.body) if answer.status in {400, 422} or answer.status >= 500 else None
+            promjson.error_of(answer.body)
+            if answer.status in {400, 422} or answer.status >= 500
+            else None
         )
         if found is None:
             return error
@@ -174,7 +186,9 @@ async def _end(tasks: list[asyncio.Task[Series]]) -> None:
 
 
 def _instant(scorer: Summary) -> bool:
-    return scorer.scored_by_query or urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")
+    return scorer.scored_by_query or urlsplit(scorer.source_endpoint).path.rstrip("/").endswith(
+        "/query"
+    )
 
 
 def _measures_fault(scorer: Summary) -> str | None:

@@ -137,7 +137,9 @@ class Cluster:
             raise AgentError(msg, reason=Reason.BAD_CREDENTIALS)
         following = self._following
         if following is None:
-            raise AgentError("nodes and pods are not followed at the moment", reason=Reason.INTERNAL)
+            raise AgentError(
+                "nodes and pods are not followed at the moment", reason=Reason.INTERNAL
+            )
         try:
             async with asyncio.timeout(self._wait_seconds):
                 for informer in (following.nodes, following.pods):

@@ -21,7 +21,18 @@ _TEXT: Final = re.compile(
     r"([+-]?)(?=[0-9.])([0-9]*)(?:\.([0-9]*))?(?:([numkMGTPE]?)|([KMGTPE])i|[eE]([+-]?[0-9]{1,3}))\Z",
     re.ASCII,
 )
-_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_DECIMAL: Final = {
+    "n": -9,
+    "u": -6,
+    "m": -3,
+    "": 0,
+    "k": 3,
+    "M": 6,
+    "G": 9,
+    "T": 12,
+    "P": 15,
+    "E": 18,
+}
 _BINARY: Final = {name: 2 ** (10 * power) for power, name in enumerate("KMGTPE", start=1)}
 _MOST_DIGITS: Final = 100
 MOST: Final = (2**63 - 1) * NANOS
@@ -98,19 +109,28 @@ class PodStatus(msgspec.Struct, gc=False, rename="camel"):
 def effective(spec: PodSpec, status: PodStatus) -> Requests:
     """The requests of a pod in billionths. Raises ValueError for a quantity that is none."""
     infeasible = any(
-        one.type == "PodResizePending" and one.reason == "Infeasible" for one in status.conditions or ()
+        one.type == "PodResizePending" and one.reason == "Infeasible"
+        for one in status.conditions or ()
     )
     statuses = {
-        one.name: one for one in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
+        one.name: one
+        for one in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
     }
     total: Requests = {}
     for container in spec.containers or ():
-        _add(total, _largest(_read(container.resources), statuses.get(container.name), infeasible=infeasible))
+        _add(
+            total,
+            _largest(
+                _read(container.resources), statuses.get(container.name), infeasible=infeasible
+            ),
+        )
     sidecars: Requests = {}
     most: Requests = {}
     for container in spec.init_containers or ():
         if container.restart_policy == "Always":
-            found = _largest(_read(container.resources), statuses.get(container.name), infeasible=infeasible)
+            found = _largest(
+                _read(container.resources), statuses.get(container.name), infeasible=infeasible
+            )
             _add(total, found)
             _add(sidecars, found)
         else:
@@ -125,12 +145,16 @@ def effective(spec: PodSpec, status: PodStatus) -> Requests:
 
 def _pod_level(spec: PodSpec, status: PodStatus, *, infeasible: bool) -> Requests:
     """The resources that the pod requests as a whole. They replace the sums over its containers."""
-    wanted = [name for name in _read(spec.resources) if name in POD_LEVEL or name.startswith(HUGE_PAGES)]
+    wanted = [
+        name for name in _read(spec.resources) if name in POD_LEVEL or name.startswith(HUGE_PAGES)
+    ]
     found = _largest(_read(spec.resources), status, infeasible=infeasible)
     return {name: found.get(name, 0) for name in wanted}
 
 
-def _largest(wanted: Requests, status: ContainerStatus | PodStatus | None, *, infeasible: bool) -> Requests:
+def _largest(
+    wanted: Requests, status: ContainerStatus | PodStatus | None, *, infeasible: bool
+) -> Requests:
     """The largest of wanted, applied and admitted amounts, without a resize that can never be admitted."""
     if status is None or status.resources is None:
         return wanted
@@ -162,7 +186,9 @@ def _raise(total: Requests, other: Mapping[str, int]) -> None:
 Amounts = tuple[tuple[str, int], ...]
 """Resource names and billionths, sorted by name. Equal ones are one object in memory."""
 
-CONTROL_PLANE: Final = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
+CONTROL_PLANE: Final = frozenset(
+    {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+)
 """Taints of nodes that ordinary workloads do not run on."""
 COMPLETED: Final = frozenset({"Succeeded", "Failed"})
 """Phases of pods that use no resources any more."""
@@ -226,7 +252,9 @@ _POD: Final = msgspec.json.Decoder(_Pod)
 def node(raw: msgspec.Raw) -> tuple[str, Node]:
     """Name and node. Raises ValueError or a msgspec error for an object that is no node."""
     found = _NODE.decode(raw)
-    ready = any(one.type == "Ready" and one.status == "True" for one in found.status.conditions or ())
+    ready = any(
+        one.type == "Ready" and one.status == "True" for one in found.status.conditions or ()
+    )
     tainted = any(
         taint.key in CONTROL_PLANE and taint.effect in {"NoSchedule", "NoExecute"}
         for taint in found.spec.taints or ()

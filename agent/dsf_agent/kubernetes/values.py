@@ -102,7 +102,9 @@ _COUNTS: Final[Mapping[Figure, Callable[[Totals], float | None]]] = {
 }
 
 
-def samples(selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]) -> list[Sample]:
+def samples(
+    selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]
+) -> list[Sample]:
     """One sample, or one for each node and extended resource; none for ratios of nothing, unknown usage."""
     measure, nodes = selection.measure, sorted(totals.nodes)
     if measure.resource is None:

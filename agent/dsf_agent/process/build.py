@@ -117,7 +117,9 @@ class Adapters:
             scorer=scorer,
             fleet=self.fleet,
             fetch=Fetch(
-                scorer=scorer, endpoint=self._endpoint(source_auth(scorer), reservation), cluster=self.cluster
+                scorer=scorer,
+                endpoint=self._endpoint(source_auth(scorer), reservation),
+                cluster=self.cluster,
             ),
             score_of=partial(self._score, scorer, reservation),
             publication=publication,
@@ -134,7 +136,10 @@ class Adapters:
 
     def _endpoint(self, auth: Auth, reservation: Reservation) -> Endpoint:
         return Endpoint(
-            transport=self.transport, credentials=self.credentials, auth=auth, reservation=reservation
+            transport=self.transport,
+            credentials=self.credentials,
+            auth=auth,
+            reservation=reservation,
         )
 
     def worker(self, scorer: Summary) -> Worker:

@@ -38,7 +38,9 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
         if isinstance(found, UnusableFile):
             print(printable(f"gitops-dsf-agent: {found.text}"), file=sys.stderr)
             return 1
-        known = {scorer.name for scorer in found.scorers} | {problem.name for problem in found.problems}
+        known = {scorer.name for scorer in found.scorers} | {
+            problem.name for problem in found.problems
+        }
         unknown = sorted(set(only) - known)
         if unknown:
             names = ", ".join(_shown(scorer.name) for scorer in found.scorers) or "none"
@@ -88,7 +90,9 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
     notes = [f"{own}: {target}: {', '.join(shown) or 'no items'}"]
     if result.by_default:
         notes.append(f"{own}: the source has no series, so this is the default score")
-    notes += [f"{own}: dropped {count}: {reason}" for reason, count in sorted(result.dropped.items())]
+    notes += [
+        f"{own}: dropped {count}: {reason}" for reason, count in sorted(result.dropped.items())
+    ]
     if result.first_fault:
         notes.append(f"{own}: the first dropped result: {result.first_fault}")
     notes += [f"{own}: the source warns: {warning}" for warning in result.warnings]

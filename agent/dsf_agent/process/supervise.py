@@ -41,7 +41,9 @@ class Agent:
             cluster=settings.cluster,
             splay=settings.splay_seconds,
         )
-        self._watcher = Watcher(files=settings.files, poll_seconds=settings.waits.poll, emit=self._observed)
+        self._watcher = Watcher(
+            files=settings.files, poll_seconds=settings.waits.poll, emit=self._observed
+        )
         self._pruner = adapters.pruner
         address = settings.metrics_address
         self.server = PageServer(
@@ -71,7 +73,9 @@ class Agent:
         if self._adapters.publisher is not None:
             publishing.add(asyncio.create_task(self._adapters.publisher.run(), name="publish"))
         try:
-            done, _ = await asyncio.wait({stopping, *tasks, *publishing}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(
+                {stopping, *tasks, *publishing}, return_when=asyncio.FIRST_COMPLETED
+            )
             failed = [task for task in done if task is not stopping]
             for task in failed:
                 log.critical("%s ended", task.get_name(), exc_info=task.exception())
@@ -115,7 +119,9 @@ class Agent:
             self._metrics.config_failures.labels(observation.reason).inc()
             active = ", the last good one stays active" if self._snapshot is not None else ""
             extra = {"reason": observation.reason}
-            log.warning("the configuration cannot be used%s: %s", active, observation.text, extra=extra)
+            log.warning(
+                "the configuration cannot be used%s: %s", active, observation.text, extra=extra
+            )
             if self._pruner is not None:
                 self._pruner.set(None)
             return
@@ -164,7 +170,11 @@ class Agent:
         scorers = []
         for scorer in snapshot.scorers if snapshot else ():
             # A scorer that is about to start has no worker yet, and neither has a suspended one.
-            state = None if scorer.score_name in self._suspended else states.get(scorer.name, WorkerState())
+            state = (
+                None
+                if scorer.score_name in self._suspended
+                else states.get(scorer.name, WorkerState())
+            )
             scorers.append(_scorer(scorer.name, scorer.score_name, state))
         hub, on_hub = self._adapters.hub, self._adapters.settings.clusters_file is not None
         detail = {
@@ -174,7 +184,9 @@ class Agent:
                 "seen": snapshot is not None,
                 "digest": snapshot.digest if snapshot else None,
                 "trouble": asdict(trouble) if trouble else None,
-                "problems": [asdict(problem) for problem in (snapshot.problems if snapshot else ())],
+                "problems": [
+                    asdict(problem) for problem in (snapshot.problems if snapshot else ())
+                ],
             },
             "scorers": scorers,
             "hubClockOffsetSeconds": hub.clock.offset if hub is not None else None,
@@ -188,7 +200,11 @@ def _scorer(name: str, score_name: str, state: WorkerState | None) -> dict[str, 
     return {
         "name": name,
         "scoreName": score_name,
-        "state": "failing" if state.failures else "running" if state.last_success is not None else "starting",
+        "state": "failing"
+        if state.failures
+        else "running"
+        if state.last_success is not None
+        else "starting",
         "failures": state.failures,
         "reason": state.reason.value if state.reason else None,
         "message": state.message,

@@ -72,7 +72,9 @@ class DirectoryStore:
     def _read(self, path: Path, *, until: bytes) -> Stored | None:
         """The object in a file. Only the part before the text ``until`` is parsed."""
         try:
-            return msgspec.yaml.decode(path.read_bytes().partition(until)[0], type=HubObject).stored()
+            return msgspec.yaml.decode(
+                path.read_bytes().partition(until)[0], type=HubObject
+            ).stored()
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -81,7 +83,9 @@ class DirectoryStore:
             # Not a valid file (ValueError: an impossible date). The next write replaces it.
             return None
 
-    def _write(self, path: Path, body: dict[str, Any], values: Mapping[str, int], valid_until: float) -> None:
+    def _write(
+        self, path: Path, body: dict[str, Any], values: Mapping[str, int], valid_until: float
+    ) -> None:
         text = render(body, values, valid_until=valid_until)
         temporary = ""
         try:
@@ -104,7 +108,9 @@ class DirectoryStore:
         except OSError as error:
             raise _failed(self._directory, error) from error
         found = (self._read(path, until=until) for path in paths if path.suffix == ".yaml")
-        return [one for one in found if one is not None and one.owned_by(hub_scorer=self._hub_scorer)]
+        return [
+            one for one in found if one is not None and one.owned_by(hub_scorer=self._hub_scorer)
+        ]
 
     def _delete(self, stored: Stored) -> None:
         path = self._path(stored.name)
@@ -126,11 +132,15 @@ def _quoted(text: str) -> str:
     """A double-quoted scalar. For ASCII text JSON and YAML use the same escapes."""
     if text.isascii():
         return json.dumps(text)
-    return str(yaml.dump(text, Dumper=yaml.SafeDumper, default_style='"', width=math.inf)).rstrip("\n")
+    return str(yaml.dump(text, Dumper=yaml.SafeDumper, default_style='"', width=math.inf)).rstrip(
+        "\n"
+    )
 
 
 def _failed(path: Path, error: OSError) -> AgentError:
-    return AgentError(f"{path}: {error.strerror or type(error).__name__}", reason=Reason.WRITE_FAILED)
+    return AgentError(
+        f"{path}: {error.strerror or type(error).__name__}", reason=Reason.WRITE_FAILED
+    )
 
 
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -77,7 +77,9 @@ class HubStore:
         needed: Callable[[], bool] = lambda: True,
     ) -> bool:
         try:
-            await self._write(name, scorer=scorer, values=values, valid_until=valid_until, needed=needed)
+            await self._write(
+                name, scorer=scorer, values=values, valid_until=valid_until, needed=needed
+            )
         except _NotNeeded:
             return False
         return True
@@ -92,7 +94,9 @@ class HubStore:
         needed: Callable[[], bool],
     ) -> None:
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
-        encode = partial(status_body, values, name=name, namespace=self._cluster, valid_until=valid_until)
+        encode = partial(
+            status_body, values, name=name, namespace=self._cluster, valid_until=valid_until
+        )
         # In a thread if there are many items: it takes long for tens of thousands.
         body = encode() if len(values) <= FEW_ITEMS else await asyncio.to_thread(encode)
         size = store.stored_bytes(len(body), items=len(values))
@@ -100,7 +104,9 @@ class HubStore:
             many = f"{len(values)} items make an object of {size} bytes, the limit is {MAX_OBJECT_BYTES}"
             msg = f"{many}; use a coarser scoreDimensionFormat"
             raise AgentError(msg, reason=Reason.TOO_LARGE)
-        if name not in self._exclusive and not await self._create(name, labels=labels, needed=needed):
+        if name not in self._exclusive and not await self._create(
+            name, labels=labels, needed=needed
+        ):
             await self._take_over(name, scorer=scorer)
         if name in self._to_claim:
             # From now on the hub's admission policies refuse the other one.
@@ -114,9 +120,10 @@ class HubStore:
             complete = written.exclusive and len(written.status.scores) == len(values)
         except AgentError as error:
             # INVALID_OBJECT: without our item, a value that another program owns would remain.
-            if error.reason not in {Reason.CONFLICT, Reason.INVALID_OBJECT} or not await self._take_over(
-                name, scorer=scorer
-            ):
+            if error.reason not in {
+                Reason.CONFLICT,
+                Reason.INVALID_OBJECT,
+            } or not await self._take_over(name, scorer=scorer):
                 raise
             complete = False
         else:
@@ -134,7 +141,9 @@ class HubStore:
 
     async def list_owned(self, *, values: bool = True) -> list[Stored]:
         del values
-        found = (await self._server.call("GET", self._base, shape=ObjectList, params=self._owned)).items
+        found = (
+            await self._server.call("GET", self._base, shape=ObjectList, params=self._owned)
+        ).items
         # What is not listed was deleted, or another program has taken it over.
         self._exclusive &= {item.metadata.name for item in found}
         for item in found:
@@ -174,14 +183,18 @@ class HubStore:
         else:
             self._exclusive.discard(name)
 
-    async def _create(self, name: str, *, labels: Mapping[str, str], needed: Callable[[], bool]) -> bool:
+    async def _create(
+        self, name: str, *, labels: Mapping[str, str], needed: Callable[[], bool]
+    ) -> bool:
         """Returns False if the object exists: another program created it in the meantime."""
         if not needed():
             # The scorer was removed while an earlier request was under way, and the object was deleted.
             raise _NotNeeded
         body = store.manifest(name=name, namespace=self._cluster, labels=labels)
         try:
-            await self._server.call("POST", self._base, params={"fieldManager": AGENT_MANAGER}, body=body)
+            await self._server.call(
+                "POST", self._base, params={"fieldManager": AGENT_MANAGER}, body=body
+            )
         except AgentError as error:
             if error.reason is not Reason.CONFLICT:
                 raise
@@ -200,10 +213,18 @@ class HubStore:
             self._require_silence(name, writer, version=found.metadata.resource_version)
         extra = {"scorer": scorer, "object": name}
         log.warning("taking over %s, which no other program wrote for long", name, extra=extra)
-        kept = [entry for entry in found.metadata.managed_fields if entry.subresource != ownership.STATUS]
+        kept = [
+            entry
+            for entry in found.metadata.managed_fields
+            if entry.subresource != ownership.STATUS
+        ]
         change = [
             # The hub refuses the patch if the object changed since it was read.
-            {"op": "replace", "path": "/metadata/resourceVersion", "value": found.metadata.resource_version},
+            {
+                "op": "replace",
+                "path": "/metadata/resourceVersion",
+                "value": found.metadata.resource_version,
+            },
             {
                 "op": "add",
                 "path": "/metadata/managedFields",
@@ -257,7 +278,9 @@ class HubStore:
 
     async def _label(self, name: str, *, labels: Mapping[str, str]) -> None:
         """Sets our labels on objects of other programs or of renamed scorers, so that they go with them."""
-        await self._patch(self._path(name), {"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}}, MERGE)
+        await self._patch(
+            self._path(name), {"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}}, MERGE
+        )
 
     async def _patch(self, path: str, body: object, kind: str, **more: str) -> HubObject:
         params = {"fieldManager": AGENT_MANAGER, **more}

@@ -88,7 +88,9 @@ class Pruner:
             if delay is None:
                 await self._news.wait()
             self._news.clear()
-            if await happens_within(self._news, seconds=self._quiet_seconds if delay is None else delay):
+            if await happens_within(
+                self._news, seconds=self._quiet_seconds if delay is None else delay
+            ):
                 failures, delay, again = 0, None, True
                 continue
             try:
@@ -181,7 +183,8 @@ class Pruner:
                 )
         # One that is being created is not listed yet.
         writing = writing or any(
-            (name if current.clusters is None else key_of(cluster, name)) not in current.object_names
+            (name if current.clusters is None else key_of(cluster, name))
+            not in current.object_names
             for cluster, name in self.under_way()
         )
         return Left.WRITING if writing else Left.MORE if more else Left.NOTHING

@@ -234,7 +234,11 @@ class Publisher:
 
     def offered(self, entry: _Entry) -> str:
         """Plans the write of what an entry wants now. Returns what the rule says about it."""
-        if entry.wanted is None or self._is_written(entry) or (entry.failures and entry.due is not None):
+        if (
+            entry.wanted is None
+            or self._is_written(entry)
+            or (entry.failures and entry.due is not None)
+        ):
             return "deferred"
         if not entry.known:
             self.plan(entry, 0.0)
@@ -290,7 +294,9 @@ class Publisher:
                         and written + AUDIT_LAG_SECONDS < began
                     ):
                         extra = {"scorer": entry.publication.scorer.name, "object": name}
-                        log.warning("%s of %s was deleted by another program", name, cluster, extra=extra)
+                        log.warning(
+                            "%s of %s was deleted by another program", name, cluster, extra=extra
+                        )
                         entry.published = None
                         self.plan(entry, 0.0)
 
@@ -341,7 +347,9 @@ class Publication:
         if entry is None:
             # The jitter never changes for a cluster and a score.
             jitter = stable_fraction(cluster, self.scorer.score_name, "refresh")
-            entry = _Entry(publication=self, cluster=cluster, rule=replace(self.rule, jitter=jitter))
+            entry = _Entry(
+                publication=self, cluster=cluster, rule=replace(self.rule, jitter=jitter)
+            )
             self._entries[cluster] = entry
             self.publisher.add(entry)
         if entry.published is not None and entry.published.values == values:
@@ -387,10 +395,14 @@ class Publication:
     def recovered(self, cluster: str) -> None:
         """Notes that a write succeeded after failures."""
         self._faults.pop(cluster, None)
-        log.info("the scores of %s are published again", cluster, extra={"scorer": self.scorer.name})
+        log.info(
+            "the scores of %s are published again", cluster, extra={"scorer": self.scorer.name}
+        )
 
 
-def decided(wanted: Mapping[str, int], published: Published | None, *, rule: Rule, now: float) -> Decision:
+def decided(
+    wanted: Mapping[str, int], published: Published | None, *, rule: Rule, now: float
+) -> Decision:
     """When to write, by the rule. An expiry that is too late does not count: it would delay every write."""
     if published is not None and published.valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS:
         published = None

@@ -33,7 +33,10 @@ class Stored:
     def owned_by(self, *, hub_scorer: bool) -> bool:
         """Whether the labels say that the hub scorer writes this object, or else an agent."""
         ours = self.labels.get(constants.MANAGED_BY_LABEL) == constants.AGENT_MANAGER
-        return ours and (self.labels.get(constants.RUNS_ON_LABEL) == constants.RUNS_ON_HUB) is hub_scorer
+        return (
+            ours
+            and (self.labels.get(constants.RUNS_ON_LABEL) == constants.RUNS_ON_HUB) is hub_scorer
+        )
 
 
 class ScoreStore(Protocol):
@@ -78,7 +81,9 @@ def labels(scorer: str, *, hub_scorer: bool = False) -> dict[str, str]:
     return found
 
 
-def manifest(*, name: str, namespace: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+def manifest(
+    *, name: str, namespace: str, labels: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """The object without its status. It is sent without labels to apply the status alone."""
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     if labels is not None:
@@ -177,7 +182,9 @@ def stored_bytes(body: int, *, items: int) -> int:
     return 2 * body + OWNED_ITEM_BYTES * items
 
 
-def status_body(values: Mapping[str, int], *, name: str, namespace: str, valid_until: float) -> bytes:
+def status_body(
+    values: Mapping[str, int], *, name: str, namespace: str, valid_until: float
+) -> bytes:
     """The body of a request that applies the status."""
     body = manifest(name=name, namespace=namespace)
     items = [Item(name=item, value=value) for item, value in values.items()]

@@ -18,7 +18,13 @@ from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics import ScorerMetrics, sample_text
 from dsf_agent.publish.publication import Publication
 from dsf_agent.scoring.items import items_of
-from dsf_agent.scoring.labels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets, LabelSet, LabelSets
+from dsf_agent.scoring.labels import (
+    NO_CLUSTER,
+    OTHER_CLUSTER,
+    ClusterLabelSets,
+    LabelSet,
+    LabelSets,
+)
 from dsf_agent.scoring.query import groups, split
 from dsf_agent.scoring.results import BATCH, Results, Scoring, counts_text
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
@@ -107,7 +113,9 @@ class Cycle:
     _missing: frozenset[str] = field(init=False, default_factory=frozenset)
 
     def __post_init__(self) -> None:
-        self._label = self.scorer.cluster_label.name if self.scorer.cluster_label is not None else ""
+        self._label = (
+            self.scorer.cluster_label.name if self.scorer.cluster_label is not None else ""
+        )
 
     async def run(self) -> CycleResult:
         """Runs one cycle. If it raises AgentError, nothing was published or exported. A cycle without any
@@ -203,7 +211,11 @@ class Cycle:
         for failure in failures:
             self.metrics.failed("score", failure.reason)
         if failures:
-            extra = {"scorer": self.scorer.name, "reason": failures[0].reason.value, "stage": "score"}
+            extra = {
+                "scorer": self.scorer.name,
+                "reason": failures[0].reason.value,
+                "stage": "score",
+            }
             text = "%d clusters are not scored, because %d scoring requests failed: %s"
             log.warning(text, len(found.unscored), len(failures), failures[0], extra=extra)
 
@@ -278,7 +290,9 @@ class Cycle:
             else:
                 publication.withhold(cluster)
 
-    def _report(self, found: CycleResult, items: dict[str, dict[str, int]], targets: Targets) -> None:
+    def _report(
+        self, found: CycleResult, items: dict[str, dict[str, int]], targets: Targets
+    ) -> None:
         missing = frozenset(targets.names) - items.keys() - found.unscored
         states = (("scored", items), ("missing", missing), ("unscored", found.unscored))
         for state, clusters in states:

@@ -107,7 +107,9 @@ class Worker:
             if retry is None:
                 # Skip a grid point that is less than half an interval away, as may happen after the first
                 # run.
-                due = self.grid.next(after=now, least=max(0.0, self.grid.interval / 2 - (now - started)))
+                due = self.grid.next(
+                    after=now, least=max(0.0, self.grid.interval / 2 - (now - started))
+                )
             else:
                 due = now + retry
 
@@ -118,7 +120,11 @@ class Worker:
             drained = asyncio.ensure_future(self._draining.wait())
             tasks = [timer, drained]
             # A change starts no cycle after a failure, nor before the first one.
-            if self.trigger is not None and self._state.last_success is not None and not self._state.failures:
+            if (
+                self.trigger is not None
+                and self._state.last_success is not None
+                and not self._state.failures
+            ):
                 tasks.append(asyncio.ensure_future(self.trigger.wait()))
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -138,7 +144,9 @@ class Worker:
         except Exception as error:
             extra = {"scorer": self.scorer.name, "reason": Reason.INTERNAL.value}
             log.exception("a cycle failed because of a bug in the agent", extra=extra)
-            return self._failed(AgentError(f"{type(error).__name__}: {error}", reason=Reason.INTERNAL))
+            return self._failed(
+                AgentError(f"{type(error).__name__}: {error}", reason=Reason.INTERNAL)
+            )
         self._succeeded(result)
         return None
 
@@ -148,7 +156,9 @@ class Worker:
             log.info("works again after %d failures", self._state.failures, extra=extra)
         if result.by_default != self._by_default:
             self._by_default = result.by_default
-            now = "no series: the default score is published" if result.by_default else "series again"
+            now = (
+                "no series: the default score is published" if result.by_default else "series again"
+            )
             log.info("the source has %s", now, extra=extra)
         self._state = WorkerState(last_success=self.wall())
         log.debug("%d series, %d results", result.series, result.results, extra=extra)
@@ -164,7 +174,10 @@ class Worker:
             self.publication.withdraw()
         failures = self._state.failures + 1
         self._state = WorkerState(
-            failures=failures, reason=error.reason, message=str(error), last_success=self._state.last_success
+            failures=failures,
+            reason=error.reason,
+            message=str(error),
+            last_success=self._state.last_success,
         )
         backoff = Backoff(
             first=min(FIRST_RETRY_SECONDS, self.grid.interval),
@@ -202,12 +215,18 @@ class Scheduler:
 
     def states(self) -> dict[str, WorkerState]:
         """The states of running workers, by scorer name."""
-        return {name: one.worker.state for name, one in self._running.items() if one.worker is not None}
+        return {
+            name: one.worker.state for name, one in self._running.items() if one.worker is not None
+        }
 
     async def apply(self, wanted: Iterable[Summary]) -> None:
         """Stops the workers of entries that went or changed, and starts those of new or changed ones."""
         entries = {scorer.name: scorer for scorer in wanted}
-        stopped = [running for name, running in self._running.items() if entries.get(name) != running.scorer]
+        stopped = [
+            running
+            for name, running in self._running.items()
+            if entries.get(name) != running.scorer
+        ]
         for running in stopped:
             del self._running[running.scorer.name]
             running.task.cancel()
@@ -216,7 +235,8 @@ class Scheduler:
         before = {running.scorer.name for running in stopped}
         for name in before:
             log.info(
-                "restarting: its entry changed" if name in entries else "stopped", extra={"scorer": name}
+                "restarting: its entry changed" if name in entries else "stopped",
+                extra={"scorer": name},
             )
         longest = min(EDIT_SPLAY_SECONDS, self.splay) if self._started_once else self.splay
         for name in [name for name in entries if name not in self._running]:

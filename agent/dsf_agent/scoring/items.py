@@ -68,7 +68,11 @@ async def items_of(
                 values.update(zip(part, map(math.floor, plain), strict=True))
                 continue
         for name in part:
-            score = raw[name] if name not in several else scorevalue.aggregate(several[name], aggregation)
+            score = (
+                raw[name]
+                if name not in several
+                else scorevalue.aggregate(several[name], aggregation)
+            )
             if not math.isfinite(score):
                 dropped[DROP_OVERFLOW] += 1
                 continue
@@ -79,7 +83,11 @@ async def items_of(
 
 
 def _add(
-    names: Sequence[str], scores: Sequence[float], *, raw: dict[str, float], several: dict[str, list[float]]
+    names: Sequence[str],
+    scores: Sequence[float],
+    *,
+    raw: dict[str, float],
+    several: dict[str, list[float]],
 ) -> Iterable[str]:
     """Adds scores by name, and to ``several`` of names with more than one. Returns the new names."""
     single = dict(zip(names, scores, strict=True))

@@ -86,18 +86,28 @@ class LabelSets:
         known = list(map(self._before.get, metrics))
         found = self._completed(metrics, known)
         if len(self._now) < MAX_KEPT:
-            kept = {key: one for key, one in zip(metrics, found, strict=True) if len(key) <= MAX_KEPT_BYTES}
+            kept = {
+                key: one
+                for key, one in zip(metrics, found, strict=True)
+                if len(key) <= MAX_KEPT_BYTES
+            }
             self._now |= kept
             self.kept_bytes += sum(map(len, kept))
         return found
 
-    def _completed(self, metrics: Sequence[bytes], known: Sequence[LabelSet | None]) -> list[LabelSet]:
+    def _completed(
+        self, metrics: Sequence[bytes], known: Sequence[LabelSet | None]
+    ) -> list[LabelSet]:
         """``known`` with the missing label sets filled in."""
         present = [label_set for label_set in known if label_set is not None]
         if len(present) == len(known):
             return present
-        new = [metric for metric, label_set in zip(metrics, known, strict=True) if label_set is None]
-        made = map(self.of, map(msgspec.structs.astuple, self._decoder.decode(b"[%b]" % b",".join(new))))
+        new = [
+            metric for metric, label_set in zip(metrics, known, strict=True) if label_set is None
+        ]
+        made = map(
+            self.of, map(msgspec.structs.astuple, self._decoder.decode(b"[%b]" % b",".join(new)))
+        )
         return [next(made) if label_set is None else label_set for label_set in known]
 
     def of(self, labels: tuple[str, ...]) -> LabelSet:
@@ -116,7 +126,9 @@ def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tup
     dsf_wire.dimension.fill, and three times as fast over 50,000 results, because the template is parsed once.
     """
     pattern, indexes, known = "", list[int](), {"cluster": cluster, "scoreName": score_name}
-    for number, part in enumerate(dimension.PLACEHOLDER.split(template or dimension.DEFAULT_FORMAT)):
+    for number, part in enumerate(
+        dimension.PLACEHOLDER.split(template or dimension.DEFAULT_FORMAT)
+    ):
         is_name = number % 2 == 1
         if is_name and part in dimension.LABELS:
             pattern += "%s"
@@ -177,4 +189,6 @@ def _struct(label: str) -> type[msgspec.Struct]:
     fields = [(name, str, "") for name in dimension.LABELS]
     if label in dimension.LABELS:
         return msgspec.defstruct("ClusterLabels", fields, gc=False)
-    return msgspec.defstruct("ClusterLabels", [*fields, (_FIELD, str, "")], gc=False, rename={_FIELD: label})
+    return msgspec.defstruct(
+        "ClusterLabels", [*fields, (_FIELD, str, "")], gc=False, rename={_FIELD: label}
+    )

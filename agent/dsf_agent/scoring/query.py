@@ -98,7 +98,9 @@ def _unreadable(error: Exception, *, stage: Stage) -> AgentError:
     return AgentError(text, reason=Reason.INVALID_BODY, stage=stage)
 
 
-async def split(series: Series, *, label: str, clusters: Mapping[str, str]) -> dict[str, list[bytes]]:
+async def split(
+    series: Series, *, label: str, clusters: Mapping[str, str]
+) -> dict[str, list[bytes]]:
     """The series of each cluster as JSON, in order; ``clusters`` by value of the label. Raises AgentError."""
     found: dict[str, list[bytes]] = {}
     decoder = _decoder(label)
@@ -114,7 +116,9 @@ async def split(series: Series, *, label: str, clusters: Mapping[str, str]) -> d
     return found
 
 
-def groups(by_cluster: Mapping[str, Sequence[bytes]], *, most: int) -> Iterator[tuple[list[str], Series]]:
+def groups(
+    by_cluster: Mapping[str, Sequence[bytes]], *, most: int
+) -> Iterator[tuple[list[str], Series]]:
     """Groups of at most ``most`` clusters, in order of name, with their series."""
     names = sorted(by_cluster)
     for start in range(0, len(names), most):

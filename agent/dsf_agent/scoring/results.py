@@ -87,7 +87,9 @@ class Results:
         self.label_sets += label_sets
         self.scores += scores
         if len(self.scores) > self.most:
-            msg = f"there are more than {self.most} results; use a query or a scorer that gives fewer"
+            msg = (
+                f"there are more than {self.most} results; use a query or a scorer that gives fewer"
+            )
             raise AgentError(msg, reason=Reason.TOO_LARGE)
 
     def drop(self, reason: str, fault: str) -> None:
@@ -117,7 +119,9 @@ async def read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
 
 def _limit(body: bytes, mark: bytes, times: int, *, where: str, most: int) -> None:
     if body.count(mark) > most * times:
-        msg = f"{where} answered with more than {most} results, or with far more labels than are used"
+        msg = (
+            f"{where} answered with more than {most} results, or with far more labels than are used"
+        )
         raise AgentError(msg, reason=Reason.TOO_LARGE)
 
 
@@ -136,7 +140,9 @@ async def _together(rows: Sequence[_Row], *, label_sets: LabelSets) -> Results:
     for start in range(0, len(rows), BATCH):
         await asyncio.sleep(0)
         batch = rows[start : start + BATCH]
-        found.extend(label_sets.read([bytes(row.metric) for row in batch]), [row.score for row in batch])
+        found.extend(
+            label_sets.read([bytes(row.metric) for row in batch]), [row.score for row in batch]
+        )
     return found
 
 
@@ -149,7 +155,10 @@ def _elements(body: bytes, *, where: str) -> Iterable[msgspec.Raw]:
             raise
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             plain = json.loads(body, parse_constant=lambda _name: BEYOND_FLOAT)
-            return (msgspec.Raw(json.dumps(one).encode()) for one in msgspec.convert(plain, _Plain).results)
+            return (
+                msgspec.Raw(json.dumps(one).encode())
+                for one in msgspec.convert(plain, _Plain).results
+            )
     except (ValueError, RecursionError) as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
         raise AgentError(msg, reason=Reason.INVALID_BODY) from error
@@ -222,6 +231,8 @@ class Score:
     def _body(self, series: Series) -> list[Body]:
         commas = itertools.chain([b'{"data":['], itertools.repeat(b","))
         parts: list[Body] = [
-            piece for part, comma in zip(series.parts, commas, strict=False) for piece in (comma, part)
+            piece
+            for part, comma in zip(series.parts, commas, strict=False)
+            for piece in (comma, part)
         ]
         return [*(parts or [b'{"data":[']), self._tail]

@@ -40,6 +40,8 @@ def app(series: list[Series], arguments: Limits) -> list[Score]:
 def means(series: list[Series], meta: str) -> dict[str, float]:
     """Mean of each node's finite samples, for one of the two queries."""
     found = {
-        one.labels.get("node", ""): one.finite().values for one in series if one.labels.get("meta") == meta
+        one.labels.get("node", ""): one.finite().values
+        for one in series
+        if one.labels.get("meta") == meta
     }
     return {node: fmean(values) for node, values in found.items() if values}

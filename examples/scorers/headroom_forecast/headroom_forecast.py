@@ -37,7 +37,9 @@ def app(series: Series, arguments: Forecast) -> float | None:
     if len(samples.values) < FEWEST or samples.timestamps[0] == samples.timestamps[-1]:
         return None
     used = (
-        least_squares(samples, arguments) if arguments.method == "LeastSquares" else holt(samples, arguments)
+        least_squares(samples, arguments)
+        if arguments.method == "LeastSquares"
+        else holt(samples, arguments)
     )
     return min(max(100.0 - used, 0.0), 100.0)
 
@@ -49,7 +51,10 @@ def least_squares(series: Series, forecast: Forecast) -> float:
     mean_age, mean_value = fmean(ages), fmean(series.values)
     spread = sum((age - mean_age) ** 2 for age in ages)
     slope = (
-        sum((age - mean_age) * (value - mean_value) for age, value in zip(ages, series.values, strict=True))
+        sum(
+            (age - mean_age) * (value - mean_value)
+            for age, value in zip(ages, series.values, strict=True)
+        )
         / spread
     )
     return mean_value + slope * (forecast.horizon_seconds - mean_age)
@@ -67,6 +72,8 @@ def holt(series: Series, forecast: Forecast) -> float:
             continue
         expected = level + trend * gap
         smoothed = forecast.level_weight * value + (1 - forecast.level_weight) * expected
-        trend = forecast.trend_weight * (smoothed - level) / gap + (1 - forecast.trend_weight) * trend
+        trend = (
+            forecast.trend_weight * (smoothed - level) / gap + (1 - forecast.trend_weight) * trend
+        )
         level, before = smoothed, when
     return level + trend * forecast.horizon_seconds

@@ -31,9 +31,9 @@ def test_failed_probes_count_as_the_timeout() -> None:
 
 
 def test_an_endpoint_without_durations_counts_as_the_timeout() -> None:
-    assert ask(app, [series([1], instance="a", meta="success")], arguments={"timeoutSeconds": 4}).scores == [
-        pytest.approx(4000.0)
-    ]
+    assert ask(
+        app, [series([1], instance="a", meta="success")], arguments={"timeoutSeconds": 4}
+    ).scores == [pytest.approx(4000.0)]
 
 
 def test_without_probes_there_is_no_score() -> None:

@@ -52,7 +52,9 @@ class _Completion(msgspec.Struct):
 )
 def app(series: list[Series], arguments: Judge) -> list[Score]:
     """What a language model thinks of a few figures of the cluster, 0 to 100; higher is better."""
-    figures = [_line(one) for one in series if set(one.labels) == {"meta"} and len(one.finite().values)]
+    figures = [
+        _line(one) for one in series if set(one.labels) == {"meta"} and len(one.finite().values)
+    ]
     if not figures:
         return []
     answer = _ask(arguments, "\n".join([arguments.question, *sorted(figures)]))
@@ -88,7 +90,9 @@ def _ask(judge: Judge, text: str) -> str:
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname, parts.port, timeout=TIMEOUT_SECONDS)
     try:
-        connection.request("POST", parts.path or "/", body=msgspec.json.encode(body), headers=headers)
+        connection.request(
+            "POST", parts.path or "/", body=msgspec.json.encode(body), headers=headers
+        )
         answer = connection.getresponse()
         content = answer.read(MOST_BYTES)
         if answer.status != http.client.OK:

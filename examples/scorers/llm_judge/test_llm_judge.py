@@ -39,7 +39,9 @@ ANSWER = {
     "object": "chat.completion",
     "created": 1_780_000_000,
     "model": "small",
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": "64"}, "finish_reason": "stop"}],
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "64"}, "finish_reason": "stop"}
+    ],
     "usage": {"prompt_tokens": 71, "completion_tokens": 1, "total_tokens": 72},
 }
 

@@ -62,15 +62,17 @@ class Finding:
     """The text that is lacking."""
 
 
-def check(text: str, parameters: Parameters | None, lacking: Collection[Read] = ()) -> tuple[Finding, ...]:
+def check(
+    text: str, parameters: Parameters | None, lacking: Collection[Read] = ()
+) -> tuple[Finding, ...]:
     """What is wrong with a text. Without `parameters` any may be there; `lacking` are empty texts."""
     if "{{" not in text:
         return ()
     if len(text) > LONGEST:
-        message = (
-            f"{len(text)} characters with actions in them, more than {LONGEST}: that is much for {SHARED}"
+        message = f"{len(text)} characters with actions in them, more than {LONGEST}: that is much for {SHARED}"
+        return (
+            Finding(Trouble.COST, text.index("{{"), message, "move the text into the repository"),
         )
-        return (Finding(Trouble.COST, text.index("{{"), message, "move the text into the repository"),)
     try:
         statements = parse(text)
     except UnreadError as error:
@@ -85,8 +87,12 @@ def check(text: str, parameters: Parameters | None, lacking: Collection[Read] = 
     run = _Run(parameters, lacking)
     run.statements(statements)
     if run.written > MOST and not run.found:
-        message = f"the text may become about {run.written} characters long: that is much for {SHARED}"
-        run.found.append(Finding(Trouble.COST, text.index("{{"), message, "write less into one text"))
+        message = (
+            f"the text may become about {run.written} characters long: that is much for {SHARED}"
+        )
+        run.found.append(
+            Finding(Trouble.COST, text.index("{{"), message, "write less into one text")
+        )
     return tuple(run.found)
 
 
@@ -123,7 +129,8 @@ class _StopError(Exception):
 def _given(parameters: Parameters) -> Value:
     """The parameters as one value, which is `$`."""
     fields = {
-        name: _given(value) if isinstance(value, Mapping) else value for name, value in parameters.items()
+        name: _given(value) if isinstance(value, Mapping) else value
+        for name, value in parameters.items()
     }
     named = {
         name: Value("texts", value.size, name=name) if value.kind == "texts" else value
@@ -187,9 +194,12 @@ class _Run:
             self._dot, self._times = dot, times
             if value.constant is not True:
                 self.statements(item.otherwise)
-            changed = {name: self._variables[name] for name in kept if self._variables[name] != kept[name]}
+            changed = {
+                name: self._variables[name] for name in kept if self._variables[name] != kept[name]
+            }
             self._variables = kept | {
-                name: Value("any", max(value.size, kept[name].size)) for name, value in changed.items()
+                name: Value("any", max(value.size, kept[name].size))
+                for name, value in changed.items()
             }
 
     def _pipeline(self, pipeline: nodes.Pipeline, *, is_range: bool = False) -> Value:
@@ -211,12 +221,17 @@ class _Run:
         if isinstance(first, nodes.Function):
             return self._call(first, rest, final)
         if isinstance(first, nodes.Constant) and first.kind == "nil":
-            raise self._stop(Trouble.FAILS, first.offset, "nil is no value", 'write "" for an empty text')
+            raise self._stop(
+                Trouble.FAILS, first.offset, "nil is no value", 'write "" for an empty text'
+            )
         value = self._value(first)
         if rest or final is not None:
             message = "a value takes no arguments"
             raise self._stop(
-                Trouble.FAILS, first.offset, message, "write a function before it, or remove one of the two"
+                Trouble.FAILS,
+                first.offset,
+                message,
+                "write a function before it, or remove one of the two",
             )
         return value
 
@@ -254,7 +269,10 @@ class _Run:
             elif value.fields is None or (name not in value.fields and not self._sure):
                 return _UNKNOWN
             elif name not in value.fields:
-                missing, known = f"{written}.{name}", tuple(f"{written}.{known}" for known in value.fields)
+                missing, known = (
+                    f"{written}.{name}",
+                    tuple(f"{written}.{known}" for known in value.fields),
+                )
                 message = f"there is no parameter {missing}"
                 self.found.append(Finding(Trouble.PARAMETER, offset, message, "", known, missing))
                 raise _StopError
@@ -318,17 +336,19 @@ class _Run:
             message = f"{name} computes for long at every look: that is much for {SHARED}"
             raise self._stop(Trouble.COST, offset, message, "keep keys and passwords in Secrets")
         if name in plain.DIFFERS:
-            message = (
-                f"{name} gives something else at every look, and Argo CD updates the Application each time"
-            )
+            message = f"{name} gives something else at every look, and Argo CD updates the Application each time"
             self.found.append(Finding(Trouble.DIFFERS, offset, message, "write a fixed text"))
         if name == "tpl" and given and isinstance(given[0].constant, str):
             for finding in check(given[0].constant, None)[:1]:
                 raise self._stop(finding.trouble, offset, finding.message, finding.hint)
         numbers = plain.numbers(name, given)
         if None in numbers:
-            message = f"how much {name} gives here depends on parameters: it may be much for {SHARED}"
-            self.found.append(Finding(Trouble.UNSURE, offset, message, "write the number into the template"))
+            message = (
+                f"how much {name} gives here depends on parameters: it may be much for {SHARED}"
+            )
+            self.found.append(
+                Finding(Trouble.UNSURE, offset, message, "write the number into the template")
+            )
         number = sum(one or 0 for one in numbers)
         size = plain.size(name, given, number)
         if size > LARGEST:
@@ -375,7 +395,9 @@ class _Run:
                 raise self._stop(Trouble.FAILS, offset, f"{name} takes {wanted} here")
         known = {one.kind for one in given if one.kind != "any"}
         if name in {"eq", "ne"} and (len(known) > 1 or known & {"list", "map"}):
-            raise self._stop(Trouble.FAILS, function.offset, f"{name} compares values of different kinds")
+            raise self._stop(
+                Trouble.FAILS, function.offset, f"{name} compares values of different kinds"
+            )
 
     def _stop(self, trouble: Trouble, offset: int, message: str, hint: str = "") -> _StopError:
         self.found.append(Finding(trouble, offset, message, hint))

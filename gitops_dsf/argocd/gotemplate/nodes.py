@@ -90,7 +90,19 @@ Statement: TypeAlias = Action | Branch
 
 SPACES: Final = " \t\r\n"
 KEYWORDS: Final = frozenset(
-    {"block", "break", "continue", "define", "else", "end", "if", "nil", "range", "template", "with"}
+    {
+        "block",
+        "break",
+        "continue",
+        "define",
+        "else",
+        "end",
+        "if",
+        "nil",
+        "range",
+        "template",
+        "with",
+    }
 )
 _ENDS_A_WORD: Final = frozenset(SPACES + ".,|:)(")
 _SPACE: Final = re.compile(r"[ \t\r\n](?:(?![ \t\r\n]-\}\})[ \t\r\n])*")
@@ -180,7 +192,9 @@ def _token(text: str, at: int) -> Token:
         return Token("space", found[0], at)
     if sign in "\"'`":
         if (found := _STRING.match(text, at)) is None:
-            raise TemplateError(f"{sign} has no second one", at, f"write {sign} where the text ends")
+            raise TemplateError(
+                f"{sign} has no second one", at, f"write {sign} where the text ends"
+            )
         return Token("number" if sign == "'" else "string", found[0], at)
     if sign in "$." and not (sign == "." and text[at + 1 : at + 2] in tuple("0123456789")):
         value = _word(text, at, at + 1)

@@ -50,7 +50,9 @@ class _Parser:
     def whole(self) -> tuple[nodes.Statement, ...]:
         found, end = self._list()
         if end.kind != "end":
-            raise TemplateError(f"{{{{ {end.value} }}}} belongs to nothing", end.offset, "remove it")
+            raise TemplateError(
+                f"{{{{ {end.value} }}}} belongs to nothing", end.offset, "remove it"
+            )
         return found
 
     def _list(self, *, opened: Token | None = None) -> tuple[tuple[nodes.Statement, ...], Token]:
@@ -118,7 +120,9 @@ class _Parser:
     def _deeper(self, token: Token) -> None:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise CostlyError(f"more than {DEEPEST} levels are nested here", token.offset, "write it flat")
+            raise CostlyError(
+                f"more than {DEEPEST} levels are nested here", token.offset, "write it flat"
+            )
 
     def _pipeline(self, end: str, context: str, *, opened: Token) -> nodes.Pipeline:
         start = self._skip()
@@ -129,10 +133,13 @@ class _Parser:
                 raise _unexpected(token, commands=bool(commands))
             command = self._command()
             if commands and (
-                isinstance(command[0], nodes.Constant) or command[0] == nodes.Field(command[0].offset, ())
+                isinstance(command[0], nodes.Constant)
+                or command[0] == nodes.Field(command[0].offset, ())
             ):
                 raise TemplateError(
-                    "a value cannot stand behind |", command[0].offset, "write a function there, or remove |"
+                    "a value cannot stand behind |",
+                    command[0].offset,
+                    "write a function there, or remove |",
                 )
             commands.append(command)
         self._take()
@@ -275,6 +282,8 @@ def _unquoted(token: Token) -> str:
     def character(found: re.Match[str]) -> str:
         if found[1] is None:
             return found[0].encode().decode("unicode_escape")
-        raise TemplateError(f"{found[0]} is no escape in a text", token.offset, "write \\\\ for a backslash")
+        raise TemplateError(
+            f"{found[0]} is no escape in a text", token.offset, "write \\\\ for a backslash"
+        )
 
     return _ESCAPE.sub(character, token.value[1:-1])

@@ -50,18 +50,34 @@ KEEPS_EMPTY: Final = frozenset(
 SIGNATURES: Final[Mapping[str, Signature]] = {
     **dict.fromkeys(
         (
-            *("b64enc", "base", "camelcase", "clean", "dir", "ext", "initials", "kebabcase", "lower"),
+            *(
+                "b64enc",
+                "base",
+                "camelcase",
+                "clean",
+                "dir",
+                "ext",
+                "initials",
+                "kebabcase",
+                "lower",
+            ),
             *("normalize", "nospace", "snakecase", "swapcase", "title", "trim", "untitle", "upper"),
             *("adler32sum", "sha1sum", "sha256sum", "sha512sum"),
         ),
         Signature(_TEXT, "text"),
     ),
     **dict.fromkeys(("trimAll", "trimPrefix", "trimSuffix", "trimall"), Signature(_TEXTS, "text")),
-    **dict.fromkeys(("contains", "hasPrefix", "hasSuffix", "regexMatch"), Signature(_TEXTS, "bool")),
-    **dict.fromkeys(("cat", "print", "quote", "squote", "urlquery"), Signature((), "text", rest="any")),
+    **dict.fromkeys(
+        ("contains", "hasPrefix", "hasSuffix", "regexMatch"), Signature(_TEXTS, "bool")
+    ),
+    **dict.fromkeys(
+        ("cat", "print", "quote", "squote", "urlquery"), Signature((), "text", rest="any")
+    ),
     **dict.fromkeys(("and", "default", "or"), Signature(("any",), "", rest="any")),
     **dict.fromkeys(("empty", "not"), Signature(("any",), "bool")),
-    **dict.fromkeys(("indent", "nindent", "repeat", "trunc"), Signature(("number", "text"), "text")),
+    **dict.fromkeys(
+        ("indent", "nindent", "repeat", "trunc"), Signature(("number", "text"), "text")
+    ),
     "coalesce": Signature((), "", rest="any"),
     "eq": Signature(("any",), "bool", rest="any", least=1),
     "ne": Signature(("any", "any"), "bool"),
@@ -78,7 +94,9 @@ FALLS_BACK: Final = frozenset({"coalesce", "default", "or"})
 """Functions that give another text in place of an empty one."""
 _NUMBERS: Final[Mapping[str, slice]] = {
     **dict.fromkeys(("indent", "nindent", "repeat", "until"), slice(1)),
-    **dict.fromkeys(("randAlpha", "randAlphaNum", "randAscii", "randBytes", "randNumeric"), slice(1)),
+    **dict.fromkeys(
+        ("randAlpha", "randAlphaNum", "randAscii", "randBytes", "randNumeric"), slice(1)
+    ),
     "untilStep": slice(2),
     "seq": slice(None),
 }
@@ -131,7 +149,9 @@ def size(name: str, given: Sequence[Value], number: int) -> int:
         case "replace" if given[0].constant == "":
             return (given[-1].size + 1) * given[1].size  # an empty text is between all characters
         case "indent" | "nindent":
-            return together + number * (given[-1].size // 16 + 1)  # a line has 16 characters or more
+            return together + number * (
+                given[-1].size // 16 + 1
+            )  # a line has 16 characters or more
         case "trunc" if isinstance(given[0].constant, int) and given[0].constant >= 0:
             return min(given[0].constant, together)
         case "seq" | "until" | "untilStep":

@@ -38,7 +38,11 @@ def diff(add: Arguments) -> None:
         "exit 1 for a move, an eviction or a rescore; may be repeated",
         choices=("move", "eviction", "rescore"),
     )
-    add("--warn-rescored PERCENT", "warn when more of the fleet is re-scored (25 by default)", default=25.0)
+    add(
+        "--warn-rescored PERCENT",
+        "warn when more of the fleet is re-scored (25 by default)",
+        default=25.0,
+    )
     add(
         "--warn-close POINTS",
         "warn of applications this close to moving (2 by default; 0 for none)",
@@ -62,7 +66,7 @@ examples:
   gitops-dsf simulate --scores out/ --placement guestbook    the folder that an agent publishes to; one Placement
   gitops-dsf simulate fleet --context hub -o json            ask the hub; every verdict as JSON
   gitops-dsf simulate --paced --context hub                  the moves that follow by spec.pace, in waves
-""",  # noqa: E501
+""",
 )
 def simulate(add: Arguments) -> None:
     add.fleet()
@@ -89,7 +93,7 @@ examples:
   gitops-dsf explain argocd/guestbook eu-west-1 fleet --context hub
   gitops-dsf explain guestbook us-east-1                      without scores: only whether the filters let it pass
   gitops-dsf explain DSF310                                   what a finding means; DSF3 lists the codes that begin so
-""",  # noqa: E501
+""",
 )
 def explain(add: Arguments) -> None:
     add(
@@ -119,7 +123,7 @@ examples:
   gitops-dsf backtest --history scores.json -o html > backtest.html  from an answer of /api/v1/query_range
 
 exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
-""",  # noqa: E501
+""",
 )
 def backtest(add: Arguments) -> None:
     add.fleet()
@@ -132,7 +136,10 @@ def backtest(add: Arguments) -> None:
         "with --prometheus: folder with the Secrets and ConfigMaps, as files NAME/KEY, that the "
         "repository names for the source at this URL",
     )
-    add("--header NAME:VALUE ...", "with --prometheus: a header of every request, such as X-Scope-OrgID:team")
+    add(
+        "--header NAME:VALUE ...",
+        "with --prometheus: a header of every request, such as X-Scope-OrgID:team",
+    )
     add(
         "--cluster-label LABEL",
         f"label of {METRIC} that names the cluster ({CLUSTER_LABEL})",
@@ -146,10 +153,16 @@ def backtest(add: Arguments) -> None:
         "a cluster chosen again within this time counts as back and forth (%(default)g)",
         default=WINDOW_SECONDS,
     )
-    add("--advise", "try every stickiness, and several deadbands; demands, too, if there is a journal")
+    add(
+        "--advise",
+        "try every stickiness, and several deadbands; demands, too, if there is a journal",
+    )
     add.journal()
     add.output("text", "json", "markdown", "html")
-    add("--time-limit SECONDS", "leave out what is not read or decided by then, and say so; for pipelines")
+    add(
+        "--time-limit SECONDS",
+        "leave out what is not read or decided by then, and say so; for pipelines",
+    )
     add.source()
 
 

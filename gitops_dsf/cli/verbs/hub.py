@@ -24,13 +24,14 @@ examples:
 
 exit codes: 0 installed, 1 a check failed, the hub refused an object, the loop does not run in time or doctor
 finds an error, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted
-""",  # noqa: E501
+""",
 )
 def install(add: Arguments) -> None:
     add.fleet()
     add.context()
     add(
-        "--repo URL", "URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml"
+        "--repo URL",
+        "URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml",
     )
     add.waiting(until="the loop runs", dry_run="check everything and change nothing")
 
@@ -99,7 +100,7 @@ examples:
   gitops-dsf status --context hub -o json                   every score, for programs
 
 It is a view: it ends with 0 whatever it shows, and with 1 when the hub, or a part of it, cannot be read.
-`gitops-dsf doctor` judges.""",  # noqa: E501
+`gitops-dsf doctor` judges.""",
 )
 def status(add: Arguments) -> None:
     add.hub()
@@ -158,10 +159,21 @@ examples:
 The log is JSON on standard error. /metrics, /healthz and /readyz are on --metrics-address.""",
 )
 def reconcile(add: Arguments) -> None:
-    add("--context NAME", "context of the kubeconfig; without it and --kubeconfig the pod's own account")
+    add(
+        "--context NAME",
+        "context of the kubeconfig; without it and --kubeconfig the pod's own account",
+    )
     add("--kubeconfig FILE", "kubeconfig file")
-    add("--config FILE", "the FleetRepository, read once (gitops-dsf.yaml)", default=Path("gitops-dsf.yaml"))
-    add("--metrics-address HOST:PORT", "(127.0.0.1:8080); port 0 takes a free one", default="127.0.0.1:8080")
+    add(
+        "--config FILE",
+        "the FleetRepository, read once (gitops-dsf.yaml)",
+        default=Path("gitops-dsf.yaml"),
+    )
+    add(
+        "--metrics-address HOST:PORT",
+        "(127.0.0.1:8080); port 0 takes a free one",
+        default="127.0.0.1:8080",
+    )
     add(
         "--placement-namespace NAME ...",
         "another namespace than Argo CD's whose decisions are in the snapshot; may be repeated",

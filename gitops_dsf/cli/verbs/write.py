@@ -13,7 +13,9 @@ def _extras(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     unknown = [name for name in names if name not in EXTRAS]
     if unknown:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not known: write some of {', '.join(EXTRAS)}")
+        raise argparse.ArgumentTypeError(
+            f"{unknown[0]!r} is not known: write some of {', '.join(EXTRAS)}"
+        )
     return names
 
 
@@ -21,7 +23,9 @@ def _code(text: str) -> str:
     from gitops_dsf.diagnostics.codes import CODES
 
     if text not in CODES:
-        raise argparse.ArgumentTypeError(f"{text!r} is no code of a finding: write one such as DSF129")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no code of a finding: write one such as DSF129"
+        )
     return text
 
 
@@ -50,7 +54,10 @@ def init(add: Arguments) -> None:
     add("dir DIR", "new or empty folder, or a fresh clone")
     add("--name NAME", "name of the fleet: a-z, 0-9 and - (default: made of the folder's name)")
     add("--git-url URL", "repository URL as Argo CD will clone it, without credentials")
-    add("--registry NAME", "registry and folder that have our images, such as registry.example.com/platform")
+    add(
+        "--registry NAME",
+        "registry and folder that have our images, such as registry.example.com/platform",
+    )
     add(
         "--wheels FOLDER",
         "our wheels of this version, such as dist/ after `make wheel`: copies them into wheels/, so that "
@@ -124,7 +131,10 @@ exit codes: 0 all tests pass; 1 a test fails, or the repository has errors; 2 no
 def test(add: Arguments) -> None:
     add.fleet()
     add("--name PATTERN ...", "only tests with such a name")
-    add("--promtool FILE", "evaluates queries over given metrics; the promtool on the PATH by default")
+    add(
+        "--promtool FILE",
+        "evaluates queries over given metrics; the promtool on the PATH by default",
+    )
     add.output("text", "json", "junit")
 
 
@@ -171,7 +181,7 @@ examples:
   gitops-dsf sync --check -o json               field by field, for programs
   gitops-dsf sync --scorer cpu --connect-to 127.0.0.1:18080    a Service behind kubectl port-forward
 
-Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage.""",  # noqa: E501
+Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage.""",
 )
 def sync(add: Arguments) -> None:
     add.fleet()
@@ -229,7 +239,10 @@ def import_(add: Arguments) -> None:
         type=str,
         dest="file",
     )
-    source("--context NAME", "read a hub through this context of the kubeconfig; the current one by default")
+    source(
+        "--context NAME",
+        "read a hub through this context of the kubeconfig; the current one by default",
+    )
     add("--kubeconfig FILE", "in place of $KUBECONFIG or ~/.kube/config")
     add("--label GLOB ...", "also take labels of this name; may be repeated")
     add("--claim GLOB ...", "also take claims of this name; may be repeated")
@@ -297,7 +310,10 @@ def ci(add: Arguments) -> None:
     jobs = add.parser.add_subparsers(title="jobs", metavar="JOB", dest="job", required=True)
     check = Arguments(
         jobs.add_parser(
-            "check", help="the checks of a pull request", description=_CHECK, formatter_class=HelpFormatter
+            "check",
+            help="the checks of a pull request",
+            description=_CHECK,
+            formatter_class=HelpFormatter,
         )
     )
     check.fleet()

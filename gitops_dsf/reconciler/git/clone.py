@@ -38,7 +38,14 @@ MOST_QUOTED: Final = 400
 
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _KEPT: Final = frozenset(
-    {"PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", *_PROXIES, *(name.upper() for name in _PROXIES)}
+    {
+        "PATH",
+        "TMPDIR",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        *_PROXIES,
+        *(name.upper() for name in _PROXIES),
+    }
 )
 """Variables that git inherits. None of them leads git to another repository, configuration or trace."""
 
@@ -124,7 +131,9 @@ class Clone:
         """Fetches the newest commit of a branch, without its history and without the contents of files."""
         self._commits += 1
         refs = f"+{_HEADS}{branch}:refs/gitops-dsf/heads/{branch}"
-        await self._run("fetch", "--quiet", "--no-tags", "--depth=1", "--filter=blob:none", _REMOTE, refs)
+        await self._run(
+            "fetch", "--quiet", "--no-tags", "--depth=1", "--filter=blob:none", _REMOTE, refs
+        )
         return await self._run("rev-parse", f"refs/gitops-dsf/heads/{branch}")
 
     async def checkout(self, commit: str, *, folder: str) -> None:
@@ -144,7 +153,9 @@ class Clone:
         below = (f":(literal){folder}",) if folder else ()
         listing = await self._bytes("ls-files", "-z", "--stage", "-t", "--", *below)
         prefix = f"{folder}/" if folder else ""
-        entries = [replace(item, path=item.path.removeprefix(prefix)) for item in index_entries(listing)]
+        entries = [
+            replace(item, path=item.path.removeprefix(prefix)) for item in index_entries(listing)
+        ]
         return await asyncio.to_thread(lost, self.tree / folder, entries)
 
     async def names(self, commit: str) -> list[str]:
@@ -157,7 +168,9 @@ class Clone:
 
     async def changes(self, before: str, after: str) -> dict[str, str]:
         """The paths that differ between two commits, with the mode and the object that the second one has."""
-        out = await self._run("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", before, after)
+        out = await self._run(
+            "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", before, after
+        )
         fields = out.split("\0")
         return {
             path: " ".join(about.split()[1:4:2])
@@ -166,7 +179,9 @@ class Clone:
 
     async def written_by(self, commit: str) -> str:
         """Author of a fetched commit, as `Name <mail>`; the committer if somebody amended our commit."""
-        names = await self._run("show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit)
+        names = await self._run(
+            "show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit
+        )
         author, committer = names.split("\n")
         return committer if author == self.author else author
 
@@ -183,7 +198,9 @@ class Clone:
             (self.tree / path).parent.mkdir(parents=True, exist_ok=True)
             (self.tree / path).write_bytes(content)
 
-    async def commit(self, names: Iterable[str], *, parent: str | None, message: str, at: datetime) -> str:
+    async def commit(
+        self, names: Iterable[str], *, parent: str | None, message: str, at: datetime
+    ) -> str:
         """A commit of the parent's files, where these paths are as in the working tree. It is not pushed."""
         self._commits += 1
         index = str(self._folder / "index.new")
@@ -212,7 +229,9 @@ class Clone:
             raise GitError(msg)
         self._may_push()
         lease = f"--force-with-lease={_HEADS}{branch}:{expected or ''}"
-        await self._run("push", "--quiet", "--no-verify", lease, _REMOTE, f"{commit or ''}:{_HEADS}{branch}")
+        await self._run(
+            "push", "--quiet", "--no-verify", lease, _REMOTE, f"{commit or ''}:{_HEADS}{branch}"
+        )
 
     async def _run(self, *arguments: str, stdin: bytes = b"", **variables: str) -> str:
         """Standard output without the last line break."""

@@ -62,7 +62,9 @@ class Credentials:
         with those of Windows, and a byte order mark hides a first line. Such a file is copied without that
         into `scratch` and read there, by this user alone, until the run ends. Raises GitError.
         """
-        changed = {name: text for name in _PEM_FILES if (text := self._mended_text(name)) is not None}
+        changed = {
+            name: text for name in _PEM_FILES if (text := self._mended_text(name)) is not None
+        }
         if not changed:
             yield self
             return
@@ -85,7 +87,11 @@ class Credentials:
 
     def _path(self, name: str) -> Path:
         copy = None if self.mended is None else self.mended / name
-        return copy if copy is not None and copy.is_file() else Path(self.folder or "", name).absolute()
+        return (
+            copy
+            if copy is not None and copy.is_file()
+            else Path(self.folder or "", name).absolute()
+        )
 
     def settings(self, url: str) -> tuple[tuple[str, str], ...]:
         """Settings of git, without secrets. Raises GitError when the Secret lacks what the URL needs."""
@@ -108,7 +114,11 @@ class Credentials:
         # The empty helper clears the list. The origin in the name keeps the secret from other servers.
         origin = f"{parts.scheme}://{parts.netloc}"
         found = (("credential.helper", ""), (f"credential.{origin}.helper", helper))
-        return (*found, ("http.sslCAInfo", str(self._path("ca.crt")))) if self._has("ca.crt") else found
+        return (
+            (*found, ("http.sslCAInfo", str(self._path("ca.crt"))))
+            if self._has("ca.crt")
+            else found
+        )
 
     def _ssh_command(self) -> str:
         if self.folder is None or not (self._has("ssh-privatekey") and self._has("known_hosts")):
@@ -130,7 +140,11 @@ class Credentials:
     def token(self) -> str:
         """The token, for a forge's API. Raises GitError when there is none."""
         if not self._has("token"):
-            where = "--git-credentials is not given" if self.folder is None else f"{self.folder} has no token"
+            where = (
+                "--git-credentials is not given"
+                if self.folder is None
+                else f"{self.folder} has no token"
+            )
             raise GitError(f"{where}; pull requests need one")
         return self._secret("token", read=header_secret)
 
@@ -142,7 +156,11 @@ class Credentials:
         except OSError as error:
             raise GitError(f"{path} cannot be read: {error.strerror}") from error
         except SecretFault as fault:
-            alone = "" if name in _PEM_FILES else f"; write the {name} alone into the Secret, on one line"
+            alone = (
+                ""
+                if name in _PEM_FILES
+                else f"; write the {name} alone into the Secret, on one line"
+            )
             raise GitError(f"{path} {fault}{alone}") from None
 
     @property

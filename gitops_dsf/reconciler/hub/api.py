@@ -50,7 +50,11 @@ class HubApi(ApiServer):
         wall: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(
-            load=load, user_agent=MANAGER, timeout_seconds=timeout_seconds, admit=self._ask, wall=wall
+            load=load,
+            user_agent=MANAGER,
+            timeout_seconds=timeout_seconds,
+            admit=self._ask,
+            wall=wall,
         )
         self._left = left
         self.on_conflict: Callable[[str], None] = lambda _resource: None
@@ -102,7 +106,10 @@ class HubApi(ApiServer):
     async def sets_and_bindings(self, namespace: str) -> tuple[list[ManagedClusterSet], list[str]]:
         """All ManagedClusterSets, and the names of the bindings of a namespace. Raises ApiError."""
         sets = await self.listed(CLUSTER_SETS.path, msgspec.json.Decoder(ManagedClusterSet).decode)
-        path, binding = BINDINGS.within(namespace).path, msgspec.json.Decoder(ManagedClusterSetBinding)
+        path, binding = (
+            BINDINGS.within(namespace).path,
+            msgspec.json.Decoder(ManagedClusterSetBinding),
+        )
         return sets, [each.metadata.name for each in await self.listed(path, binding.decode)]
 
     async def delete(self, path: str, *, uid: str, resource_version: str) -> None:
@@ -134,7 +141,13 @@ class ConfigMapPoll(Generic[T]):
     """A rendered ConfigMap. `current` is None while there is none, or it could not be read yet."""
 
     def __init__(
-        self, *, api: HubApi, namespace: str, name: str, key: str, read: Callable[[object], T | None]
+        self,
+        *,
+        api: HubApi,
+        namespace: str,
+        name: str,
+        key: str,
+        read: Callable[[object], T | None],
     ) -> None:
         """`read` takes the data of the ConfigMap, and raises msgspec.DecodeError."""
         self._api, self.name, self._key, self._read = api, name, key, read
@@ -192,7 +205,9 @@ class OwnConfigMap:
     async def read(self) -> dict[str, Any] | None:
         """The object; None when it does not exist. Raises ApiError."""
         try:
-            found: dict[str, Any] = msgspec.json.decode(await self._api.get(f"{self._path}/{self._name}"))
+            found: dict[str, Any] = msgspec.json.decode(
+                await self._api.get(f"{self._path}/{self._name}")
+            )
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
@@ -207,7 +222,10 @@ class OwnConfigMap:
             **item,
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), MANAGED_BY_LABEL: MANAGER}},
+            "metadata": {
+                **metadata,
+                "labels": {**(metadata.get("labels") or {}), MANAGED_BY_LABEL: MANAGER},
+            },
             "data": {**(item.get("data") or {}), **data},
         }
         if before is None:

@@ -103,7 +103,9 @@ def versioned(raw: msgspec.Raw) -> Versioned:
 def scorer_reference(item: DynamicScorer) -> Reference:
     """With the UID, so that Events about a deleted scorer do not belong to a new one of the same name."""
     meta = item.metadata
-    return Reference(SCORERS.api_version, "DynamicScorer", meta.namespace or "", meta.name, meta.uid)
+    return Reference(
+        SCORERS.api_version, "DynamicScorer", meta.namespace or "", meta.name, meta.uid
+    )
 
 
 def application_set_reference(name: str, uid: str, namespace: str) -> Reference:
@@ -147,7 +149,11 @@ class ScoreColumns(MutableMapping[str, Score]):
             del self.columns[resource], self.versions[resource]
 
     def __iter__(self) -> Iterator[str]:
-        return (f"{cluster}/{resource}" for resource, column in self.columns.items() for cluster in column)
+        return (
+            f"{cluster}/{resource}"
+            for resource, column in self.columns.items()
+            for cluster in column
+        )
 
     def __len__(self) -> int:
         return sum(map(len, self.columns.values()))
@@ -163,7 +169,10 @@ class ScoreMarks:
 
     def add(self, key: str, /) -> None:
         cluster, _, resource = key.partition("/")
-        number, column = self._numbers.setdefault(cluster, len(self._numbers)), self._columns[resource]
+        number, column = (
+            self._numbers.setdefault(cluster, len(self._numbers)),
+            self._columns[resource],
+        )
         if number >= len(column):
             column.extend(bytes(number + 1 - len(column)))
         column[number] = 1
@@ -209,7 +218,9 @@ class ScoreInformer(Informer[Score]):
         """The resourceVersion of each `gitops-dsf-moves`, by cluster. The writer of these objects compares it
         with what it wrote, because an informer may be behind.
         """
-        return {cluster: self._versions_of_moves.get(cluster, "") for cluster in self.of(MOVES_SCORE)}
+        return {
+            cluster: self._versions_of_moves.get(cluster, "") for cluster in self.of(MOVES_SCORE)
+        }
 
     def version(self, resource: str) -> int:
         """A number that changes with the scores of one name; -1 while there are none."""

@@ -74,14 +74,24 @@ class HubView:
             api=api, path=ADDONS.path, project=addon, selector=OURS, key=lambda cluster, _: cluster
         )
         self.placements = Informer(api=api, path=PLACEMENTS.within(argocd).path, project=placement)
-        self.decisions = Informer(api=api, path=DECISIONS.within(argocd).path, project=decision_page)
-        self.sets = Informer(api=api, path=APPLICATION_SETS.within(argocd).path, project=application_set)
-        self.applications = Informer(api=api, path=APPLICATIONS.within(argocd).path, project=application)
+        self.decisions = Informer(
+            api=api, path=DECISIONS.within(argocd).path, project=decision_page
+        )
+        self.sets = Informer(
+            api=api, path=APPLICATION_SETS.within(argocd).path, project=application_set
+        )
+        self.applications = Informer(
+            api=api, path=APPLICATIONS.within(argocd).path, project=application
+        )
         self.masks = ConfigMapPoll(
             api=api, namespace=hub, name=MASKS_CONFIGMAP, key=MASKS_KEY, read=read_masks
         )
         self.maintenance = ConfigMapPoll(
-            api=api, namespace=hub, name=MAINTENANCE_CONFIGMAP, key=MAINTENANCE_KEY, read=read_maintenance
+            api=api,
+            namespace=hub,
+            name=MAINTENANCE_CONFIGMAP,
+            key=MAINTENANCE_KEY,
+            read=read_maintenance,
         )
         self.informers: Sequence[Informer[Any]] = (
             self.scorers,
@@ -153,7 +163,9 @@ class DecisionSets(dict[str, DecisionSet]):
 class DecisionTracker:
     """Notes each change of a decision at once: debouncing counts from that time."""
 
-    def __init__(self, *, view: HubView, metrics: Metrics, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, *, view: HubView, metrics: Metrics, clock: Callable[[], float] = monotonic
+    ) -> None:
         self._pages = view.decisions
         self._metrics = metrics
         self._clock = clock

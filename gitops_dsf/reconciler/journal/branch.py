@@ -13,7 +13,17 @@ import msgspec
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.journal.record import FILE, Kind, Read, Record, appended, digest, file_of, new_record, read
+from gitops_dsf.journal.record import (
+    FILE,
+    Kind,
+    Read,
+    Record,
+    appended,
+    digest,
+    file_of,
+    new_record,
+    read,
+)
 from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.hub.view import DecisionSets
 from gitops_dsf.wording import plural
@@ -87,7 +97,9 @@ def observe(
         before = None
         if known is not None:
             before = unnamed.get(known.id) if known.to is None else frozenset(known.to)
-        kind: Kind = "Start" if before is None else "Later" if decision.since <= started else "Change"
+        kind: Kind = (
+            "Start" if before is None else "Later" if decision.since <= started else "Change"
+        )
         record = new_record(
             placement=key,
             number=1 if known is None else known.number + 1,

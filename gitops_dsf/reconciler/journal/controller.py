@@ -56,12 +56,21 @@ class JournalController:
     """Writes one branch."""
 
     def __init__(
-        self, shared: Shared, *, git: GitSettings, settings: model.JournalBranch, flapping: FlappingReporter
+        self,
+        shared: Shared,
+        *,
+        git: GitSettings,
+        settings: model.JournalBranch,
+        flapping: FlappingReporter,
     ) -> None:
         self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics
         self._shared, self._tracker, self._clock = shared, shared.tracker, shared.clock
         self._git, self._settings, self._flapping = git, settings, flapping
-        self._wake, self._learned, self._recorded = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._wake, self._learned, self._recorded = (
+            asyncio.Event(),
+            asyncio.Event(),
+            asyncio.Event(),
+        )
         self._started = 0.0
         self._pending: list[Record] = []
         """Records that are not on the branch yet."""
@@ -136,7 +145,9 @@ class JournalController:
             facts = await read_facts(names, api=self._api, view=self._view)
             for first in range(0, len(moves), AT_A_TIME):
                 if self._is_full:
-                    LOG.warning("no more changes of decisions are recorded until the branch can be pushed")
+                    LOG.warning(
+                        "no more changes of decisions are recorded until the branch can be pushed"
+                    )
                     break
                 await self._add(moves[first : first + AT_A_TIME], facts)
         self._forget(branch)
@@ -188,7 +199,9 @@ class JournalController:
         move = self._shared.ledger.of(record.placement)
         return move if move is not None and move.admitted and move.target in record.joined else None
 
-    def _note_edit(self, name: str, before: PlacementSummary | None, item: PlacementSummary | None) -> None:
+    def _note_edit(
+        self, name: str, before: PlacementSummary | None, item: PlacementSummary | None
+    ) -> None:
         if item is None:
             self._edited.pop(name, None)
         elif before is not None and before.digest != item.digest:
@@ -248,7 +261,9 @@ class JournalController:
         if was_full:
             self._started = self._clock()
         self._wake.set()
-        LOG.info("%d records appended to branch %s", len(pending) - len(refused), self._settings.branch)
+        LOG.info(
+            "%d records appended to branch %s", len(pending) - len(refused), self._settings.branch
+        )
         if refused:
             LOG.info("another replica recorded %d of %d changes", len(refused), len(pending))
             self._flapping.forget({record.placement for record in refused})
@@ -263,4 +278,6 @@ class JournalController:
     def _show(self) -> None:
         self._metrics.journal_pending.set(len(self._pending))
         oldest = min((record.time.timestamp() for record in self._pending), default=None)
-        self._metrics.journal_pending_seconds.set(0 if oldest is None else max(0.0, self._api.now() - oldest))
+        self._metrics.journal_pending_seconds.set(
+            0 if oldest is None else max(0.0, self._api.now() - oldest)
+        )

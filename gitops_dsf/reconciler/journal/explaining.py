@@ -94,7 +94,9 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
     listed = await api.listed(path, placement.decode)
     placements = [item for item in listed if item.metadata.name in names]
     for read in map(resources_read, placements):
-        for resource in sorted((set(view.scores.columns) if read is None else read) - scores.keys()):
+        for resource in sorted(
+            (set(view.scores.columns) if read is None else read) - scores.keys()
+        ):
             scores[resource] = dict(view.scores.of(resource))
     sets, bindings = await api.sets_and_bindings(view.argocd_namespace)
     # In a thread, because thousands of clusters take a while, and leadership must be renewed.
@@ -192,7 +194,9 @@ def _explained(by_scores: Verdict, cluster: str, *, decided: bool) -> ClusterRea
 def _followed(verdict: Verdict, subjects: Iterable[str], after: Collection[str]) -> list[str]:
     names = verdict.state.names
     ranking = verdict.ranking
-    best = [names[ranking.clusters[index]] for index in ranking.order] if ranking is not None else []
+    best = (
+        [names[ranking.clusters[index]] for index in ranking.order] if ranking is not None else []
+    )
     return list(dict.fromkeys([*subjects, *sorted(after), *best]))[:MOST_FOLLOWED]
 
 

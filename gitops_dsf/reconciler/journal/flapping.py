@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.hub.causes import KINDS, Cause, CauseKind
-from gitops_dsf.hub.flapping import WINDOW_SECONDS, Change, Leads, Return, cause_of, episodes, moves_back
+from gitops_dsf.hub.flapping import (
+    WINDOW_SECONDS,
+    Change,
+    Leads,
+    Return,
+    cause_of,
+    episodes,
+    moves_back,
+)
 from gitops_dsf.hub.metadata import Condition
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import PlacementSummary
@@ -76,7 +84,9 @@ def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
     return Flapping(
         placement=records[-1].placement,
         returns=moves_back(found),
-        clusters=tuple(sorted({name for each in found for name in (each.cluster, each.rival) if name})),
+        clusters=tuple(
+            sorted({name for each in found for name in (each.cluster, each.rival) if name})
+        ),
         cause=cause_of(by_scores, leads) if is_blamed else None,
         other="" if is_blamed else _other_cause(found, kinds),
     )
@@ -109,7 +119,8 @@ def _weights_of(records: Sequence[Record]) -> Mapping[str, int]:
                 return {
                     term.name: term.weight
                     for term in cluster.contributions
-                    if term.name.startswith("AddOn/") and not term.name.startswith(f"AddOn/{MOVES_SCORE}/")
+                    if term.name.startswith("AddOn/")
+                    and not term.name.startswith(f"AddOn/{MOVES_SCORE}/")
                 }
     return {}
 
@@ -170,7 +181,9 @@ class FlappingReporter:
             if name in placements:
                 about = placement_reference(name, placements[name], self._namespace)
                 if key in found:
-                    self._events.say(about, "Flapping", f"it {flapping_text(found[key])}", warning=True)
+                    self._events.say(
+                        about, "Flapping", f"it {flapping_text(found[key])}", warning=True
+                    )
                 else:
                     self._events.say(about, "FlappingEnded", "it no longer moves back and forth")
 
@@ -187,7 +200,9 @@ class FlappingReporter:
                 message="no application moves back and forth because of this score",
             )
         shown = [f"{key} {flapping_text(each)}" for key, each in list(caused.items())[:MOST_NAMED]]
-        more = f"; and {len(caused) - MOST_NAMED} more Placements" if len(caused) > MOST_NAMED else ""
+        more = (
+            f"; and {len(caused) - MOST_NAMED} more Placements" if len(caused) > MOST_NAMED else ""
+        )
         message = f"{'. '.join(shown)}{more}"
         return Condition(type=SETTLED, status="False", reason="Flapping", message=message)
 

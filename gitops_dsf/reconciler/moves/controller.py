@@ -64,8 +64,12 @@ class MoveController:
     def __init__(self, shared: Shared, *, pause: float = PAUSE_SECONDS) -> None:
         self._view = view = shared.view
         self._decisions, self._clock = shared.tracker.decisions, shared.clock
-        self._reach = ReachabilityTracker(clusters=view.clusters, clock=shared.clock, hub_time=shared.api.now)
-        self._deleter = CopyDeleter(api=shared.api, argocd_namespace=view.argocd_namespace, reach=self._reach)
+        self._reach = ReachabilityTracker(
+            clusters=view.clusters, clock=shared.clock, hub_time=shared.api.now
+        )
+        self._deleter = CopyDeleter(
+            api=shared.api, argocd_namespace=view.argocd_namespace, reach=self._reach
+        )
         self._report, self._waits = MoveReporter(shared), WaitRecorder(shared)
         self._wake = asyncio.Event()
         self._not_before: dict[str, _NotBefore] = {}
@@ -78,7 +82,13 @@ class MoveController:
         self._silent = ""
         """Why the hub did not answer in this pass."""
         self._next, self._pause = 0.0, pause
-        self._informers = (view.sets, view.applications, view.placements, view.clusters, view.decisions)
+        self._informers = (
+            view.sets,
+            view.applications,
+            view.placements,
+            view.clusters,
+            view.decisions,
+        )
         for informer in self._informers[:-1]:
             informer.listen(lambda _key, _item: self._wake.set())
         shared.tracker.listen(self._wake.set)
@@ -111,7 +121,9 @@ class MoveController:
         for name, item in sorted(sets.items()):
             state = self._state_of(item, tuple(copies.get(item.uid, ())), reach, now)
             verdicts = evaluate(state) if isinstance(state, MoveState) else state
-            chosen = next((verdict for verdict in verdicts if verdict.action is Action.DELETE), None)
+            chosen = next(
+                (verdict for verdict in verdicts if verdict.action is Action.DELETE), None
+            )
             if chosen is not None and isinstance(state, MoveState) and item.handover is not None:
                 outcome = await self._attempt(
                     Candidate(item=item, handover=item.handover, state=state, verdict=chosen)
@@ -129,13 +141,21 @@ class MoveController:
     ) -> MoveState | tuple[CopyVerdict, ...]:
         """The state by the informers, or verdicts when it allows no deletion; none when no copy left."""
         decisions = (self._decisions.get(placement) for placement in item.placements)
-        decided = frozenset(name for each in decisions if each is not None for name in each.clusters)
-        leaving = [copy for copy in sorted(copies, key=lambda each: each.name) if copy.cluster not in decided]
+        decided = frozenset(
+            name for each in decisions if each is not None for name in each.clusters
+        )
+        leaving = [
+            copy
+            for copy in sorted(copies, key=lambda each: each.name)
+            if copy.cluster not in decided
+        ]
         if not leaving:
             return ()
         if item.handover is None:
             return tuple(
-                CopyVerdict(copy=copy, action=Action.KEEP, reason="Generators", message=item.obstacle)
+                CopyVerdict(
+                    copy=copy, action=Action.KEEP, reason="Generators", message=item.obstacle
+                )
                 for copy in leaving
             )
         name = item.handover.placement
@@ -279,8 +299,16 @@ class MoveReporter:
     def publish(self, names: Collection[str], now: float) -> None:
         self._waits = {name: known for name, known in self._waits.items() if name in names}
         self._metrics.moves_waiting.set(
-            {(name, reason): n for name, known in self._waits.items() for reason, n in known.reasons.items()}
+            {
+                (name, reason): n
+                for name, known in self._waits.items()
+                for reason, n in known.reasons.items()
+            }
         )
         self._metrics.moves_waiting_seconds.set(
-            {(name,): now - known.since for name, known in self._waits.items() if known.since is not None}
+            {
+                (name,): now - known.since
+                for name, known in self._waits.items()
+                if known.since is not None
+            }
         )

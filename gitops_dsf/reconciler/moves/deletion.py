@@ -30,7 +30,13 @@ from gitops_dsf.hub.objects import ManagedCluster, PlacementDecision
 from gitops_dsf.hub.resources import APPLICATION_SETS, APPLICATIONS, CLUSTERS, DECISIONS, PLACEMENTS
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import Versioned, versioned
-from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, ReachabilityTracker, evaluate
+from gitops_dsf.reconciler.moves.rules import (
+    Action,
+    CopyVerdict,
+    MoveState,
+    ReachabilityTracker,
+    evaluate,
+)
 
 ONE_BY_ONE: Final = 10
 """Up to this many clusters are read one by one. For more, all clusters are listed."""
@@ -84,12 +90,16 @@ def complete_decision(
         raise Blocked(*PLACEMENT_GONE)
     if any(page.metadata.controller("Placement").uid != placement.metadata.uid for page in pages):
         raise Blocked(
-            "DecisionForeign", "a PlacementDecision with the Placement's label belongs to another owner"
+            "DecisionForeign",
+            "a PlacementDecision with the Placement's label belongs to another owner",
         )
     clusters = frozenset(cluster for page in pages for cluster in page.cluster_names)
     if not clusters:
         raise Blocked(*DECISION_EMPTY)
-    selected, groups = placement.status.number_of_selected_clusters, placement.status.decision_groups
+    selected, groups = (
+        placement.status.number_of_selected_clusters,
+        placement.status.decision_groups,
+    )
     entries = sum(len(set(page.cluster_names)) for page in pages)
     counts = {len(clusters), entries, selected if selected is not None else 0}
     if groups:
@@ -152,14 +162,20 @@ class CopyDeleter:
         # Each value is new: a patch that changes nothing leaves the resourceVersion as it is.
         value = uuid.uuid4().hex
         for item in copies:
-            metadata = {"uid": item.copy.uid, "annotations": {APPLICATION_REFRESH_ANNOTATION: value}}
+            metadata = {
+                "uid": item.copy.uid,
+                "annotations": {APPLICATION_REFRESH_ANNOTATION: value},
+            }
             try:
-                await self._api.merge(f"{self._applications}/{item.copy.name}", {"metadata": metadata})
+                await self._api.merge(
+                    f"{self._applications}/{item.copy.name}", {"metadata": metadata}
+                )
             except ApiError as error:
                 # The API server calls another UID in a patch of a custom resource an invalid value (422).
-                if error.status in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT} or "metadata.uid" in str(
-                    error
-                ):
+                if error.status in {
+                    HTTPStatus.NOT_FOUND,
+                    HTTPStatus.CONFLICT,
+                } or "metadata.uid" in str(error):
                     return False
                 raise
         return True
@@ -188,8 +204,12 @@ class CopyDeleter:
         # deletion less likely.
         label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
         listed = await self._api.listed(self._applications, versioned, labelSelector=label)
-        copies = {item.copy.uid: item for item in listed if item.copy.owner_uid == candidate.item.uid}
-        reach = self._reach.of(await self._clusters({item.copy.cluster for item in copies.values()} - {""}))
+        copies = {
+            item.copy.uid: item for item in listed if item.copy.owner_uid == candidate.item.uid
+        }
+        reach = self._reach.of(
+            await self._clusters({item.copy.cluster for item in copies.values()} - {""})
+        )
         # Read the decision last. Pages before status, as OCM writes them.
         name = candidate.handover.placement
         selector, page = f"{PLACEMENT_LABEL}={name}", msgspec.json.Decoder(PlacementDecision)
@@ -209,7 +229,9 @@ class CopyDeleter:
         verdict = next((item for item in evaluate(state) if item.copy.uid == uid), None)
         if verdict is None:
             copy = candidate.verdict.copy
-            raise Blocked("Gone", f"{copy.name} is being deleted, is gone, or was moved by somebody")
+            raise Blocked(
+                "Gone", f"{copy.name} is being deleted, is gone, or was moved by somebody"
+            )
         if verdict.action is not Action.DELETE:
             raise Blocked(verdict.reason, verdict.message)
         relies_on = tuple(copies[item.uid] for item in verdict.relies_on[:TOUCHED])
@@ -223,8 +245,12 @@ class CopyDeleter:
 
     async def _clusters(self, names: Collection[str]) -> dict[str, ManagedCluster]:
         if len(names) > ONE_BY_ONE:
-            found = await self._api.listed(CLUSTERS.path, msgspec.json.Decoder(ManagedCluster).decode)
+            found = await self._api.listed(
+                CLUSTERS.path, msgspec.json.Decoder(ManagedCluster).decode
+            )
         else:
-            one_by_one = [await self._api.one(CLUSTERS.path, name, ManagedCluster) for name in sorted(names)]
+            one_by_one = [
+                await self._api.one(CLUSTERS.path, name, ManagedCluster) for name in sorted(names)
+            ]
             found = [item for item in one_by_one if item is not None]
         return {item.metadata.name: item for item in found if item.metadata.name in names}

@@ -95,9 +95,13 @@ def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
     # The least healthy copy first.
     for copy in sorted(candidates, key=lambda item: (_rank(item, state), item.name)):
         if going:
-            verdict = wait(copy, "Going", f"{going[0]} is being deleted; one copy is deleted at a time")
+            verdict = wait(
+                copy, "Going", f"{going[0]} is being deleted; one copy is deleted at a time"
+            )
         elif chosen:
-            verdict = wait(copy, "Queued", f"{chosen} is deleted first; one copy is deleted at a time")
+            verdict = wait(
+                copy, "Queued", f"{chosen} is deleted first; one copy is deleted at a time"
+            )
         else:
             verdict = _candidate(copy, staying, state)
             chosen = copy.name if verdict.action is Action.DELETE else ""
@@ -118,7 +122,9 @@ def _kept(copy: Application, state: MoveState) -> CopyVerdict | None:
             " somebody moved it",
         )
     if not copy.prunes:
-        return _keep(copy, "WorkloadWouldStay", "it has no resources-finalizer, so its workload would stay")
+        return _keep(
+            copy, "WorkloadWouldStay", "it has no resources-finalizer, so its workload would stay"
+        )
     return None
 
 
@@ -160,7 +166,9 @@ def _candidate(copy: Application, staying: Iterable[Application], state: MoveSta
             return _delete(copy, "TimedOut", message, relies_on=as_healthy)
     if unfit:
         reason, words = (
-            ("TimedOut", "the time-out is over, and still ") if state.overdue else ("NewCopyNotHealthy", "")
+            ("TimedOut", "the time-out is over, and still ")
+            if state.overdue
+            else ("NewCopyNotHealthy", "")
         )
         return wait(copy, reason, f"{words}{_states(unfit, rest, state)}")
     return wait(
@@ -195,7 +203,9 @@ def _rank(copy: Application, state: MoveState) -> int:
 def _states(clusters: Iterable[str], copies: Iterable[Application], state: MoveState) -> str:
     by_cluster = {copy.cluster: copy for copy in copies}
     listed = sorted(clusters)
-    return names_text(f"{by_cluster[name].name} is {_state(by_cluster[name], state)}" for name in listed)
+    return names_text(
+        f"{by_cluster[name].name} is {_state(by_cluster[name], state)}" for name in listed
+    )
 
 
 def _state(copy: Application, state: MoveState) -> str:
@@ -216,7 +226,9 @@ def _named(clusters: Iterable[str]) -> str:
 def _delete(
     copy: Application, reason: str, message: str, *, relies_on: tuple[Application, ...]
 ) -> CopyVerdict:
-    return CopyVerdict(copy=copy, action=Action.DELETE, reason=reason, message=message, relies_on=relies_on)
+    return CopyVerdict(
+        copy=copy, action=Action.DELETE, reason=reason, message=message, relies_on=relies_on
+    )
 
 
 def wait(copy: Application, reason: str, message: str) -> CopyVerdict:
@@ -239,7 +251,11 @@ class ReachabilityTracker:
     """Remembers changes that this process saw. Of earlier ones the condition has the hub's time."""
 
     def __init__(
-        self, *, clusters: Informer[ManagedCluster], clock: Callable[[], float], hub_time: Callable[[], float]
+        self,
+        *,
+        clusters: Informer[ManagedCluster],
+        clock: Callable[[], float],
+        hub_time: Callable[[], float],
     ) -> None:
         self._clusters, self._clock, self._hub_time = clusters, clock, hub_time
         self._at: dict[str, float] = {}

@@ -29,7 +29,9 @@ class WaitRecorder:
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._stored = OwnConfigMap(api=shared.api, namespace=shared.view.hub_namespace, name=MOVES_CONFIGMAP)
+        self._stored = OwnConfigMap(
+            api=shared.api, namespace=shared.view.hub_namespace, name=MOVES_CONFIGMAP
+        )
         self._seen: dict[tuple[str, str], tuple[str, float, WaitingCopy]] = {}
         """By ApplicationSet and Application: the reason, since when by the clock of this process, and what is
         told.
@@ -70,7 +72,9 @@ class WaitRecorder:
 
     def _cause(self, item: ApplicationSet) -> MoveCause | None:
         keys = [f"{self._shared.view.argocd_namespace}/{name}" for name in sorted(item.placements)]
-        return next((cause for key in keys if (cause := self._shared.cause_of(key)) is not None), None)
+        return next(
+            (cause for key in keys if (cause := self._shared.cause_of(key)) is not None), None
+        )
 
     def keep_only(self, names: Iterable[str]) -> None:
         """Forgets all other ApplicationSets."""
@@ -92,7 +96,9 @@ class WaitRecorder:
             await self._stored.write(await self._stored.read(), encode_waits(goal))
         except ApiError as error:
             self._next = now + WRITE_SECONDS
-            LOG.warning("why copies wait is not written to ConfigMap %s now: %s", MOVES_CONFIGMAP, error)
+            LOG.warning(
+                "why copies wait is not written to ConfigMap %s now: %s", MOVES_CONFIGMAP, error
+            )
             return
         self._told = goal
 

@@ -55,7 +55,9 @@ class PaceController:
         self._pace = pace
         self._api, self._view, self._clock = shared.api, shared.view, shared.clock
         self._decisions = shared.tracker.decisions
-        self._stored = OwnConfigMap(api=shared.api, namespace=shared.view.hub_namespace, name=MOVES_CONFIGMAP)
+        self._stored = OwnConfigMap(
+            api=shared.api, namespace=shared.view.hub_namespace, name=MOVES_CONFIGMAP
+        )
         self._reader = SituationReader(api=shared.api, view=shared.view)
         self._publisher = ItemPublisher(shared.api)
         self._shared = shared
@@ -130,11 +132,15 @@ class PaceController:
         kept = remembered(self._pace, (each.ranking for each in paced.values()))
         ledger = ledger.pruned(kept=kept, now=now)
         effect, maintenance = self._maintenance(paced, before.maintenance, now)
-        inputs = await self._reader.read(paced, decided, now=now, maintenance=effect, refused=refused)
+        inputs = await self._reader.read(
+            paced, decided, now=now, maintenance=effect, refused=refused
+        )
         if unsettled is None or ledger.omitted:
             # Nobody can count what was left out of the ledger. And before a decision has settled, OCM may
             # have sent something to the cluster that is best now, and the ledger does not say so yet.
-            admission = Admission(moves=(), waiting=() if self._last is None else self._last[2].waiting)
+            admission = Admission(
+                moves=(), waiting=() if self._last is None else self._last[2].waiting
+            )
         else:
             inputs = replace(inputs, unsettled=unsettled)
             admission = await self._admission(inputs, ledger, self._pace, now)
@@ -163,7 +169,9 @@ class PaceController:
 
     def _waiting_seconds(self) -> float:
         """It goes on to count while looks fail, because nothing begins meanwhile."""
-        return 0.0 if self._waiting_since is None else max(0.0, self._api.now() - self._waiting_since)
+        return (
+            0.0 if self._waiting_since is None else max(0.0, self._api.now() - self._waiting_since)
+        )
 
     async def _store(
         self, item: dict[str, Any] | None, stored: StoredMoves, whole: StoredMoves, *, kept: float
@@ -198,13 +206,17 @@ class PaceController:
         items, namespace = self._view.maintenance.current or (), self._view.argocd_namespace
         effect = effect_of(items, clusters=self._view.clusters.items, placements=paced, now=now)
         decided = {f"{namespace}/{name}": found.clusters for name, found in self._decisions.items()}
-        return effect, state_of(items, effect, decided=decided, paced=paced.keys(), before=before, now=now)
+        return effect, state_of(
+            items, effect, decided=decided, paced=paced.keys(), before=before, now=now
+        )
 
     async def _admission(self, inputs: Inputs, ledger: Ledger, pace: Pace, now: float) -> Admission:
         """The admission, computed beside the event loop, or the last one if nothing has changed."""
         if self._last is not None and self._last[:2] == (inputs, ledger):
             admission = self._last[2]
-            due = min((each.until for each in admission.waiting if each.until is not None), default=None)
+            due = min(
+                (each.until for each in admission.waiting if each.until is not None), default=None
+            )
             if not admission.moves and (due is None or now < due) and now <= self._holds_until:
                 return admission
         found, self._holds_until = await asyncio.to_thread(
@@ -227,16 +239,24 @@ class PaceController:
         if self._changing_since is None:
             self._changing_since = now
         none = frozenset[str]()
-        self._changing = {key: self._changing.get(key, none) | named for key, named in changing.items()}
+        self._changing = {
+            key: self._changing.get(key, none) | named for key, named in changing.items()
+        }
         if now < self._changing_since + PATIENCE_SECONDS:
             return None
         return none.union(*self._changing.values())
 
-    def _decided(self, paced: Mapping[str, Paced]) -> tuple[dict[str, frozenset[str]], frozenset[str] | None]:
+    def _decided(
+        self, paced: Mapping[str, Paced]
+    ) -> tuple[dict[str, frozenset[str]], frozenset[str] | None]:
         """The complete decisions that have not changed for a while, and what follows from those that have
         (see _unsettled).
         """
-        now, found, changing = self._clock(), dict[str, frozenset[str]](), dict[str, frozenset[str]]()
+        now, found, changing = (
+            self._clock(),
+            dict[str, frozenset[str]](),
+            dict[str, frozenset[str]](),
+        )
         for key, item in paced.items():
             decision = self._decisions.get(key.partition("/")[2])
             wanted = item.placement.spec.number_of_clusters
@@ -258,10 +278,18 @@ class PaceController:
             cluster for cluster, item in self._view.clusters.items.items() if item.unreachable
         )
         for item in sets:
-            copies = [each for each in self._view.applications.items.values() if each.owner_uid == item.uid]
-            if not any(is_good(each, unreachable) for each in copies if each.cluster == move.target):
+            copies = [
+                each
+                for each in self._view.applications.items.values()
+                if each.owner_uid == item.uid
+            ]
+            if not any(
+                is_good(each, unreachable) for each in copies if each.cluster == move.target
+            ):
                 return False
-            stays = item.handover is not None and any(each.cluster == move.source for each in copies)
+            stays = item.handover is not None and any(
+                each.cluster == move.source for each in copies
+            )
             if stays and move.source not in unreachable:
                 return False
         return True
@@ -270,7 +298,9 @@ class PaceController:
 def _room(item: Mapping[str, Any] | None) -> int:
     """Bytes that the ConfigMap has for moves. Keys of others stay in it."""
     ours = StoredMoves().data.keys()
-    others = {key: text for key, text in ((item or {}).get("data") or {}).items() if key not in ours}
+    others = {
+        key: text for key, text in ((item or {}).get("data") or {}).items() if key not in ours
+    }
     return ROOM - sum(len(key.encode()) + len(text.encode()) for key, text in others.items())
 
 
@@ -295,21 +325,37 @@ async def report(
         if earlier is None and move.admitted:
             metrics.paced_moves_admitted.inc()
             await _say(
-                shared, move, "MoveAdmitted", f"{_way(move)}: {move.cause or by_pace(move.gain or 0.0)}"
+                shared,
+                move,
+                "MoveAdmitted",
+                f"{_way(move)}: {move.cause or by_pace(move.gain or 0.0)}",
             )
         elif earlier is None and move.cause is not None:
-            await _say(shared, move, "Moved", f"{_way(move)}: {move.cause}", warning=move.cause.warning)
-        elif earlier is not None and earlier.under_way and move.phase is Phase.ENDED and move.admitted:
+            await _say(
+                shared, move, "Moved", f"{_way(move)}: {move.cause}", warning=move.cause.warning
+            )
+        elif (
+            earlier is not None
+            and earlier.under_way
+            and move.phase is Phase.ENDED
+            and move.admitted
+        ):
             metrics.paced_moves_duration.observe(now - move.since)
             await _say(shared, move, "MoveEnded", f"{_way(move)}: {now - move.since:.0f} s")
-        elif earlier is not None and move.phase is Phase.WITHDRAWN and earlier.phase is Phase.ADMITTED:
+        elif (
+            earlier is not None
+            and move.phase is Phase.WITHDRAWN
+            and earlier.phase is Phase.ADMITTED
+        ):
             places = (move.target, move.source, move.placement)
             why = next((refused[name] for name in places if name in refused), None)
             words = f"OCM did not follow; is {move.target} eligible?" if why is None else why
             await _say(shared, move, "MoveWithdrawn", f"{_way(move)}: {words}", warning=True)
 
 
-async def _say(shared: Shared, move: Move, reason: str, message: str, *, warning: bool = False) -> None:
+async def _say(
+    shared: Shared, move: Move, reason: str, message: str, *, warning: bool = False
+) -> None:
     LOG.info("%s %s: %s", reason, move.placement, message)
     namespace, _, name = move.placement.partition("/")
     item = shared.view.placements.items.get(name)

@@ -64,7 +64,9 @@ class ItemPublisher:
         """Writes what differs, in the order that is safe. What one cluster refuses stops only the moves that
         need it. Raises ApiError when the hub does not answer; what was written stays.
         """
-        known: dict[str, tuple[Values, ...]] = {name: (items,) for name, items in published.items.items()}
+        known: dict[str, tuple[Values, ...]] = {
+            name: (items,) for name, items in published.items.items()
+        }
         known |= await self._not_shown_yet(published)
         self._forget()
         look, failed = Round(known, wanted), set[str]()
@@ -181,7 +183,9 @@ class ItemPublisher:
             return found.metadata.resource_version
         change = {
             "metadata": {"resourceVersion": found.metadata.resource_version},
-            "status": {"scores": [{"name": name, "value": value} for name, value in sorted(items.items())]},
+            "status": {
+                "scores": [{"name": name, "value": value} for name, value in sorted(items.items())]
+            },
         }
         answer = await self._api.merge(f"{path}/{MOVES_SCORE}/status", change)
         return msgspec.json.decode(answer, type=StoredScore).metadata.resource_version

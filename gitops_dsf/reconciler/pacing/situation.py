@@ -154,14 +154,18 @@ def holds_until(inputs: Inputs, *, ledger: Ledger, now: float) -> float:
         if score.valid_until is not None and score.valid_until >= moment
     ]
     taints = {taint for cluster in inputs.clusters.values() for taint in cluster.taints}
-    tolerations = {each for item in inputs.paced.values() for each in item.placement.spec.tolerations or ()}
+    tolerations = {
+        each for item in inputs.paced.values() for each in item.placement.spec.tolerations or ()
+    }
     ends += [
         tolerated_until(taint, toleration.toleration_seconds)
         for taint in taints
         for toleration in tolerations
         if toleration.toleration_seconds is not None and fits(taint, toleration)
     ]
-    measured = next_measured(ledger, {key: item.ranking for key, item in inputs.paced.items()}, now=now)
+    measured = next_measured(
+        ledger, {key: item.ranking for key, item in inputs.paced.items()}, now=now
+    )
     return min([measured, *(end.timestamp() for end in ends if end >= moment)])
 
 
@@ -193,10 +197,14 @@ class RefugePlanner:
             situation = situation_of(inputs, ledger=ledger, pace=pace, now=now)
             scores = assume(situation.hub.scores, known_shifts(situation))
             state = situation.hub.scoring(scores)
-            return plan_refuges(situation.paced, state=state, now=situation.now, current=current, only=due)
+            return plan_refuges(
+                situation.paced, state=state, now=situation.now, current=current, only=due
+            )
 
         if due is not None and not due:
-            found: Refuges = {key: cluster for key, cluster in current.items() if key in inputs.paced}
+            found: Refuges = {
+                key: cluster for key, cluster in current.items() if key in inputs.paced
+            }
         else:
             found = await asyncio.to_thread(planned)
         if due is None:
@@ -221,7 +229,9 @@ def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | N
     )
 
 
-def _changed(before: Mapping[str, ManagedCluster], after: Mapping[str, ManagedCluster]) -> frozenset[str]:
+def _changed(
+    before: Mapping[str, ManagedCluster], after: Mapping[str, ManagedCluster]
+) -> frozenset[str]:
     """The clusters for which Placements may pass or fail other filters than before."""
     return frozenset(
         name

@@ -109,12 +109,16 @@ class ProposalController:
             api, place = address_of(git.url, kind=settings.forge, api=settings.forge_url or "")
             credentials = Credentials(folder=git.credentials)
             send_signed = partial(send, credentials=credentials)
-            self._forge = FORGES[settings.forge](api=api, place=place, base=git.branch, send=send_signed)
+            self._forge = FORGES[settings.forge](
+                api=api, place=place, base=git.branch, send=send_signed
+            )
 
     async def run(self) -> None:
         await self._view.synced()
         failures = 0
-        backoff = Backoff(first=2 * self._settings.interval_seconds, ceiling=LONGEST_SECONDS, jitter=0)
+        backoff = Backoff(
+            first=2 * self._settings.interval_seconds, ceiling=LONGEST_SECONDS, jitter=0
+        )
         async with working_clone(self._git, "proposals", may_push=self._api.check_leads) as clone:
             while True:
                 wait = float(self._settings.interval_seconds)
@@ -200,12 +204,20 @@ class ProposalController:
             return "waiting"
         if not digest:
             memory.offered, memory.scorers = "", []
-            await self._drop(clone, kind, own, "withdrawn", "Withdrawn: there is nothing left to change.")
+            await self._drop(
+                clone, kind, own, "withdrawn", "Withdrawn: there is nothing left to change."
+            )
             return "nothing"
         branch = f"{self._stem}{kind}-{digest}"
         request = await self._forge.latest(branch) if self._forge is not None else None
-        is_open = branch in own and (self._forge is None or (request is not None and request.is_open))
-        refused = request.refused if request is not None else branch == memory.offered and branch not in own
+        is_open = branch in own and (
+            self._forge is None or (request is not None and request.is_open)
+        )
+        refused = (
+            request.refused
+            if request is not None
+            else branch == memory.offered and branch not in own
+        )
         if refused:
             why = "Withdrawn: the content has changed to one that was refused before."
             await self._drop(clone, kind, own, "withdrawn", why, keep=branch)
@@ -254,7 +266,11 @@ class ProposalController:
             stamp = ""
         else:
             clusters = [
-                {"apiVersion": f"{SCORE_GROUP}/v1", "kind": "ManagedCluster", **msgspec.to_builtins(item)}
+                {
+                    "apiVersion": f"{SCORE_GROUP}/v1",
+                    "kind": "ManagedCluster",
+                    **msgspec.to_builtins(item),
+                }
                 for _, item in sorted(self._view.clusters.items.items())
                 if not item.deleting
             ]
@@ -279,7 +295,9 @@ class ProposalController:
             at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
             commit = await clone.commit(names, parent=clone.head, message=message, at=at)
             content = sorted((await clone.changes(clone.head, commit)).items())
-            digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:DIGITS] if content else ""
+            digest = (
+                hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:DIGITS] if content else ""
+            )
         memory.stamp, memory.made = stamp, (change, commit, digest)
         return memory.made
 
@@ -305,11 +323,20 @@ class ProposalController:
         """For people who look at the hub and not at git."""
         for name in change.scorers:
             if (item := self._view.scorers.items.get(name)) is not None:
-                message = f"/config differs from the lock; a new lock is proposed on branch {branch}"
+                message = (
+                    f"/config differs from the lock; a new lock is proposed on branch {branch}"
+                )
                 self._events.say(scorer_reference(item), "LockProposed", message)
 
     async def _drop(
-        self, clone: Clone, kind: Kind, own: dict[str, str], outcome: str, why: str, *, keep: str = ""
+        self,
+        clone: Clone,
+        kind: Kind,
+        own: dict[str, str],
+        outcome: str,
+        why: str,
+        *,
+        keep: str = "",
     ) -> None:
         """Closes the requests of outdated branches, and deletes the branches."""
         for branch, commit in sorted(own.items()):

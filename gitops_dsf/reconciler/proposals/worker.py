@@ -106,7 +106,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     known: list[str] = []
 
 
-async def locks(root: Path, scorers: Sequence[str], *, seconds: float, secrets: Path | None = None) -> Change:
+async def locks(
+    root: Path, scorers: Sequence[str], *, seconds: float, secrets: Path | None = None
+) -> Change:
     """Raises RepositoryError when the checkout cannot be read, or a lock cannot be written."""
     declared = declare(load(root))
     full = {item.name for item in declared.scorers if item.value.spec.reads_config}
@@ -124,7 +126,9 @@ async def locks(root: Path, scorers: Sequence[str], *, seconds: float, secrets: 
     details = []
     for item in changed:
         details += [f"{item.url} says:"]
-        details += [f"{each.field}: {_value(each.before)} -> {_value(each.after)}" for each in item.changes]
+        details += [
+            f"{each.field}: {_value(each.before)} -> {_value(each.after)}" for each in item.changes
+        ]
         details += [f"warning: {note}" for note in item.notes]
     write_files(root, plan.files)
     names = [item.scorer for item in changed]
@@ -152,7 +156,10 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     leaving = [documents[name] for name in gone if name in documents]
     # One cluster that git must not hold keeps no other from being offered.
     left_out = (
-        [printable(f"{line.name} is left out: {'; '.join(line.changes)}", most=600) for line in found.refused]
+        [
+            printable(f"{line.name} is left out: {'; '.join(line.changes)}", most=600)
+            for line in found.refused
+        ]
         if found
         else []
     )

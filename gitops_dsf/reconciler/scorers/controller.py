@@ -73,10 +73,14 @@ def desired_status(
     status: dict[str, Any] = {
         "observedGeneration": scorer.metadata.generation,
         "healthStatus": str(
-            health.status if health is not None else _BY_SCORES.get(scores.status, HealthStatus.UNKNOWN)
+            health.status
+            if health is not None
+            else _BY_SCORES.get(scores.status, HealthStatus.UNKNOWN)
         ),
         "conditions": [
-            _condition(scorer.condition(item[0]), *item, generation=scorer.metadata.generation, now=now)
+            _condition(
+                scorer.condition(item[0]), *item, generation=scorer.metadata.generation, now=now
+            )
             for item in conditions
         ],
     }
@@ -103,7 +107,14 @@ def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _condition(
-    before: Condition, kind: str, status: str, reason: str, message: str, *, generation: int, now: float
+    before: Condition,
+    kind: str,
+    status: str,
+    reason: str,
+    message: str,
+    *,
+    generation: int,
+    now: float,
 ) -> dict[str, Any]:
     since = before.last_transition_time if before.status == status else None
     return {
@@ -145,7 +156,8 @@ class StatusWriter:
         try:
             # The UID makes the hub refuse the status of a scorer that was deleted and created again.
             await self._api.merge(
-                f"{self._path}/{name}/status", {"metadata": {"uid": item.metadata.uid}, "status": change}
+                f"{self._path}/{name}/status",
+                {"metadata": {"uid": item.metadata.uid}, "status": change},
             )
         except ApiError as error:
             self._metrics.patch_failures.inc()
@@ -166,7 +178,11 @@ class StatusWriter:
             known = before.condition(item["type"])
             bad = item["status"] == "False"
             # A condition that is new and good needs no Event.
-            if bad if known is NOT_SAID else (known.status, known.reason) != (item["status"], item["reason"]):
+            if (
+                bad
+                if known is NOT_SAID
+                else (known.status, known.reason) != (item["status"], item["reason"])
+            ):
                 message = f"{item['type']} is {item['status']}: {item['message']}"
                 self._events.say(scorer_reference(before), item["reason"], message, warning=bad)
 
@@ -189,11 +205,16 @@ class FreshnessReporter:
                 rows += [(cluster, scorer, state) for cluster in clusters]
         self._metrics.scored_clusters.set(counts)
         rows.sort()  # by cluster, so that one scorer does not take the place of all others
-        self._metrics.not_fresh.set({(name, cluster, state): 1 for cluster, name, state in rows[:MAX_SERIES]})
+        self._metrics.not_fresh.set(
+            {(name, cluster, state): 1 for cluster, name, state in rows[:MAX_SERIES]}
+        )
         self._metrics.not_fresh_omitted.set(max(0, len(rows) - MAX_SERIES))
         labels = {resource: owner.item.name for resource, owner in scan.owners.items()}
         self._metrics.counted_as_zero.set(
-            {(name, labels.get(each, each)): len(clusters) for (name, each), clusters in scan.zeros.items()}
+            {
+                (name, labels.get(each, each)): len(clusters)
+                for (name, each), clusters in scan.zeros.items()
+            }
         )
         placements = self._view.placements.items
         for (name, resource), clusters in sorted(scan.zeros.items(), key=lambda item: item[0]):
@@ -209,7 +230,9 @@ class FreshnessReporter:
             if not scan.zeros.get((name, resource)):
                 before, item = self._warned.pop((name, resource)), placements.get(name)
                 if item is not None and item.uid == before.uid:
-                    message = f"no cluster is counted as 0 any more for {labels.get(resource, resource)}"
+                    message = (
+                        f"no cluster is counted as 0 any more for {labels.get(resource, resource)}"
+                    )
                     await self._say(name, item, "ScoresComplete", message)
 
     async def _say(self, name: str, item: PlacementSummary, reason: str, message: str) -> None:
@@ -303,7 +326,9 @@ class ScorerController:
             assessment, health = scan.assessments.get(name), self.prober.health.get(name)
             if assessment is not None and (health is not None or item.scored_by_query):
                 words = scan.affected_placements(item.resource)
-                scores = replace(assessment, message=f"{assessment.message}{'. ' if words else ''}{words}")
+                scores = replace(
+                    assessment, message=f"{assessment.message}{'. ' if words else ''}{words}"
+                )
                 status = desired_status(
                     item,
                     health=health,
@@ -322,9 +347,12 @@ class ScorerController:
             return NOT_SAID
         return self._flapping.settled(item.resource) or item.condition(SETTLED)
 
-    def _on_scorer(self, key: str, before: DynamicScorer | None, item: DynamicScorer | None) -> None:
+    def _on_scorer(
+        self, key: str, before: DynamicScorer | None, item: DynamicScorer | None
+    ) -> None:
         seen, now = (
-            None if each is None else (each.metadata.uid, each.metadata.generation) for each in (before, item)
+            None if each is None else (each.metadata.uid, each.metadata.generation)
+            for each in (before, item)
         )
         if seen != now:  # not only the status
             self._changed.add(key)

@@ -91,7 +91,9 @@ def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
     page = flat(config)
     accepted = accepted_by(scorer, page)
     # The page's name and description are not settings of a rendered scorer.
-    differing = drift(accepted, {field: value for field, value in page.items() if field in accepted})
+    differing = drift(
+        accepted, {field: value for field, value in page.items() if field in accepted}
+    )
     if differing:
         words = "; ".join(
             f"{each.field} is missing, and was {_short(each.before)}"
@@ -184,7 +186,9 @@ class Prober:
         for gone in self.health.keys() - scorers.keys():
             del self.health[gone], self._probed[gone]
             self._config.pop(gone, None)
-        self._metrics.healthy.set({(name,): _HEALTH_VALUE[item.status] for name, item in self.health.items()})
+        self._metrics.healthy.set(
+            {(name,): _HEALTH_VALUE[item.status] for name, item in self.health.items()}
+        )
         self._metrics.config.set(
             {
                 (name, reason): float(reason == found.reason)

@@ -39,7 +39,9 @@ class Loaded:
         """
         lost = [item for item in self.diagnostics if item.code in _LOST]
         if lost:
-            places = "\n".join(f"  {item.position}: {item.message}; {item.hint}" for item in lost[:5])
+            places = "\n".join(
+                f"  {item.position}: {item.message}; {item.hint}" for item in lost[:5]
+            )
             raise RepositoryError(f"git has sources that cannot be read here:\n{places}")
 
     def with_files(self, files: Mapping[str, str | None]) -> "Loaded":

@@ -16,7 +16,13 @@ from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE, SUFFIXES
 
 FOLDER_OF_KIND: Final = {
     **dict.fromkeys(
-        ("ApplicationSet", "ManagedClusterSetBinding", "Placement", "ScoredApplication", "ScoredPlacement"),
+        (
+            "ApplicationSet",
+            "ManagedClusterSetBinding",
+            "Placement",
+            "ScoredApplication",
+            "ScoredPlacement",
+        ),
         "apps",
     ),
     **dict.fromkeys(("ManagedCluster", "ManagedClusterSet"), "clusters"),
@@ -59,7 +65,9 @@ def discover(root: Path) -> tuple[dict[str, str], list[str], list[Diagnostic]]:
             if total > MAX_TOTAL_BYTES:
                 message = f"the repository's YAML files are larger than {MAX_TOTAL_BYTES} bytes together; the"
                 hint = "split the fleet into several repositories"
-                diagnostics.append(codes.SIZE.at(Position(file=file), f"{message} rest is not read", hint))
+                diagnostics.append(
+                    codes.SIZE.at(Position(file=file), f"{message} rest is not read", hint)
+                )
                 break
             found = _pointer(file) if found.startswith(_LFS) else _decode(found, file=file)
         if isinstance(found, Diagnostic):
@@ -103,7 +111,10 @@ def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[s
                 yield path
             elif path.lower().endswith(_MEANT):
                 hint = "rename it: names of files that are read end in .yaml or .yml"
-                message, position = f"the file {_shown(path)} is not read", Position(file=_shown(path))
+                message, position = (
+                    f"the file {_shown(path)} is not read",
+                    Position(file=_shown(path)),
+                )
                 diagnostics.append(codes.UNREAD_FOLDER.at(position, message, hint))
 
 
@@ -117,11 +128,20 @@ def _read(folder: SafeFolder, root: Path, name: str) -> bytes | Diagnostic:
             if not path.is_symlink():
                 raise
             if not path.exists():
-                message, hint = "the symbolic link leads nowhere", "remove it, or commit the file itself"
+                message, hint = (
+                    "the symbolic link leads nowhere",
+                    "remove it, or commit the file itself",
+                )
             elif not (target := path.resolve()).is_relative_to(base):
-                message, hint = "the symbolic link leads out of the repository", "commit the file itself"
+                message, hint = (
+                    "the symbolic link leads out of the repository",
+                    "commit the file itself",
+                )
             elif target.is_dir():
-                message, hint = "folders behind symbolic links are not read", "commit the folder itself"
+                message, hint = (
+                    "folders behind symbolic links are not read",
+                    "commit the folder itself",
+                )
             if message:
                 return codes.SYMLINK.at(position, message, hint)
             return folder.read(target.relative_to(base).as_posix(), limit=MAX_FILE_BYTES)
@@ -169,14 +189,21 @@ def forgotten(root: Path) -> Iterator[Diagnostic]:
     """Reports documents of ours beside the source folders, and misspelt names of known ones."""
     for entry in sorted(root.iterdir()):
         name = entry.name
-        if name.startswith(".") or name in FOLDERS or name == SETTINGS_FILE or name in _OTHER_FOLDERS:
+        if (
+            name.startswith(".")
+            or name in FOLDERS
+            or name == SETTINGS_FILE
+            or name in _OTHER_FOLDERS
+        ):
             continue
         if entry.is_dir():
             close = difflib.get_close_matches(name.lower(), FOLDERS, n=1, cutoff=0.75)
             meant = close[0] if close else _meant(entry)
             if meant:
                 message = f"the folder {name}/ is not read"
-                yield codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {meant}/?")
+                yield codes.UNREAD_FOLDER.at(
+                    Position(file=name), message, f"did you mean {meant}/?"
+                )
         elif name.endswith(SUFFIXES) and entry.is_file() and (hint := _hint(entry)):
             yield codes.UNREAD_FOLDER.at(Position(file=name), f"the file {name} is not read", hint)
 
@@ -188,7 +215,13 @@ def _hint(file: Path) -> str:
     places = sorted({f"{name}/" for name in _places(file) if name in FOLDERS})
     if len(places) > 1:
         return f"split it: its documents belong into {', '.join(places[:-1])} and {places[-1]}"
-    return f"move it into {places[0]}" if places else f"name it {SETTINGS_FILE}" if _places(file) else ""
+    return (
+        f"move it into {places[0]}"
+        if places
+        else f"name it {SETTINGS_FILE}"
+        if _places(file)
+        else ""
+    )
 
 
 def _places(file: Path) -> list[str]:
@@ -207,6 +240,8 @@ def _meant(folder: Path) -> str:
     if folder.is_symlink() or any(folder.rglob(SETTINGS_FILE)):
         return ""  # or a fleet repository of its own
     entries = sorted(islice(folder.rglob("*"), _MOST_ENTRIES))
-    files = islice((path for path in entries if path.name.endswith(SUFFIXES) and path.is_file()), _MOST_FILES)
+    files = islice(
+        (path for path in entries if path.name.endswith(SUFFIXES) and path.is_file()), _MOST_FILES
+    )
     found = Counter(place for file in files for place in _places(file) if place in FOLDERS)
     return min(found, key=lambda name: (-found[name], name)) if found else ""

@@ -79,7 +79,9 @@ def _could_be_deep(text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _indented(columns: int) -> re.Pattern[str]:
-    return re.compile(rf"[\n\r\x85\u2028\u2029]\ufeff?[ \t\-?:]{{{columns}}}")  # what ends a line in libyaml
+    return re.compile(
+        rf"[\n\r\x85\u2028\u2029]\ufeff?[ \t\-?:]{{{columns}}}"
+    )  # what ends a line in libyaml
 
 
 Path = tuple[str | int, ...]
@@ -171,7 +173,9 @@ class Document:
     def part(self, path: Path, *, data: dict[str, Any]) -> "Document":
         """A document of this data, whose positions are those of the object at a path and of its fields."""
         node, _, _ = self.walk(path)
-        start, name = ((each.line, each.column) for each in (self._mark(node), self.at((*path, "name"))))
+        start, name = (
+            (each.line, each.column) for each in (self._mark(node), self.at((*path, "name")))
+        )
         found = replace(self, data=data, start=start, name_at=name, ambiguous=())
         found.__dict__["root"] = node
         return found
@@ -189,11 +193,15 @@ class Document:
         node, key = self.root, None
         for part in path:
             if isinstance(node, MappingNode):
-                fields = ((k, v) for k, v in node.value if isinstance(k, ScalarNode) and k.value == part)
+                fields = (
+                    (k, v) for k, v in node.value if isinstance(k, ScalarNode) and k.value == part
+                )
                 if (found := next(fields, None)) is None:
                     return node, key, False
                 key, node = found
-            elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
+            elif (
+                isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value)
+            ):
                 node, key = node.value[part], None
             else:
                 return node, key, False
@@ -201,7 +209,9 @@ class Document:
 
     def _mark(self, node: Node) -> Position:
         return Position(
-            file=self.file, line=self.first_line + node.start_mark.line + 1, column=node.start_mark.column + 1
+            file=self.file,
+            line=self.first_line + node.start_mark.line + 1,
+            column=node.start_mark.column + 1,
         )
 
 

@@ -13,7 +13,13 @@ from yaml.nodes import MappingNode, Node, ScalarNode
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.diagnostics.listed import MOST_OF_DOCUMENT, Listed
-from gitops_dsf.repository.load.document import AmbiguousValue, Document, compose, forbidden, line_and_column
+from gitops_dsf.repository.load.document import (
+    AmbiguousValue,
+    Document,
+    compose,
+    forbidden,
+    line_and_column,
+)
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 from gitops_dsf.repository.load.syntax_error import TEMPLATE, explain
 from gitops_dsf.wording import shortened
@@ -50,11 +56,16 @@ def parse(*, file: str, text: str) -> Parsed:
         if number >= MAX_DOCUMENTS:
             more = len(_MARKER.findall(text)) - number + (_MARKER.match(text) is None)
             message = f"{more:,} more documents are not read: a file may have {MAX_DOCUMENTS:,}"
-            return documents, [*listed.all(), codes.SIZE.at(position, message, "split it into several files")]
+            return documents, [
+                *listed.all(),
+                codes.SIZE.at(position, message, "split it into several files"),
+            ]
         found, mistakes = _part(file=file, text=part, first_line=first_line)
         documents += found
         listed.add(mistakes)
-        broken += any(item.code in {codes.SYNTAX.id, codes.TAB.id, codes.TEMPLATE.id} for item in mistakes)
+        broken += any(
+            item.code in {codes.SYNTAX.id, codes.TAB.id, codes.TEMPLATE.id} for item in mistakes
+        )
         if broken >= MOST_BROKEN:
             message = f"more than {broken} broken documents; the rest of the file is not read"
             listed.add([codes.SYNTAX.at(position, message)])
@@ -80,7 +91,9 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
 
     if len(text) > MAX_DOCUMENT_BYTES:
         size, most = len(text.encode()), MAX_DOCUMENT_BYTES
-        message = f"the document has {size} bytes, of at most {most}: Kubernetes stores no larger object"
+        message = (
+            f"the document has {size} bytes, of at most {most}: Kubernetes stores no larger object"
+        )
         hint = "shorten its texts, or split it into several objects"
         return [], [codes.SIZE.at(place(0, 0), message, hint)]
     if "%" in text and (directive := _DIRECTIVE.match(text)) is not None:
@@ -235,14 +248,18 @@ class Constructor:
         why = f"{shortened(text) or 'an empty key'} is not a string"
         if isinstance(value, Ambiguous):
             why = f"{shortened(text)}: {value.why}"
-        self._report(node, codes.AMBIGUOUS, f"{why}; field names are strings", f'quote it: "{text}"')
+        self._report(
+            node, codes.AMBIGUOUS, f"{why}; field names are strings", f'quote it: "{text}"'
+        )
         return text
 
     def _report_ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
         position, path = self._at(node), tuple(self._path)
         if not self.listed.is_full:
             self.ambiguous.append(
-                AmbiguousValue(path=path, position=position, text=node.value, readings=found.readings)
+                AmbiguousValue(
+                    path=path, position=position, text=node.value, readings=found.readings
+                )
             )
         hint = f'quote it: "{node.value}"'
         if found.readings:

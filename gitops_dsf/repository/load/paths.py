@@ -9,7 +9,9 @@ SUFFIXES: Final = (".yaml", ".yml")
 
 def is_source(path: str) -> bool:
     """Whether the reader reads a file of this path."""
-    return path == SETTINGS_FILE or ("/" in path and may_hold_sources(path) and path.endswith(SUFFIXES))
+    return path == SETTINGS_FILE or (
+        "/" in path and may_hold_sources(path) and path.endswith(SUFFIXES)
+    )
 
 
 def may_hold_sources(path: str) -> bool:

@@ -67,7 +67,9 @@ def resolve_plain(text: str) -> Plain | Ambiguous:
 def _number(text: str) -> Plain | Ambiguous:
     if _DECIMAL.fullmatch(text):
         if len(text.lstrip("+-")) > MAX_DIGITS:
-            return Ambiguous("a number this long loses digits or becomes a float, depending on the reader")
+            return Ambiguous(
+                "a number this long loses digits or becomes a float, depending on the reader"
+            )
         return int(text)
     if len(text) <= MAX_DIGITS and _HEXADECIMAL.fullmatch(text):
         return int(text, 16)
@@ -79,7 +81,9 @@ def _number(text: str) -> Plain | Ambiguous:
             return Ambiguous("this number is too large for a float")
         return value
     if _LOOKS_NUMERIC.fullmatch(text):
-        return Ambiguous("YAML parsers disagree about the number, or whether it is one", _readings(text))
+        return Ambiguous(
+            "YAML parsers disagree about the number, or whether it is one", _readings(text)
+        )
     return text
 
 

@@ -47,14 +47,17 @@ did not find expected node content | a value is missing here | write the value, 
 """  # noqa: E501
 """What libyaml says, what that means, and what to do."""
 _WORDS = {"could not find expected ':'": _WITHOUT_COLON} | {
-    part: (message, hint) for part, message, hint in (row.split(" | ") for row in _TABLE.strip().splitlines())
+    part: (message, hint)
+    for part, message, hint in (row.split(" | ") for row in _TABLE.strip().splitlines())
 }
 _BREAK = re.compile("\r\n|\r|\n")
 _FIELD = re.compile(r"""\s*(- +|["']?[A-Za-z_][\w./-]*["']?:(\s|$))""")
 """The start of a line that is a field or an item, and hardly part of a text."""
 _ENDED_BY_QUOTE = re.compile(r"""(?:^|[-:,\[{]\s)\s*("(?:[^"\\]|\\.)*")(?=[^\s,:\]}#])""")
 """A double-quoted value, and text directly behind its end."""
-_NO_BREAK_SPACE = "^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007\u202f\u200b\u3000])"
+_NO_BREAK_SPACE = (
+    "^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007\u202f\u200b\u3000])"
+)
 # Compiled on first use: it takes 4 ms, and repositories without mistakes do not need it.
 _NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\ufeff"
 
@@ -110,7 +113,9 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
 def _template_action(error: MarkedYAMLError, lines: list[str]) -> SyntaxMistake | None:
     """A line of a Go template, such as those of Helm charts."""
     for mark in (error.context_mark, error.problem_mark):
-        action = None if mark is None else _TEMPLATE_LINE.match(lines[min(mark.line, len(lines) - 1)])
+        action = (
+            None if mark is None else _TEMPLATE_LINE.match(lines[min(mark.line, len(lines) - 1)])
+        )
         if mark is not None and action is not None:
             return SyntaxMistake(mark.line, action.end(), *TEMPLATE, template=True)
     return None
@@ -120,17 +125,27 @@ def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMi
     """An open quote reaches to the next one, often many lines below, where libyaml refuses something."""
     if error.problem_mark is None:
         return None
-    quoted = [(error.context_mark, error.problem_mark)] if "quoted scalar" in (error.context or "") else []
+    quoted = (
+        [(error.context_mark, error.problem_mark)]
+        if "quoted scalar" in (error.context or "")
+        else []
+    )
     ends = {mark.index for mark in (error.context_mark, error.problem_mark) if mark is not None}
     try:
         for token in yaml.scan(text, Loader=yaml.CLoader):
-            if isinstance(token, ScalarToken) and token.style in {"'", '"'} and token.end_mark.index in ends:
+            if (
+                isinstance(token, ScalarToken)
+                and token.style in {"'", '"'}
+                and token.end_mark.index in ends
+            ):
                 quoted.insert(0, (token.start_mark, token.end_mark))
     except YAMLError:
         pass  # the same error again
     for start, end in quoted:
         if start is not None and any(map(_FIELD.match, lines[start.line + 1 : end.line + 1])):
-            message = "the quote that opens here is not closed: the fields below are part of its text"
+            message = (
+                "the quote that opens here is not closed: the fields below are part of its text"
+            )
             return SyntaxMistake(start.line, start.column, message, "close it on its line")
     return None
 
@@ -141,7 +156,9 @@ def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
         found = re.search(_NO_BREAK_SPACE, lines[number]) if number >= 0 else None
         if found is not None:
             column = found.end() - 1
-            message = f"U+{ord(lines[number][column]):04X} looks like a space, but is not one in YAML"
+            message = (
+                f"U+{ord(lines[number][column]):04X} looks like a space, but is not one in YAML"
+            )
             return SyntaxMistake(number, column, message, "write a space")
     return None
 
@@ -192,7 +209,9 @@ def _reader_error(message: str, text: str) -> SyntaxMistake:
     """Libyaml reports forbidden characters without a line, so the first one is searched for."""
     found = re.search(_NOT_PRINTABLE, text)
     if found is None:
-        return SyntaxMistake(0, 0, f"not valid YAML: {message.splitlines()[0] if message else 'unreadable'}")
+        return SyntaxMistake(
+            0, 0, f"not valid YAML: {message.splitlines()[0] if message else 'unreadable'}"
+        )
     message = f"the character U+{ord(found[0]):04X} is not allowed in YAML"
     hint = "remove it, or write it as an escape in double quotes"
     return SyntaxMistake(*line_and_column(text, found.start()), message, hint)

@@ -53,7 +53,11 @@ class Toleration(Ruled):
 
     @model_validator(mode="after")
     def _as_ocm_reads_it(self) -> Self:
-        fault = "without key needs operator: Exists" if not self.key and self.operator != "Exists" else ""
+        fault = (
+            "without key needs operator: Exists"
+            if not self.key and self.operator != "Exists"
+            else ""
+        )
         if fault or (self.operator == "Exists" and self.value):
             what = f"a toleration {fault}" if fault else "operator Exists takes no value"
             raise ValueError(f"{what} (OCM treats it as misconfigured and evicts everything)")
@@ -171,7 +175,9 @@ class ApplicationSource(Authored):
     def _is_a_url(cls, url: str) -> str:
         if misleads_git(url):
             write = "write https://host/owner/repository.git or git@host:owner/repository.git"
-            raise ValueError(f"{url} would start a program or be taken for an option by git: {write}")
+            raise ValueError(
+                f"{url} would start a program or be taken for an option by git: {write}"
+            )
         return url
 
 

@@ -62,7 +62,9 @@ class Header(Ruled):
     """A header of every request: a plain value, or a value of a Secret."""
 
     rules = (
-        exactly_one("value", "secret_ref", "a header has a value or a secretRef: write exactly one of them"),
+        exactly_one(
+            "value", "secret_ref", "a header has a value or a secretRef: write exactly one of them"
+        ),
     )
 
     name: Annotated[str, Field(min_length=1, max_length=256)]
@@ -186,7 +188,8 @@ class MaintenanceSpec(Ruled):
         Rule(
             message="write exactly one of clusters, clusterSelector and applications",
             holds=lambda item: (
-                [item.clusters, item.cluster_selector, item.applications].count(None) == len(_SUBJECTS) - 1
+                [item.clusters, item.cluster_selector, item.applications].count(None)
+                == len(_SUBJECTS) - 1
             ),
             json={"oneOf": [given(name) for name in _SUBJECTS]},
         ),
@@ -198,7 +201,9 @@ class MaintenanceSpec(Ruled):
         ),
         Rule(
             message="write either start and end, or schedule",
-            holds=lambda item: {item.start is None, item.end is None} == {item.schedule is not None},
+            holds=lambda item: (
+                {item.start is None, item.end is None} == {item.schedule is not None}
+            ),
             json={
                 "oneOf": [
                     {"allOf": [given("start"), given("end"), {"not": given("schedule")}]},

@@ -33,7 +33,9 @@ class Dialect(NamedTuple):
         """The finding, at the value if that is spelled differently, else at the key."""
         is_value = any(edit.value is not None for edit in self.edits)
         position = document.at(self.path) if is_value else document.key_at(self.path)
-        return codes.DIALECT.at(position, self.message, self.hint, severity=self.severity, edits=self.edits)
+        return codes.DIALECT.at(
+            position, self.message, self.hint, severity=self.severity, edits=self.edits
+        )
 
 
 _VALUES: Final[dict[Path, tuple[str, ...]]] = {
@@ -158,8 +160,12 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
         path: Path = ("spec", name)
         if name.lower() not in there and isinstance(value, str):
             edits = (Edit(path, value=value),)
-            yield Dialect(path, f"{name} is missing, as in an older text", f"write {name}: {value}", edits)
-    if isinstance(spec.get("scoring"), dict) and not value_at(spec, ("scoring", "params", "interval")):
+            yield Dialect(
+                path, f"{name} is missing, as in an older text", f"write {name}: {value}", edits
+            )
+    if isinstance(spec.get("scoring"), dict) and not value_at(
+        spec, ("scoring", "params", "interval")
+    ):
         interval: Path = ("spec", "scoring", "params", "interval")
         yield Dialect(
             ("spec", "scoring"),

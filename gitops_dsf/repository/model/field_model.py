@@ -48,7 +48,9 @@ def refusal(model: type[BaseModel], path: Path, text: str) -> ErrorDetails | Non
     """Why the field at a path does not take a text; None if it does, or if no model describes it."""
     owner = model_at(model, path[:-1])
     fields = (
-        {} if owner is None else {field.alias or name: name for name, field in owner.model_fields.items()}
+        {}
+        if owner is None
+        else {field.alias or name: name for name, field in owner.model_fields.items()}
     )
     try:
         if owner is not None and path[-1] in fields:
@@ -154,7 +156,9 @@ def _documented(node: ast.ClassDef) -> Mapping[str, str]:
     docs: dict[str, str] = {}
     for statements in pairwise(node.body):
         match statements:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                value=ast.Constant(value=str(text))
+            ):
                 docs[name] = unwrapped(text)
     return docs
 

@@ -56,7 +56,9 @@ class ManagedCluster(Foreign):
 class SetSelector(Foreign):
     """Which clusters are members of a set."""
 
-    selector_type: Literal["ExclusiveClusterSetLabel", "LabelSelector", ""] = "ExclusiveClusterSetLabel"
+    selector_type: Literal["ExclusiveClusterSetLabel", "LabelSelector", ""] = (
+        "ExclusiveClusterSetLabel"
+    )
     label_selector: LabelSelector | None = None
 
 

@@ -69,7 +69,9 @@ _TYPES = {
 }
 
 _RULES: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
-    "literal_error": lambda found: str(found.get("expected", "")).replace("'", "") or "another value",
+    "literal_error": lambda found: (
+        str(found.get("expected", "")).replace("'", "") or "another value"
+    ),
     "string_pattern_mismatch": lambda found: _PATTERNS.get(
         found["pattern"], f"text that matches {found['pattern']}"
     ),
@@ -85,7 +87,11 @@ _RULES: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
 
 
 def explain(
-    errors: Sequence[ErrorDetails], *, model: type[Authored], document: Document, dialects: Sequence[Dialect]
+    errors: Sequence[ErrorDetails],
+    *,
+    model: type[Authored],
+    document: Document,
+    dialects: Sequence[Dialect],
 ) -> Iterator[Diagnostic]:
     """Yields one diagnostic for every wrong place. Leaves out what a dialect explains already."""
     by_place: dict[Path, list[ErrorDetails]] = defaultdict(list)
@@ -101,7 +107,13 @@ def written_path(item: ErrorDetails, data: Any) -> Path:  # noqa: ANN401 - whate
     path: list[str | int] = []
     value: Any = data
     for index, part in enumerate(item["loc"]):
-        there = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        there = (
+            value
+            if isinstance(value, dict)
+            else range(len(value))
+            if isinstance(value, list)
+            else ()
+        )
         if part in there:
             path.append(part)
             value = value[part]
@@ -120,12 +132,16 @@ def _diagnostic(
         owner = model_at(model, path[:-1])
         siblings = [] if owner is None else field_names(owner)
         places = [dotted(place) for place in places_elsewhere(model, path)[:3]]
-        near = did_you_mean(str(path[-1]), siblings) or f"known here: {names_text(siblings, most=12)}"
+        near = (
+            did_you_mean(str(path[-1]), siblings) or f"known here: {names_text(siblings, most=12)}"
+        )
         hint = f"did you mean {' or '.join(places)}?" if places else near
         message = f"{path[-1]} is not a field of {dotted(path[:-1]) or document.kind}"
         return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint)
     if kind == "missing":
-        return codes.MISSING_FIELD.at(document.at(path), f"{name} is missing", _addition(model, path))
+        return codes.MISSING_FIELD.at(
+            document.at(path), f"{name} is missing", _addition(model, path)
+        )
     if kind == "value_error":
         reason = first.get("ctx", {}).get("error", first["msg"])
         where = f"{name}: " if name else ""
@@ -138,7 +154,8 @@ def _diagnostic(
     rules = [_rule(item) for item in items if item["type"] not in _TYPES]
     # If one branch of a union accepts the type, the value is wrong and not the type.
     of_text = any(
-        item["type"].startswith(("string_", "literal")) and item["type"] != "string_type" for item in items
+        item["type"].startswith(("string_", "literal")) and item["type"] != "string_type"
+        for item in items
     )
     if types and not (rules and of_text and isinstance(first["input"], str)):
         expected = " or ".join(dict.fromkeys([*types, *rules]))
@@ -152,14 +169,22 @@ def _diagnostic(
             hint = _without_percent(model, path, first["input"])
         message = f"{name} must be {expected}, not {_kind(first['input'], written)}"
         edits = () if right is None else (Edit(path, value=right),)
-        return codes.WRONG_TYPE.at(document.at(path), message, hint or _describe(model, path), edits=edits)
+        return codes.WRONG_TYPE.at(
+            document.at(path), message, hint or _describe(model, path), edits=edits
+        )
     message = f"{name}: {_refused(first['input'])} is not allowed"
-    return codes.BAD_VALUE.at(document.at(path), message, f"write {' or '.join(dict.fromkeys(rules))}")
+    return codes.BAD_VALUE.at(
+        document.at(path), message, f"write {' or '.join(dict.fromkeys(rules))}"
+    )
 
 
 def _rule(item: ErrorDetails) -> str:
     rule = _RULES.get(item["type"])
-    return rule(item.get("ctx", {})) if rule is not None else item["msg"].removeprefix("Input should be ")
+    return (
+        rule(item.get("ctx", {}))
+        if rule is not None
+        else item["msg"].removeprefix("Input should be ")
+    )
 
 
 def wanted_text(model: type[BaseModel], path: Path, text: str) -> str:
@@ -168,7 +193,9 @@ def wanted_text(model: type[BaseModel], path: Path, text: str) -> str:
     return "" if error is None else f"write {_rule(error)}"
 
 
-def _mend(types: list[str], path: Path, value: object, written: str) -> tuple[str, str | int | bool | None]:
+def _mend(
+    types: list[str], path: Path, value: object, written: str
+) -> tuple[str, str | int | bool | None]:
     """What to write for a value of the wrong type, and that value; nothing if it is not certain."""
     name = str(path[-1]) if path else ""
     if "text" in types and isinstance(value, (int, float, bool)):
@@ -226,7 +253,9 @@ def _describe(model: type[BaseModel], path: Path) -> str:
 
 def dotted(path: Path) -> str:
     """Formats a path as spec.masks[0].clusterName."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    return "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in path
+    ).removeprefix(".")
 
 
 def _refused(value: object) -> str:

@@ -200,7 +200,9 @@ class Reconciler(Authored):
     """Credentials for pushing proposals, the snapshot and the journal. Without the Secret the reconciler
     starts, too, but pushes nothing.
     """
-    config_credentials: Annotated[list[DnsName], AfterValidator(each_once), Field(max_length=50)] = []
+    config_credentials: Annotated[
+        list[DnsName], AfterValidator(each_once), Field(max_length=50)
+    ] = []
     """Secrets and ConfigMaps in hubNamespace that scoring.auth of scorers names, for /config and /healthz.
     They are mounted, and not read through the API. One that does not exist is left out.
     """

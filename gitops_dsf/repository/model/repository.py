@@ -79,7 +79,9 @@ class Git(Authored):
             raise ValueError(f"{url} {fault.what}: {fault.write}")
         clonable, branch = browsed_branch(url)
         if clonable:
-            raise ValueError(f"{url} is a page to look at: write {clonable}, and targetRevision: {branch}")
+            raise ValueError(
+                f"{url} is a page to look at: write {clonable}, and targetRevision: {branch}"
+            )
         return url
 
 
@@ -127,7 +129,9 @@ class Egress(Authored):
     """Open: anywhere. Limited: a NetworkPolicy allows DNS, the ports of API servers, and the sources and
     scoring APIs of the scorers that run there. The agent's is in each ManifestWork.
     """
-    api_server_ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(min_length=1)] = [
+    api_server_ports: Annotated[
+        list[Annotated[int, Field(ge=1, le=65535)]], Field(min_length=1)
+    ] = [
         443,
         6443,
     ]
@@ -139,7 +143,9 @@ class Egress(Authored):
 
     @model_validator(mode="after")
     def _limits_something(self) -> Self:
-        if self.mode == "Open" and (unused := {"api_server_ports", "rules"} & self.model_fields_set):
+        if self.mode == "Open" and (
+            unused := {"api_server_ports", "rules"} & self.model_fields_set
+        ):
             name = "rules" if "rules" in unused else "apiServerPorts"
             msg = f"{name} has no effect while egress.mode is Open: write mode: Limited, or remove {name}"
             raise FieldError(msg, name)
@@ -167,7 +173,11 @@ class Proxy(Authored):
     @property
     def environment(self) -> Mapping[str, str]:
         """The variables that OCM sets in the pod."""
-        values = {"HTTP_PROXY": self.http_proxy, "HTTPS_PROXY": self.https_proxy, "NO_PROXY": self.no_proxy}
+        values = {
+            "HTTP_PROXY": self.http_proxy,
+            "HTTPS_PROXY": self.https_proxy,
+            "NO_PROXY": self.no_proxy,
+        }
         return {name: value for name, value in values.items() if value}
 
     @model_validator(mode="after")
@@ -188,7 +198,9 @@ class Proxy(Authored):
         if not any(urls.values()):
             raise ValueError("no proxy is named: write httpProxy or httpsProxy")
         for entry in entry_faults(self.no_proxy.split(",")):
-            msg = f"noProxy has {entry}: write names, addresses or ranges, such as .svc,10.96.0.0/12"
+            msg = (
+                f"noProxy has {entry}: write names, addresses or ranges, such as .svc,10.96.0.0/12"
+            )
             raise FieldError(msg, "noProxy")
         return self
 
@@ -202,7 +214,9 @@ class OpenTelemetry(Authored):
     """Image of Prometheus 3.12 or newer, preferably pinned by digest."""
     collector_namespaces: Annotated[list[DnsLabel], Field(min_length=1)]
     """Namespaces whose pods may push, if they have the label gitops-dsf.io/pushes-metrics: "true"."""
-    resource_attributes: list[Annotated[str, Field(pattern=r"^[^\s{}]+$")]] = list(RESOURCE_ATTRIBUTES)
+    resource_attributes: list[Annotated[str, Field(pattern=r"^[^\s{}]+$")]] = list(
+        RESOURCE_ATTRIBUTES
+    )
     """OpenTelemetry resource attributes that become labels of every series."""
     cpu: Quantity = "50m"
     """CPU that the scheduler reserves."""
@@ -221,7 +235,9 @@ class OpenTelemetry(Authored):
             if mebibytes(text) < least:
                 msg = f"{text} of {name} is too little for Prometheus: write {least}Mi or more"
                 raise FieldError(msg, name)
-        doubled = {one for one in self.resource_attributes if self.resource_attributes.count(one) > 1}
+        doubled = {
+            one for one in self.resource_attributes if self.resource_attributes.count(one) > 1
+        }
         if doubled:
             msg = f"{min(doubled)} is listed twice, and Prometheus refuses such a list: remove one"
             raise FieldError(msg, "resourceAttributes")
@@ -427,14 +443,22 @@ class FleetRepositorySpec(Authored):
         state, journal, proposals = settings.state, settings.journal, settings.proposals
         people = f"git.targetRevision ({git.target_revision})"
         if output.mode == "Branch" and output.branch == git.target_revision:
-            yield f"output.branch is {people}, which people write: name another branch", "output", "branch"
+            yield (
+                f"output.branch is {people}, which people write: name another branch",
+                "output",
+                "branch",
+            )
         of_state = ("reconciler", "state", "branch")
         if state.enabled and state.branch == git.target_revision:
-            message = f"reconciler.state.branch is {people}: its content would be replaced; name another"
+            message = (
+                f"reconciler.state.branch is {people}: its content would be replaced; name another"
+            )
             yield message, *of_state
         taken = {git.target_revision, output.branch, *([state.branch] if state.enabled else [])}
         if journal.enabled and journal.branch in taken:
-            message = f"reconciler.journal.branch is {journal.branch}, which has another use already"
+            message = (
+                f"reconciler.journal.branch is {journal.branch}, which has another use already"
+            )
             yield f"{message}: name another branch", "reconciler", "journal", "branch"
         if settings.uses_git and git.target_revision == "HEAD":
             must = "the reconciler must know which branch it may never force: write its name, such as main"

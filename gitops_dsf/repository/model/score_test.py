@@ -53,7 +53,9 @@ def expand(text: str) -> tuple[float | None, ...]:
     for word in re.finditer(r"\S+", text):
         match = _ITEM.fullmatch(word[0])
         if match is None:
-            raise SeriesValuesError(f"{shortened(word[0], most=40)} is no value", offset=word.start())
+            raise SeriesValuesError(
+                f"{shortened(word[0], most=40)} is no value", offset=word.start()
+            )
         count = _count(match)
         if len(found) + count > MOST_VALUES:
             shown = shortened(word[0], most=40)
@@ -99,7 +101,9 @@ _SECONDS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 def seconds(text: str) -> int:
     """Seconds of a time such as 1h30m."""
-    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([wdhms])", text))
+    return sum(
+        int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([wdhms])", text)
+    )
 
 
 def _short_enough(text: str) -> str:
@@ -215,7 +219,9 @@ class GivenScore(_OfScorer):
 class _OfPlacement(Ruled):
     """The decision of a Placement, by application or by Placement."""
 
-    rules = (exactly_one("application", "placement", "write exactly one of application and placement"),)
+    rules = (
+        exactly_one("application", "placement", "write exactly one of application and placement"),
+    )
 
     application: DnsName | None = None
     """Name of a ScoredApplication."""
@@ -252,7 +258,10 @@ class Given(Authored):
 class ExpectedScore(_OfScorer):
     """A published score."""
 
-    rules = (*_OfScorer.rules, exactly_one("value", "state", "write exactly one of value and state"))
+    rules = (
+        *_OfScorer.rules,
+        exactly_one("value", "state", "write exactly one of value and state"),
+    )
 
     at: Time = "0s"
     """Time since the beginning, such as 10m."""
@@ -301,7 +310,11 @@ class Expected(Ruled):
         Rule(
             message="a test expects something: write scores, decisions, moves or findings",
             holds=lambda test: test.scores or test.decisions or test.moves or test.findings,
-            json={"anyOf": [not_empty_list(name) for name in ("scores", "decisions", "moves", "findings")]},
+            json={
+                "anyOf": [
+                    not_empty_list(name) for name in ("scores", "decisions", "moves", "findings")
+                ]
+            },
         ),
     )
 

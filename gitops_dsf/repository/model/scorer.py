@@ -101,11 +101,16 @@ class Auth(Ruled):
         Rule(
             message="oauth2 obtains a token, and another one is written beside it; keep one",
             holds=lambda auth: (
-                auth.oauth2 is None or (auth.token_secret_ref is None and not auth.service_account_token)
+                auth.oauth2 is None
+                or (auth.token_secret_ref is None and not auth.service_account_token)
             ),
             path=("oauth2",),
             cel="!(has(self.oauth2) && (has(self.tokenSecretRef) || self.serviceAccountToken))",
-            json={"not": {"allOf": [given("oauth2"), {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD]}]}},
+            json={
+                "not": {
+                    "allOf": [given("oauth2"), {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD]}]
+                }
+            },
         ),
     )
 

@@ -31,7 +31,9 @@ _ELSEWHERE = {
     "Application": "write a ScoredApplication or an ApplicationSet, or keep it in another repository",
     "Kustomization": "the sources of a fleet repository are read as they are; remove it",
 }
-_PASSED_OVER = "nothing is rendered for it: keep it in another repository, or in a folder that is not read"
+_PASSED_OVER = (
+    "nothing is rendered for it: keep it in another repository, or in a folder that is not read"
+)
 _OUR_GROUPS = tuple(f"{version.partition('/')[0]}/" for version in (DSF_API, PRODUCT_API))
 _ALIKE = 0.85
 """How similar a name must be, from 0 to 1. DynamicScore, ManagedClustr and Placment are."""
@@ -60,8 +62,17 @@ def unknown_kind(document: Document) -> Diagnostic:
     meant = meant_kind(document.kind)
     hint = _ELSEWHERE.get(document.kind) or (f"did you mean {meant}?" if meant else "")
     is_a_kind = re.fullmatch("[A-Z][A-Za-z0-9]*", document.kind) is not None
-    if meant or not is_a_kind or document.kind == "List" or document.api_version.startswith(_OUR_GROUPS):
-        hint = hint or did_you_mean(document.kind, [kind for _, kind in KINDS]) or f"known kinds: {_known()}"
+    if (
+        meant
+        or not is_a_kind
+        or document.kind == "List"
+        or document.api_version.startswith(_OUR_GROUPS)
+    ):
+        hint = (
+            hint
+            or did_you_mean(document.kind, [kind for _, kind in KINDS])
+            or f"known kinds: {_known()}"
+        )
         return codes.UNKNOWN_KIND.at(document.at(("kind",)), message, hint)
     return _other(document, message, hint or _PASSED_OVER)
 
@@ -98,7 +109,9 @@ _SERVER_METADATA = (
     "creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generation managedFields"
     " ownerReferences resourceVersion selfLink uid"
 )
-_SERVER_OWNED = frozenset[Path]({("status",), *(("metadata", name) for name in _SERVER_METADATA.split())})
+_SERVER_OWNED = frozenset[Path](
+    {("status",), *(("metadata", name) for name in _SERVER_METADATA.split())}
+)
 """Fields that `kubectl get -o yaml` shows and people did not write: accepted and ignored."""
 
 
@@ -175,13 +188,21 @@ def _validate(
 
 
 def _explained(
-    errors: Sequence[ErrorDetails], model: type[Authored], document: Document, *, known: set[Position]
+    errors: Sequence[ErrorDetails],
+    model: type[Authored],
+    document: Document,
+    *,
+    known: set[Position],
 ) -> list[Diagnostic]:
     """The mistakes of a document in words, as many as are listed."""
     dialects = find_dialects(document)
     listed = Listed(MOST_OF_DOCUMENT)
-    listed.add(found for each in dialects if (found := each.finding(document)).position not in known)
-    for number, found in enumerate(explain(errors, model=model, document=document, dialects=dialects)):
+    listed.add(
+        found for each in dialects if (found := each.finding(document)).position not in known
+    )
+    for number, found in enumerate(
+        explain(errors, model=model, document=document, dialects=dialects)
+    ):
         if listed.is_full:
             # To put one into words takes longer the more fields the document has.
             listed.count(len(errors) - number, at=found.position)
@@ -216,7 +237,9 @@ def _meant(document: Document) -> list[str]:
 def _kinds_of(file: str) -> list[str]:
     """Kinds that belong in the folder of a file."""
     return [
-        kind for kind, folder in FOLDER_OF_KIND.items() if file == folder or file.startswith(f"{folder}/")
+        kind
+        for kind, folder in FOLDER_OF_KIND.items()
+        if file == folder or file.startswith(f"{folder}/")
     ]
 
 
@@ -226,7 +249,9 @@ def _wrong_folder(document: Document) -> list[Diagnostic]:
         return []
     where = expected if expected.endswith(".yaml") else f"{expected}/"
     message = f"{document.kind} belongs in {where}: folders decide who reviews a change"
-    return [codes.WRONG_FOLDER.at(document.key_at(("kind",)), message, f"move the document to {where}")]
+    return [
+        codes.WRONG_FOLDER.at(document.key_at(("kind",)), message, f"move the document to {where}")
+    ]
 
 
 def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: Listed) -> None:
@@ -252,9 +277,15 @@ _LISTS_OF_TEXT = frozenset({"matchExpressions"})
 _TAINTS = frozenset({"taints", "tolerations"})
 
 
-def with_expected_types(diagnostics: Iterable[Diagnostic], documents: Iterable[Document]) -> list[Diagnostic]:
+def with_expected_types(
+    diagnostics: Iterable[Diagnostic], documents: Iterable[Document]
+) -> list[Diagnostic]:
     """Returns the findings, with the hint of each ambiguous value narrowed to what its field accepts."""
-    hints = {item.position: _hint(document, item) for document in documents for item in document.ambiguous}
+    hints = {
+        item.position: _hint(document, item)
+        for document in documents
+        for item in document.ambiguous
+    }
     return [
         replace(item, **hints.get(item.position, {})) if item.code == codes.AMBIGUOUS.id else item
         for item in diagnostics
@@ -265,20 +296,34 @@ def _hint(document: Document, item: AmbiguousValue) -> dict[str, Any]:
     """The hint and edits of a finding, if the field does not accept any type."""
     model = KINDS.get((document.api_version, document.kind))
     expected = scalar_types(field_at(model, item.path)) if model is not None else frozenset()
-    if model is not None and expected == {str} and (wanted := wanted_text(model, item.path, item.text)):
+    if (
+        model is not None
+        and expected == {str}
+        and (wanted := wanted_text(model, item.path, item.text))
+    ):
         return {"hint": wanted}
     if expected == {str} or _is_text(item.path):
         return {"hint": f'quote it: "{item.text}"', "edits": (Edit(item.path, value=item.text),)}
-    choices = [str(value) for kind in expected if get_origin(kind) is Literal for value in get_args(kind)]
+    choices = [
+        str(value) for kind in expected if get_origin(kind) is Literal for value in get_args(kind)
+    ]
     if choices and len(expected) == 1:
         return {"hint": f"write {' or '.join(choices)}"}
     is_switch, is_number = expected == {bool}, bool(expected) and expected <= {int, float}
-    readings = [value for value in map(resolve_plain, item.readings) if isinstance(value, (int, float))]
+    readings = [
+        value for value in map(resolve_plain, item.readings) if isinstance(value, (int, float))
+    ]
     if readings and all(is_switch if isinstance(value, bool) else is_number for value in readings):
         # What can mean two numbers is for its author to decide.
         edits = (Edit(item.path, value=readings[0]),) if len(readings) == 1 else ()
         return {"hint": f"write {' or '.join(item.readings)}", "edits": edits}
-    return {"hint": "write true or false"} if is_switch else {"hint": "write a number"} if is_number else {}
+    return (
+        {"hint": "write true or false"}
+        if is_switch
+        else {"hint": "write a number"}
+        if is_number
+        else {}
+    )
 
 
 def _is_text(path: Path) -> bool:

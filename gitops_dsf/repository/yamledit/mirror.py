@@ -5,7 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ruamel.yaml.comments import CommentedMap
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString, SingleQuotedScalarString
+from ruamel.yaml.scalarstring import (
+    DoubleQuotedScalarString,
+    LiteralScalarString,
+    SingleQuotedScalarString,
+)
 
 from gitops_dsf.canonicalyaml import is_block
 from gitops_dsf.diagnostics import Edit
@@ -27,10 +31,16 @@ def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -
             place(target, key, value)
         elif isinstance(value, Mapping) and isinstance(target[key], CommentedMap):
             yield from mirror(target[key], value, path=f"{where}.")
-        elif (new := _by_identity(value)) is not None and (old := _by_identity(target[key])) is not None:
+        elif (new := _by_identity(value)) is not None and (
+            old := _by_identity(target[key])
+        ) is not None:
             yield from _mirror_list(target[key], old, new, path=where)
         elif not same(target[key], value):
-            yield f"{where}: {_shown(target[key])} -> {_shown(value)}" if is_leaf else f"{where} changed"
+            yield (
+                f"{where}: {_shown(target[key])} -> {_shown(value)}"
+                if is_leaf
+                else f"{where} changed"
+            )
             target[key] = owned(value)
 
 
@@ -51,7 +61,9 @@ def apply(content: Any, edit: Edit) -> bool:  # noqa: ANN401 - whatever YAML hol
     if edit.value is not None:
         if _holds(holder, key):
             old, new = holder[key], owned(edit.value)
-            holder[key] = type(old)(new) if isinstance(old, _QUOTED) and isinstance(new, str) else new
+            holder[key] = (
+                type(old)(new) if isinstance(old, _QUOTED) and isinstance(new, str) else new
+            )
         elif isinstance(holder, CommentedMap):
             holder.insert(0, owned(key), owned(edit.value))
         else:
@@ -118,7 +130,10 @@ def _by_identity(value: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whateve
 
 
 def _identity(item: Mapping[str, Any]) -> str:
-    return str(item.get("name") or " ".join(str(item[field]) for field in ("key", "effect") if field in item))
+    return str(
+        item.get("name")
+        or " ".join(str(item[field]) for field in ("key", "effect") if field in item)
+    )
 
 
 def alike(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
@@ -129,7 +144,9 @@ def alike(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
 
 def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
     """Whether plain data is equal. true and 1 differ, as they do on the API server."""
-    return json.dumps(one, sort_keys=True, default=str) == json.dumps(other, sort_keys=True, default=str)
+    return json.dumps(one, sort_keys=True, default=str) == json.dumps(
+        other, sort_keys=True, default=str
+    )
 
 
 def place(target: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds

@@ -35,7 +35,9 @@ class YamlFile:
     def __init__(self, text: str) -> None:
         self._bom = _BOM if text.startswith(_BOM) else ""
         # A line that starts with `---` is always a marker (YAML 1.2.2, section 9.1.2).
-        self._documents = [_Document(part) for part in _MARKER.split(text.removeprefix(_BOM)) if part]
+        self._documents = [
+            _Document(part) for part in _MARKER.split(text.removeprefix(_BOM)) if part
+        ]
 
     def find(self, kind: str, name: str) -> CommentedMap | None:
         """Returns the document of an object, to be edited in place."""
@@ -218,11 +220,16 @@ def _place(at: int, line: str, below: str, kept: Sequence[str]) -> tuple[int, st
 
 def _lost(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
     """For each line that may hold a missing comment, its place in the new text and in the old one."""
-    for tag, start, end, into, until in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for tag, start, end, into, until in SequenceMatcher(
+        None, before, after, autojunk=False
+    ).get_opcodes():
         if tag in {"delete", "replace"}:
             # A comment at the end of a replaced part belongs to what follows.
             yield from (
-                (until if index == end - 1 and before[index].lstrip().startswith("#") else into, index)
+                (
+                    until if index == end - 1 and before[index].lstrip().startswith("#") else into,
+                    index,
+                )
                 for index in range(start, end)
                 if "#" in before[index]
             )

@@ -165,7 +165,8 @@ def _without_raw_backslashes(text: str, words: list[Token]) -> str:
 
 
 _ESCAPE = re.compile(
-    r"\\(?:[abfnrtv\\'\"]|[0-7]{3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(?P<bad>\\.)", re.DOTALL
+    r"\\(?:[abfnrtv\\'\"]|[0-7]{3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(?P<bad>\\.)",
+    re.DOTALL,
 )
 
 
@@ -173,7 +174,9 @@ def _bad_escape(word: Token) -> int | None:
     """Offset of the first backslash in a quoted string that starts no valid escape."""
     if word.kind != "string" or word.text[0] == "`":
         return None
-    return next((word.offset + found.start() for found in _ESCAPE.finditer(word.text) if found["bad"]), None)
+    return next(
+        (word.offset + found.start() for found in _ESCAPE.finditer(word.text) if found["bad"]), None
+    )
 
 
 def _first(words: list[Token]) -> int:
@@ -183,7 +186,9 @@ def _first(words: list[Token]) -> int:
 def _too_much(words: list[Token]) -> Mistake | None:
     if len(words) > MAX_WORDS:
         message = f"more than {MAX_WORDS} words in one expression"
-        return Mistake("syntax", words[MAX_WORDS].offset, message, "split it, or use a recording rule")
+        return Mistake(
+            "syntax", words[MAX_WORDS].offset, message, "split it, or use a recording rule"
+        )
     depth = signs = 0
     for word in words:
         depth += (word.text in {"(", "[", "{"}) - (word.text in {")", "]", "}"} and depth > 0)
@@ -203,7 +208,9 @@ def _mistake(text: str, words: list[Token], message: str) -> Mistake:
         hint = f"write \\\\{text[escape + 1]}, or the whole string in back-quotes"
         message, offset = f"\\{text[escape + 1]} is no escape", escape
     else:
-        matrix = "a range such as [5m] goes inside a function such as rate(...) or avg_over_time(...)"
+        matrix = (
+            "a range such as [5m] goes inside a function such as rate(...) or avg_over_time(...)"
+        )
         hint, offset = matrix if "got matrix" in message else "", _culprit(text, words, message)
     return Mistake("syntax", offset, message, hint)
 
@@ -217,12 +224,16 @@ def _culprit(text: str, words: list[Token], message: str) -> int:
     quoted = _QUOTED.search(message)
     said = (quoted[1] or quoted[2]) if quoted is not None else ""
     opened: list[str] = []
-    for word in words if said in _OPENED_BY else ():  # brackets in strings are part of the string's word
+    for word in (
+        words if said in _OPENED_BY else ()
+    ):  # brackets in strings are part of the string's word
         if word.text in _OPENED_BY.values():
             opened.append(word.text)
         elif word.text in _OPENED_BY and (not opened or opened.pop() != _OPENED_BY[word.text]):
             return word.offset
-    return next((word.offset for word in words if said and word.text.startswith(said)), _first(words))
+    return next(
+        (word.offset for word in words if said and word.text.startswith(said)), _first(words)
+    )
 
 
 def _unknown_function(words: list[Token], name: str) -> Mistake:

@@ -95,7 +95,9 @@ def _aggregation(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_p
     result = _NONE
     if tree.modifier is not None:
         listed = frozenset(tree.modifier.labels)
-        result = inner.only(listed) if str(tree.modifier.type).endswith("By") else inner.minus(listed)
+        result = (
+            inner.only(listed) if str(tree.modifier.type).endswith("By") else inner.minus(listed)
+        )
     if name == "count_values" and tree.param is not None:
         result = result.plus(frozenset({_text(tree.param)}))
     return result
@@ -142,7 +144,9 @@ def history_seconds(tree: Any, depth: int = 0) -> int:  # noqa: ANN401 - a promq
     if depth > MAX_DEPTH:
         return 0
     own = sum(
-        int(found.total_seconds()) for name in ("range", "offset") if (found := getattr(tree, name, None))
+        int(found.total_seconds())
+        for name in ("range", "offset")
+        if (found := getattr(tree, name, None))
     )
     children = [child for name in _CHILDREN if (child := getattr(tree, name, None)) is not None]
     children += getattr(tree, "args", None) or []
@@ -166,7 +170,9 @@ def mixing_clauses(text: str, tree: Any, label: str, *, most: int) -> list[Claus
     walk = _Walk(tokens(text, most=most))
     found = sorted(walk.visit(tree, label, 0), key=lambda clause: clause.offset)
     if not found and not can_have(tree, label):
-        found = [Clause(0, f"the result has no label {label}", f"keep the label {label} of the series")]
+        found = [
+            Clause(0, f"the result has no label {label}", f"keep the label {label} of the series")
+        ]
     return found
 
 
@@ -239,8 +245,12 @@ def _matching(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noqa: 
     if (label in listed) if on else (label not in listed):
         return
     kind = "on" if on else "ignoring"
-    hint = f"write on ({', '.join([label, *listed])})" if on else f"remove {label} from ignoring (...)"
-    yield Clause(offset, f"{kind} ({', '.join(listed)}) compares series of different clusters", hint)
+    hint = (
+        f"write on ({', '.join([label, *listed])})" if on else f"remove {label} from ignoring (...)"
+    )
+    yield Clause(
+        offset, f"{kind} ({', '.join(listed)}) compares series of different clusters", hint
+    )
 
 
 def _text(tree: Any) -> str:  # noqa: ANN401 - a promql_parser expression
@@ -268,10 +278,15 @@ def _binary_operators(words: Sequence[Token]) -> Iterator[int]:
             ends_operand = text == "}"
         elif braces:
             continue
-        elif word.kind in {"operator", "name"} and text in BINARY and (text not in _SIGNS or ends_operand):
+        elif (
+            word.kind in {"operator", "name"}
+            and text in BINARY
+            and (text not in _SIGNS or ends_operand)
+        ):
             ends_operand = False
             yield word.offset
         else:
             ends_operand = text in {")", "]"} or (
-                word.kind != "operator" and text not in {"offset", "bool", "by", "without", "on", "ignoring"}
+                word.kind != "operator"
+                and text not in {"offset", "bool", "by", "without", "on", "ignoring"}
             )

@@ -26,13 +26,19 @@ def destinations_name_one_cluster(context: Context) -> Iterator[Diagnostic]:
             written = any(document.has((*place, *_DESTINATION)) for place in template.places)
             if not written or template.may_be_patched("destination"):
                 continue  # the API server wants a destination
-            name, server = (template.value(*_DESTINATION, field) or "" for field in ("name", "server"))
+            name, server = (
+                template.value(*_DESTINATION, field) or "" for field in ("name", "server")
+            )
             if not isinstance(name, str) or not isinstance(server, str):
                 continue  # another rule tells
             if not name and not server:
-                message = "the destination has neither name nor server: Argo CD refuses the Application"
+                message = (
+                    "the destination has neither name nor server: Argo CD refuses the Application"
+                )
                 hint = "write name: '{{.name}}' for the cluster of the decision"
-                yield codes.DESTINATION.at(document.key_at(template.place(*_DESTINATION)), message, hint)
+                yield codes.DESTINATION.at(
+                    document.key_at(template.place(*_DESTINATION)), message, hint
+                )
             elif _writes(name, decided=decided) and _writes(server, decided=decided):
                 message = "the destination has name and server: Argo CD refuses the Application"
                 position = document.key_at(template.place(*_DESTINATION, "server"))
@@ -41,4 +47,6 @@ def destinations_name_one_cluster(context: Context) -> Iterator[Diagnostic]:
 
 def _writes(text: str, *, decided: bool) -> bool:
     """Whether a text is certainly not empty. What an action gives may be empty: authors write one of both."""
-    return bool(ACTION.sub("", text).strip()) or (decided and _PARAMETER.fullmatch(text) is not None)
+    return bool(ACTION.sub("", text).strip()) or (
+        decided and _PARAMETER.fullmatch(text) is not None
+    )

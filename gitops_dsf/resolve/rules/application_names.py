@@ -44,7 +44,11 @@ class Generated:
     @property
     def position(self) -> Position:
         """Where the name of the Applications is written. It is looked up only for a finding."""
-        return self.item.at(*_NAME) if self.item.document.kind == "ApplicationSet" else self.item.position
+        return (
+            self.item.at(*_NAME)
+            if self.item.document.kind == "ApplicationSet"
+            else self.item.position
+        )
 
     def on(self, cluster: str) -> str:
         """The name of the Application on a cluster."""
@@ -124,7 +128,9 @@ def _known_count(context: Context, document: Document, generator: Path) -> int |
         return None
     if kind == "list":
         elements = content.get("elements")
-        return None if content.get("elementsYaml") or not isinstance(elements, list) else len(elements)
+        return (
+            None if content.get("elementsYaml") or not isinstance(elements, list) else len(elements)
+        )
     if kind == GENERATOR:
         return _chosen(context, document, generator)
     inner = generators(document, (*generator, "generators"), depth=1)
@@ -174,7 +180,9 @@ def applications_of_the_tree_stay_ours(context: Context) -> Iterator[Diagnostic]
     for made in generated(context):
         if not (made.prefix.startswith(_OWN_PREFIX) or _OWN_PREFIX.startswith(made.prefix)):
             continue
-        if name := min(filter(OWN_APPLICATION.fullmatch, map(made.on, made.clusters)), default=None):
+        if name := min(
+            filter(OWN_APPLICATION.fullmatch, map(made.on, made.clusters)), default=None
+        ):
             yield _taken_over(made.item.name, name, made.position)
     for item in context.declared.application_sets:
         for place, text in texts_in(item.document.data["spec"], ("spec",)):
@@ -190,7 +198,10 @@ def _may_become(text: str) -> str:
     if _BY_CLUSTER.fullmatch(text) or not text.startswith(_OWN_PREFIX):
         return ""
     pattern = ".*".join(map(re.escape, ACTION.split(text)))
-    names = (f"{_OWN_PREFIX}{directory}" for directory in ("delivery", "platform", "reconciler", "works-00"))
+    names = (
+        f"{_OWN_PREFIX}{directory}"
+        for directory in ("delivery", "platform", "reconciler", "works-00")
+    )
     return next((name for name in names if re.fullmatch(pattern, name)), "")
 
 
@@ -217,9 +228,13 @@ def _of_scored(context: Context) -> Iterator[Generated]:
 def _of_copied(context: Context) -> Iterator[Generated]:
     """Of copied sets whose Applications are named by fixed text and the cluster."""
     home = context.argocd_namespace
-    rankings = {item.name: item for item in context.declared.rankings if context.namespace_of(item) == home}
+    rankings = {
+        item.name: item for item in context.declared.rankings if context.namespace_of(item) == home
+    }
     placements = {
-        item.name: item for item in context.declared.placements if context.namespace_of(item) == home
+        item.name: item
+        for item in context.declared.placements
+        if context.namespace_of(item) == home
     }
     for item in context.declared.application_sets:
         name = value_at(item.document.data, _NAME)

@@ -47,7 +47,9 @@ def _namespace(made: Generated) -> Path:
 def _content(made: Generated) -> tuple[object, list[object]]:
     """The namespace and the sources as they are written."""
     data = made.item.document.data
-    place: Path = ("spec", "application") if made.item.document.kind == "ScoredApplication" else _SPEC
+    place: Path = (
+        ("spec", "application") if made.item.document.kind == "ScoredApplication" else _SPEC
+    )
     one, several = value_at(data, (*place, "source")), value_at(data, (*place, "sources"))
     sources = [*([one] if one else []), *(several if isinstance(several, list) else [])]
     return value_at(data, _namespace(made)), sources

@@ -36,11 +36,17 @@ def _generates_something(document: Document) -> Iterator[Diagnostic]:
     listed = value_at(document.data, GENERATORS)
     if not isinstance(listed, list):
         return
-    empty = [place for place in document.items(*GENERATORS) if not _names_a_generator(document, place)]
+    empty = [
+        place for place in document.items(*GENERATORS) if not _names_a_generator(document, place)
+    ]
     for place in empty if listed else [GENERATORS]:
         what = "this item names no generator" if listed else "spec.generators is empty"
-        message = f"{what}: Argo CD generates no Application for it, and deletes those that it generated"
-        yield codes.NO_GENERATOR.at(document.at(place), message, "write a generator, or remove the object")
+        message = (
+            f"{what}: Argo CD generates no Application for it, and deletes those that it generated"
+        )
+        yield codes.NO_GENERATOR.at(
+            document.at(place), message, "write a generator, or remove the object"
+        )
 
 
 def _names_a_generator(document: Document, place: Path) -> bool:
@@ -58,7 +64,9 @@ def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
         home = context.argocd_namespace
         if namespace != home:
             place = ("metadata", "namespace")
-            message = f"decisions are looked up in {home}, the Argo CD namespace, never in {namespace}"
+            message = (
+                f"decisions are looked up in {home}, the Argo CD namespace, never in {namespace}"
+            )
             hint = f"write {home}, or the namespace of Argo CD as spec.argocd.namespace in gitops-dsf.yaml"
             yield codes.WRONG_NAMESPACE.at(item.at(*place), message, hint)
 
@@ -77,14 +85,14 @@ def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
             if name not in names:
                 write = "write the Placement into apps/, or a ScoredApplication in place of both"
                 message = f"there is no Placement {name} in apps/"
-                yield codes.UNKNOWN_PLACEMENT.at(item.at(*place), message, did_you_mean(name, names) or write)
+                yield codes.UNKNOWN_PLACEMENT.at(
+                    item.at(*place), message, did_you_mean(name, names) or write
+                )
             elif placement is not None and context.namespace_of(placement) != home:
                 follows = "an ApplicationSet follows this Placement"
                 message = f"{follows}, but decisions are looked up in {home} only"
                 position = placement.at("metadata", "namespace")
-                hint = (
-                    f"write {home}, or the namespace of Argo CD as spec.argocd.namespace in gitops-dsf.yaml"
-                )
+                hint = f"write {home}, or the namespace of Argo CD as spec.argocd.namespace in gitops-dsf.yaml"
                 yield codes.WRONG_NAMESPACE.at(position, message, hint)
 
 
@@ -120,16 +128,23 @@ def _generator(document: Document, place: Path) -> Iterator[Diagnostic]:
     if isinstance(config, str) and config != DUCK_TYPE_CONFIGMAP:
         message = f"the ConfigMap {config} is not the one that is rendered"
         message = f"{message}; if it has no matchKey, every Application is deleted"
-        hint, edits = f"write configMapRef: {DUCK_TYPE_CONFIGMAP}", (Edit(where, value=DUCK_TYPE_CONFIGMAP),)
+        hint, edits = (
+            f"write configMapRef: {DUCK_TYPE_CONFIGMAP}",
+            (Edit(where, value=DUCK_TYPE_CONFIGMAP),),
+        )
         yield codes.GENERATOR_CONFIG.at(document.at(where), message, hint, edits=edits)
     where = (*place, "name")
     if name is not None and selector:
         message = "name and labelSelector together are an error to the generator"
-        yield codes.GENERATOR.at(document.key_at(where), message, "remove name", edits=(Edit(where),))
+        yield codes.GENERATOR.at(
+            document.key_at(where), message, "remove name", edits=(Edit(where),)
+        )
     elif name is not None:
         missed = "clusters beyond the hundredth, and other decision groups, are missed"
         message = f"{name} is one page of a decision: {missed}"
-        yield codes.DECISION_BY_NAME.at(document.key_at(where), message, f"{write} in place of name")
+        yield codes.DECISION_BY_NAME.at(
+            document.key_at(where), message, f"{write} in place of name"
+        )
     elif not selector:
         message = "neither labelSelector nor name: the generator finds no decision"
         yield codes.GENERATOR.at(document.key_at(place), message, write)
@@ -139,7 +154,9 @@ def _generator(document: Document, place: Path) -> Iterator[Diagnostic]:
         yield from invalid(document, where, selector)
     if selector and PLACEMENT_LABEL not in _keys(document, where):
         message = "the selector names no Placement: it finds the decisions of all of them"
-        yield codes.GENERATOR.at(document.key_at(where), message, f"add the label {PLACEMENT_LABEL}")
+        yield codes.GENERATOR.at(
+            document.key_at(where), message, f"add the label {PLACEMENT_LABEL}"
+        )
 
 
 def _keys(document: Document, selector: Path) -> set[object]:
@@ -156,5 +173,7 @@ def _policy(document: Document) -> Iterator[Diagnostic]:
         return
     missing = "an empty decision, or one page of it missing for a moment"
     message = f"{missing}, deletes the Applications and what they run"
-    hint = "write syncPolicy: {applicationsSync: create-update}, or preserveResourcesOnDeletion: true"
+    hint = (
+        "write syncPolicy: {applicationsSync: create-update}, or preserveResourcesOnDeletion: true"
+    )
     yield codes.DELETION_POLICY.at(document.at((*place, "applicationsSync")), message, hint)

@@ -60,7 +60,11 @@ def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
 def _sources_of(template: Template) -> Iterator[Diagnostic]:
     """Checks that a template of an ApplicationSet has a source, and that it is complete."""
     hydrated, listed = template.value("spec", "sourceHydrator"), template.value("spec", "sources")
-    if hydrated or template.may_be_patched("source") or not isinstance(template.value("spec"), dict):
+    if (
+        hydrated
+        or template.may_be_patched("source")
+        or not isinstance(template.value("spec"), dict)
+    ):
         return
     if isinstance(listed, list) and listed:
         for index in range(len(listed)):
@@ -68,7 +72,9 @@ def _sources_of(template: Template) -> Iterator[Diagnostic]:
     elif template.value("spec", "source"):
         yield from _complete(template, ("spec", "source"), is_one_of_many=False)
     else:
-        message = "the template has neither source nor sources: Argo CD refuses every Application of it"
+        message = (
+            "the template has neither source nor sources: Argo CD refuses every Application of it"
+        )
         position = template.document.at(template.place("spec", "sources"))
         yield codes.MISSING_FIELD.at(position, message, "add source, with repoURL and path")
 
@@ -85,7 +91,9 @@ def _complete(template: Template, place: Path, *, is_one_of_many: bool) -> Itera
     elif chart and not revision:
         message = f"{dotted(where)}.targetRevision is missing: Argo CD wants the version of a chart"
         hint = "add targetRevision (the version of the chart)"
-        yield codes.MISSING_FIELD.at(template.document.at((*where, "targetRevision")), message, hint)
+        yield codes.MISSING_FIELD.at(
+            template.document.at((*where, "targetRevision")), message, hint
+        )
 
 
 def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
@@ -100,7 +108,9 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
             continue
         # An action may have a \ in a text of its own.
         plain = ACTION.sub(lambda action: re.sub(r"[^{}]", "x", action[0]), path)
-        slashed = "".join("/" if sign == "\\" else old for sign, old in zip(plain, path, strict=True))
+        slashed = "".join(
+            "/" if sign == "\\" else old for sign, old in zip(plain, path, strict=True)
+        )
         relative = _DRIVE.sub("", slashed).lstrip("/")
         inside = posixpath.normpath(relative or ".")
         if slashed == path == relative and inside.split("/")[0] != "..":
@@ -137,7 +147,9 @@ def sources_say_one_thing(context: Context) -> Iterator[Diagnostic]:
         for template in (TEMPLATE, *own):
             yield from _sources(document, sources_of_a_template(document, template))
             spec = (*template, "spec")
-            if value_at(document.data, (*spec, "source")) and value_at(document.data, (*spec, "sources")):
+            if value_at(document.data, (*spec, "source")) and value_at(
+                document.data, (*spec, "sources")
+            ):
                 message = "source and sources: Argo CD takes sources and does not read source"
                 position = document.key_at((*spec, "source"))
                 yield codes.AMBIGUOUS_SOURCE.at(
@@ -158,27 +170,42 @@ def _sources(document: Document, places: Sequence[Path]) -> Iterator[Diagnostic]
         kinds = [name for name in _KINDS_OF_SOURCE if source.get(name) is not None]
         if len(kinds) > 1:
             position = document.key_at((*place, kinds[1]))
-            message = f"{dotted(place)} has {names_text(kinds)}: Argo CD refuses more than one of them"
+            message = (
+                f"{dotted(place)} has {names_text(kinds)}: Argo CD refuses more than one of them"
+            )
             yield codes.AMBIGUOUS_SOURCE.at(position, message, f"remove {names_text(kinds[1:])}")
         ref = source.get("ref")
         if isinstance(ref, str) and "{{" not in ref:
             if ref in refs:
                 message = f"another source has the ref {ref}: Argo CD refuses the Application"
-                yield codes.AMBIGUOUS_SOURCE.at(document.at((*place, "ref")), message, "choose another name")
+                yield codes.AMBIGUOUS_SOURCE.at(
+                    document.at((*place, "ref")), message, "choose another name"
+                )
             elif ref and not _REF.fullmatch(ref):
                 where = (*place, "ref")
-                message = f"{dotted(where)} must be letters, digits, '-' and '_': Argo CD refuses others"
+                message = (
+                    f"{dotted(where)} must be letters, digits, '-' and '_': Argo CD refuses others"
+                )
                 yield codes.PLACEMENT_SHAPE.at(document.at(where), message, "choose another name")
             refs.add(ref)
-    yield from _value_files(document, [place for place in places if isinstance(place[-1], int)], refs)
+    yield from _value_files(
+        document, [place for place in places if isinstance(place[-1], int)], refs
+    )
 
 
-def _value_files(document: Document, places: Sequence[Path], refs: set[str]) -> Iterator[Diagnostic]:
+def _value_files(
+    document: Document, places: Sequence[Path], refs: set[str]
+) -> Iterator[Diagnostic]:
     """Value files of another source: $REF/path."""
     for place in places:
         files = value_at(document.data, (*place, "helm", "valueFiles"))
         for index, file in enumerate(files if isinstance(files, list) else ()):
-            if not isinstance(file, str) or not file.startswith("$") or "/" not in file or "{{" in file:
+            if (
+                not isinstance(file, str)
+                or not file.startswith("$")
+                or "/" not in file
+                or "{{" in file
+            ):
                 continue
             ref = file[1:].partition("/")[0]
             if ref not in refs:
@@ -232,7 +259,9 @@ def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator
     for item in (*context.declared.applications, *context.declared.application_sets):
         place = _DESTINATION[item.document.kind]
         for path, name in texts_in(item.document.data["spec"], ("spec",)):
-            owner = context.settings.platform.owner_of(name) if path[-len(place) :] == place else None
+            owner = (
+                context.settings.platform.owner_of(name) if path[-len(place) :] == place else None
+            )
             if owner is not None and owner.on_spokes:
                 message = f"{item.name} is deployed into {name}, a namespace of {owner.owner}: {owner.reason}"
                 hint = "write a namespace of the application's own"

@@ -51,7 +51,9 @@ def bindings_have_one_owner(context: Context) -> Iterator[Diagnostic]:
                 existing[key].append(ranking)
     for placement in declared.placements:
         namespace, sets = context.namespace_of(placement), placement.value.spec.get("clusterSets")
-        for name in sets if isinstance(sets, list) and namespace == context.argocd_namespace else ():
+        for name in (
+            sets if isinstance(sets, list) and namespace == context.argocd_namespace else ()
+        ):
             rendered.setdefault((namespace, str(name)), placement)
     for (namespace, name), items in existing.items():
         owner = rendered.get((namespace, name))

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from gitops_dsf.simulator.filters import Failure
 
 _GROUP: Final = "cluster.open-cluster-management.io"
-_JOINED: Final = ("HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable")
+_JOINED: Final = (
+    "HubAcceptedManagedCluster",
+    "ManagedClusterJoined",
+    "ManagedClusterConditionAvailable",
+)
 _FILLED: Final[Mapping[str, Any]] = {
     "conditions": [
         {
@@ -40,7 +44,13 @@ _FILLED: Final[Mapping[str, Any]] = {
 }
 """The status of a cluster that joined."""
 _HUB_ONLY: Final = frozenset(
-    {"clusterClaims", "managedClusterClientConfigs", "managedNamespaces", "leaseDurationSeconds", "scores"}
+    {
+        "clusterClaims",
+        "managedClusterClientConfigs",
+        "managedNamespaces",
+        "leaseDurationSeconds",
+        "scores",
+    }
 )
 """What the inventory has in part or not at all. `import` takes few claims, and resources on request."""
 _RESOURCES: Final = frozenset({"allocatable", "capacity"})
@@ -82,7 +92,9 @@ def _of_a_placement(
     for place, found in by_place.items():
         reason = _STATUS.sub("", found[0].reason)
         who = _who(found, len(chosen), is_new=not context.inventory.clusters)
-        message = f"the expression fails on {who}: {reason}: OCM drops such a cluster and reports nothing"
+        message = (
+            f"the expression fails on {who}: {reason}: OCM drops such a cluster and reports nothing"
+        )
         yield codes.CEL_PREDICATE.at(item.document.at(place), message, _hint(reason))
 
 
@@ -119,7 +131,9 @@ def _is_unknown(failure: "Failure", expression: str, context: Context) -> bool:
         unknown |= _RESOURCES
     missing = _MISSING.search(failure.reason)
     read = unknown.intersection(_NAME.findall(expression))
-    return bool(read) and (missing is None or missing["key"] not in _FIELDS or missing["key"] in unknown)
+    return bool(read) and (
+        missing is None or missing["key"] not in _FIELDS or missing["key"] in unknown
+    )
 
 
 def _can_be_asked(item: Item[RawPlacement]) -> bool:
@@ -156,7 +170,9 @@ def _state(context: Context, placements: Sequence[Item[RawPlacement]]) -> "HubSt
         for number, item in enumerate(placements)
     ]
     try:
-        return HubState.build(with_defaults([*(clusters or [_filled(_NEW_NAME, {}, {}, {})]), *objects]))
+        return HubState.build(
+            with_defaults([*(clusters or [_filled(_NEW_NAME, {}, {}, {})]), *objects])
+        )
     except SimulatorInputError:
         return None  # another rule tells what is wrong with a cluster
 

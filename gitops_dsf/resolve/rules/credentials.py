@@ -107,9 +107,7 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
             if item.kind is Kind.ACCESS_TOKEN:
                 continue  # its Secret is that of the client
             if is_reserved(item.secret) or item.secret in pulling[peer.on_hub]:
-                message = (
-                    f"{what} holds credentials for {_owner(item.secret, spec)}, and no scorer may send it"
-                )
+                message = f"{what} holds credentials for {_owner(item.secret, spec)}, and no scorer may send it"
                 hint = f"make a Secret of its own for the {item.kind}, and name that"
             elif peer.on_hub and item.secret and known and item.secret not in listed:
                 message = f"{what} of the hub is not one that scorers may use there"
@@ -130,7 +128,10 @@ def _pull_secrets(spec: FleetRepositorySpec) -> Mapping[bool, set[str]]:
     git = spec.reconciler.git_secret
     hub = {*spec.hub_scorer.image_pull_secrets, *spec.reconciler.image_pull_secrets}
     some = (name for entry in spec.agent.rollout for name in entry.image_pull_secrets or ())
-    return {True: hub | ({git.name} if git else set()), False: {*spec.agent.image_pull_secrets, *some}}
+    return {
+        True: hub | ({git.name} if git else set()),
+        False: {*spec.agent.image_pull_secrets, *some},
+    }
 
 
 @needs(SETTINGS)
@@ -139,9 +140,7 @@ def pages_get_no_secret_of_others(context: Context) -> Iterator[Diagnostic]:
     spec, path = context.settings, ("spec", "reconciler", "configCredentials")
     for index, name in enumerate(spec.reconciler.config_credentials):
         if is_reserved(name) or name in _pull_secrets(spec)[True]:
-            message = (
-                f"Secret {name} holds credentials for {_owner(name, spec)}, and any scorer could name it"
-            )
+            message = f"Secret {name} holds credentials for {_owner(name, spec)}, and any scorer could name it"
             hint = "make a Secret of its own for the pages, and list that"
             yield codes.RESERVED_SECRET.at(context.repository.at(*path, index), message, hint)
 
@@ -176,7 +175,9 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
             if item.scheme != "https":
                 if item.kind.is_received:
                     message = f"{title} sends {item}: everybody on the way can read it"
-                    yield codes.TOKEN_IN_CLEAR.at(position, message, f"write an https URL, or {allow}")
+                    yield codes.TOKEN_IN_CLEAR.at(
+                        position, message, f"write an https URL, or {allow}"
+                    )
             elif not item.secret:
                 why = "it is good for the cluster's API server, too"
                 message = f"{title} sends {item}, outside of the cluster: {why}"
@@ -206,7 +207,9 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
                 continue
             firsts = known.setdefault((item.secret, credential.grant), {})
             firsts.setdefault(peer.source, (peer, item.host))
-            others = (first for source, first in firsts.items() if not source or source != peer.source)
+            others = (
+                first for source, first in firsts.items() if not source or source != peer.source
+            )
             other, host = next(others, (peer, item.host))
             if host != item.host:
                 what = f"Secret {item.secret} goes"
@@ -214,7 +217,9 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
                 if item.kind is Kind.ACCESS_TOKEN:
                     what = f"the same access token of the client in Secret {item.secret} goes"
                     hint = "write an audience or a client of its own for each host"
-                message = f"{what} to {item.host}, and to {host} as well ({other.owner}, {other.title})"
+                message = (
+                    f"{what} to {item.host}, and to {host} as well ({other.owner}, {other.title})"
+                )
                 yield codes.SHARED_SECRET.at(peer.at(*credential.path, "name"), message, hint)
 
 
@@ -243,7 +248,9 @@ def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
     for url, position in _called(context):
         if is_metadata(host_of(url)):
             other = "which is no metric source, scoring API or token server"
-            message = f"{host_of(url)} is a link-local address or a cloud's metadata service, {other}"
+            message = (
+                f"{host_of(url)} is a link-local address or a cloud's metadata service, {other}"
+            )
             yield codes.METADATA_HOST.at(position(), message, "write the name of the service")
 
 

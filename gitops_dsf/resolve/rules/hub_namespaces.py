@@ -55,14 +55,18 @@ def placements_have_namespaces_of_their_own(context: Context) -> Iterator[Diagno
                 f" {item.document.kind.removeprefix('Scored')} in it would let Argo CD apply other objects"
                 " of the rendered tree there, too"
             )
-            hint = "write the namespace of the program that reads the decision, such as kueue-system"
+            hint = (
+                "write the namespace of the program that reads the decision, such as kueue-system"
+            )
             yield codes.PLACEMENT_NAMESPACE.at(position, message, hint)
         elif namespace in context.inventory.clusters:
             message = (
                 f"the hub's namespace {namespace} belongs to the cluster {namespace}: the cluster's agents"
                 " have rights in it, and it is deleted when the cluster leaves the hub"
             )
-            hint = "write the namespace of the program that reads the decision, such as kueue-system"
+            hint = (
+                "write the namespace of the program that reads the decision, such as kueue-system"
+            )
             yield codes.PLACEMENT_NAMESPACE.at(position, message, hint)
 
 

@@ -44,7 +44,9 @@ def inventory_fields_exist(context: Context) -> Iterator[Diagnostic]:
     for item in items:
         yield from _unknown(item.document, (), TOP)
         yield from _unknown(item.document, ("metadata",), OBJECT_META)
-        for problem in fields.problems(fields.inventory(item.document.kind), _schema_part(item.document)):
+        for problem in fields.problems(
+            fields.inventory(item.document.kind), _schema_part(item.document)
+        ):
             if problem.kind is fields.Kind.UNKNOWN:
                 yield _unread(item.document, problem.path, problem.known)
             elif problem.path[:2] == _TAINTS:
@@ -53,7 +55,11 @@ def inventory_fields_exist(context: Context) -> Iterator[Diagnostic]:
 
 def _schema_part(document: Document) -> dict[str, Any]:
     """What the schema describes: everything but the metadata."""
-    return {name: document.data[name] for name in ("spec", "status") if document.data.get(name) is not None}
+    return {
+        name: document.data[name]
+        for name in ("spec", "status")
+        if document.data.get(name) is not None
+    }
 
 
 def _unknown(document: Document, place: Path, known: tuple[str, ...]) -> Iterator[Diagnostic]:

@@ -22,16 +22,22 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
         if scorer is None:
             hint = did_you_mean(item.name, context.scorers) or "remove the file"
             position = item.position
-            yield codes.STALE_LOCK.at(position, f"there is no DynamicScorer {item.name} for this lock", hint)
+            yield codes.STALE_LOCK.at(
+                position, f"there is no DynamicScorer {item.name} for this lock", hint
+            )
             continue
         spec = scorer.spec
         if spec.scored_by_query:
-            message = f"{item.name} has scoring.type Query and no scoring API: this lock is not read"
+            message = (
+                f"{item.name} has scoring.type Query and no scoring API: this lock is not read"
+            )
             yield codes.STALE_LOCK.at(item.position, message, "remove the file")
         elif spec.config_sync_mode == "None":
             message = f"{item.name} has configSyncMode None: this lock is not read"
             position = item.position
-            yield codes.STALE_LOCK.at(position, message, "remove the file, or write configSyncMode: Full")
+            yield codes.STALE_LOCK.at(
+                position, message, "remove the file, or write configSyncMode: Full"
+            )
         elif item.value.spec.config_url != spec.config_url:
             now = f"the scorer now names {spec.config_url}"
             message = f"this lock was taken from {item.value.spec.config_url}; {now}"
@@ -47,7 +53,9 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
     for scorer in context.scorers.values():
         if not scorer.spec.reads_config or scorer.lock is not None:
             continue
-        lacking = (f"spec.{field}" for each in context.variants[scorer.name] for field in each.missing)
+        lacking = (
+            f"spec.{field}" for each in context.variants[scorer.name] for field in each.missing
+        )
         missing = ", ".join(dict.fromkeys(lacking))
         effect = "what its /config says is not known; the spec alone counts"
         effect = f"it is left out until one says {missing}" if missing else effect
@@ -60,7 +68,9 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
     """With Full, the lock overrides the spec. The author of a different value in the spec should know."""
     for scorer in context.scorers.values():
         for field in _FIELDS.split():
-            written, said = (attrgetter(field)(spec) for spec in (scorer.declared.value.spec, scorer.spec))
+            written, said = (
+                attrgetter(field)(spec) for spec in (scorer.declared.value.spec, scorer.spec)
+            )
             if not scorer.is_locked(field) or not written or written == said:
                 continue
             path = ("spec", *field.split("."))
@@ -78,9 +88,13 @@ def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
             same = said == written.host or (there and there == origin(written.host).lower())
             if same or not sends_token(written.auth):
                 continue
-            message = f"{section}.auth would send a token to {said}, a host that only the lock names"
+            message = (
+                f"{section}.auth would send a token to {said}, a host that only the lock names"
+            )
             hint = f"write {section}.host: {said} into the scorer if that is where the token may go"
-            yield codes.LOCK_WITH_TOKEN.at(scorer.declared.at("spec", section, "auth"), message, hint)
+            yield codes.LOCK_WITH_TOKEN.at(
+                scorer.declared.at("spec", section, "auth"), message, hint
+            )
 
 
 @needs("FleetRepository")

@@ -45,7 +45,9 @@ def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
         field = "from" if found.clock == schedule.opens else "to"
         times = "exists twice" if found.twice else "does not exist"
         begins = "begins the first time" if field == "from" else "ends the second time"
-        meaning = f"the window {begins}" if found.twice else "it counts as if clocks had not changed yet"
+        meaning = (
+            f"the window {begins}" if found.twice else "it counts as if clocks had not changed yet"
+        )
         yield codes.WINDOW_CLOCKS.at(
             item.at("spec", "schedule", field),
             f"{found.clock} {times} in {schedule.zone} when clocks change, such as on {found.day}: {meaning}",
@@ -99,16 +101,23 @@ def _effect_of_both(*actions: str) -> str:
     return "Drain holds while both are open"
 
 
-@needs("FleetRepository", "ManagedCluster", "ManagedClusterSet", "ScoredApplication", "ScoredPlacement")
+@needs(
+    "FleetRepository", "ManagedCluster", "ManagedClusterSet", "ScoredApplication", "ScoredPlacement"
+)
 def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
     """An application needs clusters while some are drained or cordoned, also by several windows at once."""
     every = context.declared.maintenance[:MOST_WINDOWS]
     items = [item for item in every if item.value.spec.action != "Freeze"]
     bits = {name: 1 << place for place, name in enumerate(sorted(context.inventory.all_clusters))}
-    taken = [sum(bits[each] for each in clusters_of(item.value.spec, context.inventory)) for item in items]
+    taken = [
+        sum(bits[each] for each in clusters_of(item.value.spec, context.inventory))
+        for item in items
+    ]
     groups = {group for _, group in together([window_of(item.value.spec) for item in items])}
     groups |= {frozenset({place}) for place in range(len(items))}
-    ordered = [(each, _union(each, taken)) for each in sorted(groups, key=lambda it: (len(it), sorted(it)))]
+    ordered = [
+        (each, _union(each, taken)) for each in sorted(groups, key=lambda it: (len(it), sorted(it)))
+    ]
     stranded: dict[frozenset[int], list[str]] = {}
     for need, names in _needs_of(context, bits).items():
         for found in _stranding(need, taken, ordered):
@@ -118,7 +127,9 @@ def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
         item, open_ = items[last], names_text([items[each].name for each in others], most=3)
         also = f"while {open_} is open, " if others else ""
         yield codes.MAINTENANCE_STRANDS.at(
-            item.document.key_at(("spec", "clusters" if item.value.spec.clusters else "clusterSelector")),
+            item.document.key_at(
+                ("spec", "clusters" if item.value.spec.clusters else "clusterSelector")
+            ),
             f"{also}too few eligible clusters are left for {names_text(sorted(names), most=3)}",
             "drain fewer clusters at a time, or make more of them eligible",
         )
@@ -142,7 +153,10 @@ def _needs_of(context: Context, bits: Mapping[str, int]) -> Mapping[_Need, list[
         clusters = eligible(context, ranking)
         count = min(len(clusters), ranking.value.spec.placement.number_of_clusters or 1)
         found.setdefault((clusters, count), []).append(ranking.name)
-    return {_Need(sum(bits[each] for each in need), count): names for (need, count), names in found.items()}
+    return {
+        _Need(sum(bits[each] for each in need), count): names
+        for (need, count), names in found.items()
+    }
 
 
 def _stranding(
@@ -202,7 +216,9 @@ def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
         if spec.cluster_selector is not None and not clusters_of(spec, context.inventory):
             position = item.document.key_at(("spec", "clusterSelector"))
             message = "clusterSelector matches no cluster of the inventory"
-            yield codes.MATCHES_NOTHING.at(position, message, "correct the labels, or remove the maintenance")
+            yield codes.MATCHES_NOTHING.at(
+                position, message, "correct the labels, or remove the maintenance"
+            )
 
 
 @needs("ScoredApplication")
@@ -217,10 +233,14 @@ def its_applications_exist(context: Context) -> Iterator[Diagnostic]:
                 found.value.spec.placement.ref is not None or not is_paced(found, context.settings)
             ):
                 message = f"{name} is not paced: there is nothing to freeze"
-                yield codes.PACE_FIELD.at(item.at("spec", "applications", index), message, "remove it")
+                yield codes.PACE_FIELD.at(
+                    item.at("spec", "applications", index), message, "remove it"
+                )
 
 
-def _unknown(context: Context, field: str, known: Mapping[str, object], message: str) -> Iterator[Diagnostic]:
+def _unknown(
+    context: Context, field: str, known: Mapping[str, object], message: str
+) -> Iterator[Diagnostic]:
     unknown = 0
     for item in context.declared.maintenance:
         for index, name in enumerate(getattr(item.value.spec, field) or ()):

@@ -26,7 +26,11 @@ def sources_exist(context: Context) -> Iterator[Diagnostic]:
         if ref is None or ref in context.sources or context.declared.may_exist("MetricSource", ref):
             continue
         known = context.sources
-        hint = did_you_mean_one_of(ref, known) if known else "write it into config/, or write source.host"
+        hint = (
+            did_you_mean_one_of(ref, known)
+            if known
+            else "write it into config/, or write source.host"
+        )
         yield codes.UNKNOWN_SOURCE.at(
             item.at("spec", "source", "ref"), f"there is no MetricSource {ref}", hint
         )
@@ -47,7 +51,9 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
             message = f"{name} runs on {names_text(lacking, most=_NAMED)}, and {without}"
             hint = f"add a variant to {source.item.document.file}"
             hint = f"{hint}; one without clusterSelector serves all other clusters"
-            yield codes.SOURCE_LACKING.at(scorer.declared.at("spec", "source", "ref"), message, hint)
+            yield codes.SOURCE_LACKING.at(
+                scorer.declared.at("spec", "source", "ref"), message, hint
+            )
 
 
 @needs("DynamicScorer")
@@ -73,10 +79,10 @@ def variants_can_match(context: Context) -> Iterator[Diagnostic]:
             key = "" if selector is None else selector.model_dump_json()
             earlier = rest if rest is not None else seen.get(key)
             if earlier is not None:
-                why = "selects every cluster" if rest is not None else "has the same clusterSelector"
-                message = (
-                    f"variants[{variant.index}] is never used: variants[{earlier}] {why} and comes first"
+                why = (
+                    "selects every cluster" if rest is not None else "has the same clusterSelector"
                 )
+                message = f"variants[{variant.index}] is never used: variants[{earlier}] {why} and comes first"
                 hint = "give it another clusterSelector, move it up, or remove it"
                 yield codes.DEAD_VARIANT.at(source.item.at(*variant.path), message, hint)
                 continue
@@ -97,7 +103,9 @@ def headers_can_be_sent(context: Context) -> Iterator[Diagnostic]:
                 yield codes.BAD_HEADER.at(variant.source.at(*path, "name"), fault, hint)
             elif header.name.lower() in seen:
                 message = f"the header {header.name} is written twice"
-                yield codes.BAD_HEADER.at(variant.source.at(*path, "name"), message, "remove one of them")
+                yield codes.BAD_HEADER.at(
+                    variant.source.at(*path, "name"), message, "remove one of them"
+                )
             seen.add(header.name.lower())
             fault = value_fault(header.value) if header.value is not None else ""
             if fault:
@@ -167,7 +175,9 @@ def measures_exist(context: Context) -> Iterator[Diagnostic]:
                 selection(part.text)
             except MeasureError as error:
                 where = scorer.in_query(part.offset + error.offset)
-                yield codes.MEASURE.at(where, f"source type Kubernetes: {error}", _hint(error, part.text))
+                yield codes.MEASURE.at(
+                    where, f"source type Kubernetes: {error}", _hint(error, part.text)
+                )
 
 
 def _hint(error: MeasureError, text: str) -> str:
@@ -198,7 +208,9 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
     pushed = (item for item in context.each_variant if item.is_pushed and not item.spec.on_hub)
     for position in sorted({scorer.at("source.type") for scorer in pushed}):
         message = "no receiver for OpenTelemetry metrics runs beside the agent"
-        hint = "write spec.agent.openTelemetry with image and collectorNamespaces into gitops-dsf.yaml"
+        hint = (
+            "write spec.agent.openTelemetry with image and collectorNamespaces into gitops-dsf.yaml"
+        )
         hint = f"{hint}, or write type: Prometheus and a host"
         yield codes.RECEIVER_MISSING.at(position, message, hint)
 

@@ -32,7 +32,9 @@ def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
         first = taken.setdefault((kind, namespace, item.name), item.position)
         if first != item.position:
             message = f"{kind} {item.name} in {namespace} comes from {first} already"
-            yield codes.DUPLICATE_OBJECT.at(item.position, message, "rename one of them, or remove it")
+            yield codes.DUPLICATE_OBJECT.at(
+                item.position, message, "rename one of them, or remove it"
+            )
 
 
 def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
@@ -57,7 +59,9 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
             yield codes.SANITISED_CLASH.at(scorer.at(field), message, hint)
 
 
-_ALLOWED: Final = {(kind, SYNC_WAVE) for kind in ("Placement", "ManagedClusterSetBinding", "ApplicationSet")}
+_ALLOWED: Final = {
+    (kind, SYNC_WAVE) for kind in ("Placement", "ManagedClusterSetBinding", "ApplicationSet")
+}
 """Kinds and annotations that are allowed: only the author of a copied document knows its sync wave."""
 _SERVICE_MONITOR: Final = ("spec", "agent", "serviceMonitor", "labels")
 
@@ -108,7 +112,12 @@ def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
 
 def _rendered(context: Context) -> Iterator[Item[Authored]]:
     declared = context.declared
-    yield from (*declared.scorers, *declared.applications, *declared.scored_placements, *declared.carried)
+    yield from (
+        *declared.scorers,
+        *declared.applications,
+        *declared.scored_placements,
+        *declared.carried,
+    )
 
 
 def _noted(*items: Item[Authored]) -> Iterator[tuple[Document, str, str, object]]:
@@ -140,10 +149,16 @@ def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
         if kind in {"DynamicScorer", "DynamicScoringConfig"}:
             if written == home:
                 continue
-            message = f"metadata.namespace {written} has no effect: a {kind} is rendered into {home}"
+            message = (
+                f"metadata.namespace {written} has no effect: a {kind} is rendered into {home}"
+            )
         else:
-            message = f"metadata.namespace {written} has no effect: a {kind} is not an object of the hub"
-        yield codes.IGNORED_NAMESPACE.at(item.at(*place), message, "remove it", edits=(Edit(place),))
+            message = (
+                f"metadata.namespace {written} has no effect: a {kind} is not an object of the hub"
+            )
+        yield codes.IGNORED_NAMESPACE.at(
+            item.at(*place), message, "remove it", edits=(Edit(place),)
+        )
 
 
 @needs("FleetRepository", "ScorerLock")
@@ -166,7 +181,9 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
                 yield codes.UNKNOWN_SCORER.at(position, message, hint)
         elif context.waits_for_lock(scorer):
             message = f"{score.scorer} waits for its lock: nothing will publish this score"
-            yield codes.UNKNOWN_SCORER.at(position, message, f"run gitops-dsf sync --scorer {score.scorer}")
+            yield codes.UNKNOWN_SCORER.at(
+                position, message, f"run gitops-dsf sync --scorer {score.scorer}"
+            )
 
 
 @needs("FleetRepository")
@@ -178,7 +195,9 @@ def placements_exist(context: Context) -> Iterator[Diagnostic]:
         if ref is None or ref in context.shared_placements or left_out("ScoredPlacement", ref):
             continue
         position = item.at("spec", "placement", "ref")
-        elsewhere = next((found for found in context.declared.scored_placements if found.name == ref), None)
+        elsewhere = next(
+            (found for found in context.declared.scored_placements if found.name == ref), None
+        )
         if elsewhere is not None:
             message = (
                 f"the ScoredPlacement {ref} is in {context.namespace_of(elsewhere)}, and Argo CD reads"
@@ -188,13 +207,18 @@ def placements_exist(context: Context) -> Iterator[Diagnostic]:
             yield codes.WRONG_NAMESPACE.at(position, message, hint)
         else:
             message = f"there is no ScoredPlacement {ref} in apps/"
-            yield codes.UNKNOWN_SCORED_PLACEMENT.at(position, message, _placement_hint(ref, context))
+            yield codes.UNKNOWN_SCORED_PLACEMENT.at(
+                position, message, _placement_hint(ref, context)
+            )
 
 
 def something_ranks(context: Context) -> Iterator[Diagnostic]:
     """An application that follows no ScoredPlacement needs a ranking of its own."""
     for item in context.declared.applications:
-        if item.value.spec.placement.ref is None and item.document.data["spec"].get("scores") is None:
+        if (
+            item.value.spec.placement.ref is None
+            and item.document.data["spec"].get("scores") is None
+        ):
             reference = "placement.ref (a ScoredPlacement that has them)"
             hint = f"add scores (which scorers rank the clusters), or {reference}"
             yield codes.MISSING_FIELD.at(item.at("spec", "scores"), "spec.scores is missing", hint)

@@ -99,7 +99,9 @@ ROWS: Final = (
     ),
     Row(
         codes.FIELD_OF_AN_API,
-        _scorers(lambda found: found.spec.scored_by_query and found.spec.config_sync_mode == "Full"),
+        _scorers(
+            lambda found: found.spec.scored_by_query and found.spec.config_sync_mode == "Full"
+        ),
         "configSyncMode",
         "configSyncMode is Full, and with scoring.type Query there is no /config",
         _NO_API,
@@ -179,7 +181,9 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
         if item.document.has(path):
             message = "scoring.type has no effect with delivery.mode UpstreamController"
             if item.value.spec.scored_by_query:
-                message = "of this scorer it would post the series to an empty URL, and publish nothing"
+                message = (
+                    "of this scorer it would post the series to an empty URL, and publish nothing"
+                )
                 message = f"upstream's agent needs a scoring API: {message}"
             yield codes.UPSTREAM_ONLY.at(item.document.key_at(path), message, _HINT)
     for config in context.declared.scoring_configs:
@@ -187,8 +191,13 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
             where: Path = ("spec", "masks", index)
             if mask.cluster_selector is not None:
                 position = config.document.key_at((*where, "clusterSelector"))
-                yield codes.UPSTREAM_ONLY.at(position, "upstream's masks have no clusterSelector", _HINT)
-            for name, value in (("clusterName", mask.cluster_name or ""), ("scoreName", mask.score_name)):
+                yield codes.UPSTREAM_ONLY.at(
+                    position, "upstream's masks have no clusterSelector", _HINT
+                )
+            for name, value in (
+                ("clusterName", mask.cluster_name or ""),
+                ("scoreName", mask.score_name),
+            ):
                 if is_glob(value):
                     message = f"upstream compares names exactly; {value} would match nothing"
                     yield codes.UPSTREAM_ONLY.at(config.document.at((*where, name)), message, _HINT)
@@ -233,14 +242,14 @@ def _separators(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
             )
         if query.strip() and not piece.strip():
             at = min(end, len(query) - 1) if start < len(query) else len(query) - 1
-            message = (
-                "upstream's agent sends an empty expression here, and Prometheus refuses the whole cycle"
-            )
+            message = "upstream's agent sends an empty expression here, and Prometheus refuses the whole cycle"
             cut = end if end < len(query) else start - 1
             is_exact = not within and not scorer.is_locked("source.params.query")
             mend = Edit(("spec", "source", "params", "query"), value=query[:cut] + query[cut + 1 :])
             edits = (mend,) if is_exact else ()
-            yield codes.UPSTREAM_CANNOT_RUN.at(scorer.in_query(at), message, "remove the `;`", edits=edits)
+            yield codes.UPSTREAM_CANNOT_RUN.at(
+                scorer.in_query(at), message, "remove the `;`", edits=edits
+            )
         start = end + 1
 
 

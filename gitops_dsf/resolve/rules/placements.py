@@ -77,7 +77,9 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
             if not can_yield(template, score, score_name=scorer.score_name):
                 message = f"{scorer.name} names its items {template}, which never gives {score}"
                 position = item.at(*place[:-1], "scoreName")
-                yield codes.DIMENSION.at(position, message, "name an item that the scorer publishes")
+                yield codes.DIMENSION.at(
+                    position, message, "name an item that the scorer publishes"
+                )
             weight = weight if isinstance(weight, int) else 1
             if message := how_zero_wins(scorer, weight):
                 swap = "swap outputMin and outputMax of the scorer's scoreRange, and write a positive weight"
@@ -88,9 +90,13 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
 def _unpublished(position: Position, resource: str, close: str) -> Diagnostic:
     message = f"no scorer here publishes {resource or 'an empty name'}"
     if close:
-        return codes.UNKNOWN_SCORER.at(position, f"{message}: every cluster would count as 0", close)
+        return codes.UNKNOWN_SCORER.at(
+            position, f"{message}: every cluster would count as 0", close
+        )
     message = f"{message}; if no other add-on does, every cluster counts as 0"
-    return codes.FOREIGN_SCORE.at(position, message, "make sure that an add-on of the fleet publishes it")
+    return codes.FOREIGN_SCORE.at(
+        position, message, "make sure that an add-on of the fleet publishes it"
+    )
 
 
 def _unread(item: Item[RawPlacement]) -> Iterator[Diagnostic]:
@@ -110,7 +116,9 @@ def _refused(item: Item[RawPlacement]) -> Iterator[Diagnostic]:
         if verdict.panic is not None:
             panics = "OCM's placement controller panics whenever it looks at this Placement"
             effect = f"at {value_at(document.data, number)} {panics}, whose old decision stays"
-        yield codes.CLUSTER_COUNT.at(document.at(number), effect, "write 1 or more, or leave it out for all")
+        yield codes.CLUSTER_COUNT.at(
+            document.at(number), effect, "write 1 or more, or leave it out for all"
+        )
     elif status.failed:
         code, place = codes.DECISION_GROUPS, _GROUPS
         if verdict.ranking is None:
@@ -124,14 +132,22 @@ def _refused(item: Item[RawPlacement]) -> Iterator[Diagnostic]:
 def _verdict(spec: Mapping[str, Any]) -> "Verdict":
     from gitops_dsf.simulator import simulate, with_defaults  # noqa: PLC0415 - few repositories have Placements
 
-    left = {name: value for name, value in spec.items() if name not in {"clusterSets", "predicates", *UNREAD}}
+    left = {
+        name: value
+        for name, value in spec.items()
+        if name not in {"clusterSets", "predicates", *UNREAD}
+    }
     group = "cluster.open-cluster-management.io"
     everything = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
     metadata = {"name": "global", "namespace": "n"}
     objects = [
         {"kind": "ManagedCluster", "apiVersion": f"{group}/v1", "metadata": {"name": "c"}},
         {"kind": "ManagedClusterSet", "metadata": {"name": "global"}, "spec": everything},
-        {"kind": "ManagedClusterSetBinding", "metadata": metadata, "spec": {"clusterSet": "global"}},
+        {
+            "kind": "ManagedClusterSetBinding",
+            "metadata": metadata,
+            "spec": {"clusterSet": "global"},
+        },
         {"kind": "Placement", "metadata": {"name": "p", "namespace": "n"}, "spec": left},
     ]
     return simulate(with_defaults(objects), "n/p", "2026-01-01T00:00:00Z")
@@ -216,7 +232,9 @@ def _rankings(document: Document) -> Iterator[Diagnostic]:
     if scored and not steady:
         position = document.key_at((*_POLICY, "configurations"))
         message = "without Steady a workload moves as soon as another cluster is one point better"
-        yield codes.NO_STEADY.at(position, message, "add the BuiltIn prioritizer Steady with a weight")
+        yield codes.NO_STEADY.at(
+            position, message, "add the BuiltIn prioritizer Steady with a weight"
+        )
 
 
 def _steady_for_ever(context: Context, item: Item[RawPlacement]) -> Iterator[Diagnostic]:
@@ -267,7 +285,8 @@ def cel_mistakes(expression: str) -> tuple[CelMistake, ...]:
     except CelSyntaxError as error:
         syntax = [item for item in error.mistakes if item.reason.startswith("Syntax error")]
         return tuple(
-            CelMistake(_refused_cel(each.reason), each.offset) for each in syntax[:1] or error.mistakes
+            CelMistake(_refused_cel(each.reason), each.offset)
+            for each in syntax[:1] or error.mistakes
         )
     kind = checked.yields.partition("<")[0]
     if kind in {"BOOL", "DYN"}:
@@ -276,7 +295,9 @@ def cel_mistakes(expression: str) -> tuple[CelMistake, ...]:
     effect = "OCM drops every cluster without reporting it"
     message = f"CEL: the expression yields {name}, not true or false: {effect}"
     compare = "compare it with something, such as ... == ..."
-    return (CelMistake(message, 0, "end it with .orValue(false)" if name == "optional" else compare),)
+    return (
+        CelMistake(message, 0, "end it with .orValue(false)" if name == "optional" else compare),
+    )
 
 
 @lru_cache(maxsize=1)
@@ -287,5 +308,9 @@ def _checker() -> "Checker":
 
 
 def _refused_cel(reason: str) -> str:
-    words = reason.removeprefix("Syntax error: ").partition(" expecting ")[0].partition(" (in container")[0]
+    words = (
+        reason.removeprefix("Syntax error: ")
+        .partition(" expecting ")[0]
+        .partition(" (in container")[0]
+    )
     return f"CEL: {shortened(words)}: OCM refuses the Placement, and evicts everything"

@@ -31,11 +31,15 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
                 dotted = _dotted_name(part.text, mistake.offset) if scorer.is_pushed else ""
                 hint = dotted or _other_language(part.text) or mistake.hint
                 severity = Severity.WARNING if mistake.kind == "renamed" else None
-                yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", hint, severity=severity)
+                yield _CODES[mistake.kind].at(
+                    where, f"PromQL: {mistake.message}", hint, severity=severity
+                )
         query = scorer.spec.source.params.query
         if scorer.source_type == "Prometheus" and query and not split(query[:MAX_QUERY]):
             message = "PromQL: there is no expression in it"
-            yield codes.PROMQL.at(scorer.at("source.params.query"), message, "write a PromQL expression")
+            yield codes.PROMQL.at(
+                scorer.at("source.params.query"), message, "write a PromQL expression"
+            )
         if len(query) > MAX_QUERY:
             message = f"PromQL: more than {MAX_QUERY} characters"
             yield codes.PROMQL.at(scorer.at("source.params.query"), message, "use recording rules")
@@ -93,7 +97,9 @@ def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
     """Whether the series of a query can have a label; None if that is not known."""
     if scorer.source_type == SOURCE_TYPE:
         try:
-            per_node = any(found.measure.per_node for found in select(scorer.spec.source.params.query))
+            per_node = any(
+                found.measure.per_node for found in select(scorer.spec.source.params.query)
+            )
         except MeasureError:
             return None
         return lambda label: per_node and label == "node"
@@ -123,7 +129,9 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
                 wanted = f" by ({', '.join(apart)}) " if apart else ""
                 hint = f"aggregate them, as in avg{wanted}(...), or {hint}"
             severity = Severity.NOTICE if several is None else None
-            yield codes.SERIES_SHARE_ITEM.at(scorer.in_query(offset), message, hint, severity=severity)
+            yield codes.SERIES_SHARE_ITEM.at(
+                scorer.in_query(offset), message, hint, severity=severity
+            )
 
 
 def _differing(scorer: EffectiveScorer, names: Sequence[str]) -> Iterator[tuple[int, bool | None]]:
@@ -146,7 +154,9 @@ def hub_queries_keep_clusters_apart(context: Context) -> Iterator[Diagnostic]:
         if not scorer.spec.on_hub or label is None:
             continue
         for part, (tree, _) in _parsed(scorer):
-            mixing = () if tree is None else mixing_clauses(part.text, tree, label.name, most=MAX_QUERY)
+            mixing = (
+                () if tree is None else mixing_clauses(part.text, tree, label.name, most=MAX_QUERY)
+            )
             for offset, message, hint in mixing:
                 where = scorer.in_query(part.offset + offset)
                 yield codes.MIXED_CLUSTERS.at(where, f"PromQL: {message}", hint)
@@ -160,7 +170,9 @@ _OPERATORS_ELSEWHERE = {
 
 def _other_language(text: str) -> str:
     """The hint for an expression with an operator of another language."""
-    words = (word.text.lower() for word in tokens(text, most=MAX_QUERY) if word.kind in {"name", "bad"})
+    words = (
+        word.text.lower() for word in tokens(text, most=MAX_QUERY) if word.kind in {"name", "bad"}
+    )
     language = next((found for word in words if (found := _OPERATORS_ELSEWHERE.get(word))), "")
     dialect = language if language == "MetricsQL" else "Other"
     return f"if this is {language}, write source.dialect: {dialect}" if language else ""
@@ -168,7 +180,9 @@ def _other_language(text: str) -> str:
 
 def _dotted_name(text: str, offset: int) -> str:
     """The hint when PromQL ends at the dot of an OpenTelemetry name."""
-    name = next((found for found in _DOTTED.finditer(text) if found.start() <= offset < found.end()), None)
+    name = next(
+        (found for found in _DOTTED.finditer(text) if found.start() <= offset < found.end()), None
+    )
     if name is None or text[offset] != ".":
         return ""
     suffix = "the suffix of unit and type, such as _ratio, _bytes or _total"
@@ -181,6 +195,10 @@ _DOTTED = re.compile(r"[a-zA-Z_]\w*(\.\w+)+")
 
 def _parsed(scorer: EffectiveScorer) -> list[tuple[Part, Checked]]:
     query = scorer.spec.source.params.query
-    if scorer.source_type != "Prometheus" or len(query) > MAX_QUERY or scorer.spec.source.dialect == "Other":
+    if (
+        scorer.source_type != "Prometheus"
+        or len(query) > MAX_QUERY
+        or scorer.spec.source.dialect == "Other"
+    ):
         return []
     return [(part, check(part.text)) for part in split(query)]

@@ -34,13 +34,17 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
         if scores and not any(score.weight for score in scores):
             position = item.at("spec", "scores", 0, "weight")
             hint = "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too"
-            yield codes.BAD_VALUE.at(position, "every weight is 0: nothing ranks the clusters", hint)
+            yield codes.BAD_VALUE.at(
+                position, "every weight is 0: nothing ranks the clusters", hint
+            )
             continue
         for index, score in enumerate(scores):
             if score.weight == 0:
                 position = item.at("spec", "scores", index, "weight")
                 message = f"with weight 0 the score {score.scorer} has no effect"
-                yield codes.ZERO_WEIGHT.at(position, message, "remove the entry, or give it a weight")
+                yield codes.ZERO_WEIGHT.at(
+                    position, message, "remove the entry, or give it a weight"
+                )
 
 
 def stickiness_keeps(context: Context) -> Iterator[Diagnostic]:
@@ -74,8 +78,16 @@ def stickiness_can_be_overcome(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.rankings:
         spec = item.value.spec
         weights = [score.weight for score in spec.scores]
-        known = [context.scorers[score.scorer] for score in spec.scores if score.scorer in context.scorers]
-        if spec.placement.number_of_clusters is None or len(known) < len(weights) or not any(weights):
+        known = [
+            context.scorers[score.scorer]
+            for score in spec.scores
+            if score.scorer in context.scorers
+        ]
+        if (
+            spec.placement.number_of_clusters is None
+            or len(known) < len(weights)
+            or not any(weights)
+        ):
             continue
         lead = reach(weights, [width(scorer) for scorer in known]) / sum(map(abs, weights))
         if spec.stickiness <= lead:
@@ -115,7 +127,9 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
                 yield codes.DIMENSION.at(item.at(*path, "scorer"), message, hint)
         elif not can_yield(template, score.dimension, score_name=name):
             fixed = scorer.only_item
-            message = f"{score.scorer} names its items {template}, which never gives {score.dimension}"
+            message = (
+                f"{score.scorer} names its items {template}, which never gives {score.dimension}"
+            )
             form = f"write a name of the form {template}"
             hint = f"write {fixed}, or leave dimension out" if fixed is not None else form
             yield codes.DIMENSION.at(item.at(*path, "dimension"), message, hint)
@@ -202,7 +216,9 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
         if not is_paced(item, context.settings) or not scores:
             continue
         if len(scores) > MOST_TERMS:
-            message = f"{len(scores)} scores rank it, and a paced Placement holds with up to {MOST_TERMS}"
+            message = (
+                f"{len(scores)} scores rank it, and a paced Placement holds with up to {MOST_TERMS}"
+            )
             position = item.at("spec", "scores", MOST_TERMS)
             yield codes.PACE_WEIGHTS.at(position, message, "remove some, or write moves.pace: None")
             continue
@@ -222,7 +238,9 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
         if max(found) > 100:
             ways.append("give the scorers a scoreRange, which spans 100 points instead of 200")
         ways.append("write moves.pace: None")
-        yield codes.PACE_WEIGHTS.at(item.at("spec", "scores", 0, "weight"), message, ", or ".join(ways))
+        yield codes.PACE_WEIGHTS.at(
+            item.at("spec", "scores", 0, "weight"), message, ", or ".join(ways)
+        )
 
 
 @needs(SETTINGS)
@@ -232,7 +250,9 @@ def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
         return
     position = context.repository.at("spec", "pace")
     if context.is_upstream:
-        message = "the reconciler keeps the pace, and with delivery.mode UpstreamController there is none"
+        message = (
+            "the reconciler keeps the pace, and with delivery.mode UpstreamController there is none"
+        )
         hint = "write delivery.mode: ManifestWork, or remove pace"
         yield codes.PACE_WITHOUT_RECONCILER.at(position, message, hint)
     elif not context.settings.reconciler.enabled:
@@ -252,7 +272,10 @@ def demands_count(context: Context) -> Iterator[Diagnostic]:
                 if not isinstance(item.value, ScoredApplication):
                     why, hint = "a ScoredPlacement is not paced", "remove it"
                 elif context.settings.pace is None:
-                    why, hint = "gitops-dsf.yaml has no spec.pace", "write spec.pace there, or remove it"
+                    why, hint = (
+                        "gitops-dsf.yaml has no spec.pace",
+                        "write spec.pace there, or remove it",
+                    )
                 elif item.value.spec.moves.pace == "None":
                     why, hint = "moves.pace is None", "remove it, or write moves.pace: Fleet"
                 else:
@@ -260,7 +283,9 @@ def demands_count(context: Context) -> Iterator[Diagnostic]:
                     hint = "write placement.numberOfClusters, or remove it"
                 place: Path = ("spec", "scores", index, "demand")
                 edits = (Edit(place),) if hint == "remove it" else ()
-                yield codes.PACE_FIELD.at(item.at(*place), f"demand has no effect: {why}", hint, edits=edits)
+                yield codes.PACE_FIELD.at(
+                    item.at(*place), f"demand has no effect: {why}", hint, edits=edits
+                )
 
 
 @needs("FleetRepository", "ScoredPlacement")
@@ -279,7 +304,9 @@ def paces_count(context: Context) -> Iterator[Diagnostic]:
         written = item.document.has(place)
         message = f"the pace has no effect on {item.name}: {why}"
         hint = (
-            "write moves.pace: None" if rules.ref else "write placement.numberOfClusters, or moves.pace: None"
+            "write moves.pace: None"
+            if rules.ref
+            else "write placement.numberOfClusters, or moves.pace: None"
         )
         # What nobody wrote for the application may be meant.
         severity = None if written else Severity.NOTICE
@@ -292,7 +319,9 @@ def the_score_of_moves_is_ours(context: Context) -> Iterator[Diagnostic]:
     for scorer in context.scorers.values():
         if scorer.score_name and scorer.resource_name == MOVES_SCORE:
             message = f"the AddOnPlacementScore {MOVES_SCORE} carries out paced moves"
-            yield codes.BAD_VALUE.at(scorer.at("scoring.params.name"), message, "give the score another name")
+            yield codes.BAD_VALUE.at(
+                scorer.at("scoring.params.name"), message, "give the score another name"
+            )
 
 
 def _listed(weights: Iterable[int]) -> str:

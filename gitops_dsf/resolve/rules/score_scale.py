@@ -44,11 +44,18 @@ def dead_bands_are_below_the_stickiness(context: Context) -> Iterator[Diagnostic
     for item in context.declared.rankings:
         spec = item.value.spec
         total = sum(abs(score.weight) for score in spec.scores)
-        known = [context.scorers[score.scorer] for score in spec.scores if score.scorer in context.scorers]
+        known = [
+            context.scorers[score.scorer]
+            for score in spec.scores
+            if score.scorer in context.scorers
+        ]
         if spec.placement.number_of_clusters is None or not total or len(known) < len(spec.scores):
             continue
         bands = [scorer.spec.publish.deadband for scorer in known]
-        band = sum(abs(score.weight) * each for score, each in zip(spec.scores, bands, strict=True)) / total
+        band = (
+            sum(abs(score.weight) * each for score, each in zip(spec.scores, bands, strict=True))
+            / total
+        )
         if 0 < spec.stickiness < band:
             widest = max(zip(bands, known, strict=True), key=lambda pair: pair[0])[1]
             message = (

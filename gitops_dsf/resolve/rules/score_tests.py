@@ -19,9 +19,7 @@ from gitops_dsf.wording import did_you_mean_one_of
 
 MOST_VALUES: Final = 200_000
 """Values of all series of one test."""
-_NOTATION: Final = (
-    "write the values of the runs, such as '40 42 38+2x5 _ _x3'; `gitops-dsf explain DSF601` explains them"
-)
+_NOTATION: Final = "write the values of the runs, such as '40 42 38+2x5 _ _x3'; `gitops-dsf explain DSF601` explains them"
 
 
 def series_values_parse(context: Context) -> Iterator[Diagnostic]:
@@ -62,7 +60,10 @@ def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
             if kind == "Placement":
                 found = [key for key in known[kind] if name in {key, key.partition("/")[2]}]
             if len(found) > 1:
-                message, hint = f"several Placements are called {name}", f"write {' or '.join(found)}"
+                message, hint = (
+                    f"several Placements are called {name}",
+                    f"write {' or '.join(found)}",
+                )
             elif not found:
                 where = " in clusters/" if given is None else " in given.clusters"
                 message = f"there is no {kind} {name}{where if kind == 'ManagedCluster' else ''}"
@@ -92,11 +93,17 @@ def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
                 continue
             template, name = scorer.dimension_format, scorer.score_name
             if score.dimension is None and scorer.only_item is None:
-                message = f"the items of {scorer.name} are named {template}, so one must be named here"
-                yield codes.TEST_DIMENSION.at(item.at(*path), message, "add dimension: the name of the item")
+                message = (
+                    f"the items of {scorer.name} are named {template}, so one must be named here"
+                )
+                yield codes.TEST_DIMENSION.at(
+                    item.at(*path), message, "add dimension: the name of the item"
+                )
             elif score.dimension and not can_yield(template, score.dimension, score_name=name):
                 message = f"{scorer.name} publishes no item {score.dimension}: its items are named {template}"
-                yield codes.TEST_DIMENSION.at(item.at(*path, "dimension"), message, "correct the name")
+                yield codes.TEST_DIMENSION.at(
+                    item.at(*path, "dimension"), message, "correct the name"
+                )
 
 
 def nothing_is_given_twice(context: Context) -> Iterator[Diagnostic]:
@@ -106,7 +113,13 @@ def nothing_is_given_twice(context: Context) -> Iterator[Diagnostic]:
         for name, keys in (
             ("clusters", [each.name for each in given.clusters or ()]),
             ("series", [(each.scorer, each.cluster, each.labels) for each in given.series]),
-            ("scores", [(each.scorer, each.resource, each.cluster, each.dimension) for each in given.scores]),
+            (
+                "scores",
+                [
+                    (each.scorer, each.resource, each.cluster, each.dimension)
+                    for each in given.scores
+                ],
+            ),
             ("decisions", [(each.application, each.placement) for each in given.decisions]),
         ):
             yield from _twice(item, ("spec", "given", name), keys)

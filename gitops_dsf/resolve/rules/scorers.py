@@ -51,7 +51,11 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
 def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
     """Without a query, or with type None, nothing is asked: the scoring API gets no series."""
     for scorer in context.each_variant:
-        if scorer.source_type != "None" or scorer.spec.scored_by_query or context.waits_for_lock(scorer):
+        if (
+            scorer.source_type != "None"
+            or scorer.spec.scored_by_query
+            or context.waits_for_lock(scorer)
+        ):
             continue
         fields = ("source.params.query", "source.host", "source.params.range", "source.params.step")
         name = next((field for field in fields if attrgetter(field)(scorer.spec)), None)
@@ -102,9 +106,13 @@ def default_scores_can_be_published(context: Context) -> Iterator[Diagnostic]:
             yield codes.DEFAULT_SCORE.at(where, message, hint)
         if scorer.source_type == "None":
             message = "defaultScore is published when the source has no series, and this scorer has no source"
-            yield codes.DEFAULT_SCORE.at(where, message, "write source.params.query, or remove defaultScore")
+            yield codes.DEFAULT_SCORE.at(
+                where, message, "write source.params.query, or remove defaultScore"
+            )
         if spec.score_destination == "None":
-            message = "defaultScore has no effect: scoreDestination is None, so no score is published"
+            message = (
+                "defaultScore has no effect: scoreDestination is None, so no score is published"
+            )
             yield codes.DEFAULT_SCORE.at(where, message, "remove one of them")
 
 
@@ -119,7 +127,11 @@ def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
                 continue  # written as 0, which another rule reports
             if last == "host" and not scorer.spec.scored_by_query:
                 continue  # it would be the host of configURL, which is not a URL; another rule reports that
-            because = "its lock does not say it either" if scorer.lock else "without it the scorer cannot run"
+            because = (
+                "its lock does not say it either"
+                if scorer.lock
+                else "without it the scorer cannot run"
+            )
             message = f"spec.{field} is missing, and {because}"
             yield codes.INCOMPLETE_SCORER.at(scorer.at(field), message, _HINTS[last])
 
@@ -142,8 +154,14 @@ def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
     """A central store has the series of all clusters, so a label must tell them apart."""
     for scorer in context.scorers.values():
         item = scorer.declared
-        if item.value.spec.on_hub and scorer.source_type == "Prometheus" and not item.document.has(_LABEL):
-            message = "a scorer that runs on the hub must say which label of a series names its cluster"
+        if (
+            item.value.spec.on_hub
+            and scorer.source_type == "Prometheus"
+            and not item.document.has(_LABEL)
+        ):
+            message = (
+                "a scorer that runs on the hub must say which label of a series names its cluster"
+            )
             hint = "write source.clusterLabel: {name: cluster}, with the label that your store has"
             yield codes.NO_CLUSTER_LABEL.at(item.document.at(_LABEL), message, hint)
 
@@ -155,20 +173,22 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
             continue
         item, ref = scorer.declared, scorer.spec.source.ref
         source = context.source_of(scorer)
-        if source is not None and [each.value.cluster_selector for each in source.variants] != [None]:
+        if source is not None and [each.value.cluster_selector for each in source.variants] != [
+            None
+        ]:
             depends = f"MetricSource {source.name} depends on the cluster"
             message = f"{depends}, and the hub scorer asks one store for all clusters"
             hint = "name a MetricSource with one variant and no clusterSelector, or write runsOn: Spokes"
-            yield codes.WRONG_PLACE.at(item.document.key_at(("spec", "source", "ref")), message, hint)
+            yield codes.WRONG_PLACE.at(
+                item.document.key_at(("spec", "source", "ref")), message, hint
+            )
             continue
         asked = context.variants[item.name][0]
         kind = PUSHED if asked.is_pushed else asked.source_type
         if kind != "Prometheus" and not context.waits_for_lock(scorer):
             place = ("spec", "source", "ref")
             position = asked.at("source.type") if ref is None else item.document.key_at(place)
-            message = (
-                f"source.type {kind} gives no series of a central store, and this scorer runs on the hub"
-            )
+            message = f"source.type {kind} gives no series of a central store, and this scorer runs on the hub"
             hint = "write a query and the host of the central store, or runsOn: Spokes"
             yield codes.WRONG_PLACE.at(position, message, hint)
 
@@ -192,7 +212,9 @@ def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
             them = "it" if len(without) == 1 else "them"
             message = f"{_named(without)} without the {kind} {key}: {item.name} cannot score {them}"
             hint = "run gitops-dsf import again, which takes this claim or label from the hub"
-            yield codes.NO_IDENTITY.at(position, message, f"{hint}, or exclude {them} with clusterSelector")
+            yield codes.NO_IDENTITY.at(
+                position, message, f"{hint}, or exclude {them} with clusterSelector"
+            )
         for value, names in sorted(owners.items()):
             if len(names) > 1:
                 message = f"{_named(names)} have the same value {value} of the {kind} {key}"

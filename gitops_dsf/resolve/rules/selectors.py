@@ -24,7 +24,9 @@ from gitops_dsf.wording import did_you_mean, shortened
 _ROLLOUT: Path = ("spec", "agent", "rollout")
 
 
-_LATER = "; if clusters join later, write allowUnmatchedSelectors: true below spec in gitops-dsf.yaml"
+_LATER = (
+    "; if clusters join later, write allowUnmatchedSelectors: true below spec in gitops-dsf.yaml"
+)
 IF_MEANT = {Severity.ERROR: _LATER, Severity.WARNING: ""}
 """What to write if nothing is wrong."""
 
@@ -38,7 +40,12 @@ def invalid_selectors(context: Context) -> list[Diagnostic]:
     declared = context.declared
     items: tuple[Item[Authored], ...] = (
         *(() if declared.repository is None else (declared.repository,)),
-        *(*declared.scorers, *declared.metric_sources, *declared.scoring_configs, *declared.maintenance),
+        *(
+            *declared.scorers,
+            *declared.metric_sources,
+            *declared.scoring_configs,
+            *declared.maintenance,
+        ),
         *(*declared.cluster_sets, *declared.rankings),
     )
     return [
@@ -57,7 +64,9 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
         if selector is not None and not context.inventory.selected(selector):
             document, place = scorer.declared.document, ("spec", "clusterSelector")
             found = _none(context, selector, document, place, f"{scorer.name} runs nowhere")
-            yield replace(found, hint=found.hint + IF_MEANT[context.unmatched], severity=context.unmatched)
+            yield replace(
+                found, hint=found.hint + IF_MEANT[context.unmatched], severity=context.unmatched
+            )
 
 
 @needs(CLUSTERS, SETTINGS, "ManagedCluster")
@@ -87,13 +96,17 @@ def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
         if dead:
             fields = " and ".join(to_camel(name) for name in dead)
             message = f"earlier entries set {fields} for all of its clusters: it has no effect here"
-            hint = "move the entry up, give it another clusterSelector, or remove what has no effect"
+            hint = (
+                "move the entry up, give it another clusterSelector, or remove what has no effect"
+            )
             yield codes.DEAD_ROLLOUT.at(repository.document.key_at(place), message, hint)
         for name in entry.changed:
             taken[name] |= selected
 
 
-def invalid(document: Document, place: Path, selector: Mapping[str, Any] | None) -> Iterator[Diagnostic]:
+def invalid(
+    document: Document, place: Path, selector: Mapping[str, Any] | None
+) -> Iterator[Diagnostic]:
     """Yields every mistake of one selector whose shape is right."""
     selector = selector or {}
     for key, value in (selector.get("matchLabels") or {}).items():
@@ -113,7 +126,9 @@ def _term(document: Document, place: Path, term: Mapping[str, Any]) -> Iterator[
         yield codes.BAD_SELECTOR.at(document.at((*place, "key")), message, KEY_RULE)
     where = (*place, "operator")
     if operator not in OPERATORS:
-        message = f"the operator {operator} does not exist" if operator else "the operator is missing"
+        message = (
+            f"the operator {operator} does not exist" if operator else "the operator is missing"
+        )
         hint = f"write {', '.join(OPERATORS[:-1])} or {OPERATORS[-1]}"
         yield codes.BAD_SELECTOR.at(document.at(where), message, hint)
         return
@@ -158,9 +173,7 @@ def label_value(value: str) -> bool:
 
 
 KEY_RULE = "a key is at most 63 letters, digits, '-', '_' and '.', with an optional domain and '/' before it"
-VALUE_RULE = (
-    "a value is at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
-)
+VALUE_RULE = "a value is at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
 
 
 def _none(
@@ -190,7 +203,10 @@ def misfits(document: Document, schema: fields.Schema, *place: str | int) -> Ite
             yield _wrong(document, where, problem.expected, problem.known)
         elif problem.kind is fields.Kind.UNKNOWN:
             name = str(where[-1])
-            hint = did_you_mean(name, problem.known) or f"known here: {', '.join(sorted(problem.known))}"
+            hint = (
+                did_you_mean(name, problem.known)
+                or f"known here: {', '.join(sorted(problem.known))}"
+            )
             message = f"{name} is not a field of {dotted(where[:-1])}"
             yield codes.UNKNOWN_FIELD.at(document.key_at(where), message, hint)
         else:

@@ -25,7 +25,9 @@ _DIGEST: Final = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
 def settings_are_there(context: Context) -> Iterator[Diagnostic]:
     """gitops-dsf.yaml must contain one FleetRepository."""
     declared = context.declared
-    if declared.repository is None and not any(item.code == codes.EMPTY.id for item in declared.diagnostics):
+    if declared.repository is None and not any(
+        item.code == codes.EMPTY.id for item in declared.diagnostics
+    ):
         message = f"{SETTINGS_FILE} with a FleetRepository is missing"
         position = Position(file=SETTINGS_FILE)
         yield codes.SETTINGS.at(position, message, "gitops-dsf init DIR shows what it looks like")
@@ -52,9 +54,7 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
         if not _DIGEST.fullmatch(image):
             name, place = image.partition("@")[0], (*section, "image")
             message = f"spec.requireImageDigests is true, but {dotted(place)} is {image}, without a digest"
-            hint = (
-                f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints the digest"
-            )
+            hint = f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints the digest"
             yield codes.IMAGE_WITHOUT_DIGEST.at(repository.at("spec", *place), message, hint)
 
 
@@ -72,7 +72,9 @@ def images_are_set(context: Context) -> Iterator[Diagnostic]:
         yield codes.UNSET_IMAGE.at(context.repository.at("spec", *next(iter(unset))), message, hint)
 
 
-_VERSION: Final = re.compile(r"(?:.*/)?gitops-dsf-[a-z-]+:v?(?P<version>[0-9]+(?:\.[0-9]+){2}[^@]*)(?:@.*)?")
+_VERSION: Final = re.compile(
+    r"(?:.*/)?gitops-dsf-[a-z-]+:v?(?P<version>[0-9]+(?:\.[0-9]+){2}[^@]*)(?:@.*)?"
+)
 """An image of ours with a version. A tag such as `main`, or a digest alone, does not tell it."""
 
 
@@ -92,7 +94,9 @@ def images_are_of_this_version(context: Context) -> Iterator[Diagnostic]:
             " them knows has no effect"
         )
         hint = "use gitops-dsf and images of one version"
-        yield codes.IMAGE_VERSION.at(context.repository.at("spec", *section, "image"), message, hint)
+        yield codes.IMAGE_VERSION.at(
+            context.repository.at("spec", *section, "image"), message, hint
+        )
 
 
 def _images(context: Context) -> Iterator[tuple[Path, str, bool]]:
@@ -139,7 +143,9 @@ def _nodes(document: Document, path: Path, selector: Mapping[str, str]) -> Itera
             message = f"{key or 'an empty key'} is not a label key"
             yield codes.POD_PLACEMENT.at(document.key_at(place), message, KEY_RULE)
         if not label_value(value):
-            yield codes.POD_PLACEMENT.at(document.at(place), f"{value} is not a label value", VALUE_RULE)
+            yield codes.POD_PLACEMENT.at(
+                document.at(place), f"{value} is not a label value", VALUE_RULE
+            )
 
 
 def _resources(
@@ -157,4 +163,6 @@ def _resources(
             field = dotted((*path[1:], "resources"))
             message = f"{field}: the request of {request} {name} is above the limit of {limit}"
             hint = "write a larger limit, or a smaller request beside it"
-            yield codes.POD_RESOURCES.at(document.at((*path, "resources", "limits", name)), message, hint)
+            yield codes.POD_RESOURCES.at(
+                document.at((*path, "resources", "limits", name)), message, hint
+            )

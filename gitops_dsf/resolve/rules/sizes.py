@@ -20,13 +20,25 @@ def metadata_is_accepted(context: Context) -> Iterator[Diagnostic]:
     """Annotations and labels of every object, and of the templates in it."""
     declared = context.declared
     items = (
-        *(*declared.scorers, *declared.metric_sources, *declared.scoring_configs, *declared.clusters),
+        *(
+            *declared.scorers,
+            *declared.metric_sources,
+            *declared.scoring_configs,
+            *declared.clusters,
+        ),
         *(*declared.cluster_sets, *declared.applications, *declared.scored_placements),
-        *(*declared.placements, *declared.bindings, *declared.application_sets, *declared.maintenance),
+        *(
+            *declared.placements,
+            *declared.bindings,
+            *declared.application_sets,
+            *declared.maintenance,
+        ),
     )
     for item in items:
         for path, metadata in _metadata(item.document.data):
-            yield from _annotations(item.document, (*path, "annotations"), metadata.get("annotations"))
+            yield from _annotations(
+                item.document, (*path, "annotations"), metadata.get("annotations")
+            )
             yield from _labels(item.document, (*path, "labels"), metadata.get("labels"))
 
 

@@ -65,7 +65,11 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
         rules = item.value.spec.placement
         known = all(map(context.inventory.knows_set, rules.cluster_sets))
         if known and not eligible(context, item):
-            path = ("spec", "placement", "clusterSelector" if rules.cluster_selector else "clusterSets")
+            path = (
+                "spec",
+                "placement",
+                "clusterSelector" if rules.cluster_selector else "clusterSets",
+            )
             position = item.document.key_at(path) if item.document.has(path) else item.position
             message = f"no cluster of the inventory is eligible for {item.name}"
             hint = f"correct the labels or the sets{IF_MEANT[context.unmatched]}"
@@ -81,7 +85,10 @@ def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
             position = item.at("spec", "placement", "numberOfClusters")
             yield from _too_few(context, item.name, number, eligible(context, item), position)
     for placement in context.declared.placements:
-        written, clusters = placement.value.spec.get("numberOfClusters"), choosable(context, placement)
+        written, clusters = (
+            placement.value.spec.get("numberOfClusters"),
+            choosable(context, placement),
+        )
         if isinstance(written, int) and clusters is not None:
             position = placement.at("spec", "numberOfClusters")
             yield from _too_few(context, placement.name, written, clusters, position)
@@ -115,7 +122,10 @@ def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
     for name, items in clusters.items():
         more = f" and {len(items) - 1} more" if len(items) > 1 else ""
         message = f"{items[0].name}{more} would be in the ManagedClusterSet {name}, which is not in clusters/"
-        hint = did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS]) or "write the set into clusters/"
+        hint = (
+            did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS])
+            or "write the set into clusters/"
+        )
         position = items[0].at("metadata", "labels", CLUSTER_SET_LABEL)
         yield codes.UNKNOWN_SET_OF_CLUSTER.at(position, message, hint)
 
@@ -126,7 +136,11 @@ def clusters_are_in_a_set(context: Context) -> Iterator[Diagnostic]:
 
     A notice, because a cluster may be in the inventory for its scores alone.
     """
-    chosen = {name for item in context.declared.rankings for name in item.value.spec.placement.cluster_sets}
+    chosen = {
+        name
+        for item in context.declared.rankings
+        for name in item.value.spec.placement.cluster_sets
+    }
     for placement in context.declared.placements:
         sets = placement.value.spec.get("clusterSets")
         if not isinstance(sets, list) or not sets:
@@ -136,7 +150,11 @@ def clusters_are_in_a_set(context: Context) -> Iterator[Diagnostic]:
     items = [item for item in context.declared.clusters if item.name in missed]
     if not chosen or not items or not all(map(context.inventory.knows_set, chosen)):
         return
-    who = f"{items[0].name} and {len(items) - 1} more are" if len(items) > 1 else f"{items[0].name} is"
+    who = (
+        f"{items[0].name} and {len(items) - 1} more are"
+        if len(items) > 1
+        else f"{items[0].name} is"
+    )
     message = (
         f"{who} in no ManagedClusterSet but OCM's default and global, and all Placements choose from"
         f" {names_text(sorted(chosen))}: nothing is ever placed there"
@@ -153,7 +171,9 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
         chosen = most if number is None else min(most, number)
         if chosen > PAGE_CLUSTERS:
             most_of = f"of at most {PAGE_CLUSTERS} clusters"
-            hint = f"split it into ScoredPlacements {most_of}, and let no consumer delete on absence"
+            hint = (
+                f"split it into ScoredPlacements {most_of}, and let no consumer delete on absence"
+            )
             if item.document.kind == "ScoredApplication":
                 keep = "keep moves.strategy MakeBeforeBreak or Keep"
                 hint = f"{keep}, or split it into applications {most_of}"
@@ -235,7 +255,9 @@ def masks_name_what_exists(context: Context) -> Iterator[Diagnostic]:
         if name is None:
             position = item.document.key_at((*where, "clusterSelector"))
             message = "clusterSelector matches no cluster of the inventory"
-            yield codes.MATCHES_NOTHING.at(position, message, "correct the labels, or remove the mask")
+            yield codes.MATCHES_NOTHING.at(
+                position, message, "correct the labels, or remove the mask"
+            )
         elif is_glob(name):
             message, hint = (
                 f"{name} matches no cluster of the inventory",
@@ -252,12 +274,16 @@ def masks_are_written_once(context: Context) -> Iterator[Diagnostic]:
     """A mask that is written twice is probably a mistake: one of them should differ."""
     seen: dict[tuple[str, str], int] = {}
     for item, index, mask in _masks(context):
-        selector = mask.cluster_selector.model_dump_json() if mask.cluster_selector is not None else ""
+        selector = (
+            mask.cluster_selector.model_dump_json() if mask.cluster_selector is not None else ""
+        )
         key = (mask.cluster_name or selector, mask.score_name)
         if key in seen:
             first = item.at("spec", "masks", seen[key])
             message = f"this mask is already on line {first.line}"
-            yield codes.DUPLICATE_MASK.at(item.at("spec", "masks", index), message, "remove one of them")
+            yield codes.DUPLICATE_MASK.at(
+                item.at("spec", "masks", index), message, "remove one of them"
+            )
         seen.setdefault(key, index)
 
 

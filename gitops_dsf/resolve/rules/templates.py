@@ -78,7 +78,9 @@ def read_of_clusters(item: Item[ScoredApplication]) -> Iterator[tuple[Text, Mapp
             yield text, found
 
 
-def cluster_parameters(context: Context, item: Item[ScoredApplication]) -> tuple[ClusterParameters, ...]:
+def cluster_parameters(
+    context: Context, item: Item[ScoredApplication]
+) -> tuple[ClusterParameters, ...]:
     """What the templates of an application read of each cluster that it may run on, sorted by name; empty if
     they read nothing. A text is empty where a cluster lacks it.
     """
@@ -142,7 +144,9 @@ def _lacking(
     having = {(kind, key): described(kind).carrying_any(key) for kind, key in read}
     together: dict[tuple[Read, ...], list[str]] = {}
     for name in sorted(clusters - frozenset.intersection(*having.values())):
-        together.setdefault(tuple(each for each in read if name not in having[each]), []).append(name)
+        together.setdefault(tuple(each for each in read if name not in having[each]), []).append(
+            name
+        )
     found: dict[tuple[int, Read], list[str]] = {}
     for lacking, names in together.items():
         for finding in check(text.value, GIVEN, lacking):
@@ -152,8 +156,14 @@ def _lacking(
     for (offset, each), names in found.items():
         if each not in nowhere:
             first = min(names)
-            file = next(item.position.file for item in context.declared.clusters if item.name == first)
-            who = f"{first} ({file}) and {len(names) - 1} more have" if names[1:] else f"{first} ({file}) has"
+            file = next(
+                item.position.file for item in context.declared.clusters if item.name == first
+            )
+            who = (
+                f"{first} ({file}) and {len(names) - 1} more have"
+                if names[1:]
+                else f"{first} ({file}) has"
+            )
             message = f"{who} no {_NOUNS[each[0]]} {each[1]}, and {app} may run there"
             hint = f'add it, or write {{{{ {_written(each)} | default "VALUE" }}}}'
             yield codes.CLUSTER_LACKS.at(_at(text, offset), message, hint)
@@ -161,7 +171,9 @@ def _lacking(
         is_written = not clusters or any((kind, key) == told for _, told in found)
         message = f"no cluster on which {app} may run has the {_NOUNS[kind]} {key}"
         known = sorted({each for name in clusters for each in described(kind).labels[name]})
-        hint = did_you_mean(key, known) or (f"there are {names_text(known)}" if known else "add it to them")
+        hint = did_you_mean(key, known) or (
+            f"there are {names_text(known)}" if known else "add it to them"
+        )
         if not clusters:
             message = f"clusters/ holds no ManagedCluster, so nobody knows the {_NOUNS[kind]} {key}"
             hint = "run gitops-dsf import --context HUB, or write clusters/*.yaml"
@@ -232,7 +244,10 @@ def _given(generators: object) -> Parameters | None:
     if not found or not all(found):
         return DECIDED if found else None
     shared = {key: text for key, text in found[0].items() if all(key in values for values in found)}
-    return {**DECIDED, "values": {str(key): Value("text", len(str(text))) for key, text in shared.items()}}
+    return {
+        **DECIDED,
+        "values": {str(key): Value("text", len(str(text))) for key, text in shared.items()},
+    }
 
 
 def _items(value: object) -> list[dict[str, Any]]:
@@ -240,7 +255,9 @@ def _items(value: object) -> list[dict[str, Any]]:
 
 
 def _at(text: Text, offset: int) -> Position:
-    return text.document.key_at(text.path) if text.is_key else text.document.inside(text.path, offset)
+    return (
+        text.document.key_at(text.path) if text.is_key else text.document.inside(text.path, offset)
+    )
 
 
 def _go(text: Text, parameters: Parameters | None) -> Iterator[Diagnostic]:
@@ -251,7 +268,9 @@ def _go(text: Text, parameters: Parameters | None) -> Iterator[Diagnostic]:
 def _told(finding: Finding, position: Position) -> Diagnostic:
     if finding.trouble is not Trouble.PARAMETER:
         severity = Severity.WARNING if finding.trouble is Trouble.UNSURE else None
-        return _CODES[finding.trouble].at(position, finding.message, finding.hint, severity=severity)
+        return _CODES[finding.trouble].at(
+            position, finding.message, finding.hint, severity=severity
+        )
     if finding.name == ".score":
         every = "with a score every change of it would update the Application"
         message = f"OCM writes no score into a decision: Argo CD generates nothing, and {every}"
@@ -267,7 +286,9 @@ def _told(finding: Finding, position: Position) -> Diagnostic:
     return codes.TEMPLATE_PARAMETER.at(position, message, hint)
 
 
-def _fast(document: Document, place: Path, parameters: Parameters, *, is_go: bool) -> Iterator[Diagnostic]:
+def _fast(
+    document: Document, place: Path, parameters: Parameters, *, is_go: bool
+) -> Iterator[Diagnostic]:
     for text in texts(document, place):
         for offset, tag in unresolved(text.value, parameters):
             position, written = _at(text, offset), f"{{{{{tag}}}}}"
@@ -279,7 +300,9 @@ def _fast(document: Document, place: Path, parameters: Parameters, *, is_go: boo
                 yield codes.TEMPLATE_LANGUAGE.at(position, message, hint, edits=edits)
             elif not others:
                 message = f"there is no parameter {tag}: Argo CD leaves {written} as it is"
-                hint = did_you_mean(tag, parameters) or f"there are {names_text(sorted(parameters))}"
+                hint = (
+                    did_you_mean(tag, parameters) or f"there are {names_text(sorted(parameters))}"
+                )
                 yield codes.TEMPLATE_PARAMETER.at(position, message, hint)
 
 

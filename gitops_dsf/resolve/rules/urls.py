@@ -64,7 +64,9 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
             hint = f"{hint}, or let the scoring API hold it"
         for path, value in texts_in(document.data):
             if _is_suspect(path, value) or _VALUE.search(value):
-                yield codes.SECRET_IN_YAML.at(document.at(path), f"{dotted(path)} looks like a secret", hint)
+                yield codes.SECRET_IN_YAML.at(
+                    document.at(path), f"{dotted(path)} looks like a secret", hint
+                )
 
 
 def _is_suspect(path: Path, value: str) -> bool:
@@ -96,7 +98,9 @@ def parameters_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
         for name, value in parameters.items():
             if value and names_a_secret(name):
                 place = (*path, name)
-                message = f"{dotted(place)} looks like a secret: {name} is a parameter of credentials"
+                message = (
+                    f"{dotted(place)} looks like a secret: {name} is a parameter of credentials"
+                )
                 hint = "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or with"
                 hint = f"{hint} headers[].secretRef of a MetricSource"
                 yield codes.SECRET_IN_YAML.at(item.at(*place), message, hint)
@@ -109,7 +113,9 @@ def names_a_secret(name: str) -> bool:
 
 
 _BLANK = frozenset(" \t\r\n")
-_HOST = re.compile(r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*\.?|[0-9a-f.]*:[0-9a-f:.]*(%\w+)?")
+_HOST = re.compile(
+    r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*\.?|[0-9a-f.]*:[0-9a-f:.]*(%\w+)?"
+)
 """A host name in any alphabet, or an address; not `<NODE_IP>` or `${HOST}`, which nobody filled in."""
 
 
@@ -141,7 +147,10 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
 
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
     """Git URLs must not hold credentials. Argo CD keeps them in Secrets."""
-    repository, hint = context.declared.repository, "configure the repository's credentials in Argo CD"
+    repository, hint = (
+        context.declared.repository,
+        "configure the repository's credentials in Argo CD",
+    )
     if repository is not None and holds_credentials(repository.value.spec.git.url):
         yield _credentials("spec.git.url", repository.at("spec", "git", "url"), hint)
     for source in sources(context.declared):
@@ -181,7 +190,9 @@ def _fault(url: str, *, is_chart: bool) -> UrlFault | None:
     known = ("https", "http", "ssh", "oci")
     close = did_you_mean(scheme, known) if separator and scheme not in known else ""
     if close:
-        return UrlFault("is nothing that Argo CD could clone", f"{close.removesuffix('?')}://{rest}?")
+        return UrlFault(
+            "is nothing that Argo CD could clone", f"{close.removesuffix('?')}://{rest}?"
+        )
     return git_fault(url)
 
 
@@ -210,13 +221,19 @@ def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
         for field, host, what in hosts:
             parts = _split(host)
             if parts is not None and parts.hostname and is_local(parts.hostname):
-                message = f"{parts.hostname} is the pod that runs the scorer, and no {what} is in it"
+                message = (
+                    f"{parts.hostname} is the pod that runs the scorer, and no {what} is in it"
+                )
                 hint = "write the name of a Service, such as http://prometheus.monitoring.svc:9090"
                 yield codes.LOCAL_HOST.at(scorer.at(field), message, hint)
     for url, _, position in token_servers(context):
         if is_local(host_of(url)):
-            message = f"{host_of(url)} is the pod that runs the scorer, and no token server is in it"
-            hint = "write the name of a Service or of a host, such as https://login.example.com/token"
+            message = (
+                f"{host_of(url)} is the pod that runs the scorer, and no token server is in it"
+            )
+            hint = (
+                "write the name of a Service or of a host, such as https://login.example.com/token"
+            )
             yield codes.LOCAL_HOST.at(position(), message, hint)
 
 
@@ -231,10 +248,11 @@ def hosts_are_apis(context: Context) -> Iterator[Diagnostic]:
         source, host = scorer.spec.source, scorer.spec.scoring.host
         if scorer.source_type == "Prometheus" and not scorer.is_pushed:
             yield from _query_path(scorer) if source.path else _store_page(scorer)
-        if not scorer.spec.scoring.path and path_of(host).rstrip("/").rpartition("/")[2] in _PAGES_OF_AN_API:
-            message = (
-                f"{host} is a page of the scoring API that answers GET, and scores are asked for by POST"
-            )
+        if (
+            not scorer.spec.scoring.path
+            and path_of(host).rstrip("/").rpartition("/")[2] in _PAGES_OF_AN_API
+        ):
+            message = f"{host} is a page of the scoring API that answers GET, and scores are asked for by POST"
             hint = f"write host: {origin(host)}, and path if the API scores elsewhere than at {SCORING_PATH}"
             yield codes.NO_API.at(scorer.at("scoring.host"), message, hint)
 
@@ -267,7 +285,11 @@ def _query_path(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     right = base + query_api_below(base, of_instant=scorer.spec.scored_by_query)
     message = f"{path} ends neither in /query nor in /query_range, and the agent asks it as it is"
     locked = scorer.is_locked("source.path")
-    hint = f"let /config of the scoring API say source.path: {right}" if locked else f"write path: {right}"
+    hint = (
+        f"let /config of the scoring API say source.path: {right}"
+        if locked
+        else f"write path: {right}"
+    )
     yield codes.NO_API.at(scorer.at("source.path"), message, hint)
 
 
@@ -276,7 +298,12 @@ def _endpoint(
 ) -> Iterator[Diagnostic]:
     """Checks one URL. To compute its position is slow, because that parses the document again."""
     parts = _split(url)
-    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or _BLANK & set(url):
+    if (
+        parts is None
+        or parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or _BLANK & set(url)
+    ):
         message = f"{name}: {url or 'an empty text'} is not an http or https URL"
         hint = "write scheme, host and port, such as http://scorer.scoring.svc:8000"
         yield codes.BAD_URL.at(position(), message, hint)
@@ -303,10 +330,14 @@ def _is_path(path: str) -> bool:
     return not ("?" in path or "#" in path or _BLANK & set(path))
 
 
-def _path(path: str, position: Callable[[], Position], name: str, example: str) -> Iterator[Diagnostic]:
+def _path(
+    path: str, position: Callable[[], Position], name: str, example: str
+) -> Iterator[Diagnostic]:
     if not _is_path(path):
         message = f"{name}: {path} is not a path"
-        yield codes.BAD_URL.at(position(), message, f"write it without query and fragment, such as {example}")
+        yield codes.BAD_URL.at(
+            position(), message, f"write it without query and fragment, such as {example}"
+        )
 
 
 def _credentials(name: str, position: Position, hint: str) -> Diagnostic:

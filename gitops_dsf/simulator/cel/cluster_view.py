@@ -42,10 +42,16 @@ def _spec(spec: View) -> View:
 
 def _status(status: View) -> View:
     conditions = status.get("conditions")
-    shown = {"version": {}, **_some(status), "conditions": conditions and [*map(_condition, conditions)]}
+    shown = {
+        "version": {},
+        **_some(status),
+        "conditions": conditions and [*map(_condition, conditions)],
+    }
     for key in ("capacity", "allocatable"):
         if key in shown:
-            shown[key] = {name: text for name, value in shown[key].items() if (text := _quantity(value))}
+            shown[key] = {
+                name: text for name, value in shown[key].items() if (text := _quantity(value))
+            }
     if "clusterClaims" in shown:
         shown["clusterClaims"] = [_some(claim) for claim in shown["clusterClaims"]]
     for entry in shown.get("managedNamespaces", ()):

@@ -19,7 +19,9 @@ MOST_CHARACTERS = 10_000_000
 MOST_BRACKETS = 200
 """Text that is nested deeper is not passed to the parser, which recurses in C."""
 
-STRING = re.compile(r"""[rRbB]?("{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""", re.DOTALL)
+STRING = re.compile(
+    r"""[rRbB]?("{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""", re.DOTALL
+)
 _REPLACE = re.compile(r"\.\s*replace\s*\((?:\s*'\d+'\s*,\s*'(\d+)')?")
 """A call, and the length of its second argument, where the text has lengths instead of strings."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -145,7 +147,9 @@ def largest_collection(view: object, *, texts: bool) -> int:
     """The size of the largest list or map; with `texts`, also of a list that could be made from a text."""
     if isinstance(view, str):
         return len(view) // 2 + 1 if texts else 0
-    items = list(view.values()) if isinstance(view, Mapping) else view if isinstance(view, list) else []
+    items = (
+        list(view.values()) if isinstance(view, Mapping) else view if isinstance(view, list) else []
+    )
     return max([len(items), *(largest_collection(item, texts=texts) for item in items)])
 
 

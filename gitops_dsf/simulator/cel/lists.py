@@ -23,7 +23,9 @@ def _checked(values: Sequence[object]) -> list[Element]:
     """The elements, if all are comparable with each other: numbers, or one other type."""
     found = [value for value in values if isinstance(value, Element)]
     if len(found) < len(values):
-        raise CelUnsupported("a list function over elements other than numbers, strings and booleans")
+        raise CelUnsupported(
+            "a list function over elements other than numbers, strings and booleans"
+        )
     if len({_kind(value) for value in found}) > 1:
         raise CelFailure("no such overload")
     return found
@@ -62,7 +64,9 @@ def _sum(values: Sequence[object]) -> int | float:
     ):
         raise CelFailure("no such overload")
     total: int | float = 0
-    for value in found:  # not sum(): newer Pythons compensate rounding errors of floats, Go does not
+    for (
+        value
+    ) in found:  # not sum(): newer Pythons compensate rounding errors of floats, Go does not
         total += value if isinstance(value, (int, float)) else 0
     if isinstance(total, int) and total not in _INT64:
         raise CelFailure("integer overflow")
@@ -110,7 +114,9 @@ def parse_json(text: str) -> object:
     if text.count("[") + text.count("{") > DEEPEST_JSON:
         raise CelUnsupported(f"parseJSON of a text with more than {DEEPEST_JSON} brackets")
     try:
-        parsed: object = json.loads(text, parse_int=_finite, parse_float=_finite, parse_constant=_refuse)
+        parsed: object = json.loads(
+            text, parse_int=_finite, parse_float=_finite, parse_constant=_refuse
+        )
     except ValueError as error:
         raise CelFailure(f"failed to parse json: {error}") from error
     if "\\u" in text and _SURROGATE.search(json.dumps(parsed, ensure_ascii=False)):

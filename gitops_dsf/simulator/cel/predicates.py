@@ -76,8 +76,12 @@ class Checker:
             compiled = self._environment.compile(expression)
         except RuntimeError as error:
             limits.refuse_failure(expression, str(error))
-            detail = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
-            raise CelSyntaxError(f"compilation failed: {detail}", _mistakes(expression, detail)) from error
+            detail = (
+                str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+            )
+            raise CelSyntaxError(
+                f"compilation failed: {detail}", _mistakes(expression, detail)
+            ) from error
         except TypeError as error:  # not valid Unicode
             raise CelUnsupported("an expression that is no text") from error
         self._check_patterns(expression)
@@ -85,9 +89,13 @@ class Checker:
 
     def _check_patterns(self, expression: str) -> None:
         for found in _FIND.finditer(expression):
-            problem = texts.regex_error(str(self._environment.compile(found.group(1)).eval().value()))
+            problem = texts.regex_error(
+                str(self._environment.compile(found.group(1)).eval().value())
+            )
             if problem:
-                raise CelSyntaxError(f"instantiation failed: {problem}", (Mistake(found.start(1), problem),))
+                raise CelSyntaxError(
+                    f"instantiation failed: {problem}", (Mistake(found.start(1), problem),)
+                )
 
 
 def library(scores: Scores, quantities: QuantityFunctions) -> tuple[Function, ...]:
@@ -131,7 +139,9 @@ def _mistakes(expression: str, detail: str) -> tuple[Mistake, ...]:
     starts = [0, *(match.end() for match in re.finditer("\n", expression))]
     found = []
     for line, column, reason in _PLACE.findall(detail):
-        offset = starts[int(line) - 1] + int(column) - 1 if int(line) <= len(starts) else len(expression)
+        offset = (
+            starts[int(line) - 1] + int(column) - 1 if int(line) <= len(starts) else len(expression)
+        )
         found.append(Mistake(min(offset, len(expression)), reason))
     return tuple(found) or (Mistake(None, detail.partition("\n")[0]),)
 
@@ -212,13 +222,19 @@ class CelPredicates:
             value = program.eval(data={"managedCluster": view})
             kind = value.type()
             result = value.value() if kind in (cel.Type.BOOL, cel.Type.ERROR) else None
-        except (RuntimeError, TypeError, UnicodeError) as error:  # the evaluator failed, not the expression
+        except (
+            RuntimeError,
+            TypeError,
+            UnicodeError,
+        ) as error:  # the evaluator failed, not the expression
             raise CelUnsupported(str(error)) from error
         if self._unsupported is not None:
             raise CelUnsupported(self._unsupported)
         if kind == cel.Type.BOOL:
             return bool(result)
-        return str(result) if kind == cel.Type.ERROR else f"the result is not a bool but {kind.name()}"
+        return (
+            str(result) if kind == cel.Type.ERROR else f"the result is not a bool but {kind.name()}"
+        )
 
     def _view(self, cluster: int) -> tuple[View, int]:
         """A cluster as CEL sees it, and the number of items in its largest AddOnPlacementScore."""
@@ -239,7 +255,9 @@ class CelPredicates:
         """For the evaluator: abstract types become maps, and overloads that are then equal become one."""
         merged: dict[tuple[str, ...], Overload] = {}
         for overload in function.overloads:
-            merged.setdefault(tuple(_kind(parameter) for parameter in overload.parameters), overload)
+            merged.setdefault(
+                tuple(_kind(parameter) for parameter in overload.parameters), overload
+            )
         return cel.FunctionDecl(
             function.name,
             [

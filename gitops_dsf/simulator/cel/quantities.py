@@ -42,9 +42,21 @@ class QuantityFunctions:
             function("sign", lambda value: _sign(_value(value)), (TYPE, "int")),
             method("isInteger", lambda value: self._as_int64(value) is not None, (TYPE, "bool")),
             method("asInteger", self.as_integer, (TYPE, "int")),
-            method("asApproximateFloat", lambda value: self._form(value).approximate(), (TYPE, "double")),
-            method("add", lambda one, other: self._remember(_value(one) + _value(other), None), *operands),
-            method("sub", lambda one, other: self._remember(_value(one) - _value(other), None), *operands),
+            method(
+                "asApproximateFloat",
+                lambda value: self._form(value).approximate(),
+                (TYPE, "double"),
+            ),
+            method(
+                "add",
+                lambda one, other: self._remember(_value(one) + _value(other), None),
+                *operands,
+            ),
+            method(
+                "sub",
+                lambda one, other: self._remember(_value(one) - _value(other), None),
+                *operands,
+            ),
         )
 
     def parse(self, text: str) -> Opaque:

@@ -38,7 +38,11 @@ def _compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type stubs
     try:
         return re2.compile(pattern, options=options)
     except re2.error as error:
-        detail = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else str(error)
+        detail = (
+            error.args[0].decode()
+            if error.args and isinstance(error.args[0], bytes)
+            else str(error)
+        )
         raise CelFailure(f"error parsing regexp: {detail}") from error
 
 
@@ -128,7 +132,10 @@ def _parse(text: str) -> _Version:
     if any(part.isdigit() and len(part) > 1 and part[0] == "0" for part in parts):
         raise CelFailure(f"{text!r}: a numeric pre-release part has leading zeros")
     numbers = (int(major), int(minor), int(patch))
-    if any(number > _MAX_UINT64 for number in (*numbers, *(int(part) for part in parts if part.isdigit()))):
+    if any(
+        number > _MAX_UINT64
+        for number in (*numbers, *(int(part) for part in parts if part.isdigit()))
+    ):
         raise CelFailure(f"{text!r}: a number is too large")
     return _Version(numbers, parts)
 
@@ -149,7 +156,9 @@ def _rank(part: str) -> tuple[int, int, str]:
 
 
 def _number(name: str, position: int) -> Function:
-    return method(name, lambda value: _parse(text_of(value, SEMVER)).numbers[position], (SEMVER, "int"))
+    return method(
+        name, lambda value: _parse(text_of(value, SEMVER)).numbers[position], (SEMVER, "int")
+    )
 
 
 IP = "net.IP"
@@ -162,11 +171,15 @@ def _address(text: str) -> _Address:
     try:
         found = ipaddress.ip_address(text)
     except ValueError as error:
-        raise CelFailure(f"IP Address {text!r} parse error during conversion from string") from error
+        raise CelFailure(
+            f"IP Address {text!r} parse error during conversion from string"
+        ) from error
     if isinstance(found, ipaddress.IPv6Address) and (
         found.scope_id is not None or found.ipv4_mapped is not None
     ):
-        raise CelFailure(f"IP address {text!r} with a zone or an IPv4-mapped address is not allowed")
+        raise CelFailure(
+            f"IP address {text!r} with a zone or an IPv4-mapped address is not allowed"
+        )
     return found
 
 
@@ -215,7 +228,11 @@ def _contains_ip(value: Opaque, other: Opaque | str) -> bool:
 def _contains_cidr(value: Opaque, other: Opaque | str) -> bool:
     inner = (_interface(other) if isinstance(other, str) else _cidr(other)).network
     outer = _cidr(value).network
-    return outer.version == inner.version and outer.overlaps(inner) and outer.prefixlen <= inner.prefixlen
+    return (
+        outer.version == inner.version
+        and outer.overlaps(inner)
+        and outer.prefixlen <= inner.prefixlen
+    )
 
 
 def _masked(value: Opaque) -> Opaque:
@@ -237,7 +254,10 @@ def functions() -> tuple[Function, ...]:
     parts = ("getScheme", "getHost", "getHostname", "getPort", "getEscapedPath")
     both_ips = Function(
         "ip",
-        (*function("ip", _to_ip, ("string", IP)).overloads, *method("ip", _to_ip, (CIDR, IP)).overloads),
+        (
+            *function("ip", _to_ip, ("string", IP)).overloads,
+            *method("ip", _to_ip, (CIDR, IP)).overloads,
+        ),
         _to_ip,
     )
     return (
@@ -254,7 +274,9 @@ def functions() -> tuple[Function, ...]:
         method("family", lambda value: _ip(value).version, (IP, "int")),
         method("isUnspecified", lambda value: _ip(value).is_unspecified, (IP, "bool")),
         method("isLoopback", lambda value: _ip(value).is_loopback, (IP, "bool")),
-        method("isLinkLocalMulticast", lambda value: _link_local_multicast(_ip(value)), (IP, "bool")),
+        method(
+            "isLinkLocalMulticast", lambda value: _link_local_multicast(_ip(value)), (IP, "bool")
+        ),
         method("isLinkLocalUnicast", lambda value: _ip(value).is_link_local, (IP, "bool")),
         method("isGlobalUnicast", lambda value: _global_unicast(_ip(value)), (IP, "bool")),
         *kind("cidr", CIDR, _interface, test="isCIDR"),

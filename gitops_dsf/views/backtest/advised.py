@@ -34,7 +34,8 @@ def advice_on(
         written = item.weights
         advice = advise(
             contest,
-            values=expressible([score.weight for score in item.scores]) | {item.ranking.stickiness: written},
+            values=expressible([score.weight for score in item.scores])
+            | {item.ranking.stickiness: written},
             written=item.ranking.stickiness,
             histories=histories,
             grid=found.grid,

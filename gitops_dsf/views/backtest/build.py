@@ -105,7 +105,10 @@ class _Side:
 
     def add(self, resource: str, first: int, count: int, results: Results) -> None:
         nothing: dict[Labels, Values] = {_NOTHING: np.full(count, np.nan)}
-        missing, leading = self.missing.setdefault(resource, {}), self.leading.setdefault(resource, {})
+        missing, leading = (
+            self.missing.setdefault(resource, {}),
+            self.leading.setdefault(resource, {}),
+        )
         for cluster in self.publications[None][resource]:
             found = results.get(cluster) or nothing
             for publications in self.publications.values():
@@ -120,7 +123,9 @@ class _Side:
         """What was published, by deadband. Forgets Placements by scores of which the history has nothing."""
         found = dict[int | None, Tracks]()
         for deadband, by_resource in self.publications.items():
-            for publication in (item for by_cluster in by_resource.values() for item in by_cluster.values()):
+            for publication in (
+                item for by_cluster in by_resource.values() for item in by_cluster.values()
+            ):
                 publication.finish()
             found[deadband] = {
                 resource: {cluster: item.track for cluster, item in by_cluster.items()}
@@ -152,8 +157,12 @@ class _Side:
             resource: f"begins only at {at}; --from {at} decides the time since then"
             for resource, at in late.items()
         }
-        self.forget({key: f"{self.scorers[key].score_name} {reason}" for key, reason in reasons.items()})
-        ranked = {each for key, found in self.ranks.items() if key not in self.unknown for each in found}
+        self.forget(
+            {key: f"{self.scorers[key].score_name} {reason}" for key, reason in reasons.items()}
+        )
+        ranked = {
+            each for key, found in self.ranks.items() if key not in self.unknown for each in found
+        }
         waiting = sorted(each for each in ranked if begins.get(each, grid.start) > grid.start)
         last = max(waiting, key=begins.__getitem__, default=None)
         return (grid.start, "") if last is None else (begins[last], self.scorers[last].score_name)
@@ -228,7 +237,9 @@ class BacktestBuilder:
         count = math.floor((self._end - first) / step) + 1
         if count < 1 or count > MOST_POINTS:
             points = f"{max(0, count)} points of {step:g} s"
-            raise UsageError(f"between start and end are {points}; write a span with 1 to {MOST_POINTS:,}")
+            raise UsageError(
+                f"between start and end are {points}; write a span with 1 to {MOST_POINTS:,}"
+            )
         return Grid(start=first, step=step, count=count)
 
     def add(self, asked: Asked, first: int, count: int, results: Results) -> None:
@@ -249,7 +260,9 @@ class BacktestBuilder:
     ) -> tuple[Result, ...]:
         """Decides all Placements, the base's first, until `stop` is true. Only the last side gets advice."""
         histories = [side.tracks() for side in self._sides]
-        firsts = (track.at[0] for found in histories for track in _tracks_in(found[None]) if len(track))
+        firsts = (
+            track.at[0] for found in histories for track in _tracks_in(found[None]) if len(track)
+        )
         earliest = min(firsts, default=self._start)
         begin, waited_for = self._start, ""
         for side, found in zip(self._sides, histories, strict=True):
@@ -260,16 +273,22 @@ class BacktestBuilder:
         for side, found in zip(self._sides, histories, strict=True):
             backtest = self._run(side, found[None], begin, stop)
             told = self._told(side, backtest, found, window=window, stop=stop)
-            results.append(Result(side=told, backtest=backtest, waited_for=waited_for, is_part=self._is_part))
+            results.append(
+                Result(side=told, backtest=backtest, waited_for=waited_for, is_part=self._is_part)
+            )
         return tuple(results)
 
     def expected_samples(self) -> int:
         """How many samples the history has at least, if no cluster misses any."""
-        return sum(self.grid(asked.step).count * len(self.clusters_of(asked)) for asked in self.asked())
+        return sum(
+            self.grid(asked.step).count * len(self.clusters_of(asked)) for asked in self.asked()
+        )
 
     def clusters_of(self, asked: Asked) -> frozenset[str]:
         return frozenset(
-            cluster for side, resource in self._asking(asked) for cluster in side.publications[None][resource]
+            cluster
+            for side, resource in self._asking(asked)
+            for cluster in side.publications[None][resource]
         )
 
     def _asking(self, asked: Asked) -> Iterator[tuple[_Side, str]]:
@@ -299,14 +318,21 @@ class BacktestBuilder:
             for key, item in found.items()
             if (ranking := paced_ranking(item)) is not None
         }
-        placements = {key: paced[key].written if key in paced else item for key, item in found.items()}
-        ranks = {key: tuple(each.resource for each in ranked_by(item)) for key, item in placements.items()}
+        placements = {
+            key: paced[key].written if key in paced else item for key, item in found.items()
+        }
+        ranks = {
+            key: tuple(each.resource for each in ranked_by(item))
+            for key, item in placements.items()
+        }
         side = _Side(
             title=title,
             fleet=fleet,
             placements=placements,
             paced=paced,
-            alone=tuple(key for key in fleet.placements if key not in found and is_paced(fleet, key)),
+            alone=tuple(
+                key for key in fleet.placements if key not in found and is_paced(fleet, key)
+            ),
             ranks=ranks,
         )
         reasons: dict[str, str] = {}
@@ -327,7 +353,8 @@ class BacktestBuilder:
         side.forget(reasons)
         for deadband in (None, *tried):
             side.publications[deadband] = {
-                resource: self._publications(fleet, item, deadband) for resource, item in side.scorers.items()
+                resource: self._publications(fleet, item, deadband)
+                for resource, item in side.scorers.items()
             }
         return side
 
@@ -336,7 +363,12 @@ class BacktestBuilder:
         has the metrics of all clusters only for scorers on the hub, and a scoring API cannot be asked again.
         """
         label = item.spec.source.cluster_label
-        if not self._can_query or not item.spec.on_hub or item.scoring_type == SCORED_BY_API or label is None:
+        if (
+            not self._can_query
+            or not item.spec.on_hub
+            or item.scoring_type == SCORED_BY_API
+            or label is None
+        ):
             return None
         hub = fleet.plan.hub_scoring
         if hub is None or len(query.split(item.spec.source.params.query)) != 1:
@@ -363,7 +395,9 @@ class BacktestBuilder:
     ) -> dict[str, Publication]:
         summary, grid = summarise(item), self.grid(item.spec.scoring.params.interval)
         if deadband is not None:
-            rule = PublishRule(deadband=deadband, min_interval_seconds=item.spec.publish.min_interval_seconds)
+            rule = PublishRule(
+                deadband=deadband, min_interval_seconds=item.spec.publish.min_interval_seconds
+            )
             summary = msgspec.structs.replace(summary, publish=rule)
         return {
             cluster: Publication(scorer=summary, cluster=cluster, grid=grid)
@@ -378,7 +412,13 @@ class BacktestBuilder:
         state = hub_state(side.fleet, self._snapshot, scores={}, decisions=(), only=known)
         written = side.fleet.resolved.repository.spec.pace
         return run(
-            known.values(), state=state, tracks=tracks, grid=grid, stop=stop, paced=side.paced, pace=written
+            known.values(),
+            state=state,
+            tracks=tracks,
+            grid=grid,
+            stop=stop,
+            paced=side.paced,
+            pace=written,
         )
 
     def _told(
@@ -392,7 +432,9 @@ class BacktestBuilder:
     ) -> BacktestSide:
         replayed = moves_with_phases(
             found,
-            intervals={name: item.spec.scoring.params.interval for name, item in side.scorers.items()},
+            intervals={
+                name: item.spec.scoring.params.interval for name, item in side.scorers.items()
+            },
             at_once=frozenset(name for name, item in side.scorers.items() if item.spec.on_hub),
             stop=stop,
         )
@@ -403,15 +445,20 @@ class BacktestBuilder:
         return BacktestSide(
             title=side.title,
             placements={
-                key: figures(found, key, window=window, replayed=replayed.get(key, ())) for key in found.lines
+                key: figures(found, key, window=window, replayed=replayed.get(key, ()))
+                for key in found.lines
             },
             unknown=side.unknown | undecided,
             gaps=dict(self._gaps(side)),
-            advice=dict(advice_on(side.fleet, found, histories, window=window, stop=stop)) if advised else {},
+            advice=dict(advice_on(side.fleet, found, histories, window=window, stop=stop))
+            if advised
+            else {},
             demands=dict(demands_of(side.fleet, found, known, self._records)) if advised else {},
             unpaced=dict.fromkeys(side.alone, "not asked for")
             | {
-                key: "its filters depend on time or on its decision" if key in found.lines else "not decided"
+                key: "its filters depend on time or on its decision"
+                if key in found.lines
+                else "not decided"
                 for key in side.paced
                 if key not in found.paced
             },
@@ -423,7 +470,10 @@ class BacktestBuilder:
             # A score that did not exist yet has no gap. Where there is no result at all, everything is one.
             before = min(side.leading[resource].values())
             before = 0 if before == count else before
-            shares = {name: (points - before) / (count - before) for name, points in sorted(missing.items())}
+            shares = {
+                name: (points - before) / (count - before)
+                for name, points in sorted(missing.items())
+            }
             if shown := {name: share for name, share in shares.items() if share >= SHOWN_GAP}:
                 yield resource, shown
 
@@ -438,4 +488,7 @@ def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:
     if before is not None and old is None:
         return "it is new, so it has no history"
     causes = ", ".join(raw_causes(old, item)) if old is not None else ""
-    return causes and f"{causes} changed, so the raw scores of the past are those of another definition"
+    return (
+        causes
+        and f"{causes} changed, so the raw scores of the past are those of another definition"
+    )

@@ -115,7 +115,8 @@ class Chart:
 
     def _path(self, points: Sequence[tuple[float, float]]) -> str:
         return "".join(
-            f"{'L' if index else 'M'}{self._x(t):.1f} {self._y(v):.1f}" for index, (t, v) in enumerate(points)
+            f"{'L' if index else 'M'}{self._x(t):.1f} {self._y(v):.1f}"
+            for index, (t, v) in enumerate(points)
         )
 
     def _ends(self) -> Iterator[str]:

@@ -33,7 +33,9 @@ MOST_SPANS: Final = 400
 def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
     head = results[-1]
     rows = list(sentences.comparisons(results))
-    title = "What this would have decided" if len(results) > 1 else "What this fleet would have decided"
+    title = (
+        "What this would have decided" if len(results) > 1 else "What this fleet would have decided"
+    )
     shown = [(key, before, after) for key, before, after in rows if after is not None]
     shown.sort(key=lambda row: (-row[2].returns, -row[2].moves, row[0]))
     lead = f"{escape(sentences.span(head))}."
@@ -95,7 +97,9 @@ def _index(results: Sequence[Result], shown: _Rows) -> str:
         numbers = (moves, after.returns, sentences.regret(head, key, before))
         cells = "".join(f"<td class='n'>{escape(str(each))}</td>" for each in numbers)
         rows += f"<tr><td>{name}</td>{cells}<td>{escape(sentences.time_on(head, key))}</td></tr>"
-    titles = "".join(f"<th class='n'>{title}</th>" for title in ("moves", "back and forth", "regret"))
+    titles = "".join(
+        f"<th class='n'>{title}</th>" for title in ("moves", "back and forth", "regret")
+    )
     table = f"<tr><th>Placement</th>{titles}<th>most of the time on</th></tr>{rows}"
     note = "Those that moved back and forth most come first."
     if len(shown) > MOST_CHARTS:
@@ -120,7 +124,8 @@ def _placement(
         sides.append((results[0], before, f"as in {results[0].side.title}"))
     charts = _charts(sides, key)
     demands = "".join(
-        f"<p>{escape(said)}</p><p>{escape(place)}</p>" for said, place in sentences.demanded(head, key)
+        f"<p>{escape(said)}</p><p>{escape(place)}</p>"
+        for said, place in sentences.demanded(head, key)
     )
     advice = _advice(head, key) if key in head.side.advice else ""
     return section(key, note, charts + advice + demands, anchor=anchor)
@@ -185,7 +190,11 @@ def _drawn(result: Result, key: str, named: Sequence[str], *, start: float) -> _
         np.add.at(points, places, 1)
     means = means / points / contest.total_weight
     wanted = [name for name in named if name in contest.names]
-    best = [contest.names[place] for place in np.argsort(-means.mean(axis=0), kind="stable")] if width else []
+    best = (
+        [contest.names[place] for place in np.argsort(-means.mean(axis=0), kind="stable")]
+        if width
+        else []
+    )
     clusters = list(dict.fromkeys([*wanted, *best]))[:MOST_CLUSTERS]
     chosen = [contest.names.index(name) for name in clusters]
     times = [grid.start - start + place * size * grid.step for place in range(len(means))]
@@ -196,12 +205,16 @@ def _drawn(result: Result, key: str, named: Sequence[str], *, start: float) -> _
     stickiness = 100 * contest.steady / contest.total_weight
     bounds = list[list[tuple[float, float]]]()
     decided = result.backtest.lines[key].decided if stickiness else ()
-    for item, until in zip(decided, [*(each.number for each in decided[1:]), grid.count], strict=False):
+    for item, until in zip(
+        decided, [*(each.number for each in decided[1:]), grid.count], strict=False
+    ):
         held = [contest.names.index(name) for name in item.clusters if name in contest.names]
         first, last = -(-item.number // size), -(-until // size)
         if held and first < last:
             weakest = means[first:last, held].min(axis=1) + stickiness
-            bounds.append([(at, float(value)) for at, value in zip(times[first:last], weakest, strict=True)])
+            bounds.append(
+                [(at, float(value)) for at, value in zip(times[first:last], weakest, strict=True)]
+            )
     return _Drawn(lines=lines, bounds=bounds, stickiness=stickiness)
 
 
@@ -217,7 +230,9 @@ def _chart(
         key=f"p{list(result.backtest.contests).index(key)}{when.partition(' ')[0]}",
         title=f"Scores of the clusters of {heading}",
         description=f"The weighted mean of the scores of {plural(len(lines), 'cluster')}, and where it ran.",
-        lines=[Line(name=name, colour=colours[name], points=points) for name, points in lines.items()],
+        lines=[
+            Line(name=name, colour=colours[name], points=points) for name, points in lines.items()
+        ],
         bounds=drawn.bounds,
         low=scale.low,
         high=scale.high,
@@ -242,7 +257,9 @@ def _chart(
     return f'{caption}<ul class="legend">{legend}</ul><div class="scroll">{chart.draw()}</div>'
 
 
-def _spans(line: DecisionLine, colours: Mapping[str, str], result: Result, *, start: float) -> Iterator[Span]:
+def _spans(
+    line: DecisionLine, colours: Mapping[str, str], result: Result, *, start: float
+) -> Iterator[Span]:
     """One stretch for each decision. A decision of several clusters has the colour of the first."""
     before = result.grid.start - start
     ends = [item.number for item in line.decided[1:]] + [result.grid.count - 1]

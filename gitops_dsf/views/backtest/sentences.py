@@ -112,13 +112,18 @@ def demanded(result: Result, key: str) -> Iterator[tuple[str, str]]:
             f"demand {field.after} of {each.scorer} instead of {field.before}: {each.cases} recorded arrivals"
             f" took {each.mean:.1f} points on average, with a standard deviation of {each.spread:.1f}"
         )
-        yield said, f"{field.file}:{field.line}: {field.field}: {field.after} instead of {field.before}"
+        yield (
+            said,
+            f"{field.file}:{field.line}: {field.field}: {field.after} instead of {field.before}",
+        )
 
 
 def settings(trial: Trial) -> str:
     """`stickiness 20`, or `stickiness 20 and deadband 5`."""
     deadband = trial.deadband
-    return f"stickiness {trial.stickiness}" + (f" and deadband {deadband}" if deadband is not None else "")
+    return f"stickiness {trial.stickiness}" + (
+        f" and deadband {deadband}" if deadband is not None else ""
+    )
 
 
 def gaps(result: Result) -> Iterator[str]:
@@ -157,7 +162,9 @@ def span(result: Result) -> str:
     days = (grid.count - 1) * grid.step / 86_400
     hours = days * 24
     if hours < 1:
-        start, end = (f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}" for at in (grid.start, grid.end))
+        start, end = (
+            f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}" for at in (grid.start, grid.end)
+        )
         return f"{hours * 60:.1f} minutes from {start} to {end} UTC, a point every {grid.step:g} s{why}"
     length = f"{days:.1f} days" if days >= 1 else f"{hours:.1f} hours"
     return f"{length} from {moment(grid.start)} to {moment(grid.end)} UTC, a point every {grid.step:g} s{why}"

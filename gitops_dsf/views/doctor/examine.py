@@ -45,7 +45,9 @@ CHECKS: Final = (
     Check("clock", reconciler.clock),
     Check("ocm-kinds", ocm.installed, first=True),
     Check("ocm-version", ocm.version, (Source.OCM_DEPLOYMENTS,), first=True),
-    Check("ocm-features", ocm.features, (Source.CLUSTER_MANAGERS, Source.OCM_DEPLOYMENTS), first=True),
+    Check(
+        "ocm-features", ocm.features, (Source.CLUSTER_MANAGERS, Source.OCM_DEPLOYMENTS), first=True
+    ),
     Check("ocm-clusters", ocm.clusters, (Part.CLUSTERS, Part.ADDONS), ours=True),
     Check("upstream", ocm.upstream, ocm.UPSTREAM_NEEDS),
     Check("agents", ocm.agents, (Source.ADDON_STATES,), ours=True),
@@ -63,7 +65,9 @@ CHECKS: Final = (
     Check("token-secrets", scores.tokens, _SCORES, ours=True),
     Check("paced-moves", reconciler.paced, (Part.PLACEMENTS,)),
     Check("maintenance", reconciler.windows, (Part.MOVES,)),
-    Check("refuges", reconciler.planned, (Part.PLACEMENTS, Part.DECISIONS, Part.SCORES, Part.CLUSTERS)),
+    Check(
+        "refuges", reconciler.planned, (Part.PLACEMENTS, Part.DECISIONS, Part.SCORES, Part.CLUSTERS)
+    ),
     Check("reconciler", reconciler.reconciler, (Source.LEASES,), ours=True),
 )
 """In order of dependency: an earlier failure is often the cause of a later one."""
@@ -74,7 +78,9 @@ def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ..
     # Findings quote what agents, scoring APIs and other programs wrote into objects of the hub.
     return tuple(
         structs.replace(
-            found, message=printable(found.message), fix=None if found.fix is None else printable(found.fix)
+            found,
+            message=printable(found.message),
+            fix=None if found.fix is None else printable(found.fix),
         )
         for check in checks
         for found in _run(check, facts)
@@ -86,7 +92,11 @@ def not_installed(facts: Facts) -> tuple[Finding, ...]:
     ours = (Source.OUR_WORKS, Source.DELIVERY, Source.ADDON_STATES, Source.LEASES)
     if DSF_GROUP in facts.groups or any(facts.sources[source] != () for source in ours):
         return ()
-    if facts.missing(Source.ADDON_DEFINITIONS) is not None or ocm.is_ours(facts) or ocm.delivers(facts):
+    if (
+        facts.missing(Source.ADDON_DEFINITIONS) is not None
+        or ocm.is_ours(facts)
+        or ocm.delivers(facts)
+    ):
         return ()
     message = "gitops-dsf is not installed on this hub"
     return (Finding(check="installed", state=State.ERROR, message=message, fix=facts.install),)
@@ -101,7 +111,9 @@ def _run(check: Check, facts: Facts) -> Iterator[Finding]:
     if missing:
         reasons = "; ".join(dict.fromkeys(map(str, missing)))
         fix = RIGHTS if any(item.why is Why.FORBIDDEN for item in missing) else None
-        yield Finding(check=check.id, state=State.UNKNOWN, message=f"{check.title} {reasons}", fix=fix)
+        yield Finding(
+            check=check.id, state=State.UNKNOWN, message=f"{check.title} {reasons}", fix=fix
+        )
         return
     yield from findings_of(check.id, check.run(facts))
 
@@ -127,7 +139,9 @@ def findings_of(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
         if others:
             names = ", ".join(others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
             message += f"; the same of {len(others)} more: {names}"
-        yield structs.replace(first, check=check, message=message, count=len(group), subjects=subjects)
+        yield structs.replace(
+            first, check=check, message=message, count=len(group), subjects=subjects
+        )
     if rest:
         state = min((result.state for result in rest), key=WORST_FIRST.index)
         message, subjects = f"{len(rest)} more such findings", _subjects(rest)

@@ -156,7 +156,9 @@ def _read(text: str) -> Version | None:
     return None
 
 
-RIGHTS: Final = "ask an administrator of the hub for the rights of the ClusterRole gitops-dsf-doctor"
+RIGHTS: Final = (
+    "ask an administrator of the hub for the rights of the ClusterRole gitops-dsf-doctor"
+)
 
 
 class State(StrEnum):

@@ -51,7 +51,9 @@ class ErrorFinding(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, found: Diagnostic) -> Self:
-        return cls(code=found.code, message=found.message, hint=found.hint, **asdict(found.position))
+        return cls(
+            code=found.code, message=found.message, hint=found.hint, **asdict(found.position)
+        )
 
 
 class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -75,16 +77,25 @@ class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
 def differs(comparison: Comparison | None) -> bool:
     """Whether a change has any effect, or its effect is unknown."""
     found = comparison
-    return found is None or found.summary.any or bool(found.scorers or found.placements or found.moves)
+    return (
+        found is None or found.summary.any or bool(found.scorers or found.placements or found.moves)
+    )
 
 
 def compare(
-    base: FleetVersion | None, head: FleetVersion, hub: HubData, *, rescored_percent: float, close_points: int
+    base: FleetVersion | None,
+    head: FleetVersion,
+    hub: HubData,
+    *,
+    rescored_percent: float,
+    close_points: int,
 ) -> Comparison:
     """Compares two versions. Without a base, everything is new. Raises PreviewError."""
     scorers = scorer_changes(base, head)
     snapshot = hub.snapshot
-    transition = Transition(base=base, head=head, snapshot=snapshot, now=hub.now) if snapshot else None
+    transition = (
+        Transition(base=base, head=head, snapshot=snapshot, now=hub.now) if snapshot else None
+    )
     found = tuple(passes(transition)) if transition else ()
     moving = moves(found, base, head) if snapshot else None
     warnings = concerns(
@@ -109,7 +120,8 @@ def compare(
         concerns=tuple(warnings),
         paced=UNSET if paced is None else paced,
         refuges=(failover_changes(transition) if transition else ()) or UNSET,
-        maintenance=tuple(maintenance_changes(base, head, now=hub.now, transition=transition)) or UNSET,
+        maintenance=tuple(maintenance_changes(base, head, now=hub.now, transition=transition))
+        or UNSET,
     )
 
 

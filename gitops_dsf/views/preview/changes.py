@@ -9,7 +9,14 @@ from msgspec import Struct
 
 from gitops_dsf.repository.model.apps import ScoredPlacementSpec
 from gitops_dsf.views.preview.fleet import FleetVersion
-from gitops_dsf.views.preview.scorers import Change, FieldChange, ScorerChange, altered, field_changes, notes
+from gitops_dsf.views.preview.scorers import (
+    Change,
+    FieldChange,
+    ScorerChange,
+    altered,
+    field_changes,
+    notes,
+)
 
 _PLACES: Final = ("repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace")
 """Fields that say what is deployed and where. Of a new object only these are shown."""
@@ -95,7 +102,9 @@ def alike(changes: Iterable[SourceChange]) -> tuple[SourceChange, ...]:
     )
 
 
-def _changes(before: _Contents, after: _Contents, *, places: Sequence[str] = ()) -> Iterator[SourceChange]:
+def _changes(
+    before: _Contents, after: _Contents, *, places: Sequence[str] = ()
+) -> Iterator[SourceChange]:
     """What differs. Of a new object only the fields of `places`."""
     for kind, name in sorted({*before, *after}):
         old, new = before.get((kind, name)), after.get((kind, name))
@@ -184,7 +193,9 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def any(self) -> bool:
         counts: tuple[Count, ...] = msgspec.structs.astuple(self)
-        return any(count.any for count in counts) or bool(self.clusters.gaining or self.clusters.losing)
+        return any(count.any for count in counts) or bool(
+            self.clusters.gaining or self.clusters.losing
+        )
 
 
 def summarise_changes(
@@ -197,7 +208,9 @@ def summarise_changes(
     old, new = _by_group(base), _by_group(head)
     changes = Counter(item.change for item in scorers)
     return Summary(
-        scorers=Count(**{str(change): changes[change] for change in Change}, total=len(head.scorers)),
+        scorers=Count(
+            **{str(change): changes[change] for change in Change}, total=len(head.scorers)
+        ),
         clusters=ClusterCount(
             **msgspec.structs.asdict(_count(before, after)),
             joined=tuple(sorted(after.keys() - before.keys())),

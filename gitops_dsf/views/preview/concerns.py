@@ -72,7 +72,9 @@ def _fleet_concerns(
     touched = frozenset[str]().union(*by_scorer.values())
     total = len(head.cluster_names)
     if total and 100 * len(touched) > percent * total:
-        names = ", ".join(f"{name} ({len(clusters)})" for name, clusters in by_scorer.items() if clusters)
+        names = ", ".join(
+            f"{name} ({len(clusters)})" for name, clusters in by_scorer.items() if clusters
+        )
         share = f"{len(touched)} of {total} clusters ({100 * len(touched) / total:.0f} %)"
         yield f"{share} are re-scored, more than {percent:g} %: {names}"
 
@@ -131,7 +133,9 @@ def _receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterato
         pushing = names_text(sorted(settings.collector_namespaces))
         yield f"{what}, to which pods of {pushing} may push: {names_text(gained)}"
     known = base.plan.resolved.repository.spec.agent.open_telemetry
-    more = set(settings.collector_namespaces).difference(known.collector_namespaces if known else ())
+    more = set(settings.collector_namespaces).difference(
+        known.collector_namespaces if known else ()
+    )
     if more and running & before:
         yield f"pods of {names_text(sorted(more))} may push OpenTelemetry metrics for the first time"
 
@@ -218,7 +222,9 @@ def _bootstrap(fleet: FleetVersion) -> dict[str, Object]:
     }
 
 
-def _herd_concerns(moving: Iterable[Move], base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _herd_concerns(
+    moving: Iterable[Move], base: FleetVersion | None, head: FleetVersion
+) -> Iterator[str]:
     """Warns if one cluster gets many applications at once: its scores do not know what is about to arrive."""
     arrivals: dict[str, list[str]] = {}
     unpaced: dict[str, list[str]] = {}
@@ -238,7 +244,9 @@ def _herd_concerns(moving: Iterable[Move], base: FleetVersion | None, head: Flee
                 where = "moves.pace: Fleet"
             hints.append(f"{where} lets them follow one another")
         if len(unpaced.get(cluster, ())) < len(names):
-            hints.append("OCM places what is new, or loses its cluster, at once, whatever the pace is")
+            hints.append(
+                "OCM places what is new, or loses its cluster, at once, whatever the pace is"
+            )
         named = names_text(sorted(names))
         yield f"{len(names)} applications go to {cluster} at once ({named}): {'; '.join(hints)}"
 
@@ -261,7 +269,9 @@ def _data_concerns(snapshot: Snapshot, hub: HubData, head: FleetVersion) -> Iter
     """Warns about data that is old, of unknown age or expired, or that contradicts the inventory."""
     if hub.age is not None and hub.age > OLD_SECONDS:
         yield f"the scores were seen {age_text(hub.age)} ago; what would move now may differ"
-    ends = Counter(item.valid_until for table in snapshot.scores.values() for item in table.values())
+    ends = Counter(
+        item.valid_until for table in snapshot.scores.values() for item in table.values()
+    )
     if gone := sum(count for until, count in ends.items() if expired(until, hub.now)):
         which = "that Placements rank by " if snapshot.skipped else ""
         read = f"{snapshot.score_count - snapshot.skipped} AddOnPlacementScores"
@@ -274,7 +284,8 @@ def _data_concerns(snapshot: Snapshot, hub: HubData, head: FleetVersion) -> Iter
     differ = [
         name
         for name, facts in snapshot.clusters.items()
-        if (known := facts.metadata.labels) is not None and not labels.get(name, {}).items() <= known.items()
+        if (known := facts.metadata.labels) is not None
+        and not labels.get(name, {}).items() <= known.items()
     ]
     if differ:
         names = names_text(sorted(differ))
@@ -316,7 +327,9 @@ def _close(verdict: Verdict, points: int, spans: Mapping[str, tuple[int, int]]) 
     ranking = verdict.ranking
     if points <= 0 or ranking is None or not 0 < ranking.selected < len(ranking.order):
         return
-    if not any(verdict.state.scores.get(item.prioritizer.resource) for item in verdict.prioritizers):
+    if not any(
+        verdict.state.scores.get(item.prioritizer.resource) for item in verdict.prioritizers
+    ):
         return  # nothing is published yet: all clusters are equal
     name = verdict.state.names[ranking.clusters[ranking.order[ranking.selected - 1]]]
     rival = verdict.state.names[ranking.clusters[ranking.order[ranking.selected]]]
@@ -325,7 +338,9 @@ def _close(verdict: Verdict, points: int, spans: Mapping[str, tuple[int, int]]) 
     if margin is None or points_needed(margin, weight) > points:
         return
     near = [
-        (abs(each.nearest.change), f"{each.nearest} on {each.cluster}") for each in explained if each.nearest
+        (abs(each.nearest.change), f"{each.nearest} on {each.cluster}")
+        for each in explained
+        if each.nearest
     ]
     if near:
         _, what = min(near, key=itemgetter(0))

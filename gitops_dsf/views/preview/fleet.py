@@ -65,7 +65,11 @@ class FleetVersion:
     @cached_property
     def placements(self) -> Mapping[str, Object]:
         found = [(item["metadata"], item) for item in self.delivered if item["kind"] == "Placement"]
-        return dict(sorted((f"{metadata['namespace']}/{metadata['name']}", item) for metadata, item in found))
+        return dict(
+            sorted(
+                (f"{metadata['namespace']}/{metadata['name']}", item) for metadata, item in found
+            )
+        )
 
     @cached_property
     def followers(self) -> Mapping[str, tuple[str, ...]]:
@@ -80,7 +84,11 @@ class FleetVersion:
     @cached_property
     def bindings(self) -> frozenset[tuple[str, str]]:
         """Namespace and name of the rendered ManagedClusterSetBindings. OCM requires the name of the set."""
-        metadata = [item["metadata"] for item in self.delivered if item["kind"] == "ManagedClusterSetBinding"]
+        metadata = [
+            item["metadata"]
+            for item in self.delivered
+            if item["kind"] == "ManagedClusterSetBinding"
+        ]
         return frozenset((each["namespace"], each["name"]) for each in metadata)
 
     @cached_property
@@ -91,7 +99,9 @@ class FleetVersion:
         bound in its namespace. Where none is rendered there, any set may be.
         """
         bound = {namespace for namespace, _ in self.bindings}
-        sets = sorted({*BUILT_IN_SETS, *(item.metadata.name for item in self.resolved.cluster_sets)})
+        sets = sorted(
+            {*BUILT_IN_SETS, *(item.metadata.name for item in self.resolved.cluster_sets)}
+        )
         found = dict[str, tuple[tuple[str, str], ...]]()
         for key, item in self.placements.items():
             namespace = item["metadata"]["namespace"]
@@ -199,12 +209,18 @@ def resources_ranked(
     return frozenset(found)
 
 
-def typed_placements(fleet: FleetVersion, only: Collection[str] | None = None) -> Mapping[str, hub.Placement]:
+def typed_placements(
+    fleet: FleetVersion, only: Collection[str] | None = None
+) -> Mapping[str, hub.Placement]:
     """Placements as an API server would store them, by `namespace/name`. Raises PreviewError."""
-    placements = {key: item for key, item in fleet.placements.items() if only is None or key in only}
+    placements = {
+        key: item for key, item in fleet.placements.items() if only is None or key in only
+    }
     with _accepted():
         filled = with_defaults(placements.values())
-    return {key: _typed(item, hub.Placement, key) for key, item in zip(placements, filled, strict=True)}
+    return {
+        key: _typed(item, hub.Placement, key) for key, item in zip(placements, filled, strict=True)
+    }
 
 
 def _cluster(item: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.ManagedCluster:

@@ -95,7 +95,11 @@ def maintenance_changes(
         period = next_period(item.window, at)
         found = MaintenanceChange(
             **msgspec.structs.asdict(window_view(item, clusters_of(item, clusters), at)),
-            change=Change.REMOVED if new is None else Change.CHANGED if name in before else Change.ADDED,
+            change=Change.REMOVED
+            if new is None
+            else Change.CHANGED
+            if name in before
+            else Change.ADDED,
             state="past" if period is None else "open" if period.start <= at else "later",
         )
         if new is None or period is None:
@@ -139,7 +143,9 @@ class _Opening:
         found = decided(transition.after.decisions.values())
         self._decided = {key: names for key, names in found.items() if key in self._head.placements}
 
-    def followed(self, found: MaintenanceChange, item: Maintenance, period: Period) -> MaintenanceChange:
+    def followed(
+        self, found: MaintenanceChange, item: Maintenance, period: Period
+    ) -> MaintenanceChange:
         """The change with what follows when this window opens, or now if it is open."""
         clusters = frozenset(found.clusters)
         on = sorted(key for key, names in self._decided.items() if not clusters.isdisjoint(names))
@@ -147,13 +153,17 @@ class _Opening:
             return msgspec.structs.replace(found, stays=tuple(on))
         paced = {key for key in on if is_paced(self._head, key)}
         if item.action is Action.FREEZE:
-            named = {key for key in self._decided if key.partition("/")[2] in (item.applications or ())}
+            named = {
+                key for key in self._decided if key.partition("/")[2] in (item.applications or ())
+            }
             held = paced | {key for key in named if is_paced(self._head, key)}
             return msgspec.structs.replace(found, held=tuple(sorted(held)))
         stays = tuple(key for key in on if key not in paced)
         return self._drained(msgspec.structs.replace(found, stays=stays), item, period)
 
-    def _drained(self, found: MaintenanceChange, item: Maintenance, period: Period) -> MaintenanceChange:
+    def _drained(
+        self, found: MaintenanceChange, item: Maintenance, period: Period
+    ) -> MaintenanceChange:
         clusters = frozenset(found.clusters)
         at = period.start if found.state == "later" else None
         hub = self._transition
@@ -230,20 +240,28 @@ def _said(found: MaintenanceChange) -> str:
     if found.action is Action.CORDON:
         here = plural(len(found.stays), "application")
         names = f": {_names(found.stays)}" if found.stays else ""
-        return f"nothing new arrives, and {here} {'stays' if len(found.stays) == 1 else 'stay'}{names}"
+        return (
+            f"nothing new arrives, and {here} {'stays' if len(found.stays) == 1 else 'stay'}{names}"
+        )
     if found.action is Action.FREEZE:
         if not found.held:
             return "no paced application is there"
         return f"no move begins of {plural(len(found.held), 'paced application')}: {_names(found.held)}"
     least = "" if found.complete else "at least "
     if not found.count:
-        return "no application leaves" if found.complete else "how many applications leave was not computed"
+        return (
+            "no application leaves"
+            if found.complete
+            else "how many applications leave was not computed"
+        )
     moves, waves = plural(found.count, "application"), plural(len(found.waves), "wave")
     words = f"{least}{moves} would leave in {waves}"
     if found.complete and not found.late:
         words += f", the last at {found.waves[-1].at} at the earliest"
     if found.late:
-        words += f", and the drain would not be done before the end: {len(found.late)} would be left"
+        words += (
+            f", and the drain would not be done before the end: {len(found.late)} would be left"
+        )
     return words
 
 

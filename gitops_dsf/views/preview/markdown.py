@@ -105,7 +105,9 @@ def _lines(preview: Preview, evidence: str, limit: _Limit) -> Iterator[str]:
         yield "\n#### Warnings\n"
         yield from _long(found.concerns, found.concerns, "warning", limit)
     scorers = (_scorer(item, limit) for item in found.scorers)
-    yield from _collapsed(f"Scorers ({len(found.scorers)})", scorers, found.scorers, "scorer", limit)
+    yield from _collapsed(
+        f"Scorers ({len(found.scorers)})", scorers, found.scorers, "scorer", limit
+    )
     placements = alike(item.edit for item in found.placements)
     for title, edits in (
         ("Applications and placements as written", found.sources),
@@ -124,7 +126,9 @@ def _list(lines: Iterable[str], everything: Sized, what: str, limit: _Limit) -> 
 
 def _long(lines: Iterable[str], everything: Sized, what: str, limit: _Limit) -> Iterator[str]:
     """A list of sentences, which are cut."""
-    yield from _list((limit.plain(line[: 4 * limit.width]) for line in lines), everything, what, limit)
+    yield from _list(
+        (limit.plain(line[: 4 * limit.width]) for line in lines), everything, what, limit
+    )
 
 
 def _left_out(
@@ -172,7 +176,11 @@ def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str
     ):
         yield f"| {title} | {count.added} | {count.removed} | {count.changed} | {count.total} |"
     yield f"\n- **{limit.plain(_moves_line(preview))}**"
-    for names, what in ((clusters.joined, "new"), (clusters.left, "no longer"), (clusters.edited, "changed")):
+    for names, what in (
+        (clusters.joined, "new"),
+        (clusters.left, "no longer"),
+        (clusters.edited, "changed"),
+    ):
         if names:
             yield f"- {what} in the inventory: {limit.plain(names_text(names, most=limit.names))}"
     for number, what in (
@@ -200,14 +208,21 @@ def _moves_line(preview: Preview) -> str:
     if others:
         change = "changes" if others == 1 else "change"
         words += f", {plural(others, 'decision')} for other consumers {change}"
-    return f"{words}, and {unknown} more are unknown until the changed scorers have run" if unknown else words
+    return (
+        f"{words}, and {unknown} more are unknown until the changed scorers have run"
+        if unknown
+        else words
+    )
 
 
 def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
     yield f"**{code(change.name)}** {change.change}\n"
     yield from (f"- sends {limit.plain(str(item))} ({item.section})" for item in change.credentials)
     yield from _fields(change.fields, limit)
-    for clusters, words in ((change.gained, "runs now also on"), (change.lost, "no longer runs on")):
+    for clusters, words in (
+        (change.gained, "runs now also on"),
+        (change.lost, "no longer runs on"),
+    ):
         if clusters:
             names = limit.plain(names_text(clusters, most=limit.names))
             yield f"- {words} {plural(len(clusters), 'cluster')}: {names}"
@@ -229,7 +244,10 @@ def _edit(edit: SourceChange, limit: _Limit) -> Iterator[str]:
 def _fields(fields: Sequence[FieldChange], limit: _Limit) -> Iterator[str]:
     for field in fields[: limit.rows]:
         before, after = value_text(field.before, limit.width), value_text(field.after, limit.width)
-        if any(isinstance(one, str) and (len(one) > 40 or " " in one) for one in (field.before, field.after)):
+        if any(
+            isinstance(one, str) and (len(one) > 40 or " " in one)
+            for one in (field.before, field.after)
+        ):
             yield f"- {code(field.path)}\n"
             yield from (*_diff(before, after), "")
         else:
@@ -238,7 +256,9 @@ def _fields(fields: Sequence[FieldChange], limit: _Limit) -> Iterator[str]:
 
 
 def _diff(before: str, after: str) -> Iterator[str]:
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", before + after)), default=0))
+    fence = "`" * max(
+        3, 1 + max((len(run) for run in re.findall(r"`+", before + after)), default=0)
+    )
     yield f"{fence}diff"
     yield from (f"- {printable(line)}" for line in before.splitlines())
     yield from (f"+ {printable(line)}" for line in after.splitlines())
@@ -260,7 +280,9 @@ def _moves(found: Comparison, evidence: str, limit: _Limit) -> Iterator[str]:
         rows = rows if limit.scores is None else min(rows, limit.scores)
         for move in found.moves[:rows]:
             yield f"- {code(move.application)}"
-            yield from (f"  - {limit.plain(_standing(one))}" for one in move.standings[: 2 * limit.names])
+            yield from (
+                f"  - {limit.plain(_standing(one))}" for one in move.standings[: 2 * limit.names]
+            )
         yield from _left_out(found.moves, "move", limit, prefix="- ", rows=rows)
         yield from ("", "</details>")
     else:
@@ -296,7 +318,11 @@ def _move(move: Move, limit: _Limit) -> str:
     if move.followers and move.followers != (title.partition("/")[2],):
         title += f" ({names_text(move.followers, most=limit.names)})"
     origin = names_text(move.origin, most=limit.names) or "nowhere"
-    target = UNKNOWN if move.target == UNKNOWN else names_text(move.target, most=limit.names) or "nowhere"
+    target = (
+        UNKNOWN
+        if move.target == UNKNOWN
+        else names_text(move.target, most=limit.names) or "nowhere"
+    )
     cells = map(limit.plain, (origin, target, move.reason[: 2 * limit.width]))
     return f"| {code(title)} | {' | '.join(cells)} |"
 
@@ -305,7 +331,9 @@ def _standing(standing: Standing) -> str:
     """`eu-1: 100 points -> 60 points (cpu x5: 80 -> 40, Steady x1: 100 -> 100)`."""
     before = mean_weight(_Weight(term.name, term.weight_before or 0) for term in standing.terms)
     after = mean_weight(_Weight(term.name, term.weight_after or 0) for term in standing.terms)
-    terms = [_term(term) for term in standing.terms if term.before is not None or term.after is not None]
+    terms = [
+        _term(term) for term in standing.terms if term.before is not None or term.after is not None
+    ]
     shown = f" ({', '.join(terms)})" if terms else ""
     points = f"{_points(standing.before, before)} -> {_points(standing.after, after)}"
     return f"{standing.cluster}: {points}{shown}"

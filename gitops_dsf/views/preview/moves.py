@@ -39,7 +39,10 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class Move(
-    Struct, frozen=True, kw_only=True, rename={"origin": "from", "target": "to", "standings": "scores"}
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"origin": "from", "target": "to", "standings": "scores"},
 ):
     """A Placement whose decision changes, or may change."""
 
@@ -72,7 +75,9 @@ def moves(found: Iterable[Pass], base: FleetVersion | None, head: FleetVersion) 
         move = _move(item, names) if item.touched else None
         if move is not None:
             # The applications of a removed Placement may follow another one from now on.
-            kept = [] if item.placement in head.followers else [name for name in names if name in now]
+            kept = (
+                [] if item.placement in head.followers else [name for name in names if name in now]
+            )
             reasons = (move.reason, *(f"{name} follows {now[name]} now" for name in kept))
             moving.append(structs.replace(move, reason="; ".join(reasons)))
     return tuple(moving)
@@ -178,7 +183,9 @@ def _place(verdict: Verdict | None, cluster: str) -> int | None:
     if verdict is None or verdict.ranking is None or cluster not in verdict.state.positions:
         return None
     position = verdict.state.positions[cluster]
-    return verdict.ranking.clusters.index(position) if position in verdict.ranking.clusters else None
+    return (
+        verdict.ranking.clusters.index(position) if position in verdict.ranking.clusters else None
+    )
 
 
 def _sum(verdict: Verdict | None, cluster: str) -> int | None:

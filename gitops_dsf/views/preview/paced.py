@@ -85,7 +85,9 @@ def paced_waves(
     situation = situation_of(fleet, state, ledger, now=now)
     if situation is None:
         return Waves(under_way=(), waves=(), complete=True)
-    found = tuple(Wave(moves=tuple(map(_wished, wave.moves))) for wave in islice(waves(situation), most + 1))
+    found = tuple(
+        Wave(moves=tuple(map(_wished, wave.moves))) for wave in islice(waves(situation), most + 1)
+    )
     return Waves(
         undecided=tuple(key for key in situation.paced if not state.decisions_of.get(_names(key))),
         under_way=tuple(map(PacedMove.of, ledger.under_way)),
@@ -149,7 +151,10 @@ def move_text(move: PacedMove) -> str:
 
 def _wished(wish: Wish) -> WishedMove:
     return WishedMove(
-        placement=wish.placement, source=wish.source, target=wish.target, points=round(wish.points, 1)
+        placement=wish.placement,
+        source=wish.source,
+        target=wish.target,
+        points=round(wish.points, 1),
     )
 
 
@@ -184,13 +189,19 @@ def paced_change(change: Transition) -> PacedChange | None:
     read = {term.resource for item in paced.values() for term in item.ranking.terms if term.weight}
     unknown = tuple(sorted(name for name in read if change.scores.unknown.get(name)))
     before = Waves(under_way=(), waves=(), complete=True)
-    if base is not None and change.first is not None and base.resolved.repository.spec.pace is not None:
+    if (
+        base is not None
+        and change.first is not None
+        and base.resolved.repository.spec.pace is not None
+    ):
         before = paced_waves(base, change.first, ledger, now=change.now, most=most)
     if not unknown and before.waves == after.waves:
         return None
     known = {(move.placement, move.source, move.target) for move in before.moves}
     same = sum((move.placement, move.source, move.target) in known for move in after.moves)
-    return PacedChange(waves=after.waves, complete=after.complete, without_change=same, unknown=unknown)
+    return PacedChange(
+        waves=after.waves, complete=after.complete, without_change=same, unknown=unknown
+    )
 
 
 def paced_text(found: PacedChange) -> str:

@@ -87,7 +87,10 @@ def altered(change: ScorerChange, base: FleetVersion | None, head: FleetVersion)
 def rescored(
     changes: Iterable[ScorerChange], base: FleetVersion | None, head: FleetVersion
 ) -> dict[str, frozenset[str]]:
-    return {change.name: altered(change, base, head).union(change.gained, change.lost) for change in changes}
+    return {
+        change.name: altered(change, base, head).union(change.gained, change.lost)
+        for change in changes
+    }
 
 
 def scorer_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ScorerChange, ...]:
@@ -179,7 +182,10 @@ def _asks_elsewhere(
         return
     known: dict[tuple[int, int], bool] = {}
     for cluster in clusters:
-        old, new = base.resolved.on_cluster(before, cluster), head.resolved.on_cluster(after, cluster)
+        old, new = (
+            base.resolved.on_cluster(before, cluster),
+            head.resolved.on_cluster(after, cluster),
+        )
         key = id(old), id(new)
         if key not in known:
             known[key] = any(one != other for _, one, other in _places(old, new))
@@ -203,7 +209,11 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
         return
     yield ScorerChange(
         name=name,
-        change=Change.ADDED if before is None else Change.REMOVED if after is None else Change.CHANGED,
+        change=Change.ADDED
+        if before is None
+        else Change.REMOVED
+        if after is None
+        else Change.CHANGED,
         fields=fields,
         gained=tuple(sorted(runs - ran)),
         lost=tuple(sorted(ran - runs)),
@@ -237,7 +247,9 @@ def credentials_of(item: EffectiveScorer | None, fleet: FleetVersion | None) -> 
     for each in item.variants or (item,):
         used = credentials(each.spec.source.auth, each.variant)
         found |= dict.fromkeys(sent("source", each.source_endpoint, used))
-    found |= dict.fromkeys(sent("scoring", item.scoring_endpoint, credentials(item.spec.scoring.auth)))
+    found |= dict.fromkeys(
+        sent("scoring", item.scoring_endpoint, credentials(item.spec.scoring.auth))
+    )
     pages = sent_by_hub(item, fleet.resolved.repository.spec)
     if all(may for _, may in pages):
         found |= dict.fromkeys(one for one, _ in pages)
@@ -276,11 +288,17 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from _leaves(item, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
+    elif (
+        isinstance(value, list | tuple)
+        and value
+        and all(isinstance(item, Mapping) for item in value)
+    ):
         titles = [_title(item) for item in value]
         for index, item in enumerate(value):
             # If titles were not unique, one item would hide another.
-            name = titles[index] if titles[index] and titles.count(titles[index]) == 1 else str(index)
+            name = (
+                titles[index] if titles[index] and titles.count(titles[index]) == 1 else str(index)
+            )
             yield from _leaves(item, f"{path}[{name}]")
     else:
         yield path, value

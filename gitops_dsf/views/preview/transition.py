@@ -49,7 +49,10 @@ def next_scores(base: FleetVersion | None, head: FleetVersion, snapshot: Snapsho
     unknown: dict[str, Mapping[str, Unknown]] = {}
     changed: set[str] = set()
     for resource in sorted({*head.by_resource, *(base.by_resource if base else ())}):
-        before, after = base.by_resource.get(resource) if base else None, head.by_resource.get(resource)
+        before, after = (
+            base.by_resource.get(resource) if base else None,
+            head.by_resource.get(resource),
+        )
         shift, present = shift_of(before, after, base, head), snapshot.scores.get(resource, {})
         if shift.ran == shift.runs and not shift.elsewhere and shift.effect is Effect.NONE:
             continue
@@ -59,7 +62,9 @@ def next_scores(base: FleetVersion | None, head: FleetVersion, snapshot: Snapsho
     return NextScores(scores=scores, unknown=unknown, changed=frozenset(changed))
 
 
-def _follow(shift: Shift, table: Mapping[str, Score]) -> tuple[dict[str, Score], dict[str, Unknown]]:
+def _follow(
+    shift: Shift, table: Mapping[str, Score]
+) -> tuple[dict[str, Score], dict[str, Unknown]]:
     known = dict(table)
     unknown: dict[str, Unknown] = {}
     touched = (shift.ran ^ shift.runs) | shift.elsewhere
@@ -117,7 +122,10 @@ def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) ->
         for index, name in enumerate(names if cells else ()):
             if (cell := cells.get(name)) is not None:
                 is_open = True
-                ends = [(end - (result.values[index] or 0)) * result.weight for end in (cell.low, cell.high)]
+                ends = [
+                    (end - (result.values[index] or 0)) * result.weight
+                    for end in (cell.low, cell.high)
+                ]
                 lows[index] += min(ends)
                 highs[index] += max(ends)
     if not is_open:
@@ -204,7 +212,9 @@ def passes(change: Transition) -> Iterator[Pass]:
     surroundings = first is None or any(
         getattr(first, part) != getattr(second, part) for part in ("clusters", "sets", "bindings")
     )
-    placements = {f"{namespace}/{name}": item for (namespace, name), item in second.placements.items()}
+    placements = {
+        f"{namespace}/{name}": item for (namespace, name), item in second.placements.items()
+    }
     for key in sorted({*before, *placements}):
         old, placement = before.get(key), placements.get(key)
         if placement is None:
@@ -240,7 +250,10 @@ def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unkn
 
 def _touched(placement: Placement, future: NextScores, old: Verdict) -> bool:
     before = old.source
-    if before.spec != placement.spec or before.metadata.annotations != placement.metadata.annotations:
+    if (
+        before.spec != placement.spec
+        or before.metadata.annotations != placement.metadata.annotations
+    ):
         return True
     if asks_for_scores(placement) and future.changed:
         return True

@@ -74,12 +74,16 @@ def judge(
     """The failures, in order of expectations. `fleet` has the clusters of the test; None if it has errors."""
     expect = test.value.spec.expect
     for index, finding in enumerate(expect.findings):
-        yield from _finding(findings, documents, finding, test.at("spec", "expect", "findings", index))
+        yield from _finding(
+            findings, documents, finding, test.at("spec", "expect", "findings", index)
+        )
     if not (expect.scores or expect.decisions or expect.moves):
         return
     if fleet is None:
         told = (item for item in findings if item.severity == "error")
-        errors = tuple(f"{each.position}: {each.severity} {each.code}: {each.message}" for each in told)
+        errors = tuple(
+            f"{each.position}: {each.severity} {each.code}: {each.message}" for each in told
+        )
         yield _failure(
             test.at("spec", "given", "clusters"),
             "the repository with the clusters of this test",
@@ -126,12 +130,17 @@ def _score(
         f"score {named} on {expected.cluster} at {expected.at}",
         expected=wanted,
         got=got,
-        reasons=tuple(why_score(story, resource, item, expected.cluster, scorer=expected.scorer, at=at)),
+        reasons=tuple(
+            why_score(story, resource, item, expected.cluster, scorer=expected.scorer, at=at)
+        ),
     )
 
 
 def _decision(
-    story: Story, test: Item[score_test.ScoreTest], expected: score_test.ExpectedDecision, index: int
+    story: Story,
+    test: Item[score_test.ScoreTest],
+    expected: score_test.ExpectedDecision,
+    index: int,
 ) -> Iterator[Failure]:
     key, at = story.key(expected), score_test.seconds(expected.at)
     verdict, wanted = story.verdict(key, at=at), sorted(set(expected.clusters))
@@ -187,11 +196,15 @@ def _finding(
         f"finding {expected.code}{f' of {of}' if of else ''}",
         expected="it is reported",
         got="it is not reported",
-        reasons=tuple(f"reported: {item.position}: {item.code}: {item.message}" for item in others[:10]),
+        reasons=tuple(
+            f"reported: {item.position}: {item.code}: {item.message}" for item in others[:10]
+        ),
     )
 
 
-def _belongs(item: Diagnostic, expected: score_test.ExpectedFinding, documents: Sequence[Document]) -> bool:
+def _belongs(
+    item: Diagnostic, expected: score_test.ExpectedFinding, documents: Sequence[Document]
+) -> bool:
     if expected.kind is None and expected.name is None:
         return True
     file, line = item.position.file, item.position.line
@@ -230,7 +243,9 @@ def why_score(
         yield f"{since} the runs give no result{_raw(run, item)}, so nothing new is published"
         return
     value = run.items.get(item)
-    given = f"no item {item}, but {', '.join(sorted(run.items)[:5])}" if value is None else str(value)
+    given = (
+        f"no item {item}, but {', '.join(sorted(run.items)[:5])}" if value is None else str(value)
+    )
     yield f"{since} the runs give {given}{_raw(run, item)}"
     if value != score.value:
         yield _held_back(found.rule, run.items, story.items(resource, cluster, at=at))
@@ -264,7 +279,9 @@ def _published(score: PublishedScore, found: ScorerOnCluster) -> str:
 
 def _raw(run: Run, item: str) -> str:
     """The raw scores of an item in a run, in brackets. Those that are no number do not count."""
-    values = [f"{value:g}".replace("nan", "NaN").replace("inf", "Inf") for value in run.raw.get(item, ())]
+    values = [
+        f"{value:g}".replace("nan", "NaN").replace("inf", "Inf") for value in run.raw.get(item, ())
+    ]
     return f" (raw score{'s' if len(values) > 1 else ''} {names_text(values)})" if values else ""
 
 

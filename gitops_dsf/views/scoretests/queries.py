@@ -86,7 +86,9 @@ def questions(
             continue
         for cluster in sorted(fleet.resolved.runs_on[name]):
             metrics = tuple(
-                (each.series, each.values) for each in given.metrics if each.cluster in {None, cluster}
+                (each.series, each.values)
+                for each in given.metrics
+                if each.cluster in {None, cluster}
             )
             if not metrics or (name, cluster) in with_series:
                 continue

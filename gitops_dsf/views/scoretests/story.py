@@ -59,7 +59,9 @@ Runs = Mapping[str, Mapping[str, ScorerOnCluster]]
 """By name of the AddOnPlacementScore, then by cluster."""
 
 
-def run_scorers(given: Given, *, fleet: FleetVersion, answers: Answers, start: float, end: float) -> Runs:
+def run_scorers(
+    given: Given, *, fleet: FleetVersion, answers: Answers, start: float, end: float
+) -> Runs:
     """Runs all scorers of a test. Times are Unix seconds. `answers`: of queries over given metrics."""
     found: dict[str, dict[str, ScorerOnCluster]] = {}
     for (name, cluster), (answer, before) in _inputs(given, fleet, answers).items():
@@ -82,7 +84,13 @@ def run_scorers(given: Given, *, fleet: FleetVersion, answers: Answers, start: f
 
 
 def _run(
-    summary: Summary, cluster: str, answer: Answer, before: Mapping[str, int], *, start: float, end: float
+    summary: Summary,
+    cluster: str,
+    answer: Answer,
+    before: Mapping[str, int],
+    *,
+    start: float,
+    end: float,
 ) -> ScorerOnCluster:
     rule = Rule.of(summary, jitter=0.0)
     published = None
@@ -164,7 +172,9 @@ class PublishedScore:
 
 
 class Story:
-    def __init__(self, spec: ScoreTestSpec, *, fleet: FleetVersion, evaluate: Evaluate = no_promtool) -> None:
+    def __init__(
+        self, spec: ScoreTestSpec, *, fleet: FleetVersion, evaluate: Evaluate = no_promtool
+    ) -> None:
         """`evaluate` evaluates queries over given metrics. Raises QueryError if it does."""
         self.fleet = fleet
         self.end = end_of(spec, fleet)
@@ -174,8 +184,12 @@ class Story:
         asked = {(each.scorer, each.cluster): each for each in found}
         answers = {key: evaluate(each) for key, each in asked.items()}
         # By scorer and cluster: why no run has a result, if the names of the given metrics tell.
-        self.without = {key: asked[key].other_metrics() for key, each in answers.items() if not each.series}
-        self._runs = run_scorers(spec.given, fleet=fleet, answers=answers, start=START, end=START + self.end)
+        self.without = {
+            key: asked[key].other_metrics() for key, each in answers.items() if not each.series
+        }
+        self._runs = run_scorers(
+            spec.given, fleet=fleet, answers=answers, start=START, end=START + self.end
+        )
         self._passes = self._decide()
 
     def key(self, named: OfPlacement) -> str:
@@ -235,7 +249,8 @@ class Story:
         state = hub_state(self.fleet, None, scores={}, decisions=decisions, only=keys)
         grid = Grid(start=START, step=1, count=self.end + 1)
         contests = [
-            contest(item, state=state, start=START) for item in typed_placements(self.fleet, keys).values()
+            contest(item, state=state, start=START)
+            for item in typed_placements(self.fleet, keys).values()
         ]
         replay = Replay(
             [item for item in contests if not item.undecided],
@@ -250,7 +265,9 @@ class Story:
             found[verdict.placement].append((number, verdict))
         for item in contests:
             if item.undecided:
-                found[item.key].append((0, simulate_placement(item.placement, state=state, now=_MOMENT)))
+                found[item.key].append(
+                    (0, simulate_placement(item.placement, state=state, now=_MOMENT))
+                )
         return found
 
 

@@ -49,7 +49,11 @@ class TestOutput(Struct, frozen=True, kw_only=True):
 def selected(declared: Declared, patterns: Iterable[str]) -> Sequence[Item[ScoreTest]]:
     """The tests whose names match one of some shell patterns, by file and line. All without patterns."""
     wanted = tuple(patterns) or ("*",)
-    found = [item for item in declared.score_tests if any(fnmatchcase(item.name, each) for each in wanted)]
+    found = [
+        item
+        for item in declared.score_tests
+        if any(fnmatchcase(item.name, each) for each in wanted)
+    ]
     return sorted(found, key=lambda item: item.position)
 
 
@@ -67,7 +71,9 @@ def run_tests(
     for test in tests:
         fleet, findings = fleet_of(test, declared, own=own)
         judged = judge(test, fleet=fleet, findings=findings, documents=documents, evaluate=evaluate)
-        failures = tuple(structs.replace(each, file=(prefix / each.file).as_posix()) for each in judged)
+        failures = tuple(
+            structs.replace(each, file=(prefix / each.file).as_posix()) for each in judged
+        )
         found.append(
             TestResult(
                 name=test.name,
@@ -118,10 +124,14 @@ def _lenient(item: Item[FleetRepository]) -> Item[FleetRepository]:
     return Item(item.value.model_copy(update={"spec": spec}), item.document)
 
 
-def _without(item: Item[DynamicScoringConfig], *, gone: AbstractSet[str]) -> Item[DynamicScoringConfig]:
+def _without(
+    item: Item[DynamicScoringConfig], *, gone: AbstractSet[str]
+) -> Item[DynamicScoringConfig]:
     """The configuration without masks for clusters that the test leaves out, which are no mistakes."""
     spec = item.value.spec
-    kept = spec.model_copy(update={"masks": [each for each in spec.masks if each.cluster_name not in gone]})
+    kept = spec.model_copy(
+        update={"masks": [each for each in spec.masks if each.cluster_name not in gone]}
+    )
     return Item(item.value.model_copy(update={"spec": kept}), item.document)
 
 

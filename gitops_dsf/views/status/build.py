@@ -71,7 +71,11 @@ def document(view: Overview) -> StatusOutput:
     unread = tuple(UnreadPart(item.what, str(item.why), str(item)) for item in inputs.holes)
     return StatusOutput(
         hub=StatusHub(
-            snapshot.origin, timestamp(inputs.now), len(snapshot.clusters), snapshot.score_count, unread
+            snapshot.origin,
+            timestamp(inputs.now),
+            len(snapshot.clusters),
+            snapshot.score_count,
+            unread,
         ),
         clusters=view.clusters,
         scorers=tuple(map(_encoded, view.scorers)),
@@ -114,7 +118,9 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
     keys = None
     if asked.scorer is not None or asked.placement is not None:
         keys = {item.key for item in chosen.placements}
-        sets = [item for item in sets if keys & {f"{item.namespace}/{name}" for name in item.placements}]
+        sets = [
+            item for item in sets if keys & {f"{item.namespace}/{name}" for name in item.placements}
+        ]
     applications = tuple(
         view
         for view in application_views(sets, inputs)
@@ -155,7 +161,9 @@ class _Chosen:
     among: Sequence[Placement]
 
 
-def _chosen(scorers: Sequence[DynamicScorer], placements: Sequence[Placement], asked: Filter) -> _Chosen:
+def _chosen(
+    scorers: Sequence[DynamicScorer], placements: Sequence[Placement], asked: Filter
+) -> _Chosen:
     found, shown = list(scorers), _shown(placements, scorers)
     if asked.scorer is not None:
         found = _scorer(scorers, asked.scorer)

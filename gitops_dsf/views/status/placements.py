@@ -171,7 +171,9 @@ def placement_views(
             continue
         verdict = simulate(state, item.key, inputs.now)
         ranking = verdict.ranking if verdict.outcome is Outcome.SCHEDULED else None
-        eligible = () if ranking is None else tuple(state.names[position] for position in ranking.clusters)
+        eligible = (
+            () if ranking is None else tuple(state.names[position] for position in ranking.clusters)
+        )
         if cluster is not None and cluster not in eligible and cluster not in (current or ()):
             continue
         if ranking is None:
@@ -187,7 +189,9 @@ def placement_views(
             eligible=len(eligible),
             next=chosen,
             settled=current in (None, chosen),
-            note=satisfied.message or None if satisfied is not None and not satisfied.status else None,
+            note=satisfied.message or None
+            if satisfied is not None and not satisfied.status
+            else None,
             counted_as_zero=_counted_as_zero(by_scores, inputs.now),
             flips=() if wishes else tuple(_flips(by_scores, cluster, spans)),
             wish=tuple(sorted(by_scores.chosen)) if wishes else None,
@@ -230,7 +234,9 @@ def _flips(
             )
 
 
-def application_views(sets: Iterable[ApplicationSet], inputs: Inputs) -> tuple[ApplicationView, ...]:
+def application_views(
+    sets: Iterable[ApplicationSet], inputs: Inputs
+) -> tuple[ApplicationView, ...]:
     clusters = decided(inputs.snapshot.decisions)
     there = defaultdict[tuple[str, str], list[Application]](list)
     for item in inputs.applications:
@@ -241,14 +247,19 @@ def application_views(sets: Iterable[ApplicationSet], inputs: Inputs) -> tuple[A
         waits[wait.application_set].append(wait)
     return tuple(
         _application(
-            each, clusters, there[each.namespace, each.name] if known else None, waits.get(each.name, ())
+            each,
+            clusters,
+            there[each.namespace, each.name] if known else None,
+            waits.get(each.name, ()),
         )
         for each in sorted(sets, key=lambda each: each.name)
     )
 
 
 def _decided_for(item: ApplicationSet, clusters: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    followed = (clusters.get(f"{item.namespace}/{name}", frozenset[str]()) for name in item.placements)
+    followed = (
+        clusters.get(f"{item.namespace}/{name}", frozenset[str]()) for name in item.placements
+    )
     return frozenset[str]().union(*followed)
 
 
@@ -258,7 +269,9 @@ def any_waits(
     clusters: Mapping[str, frozenset[str]],
 ) -> bool:
     """Whether a copy of one of our ApplicationSets is on a cluster that is no longer decided."""
-    expected = {(item.namespace, item.name): _decided_for(item, clusters) for item in sets if item.rendered}
+    expected = {
+        (item.namespace, item.name): _decided_for(item, clusters) for item in sets if item.rendered
+    }
     return any(
         item.cluster not in expected.get((item.namespace, item.application), {item.cluster})
         for item in applications
@@ -291,7 +304,9 @@ def _copies(
 ) -> Iterator[Copy]:
     found = {item.cluster: item for item in there}
     why = {
-        wait.application: CopyWait(reason=wait.reason, message=wait.message, since=timestamp_of(wait.since))
+        wait.application: CopyWait(
+            reason=wait.reason, message=wait.message, since=timestamp_of(wait.since)
+        )
         for wait in waits
     }
     for cluster in sorted(expected | found.keys()):
@@ -301,7 +316,9 @@ def _copies(
         else:
             standing = _standing(item, decided=cluster in expected)
             wait = why.get(item.name) if standing is Standing.WAITING else None
-            yield Copy(cluster, standing, item.name or None, item.health or None, item.sync or None, wait)
+            yield Copy(
+                cluster, standing, item.name or None, item.health or None, item.sync or None, wait
+            )
 
 
 def _standing(item: Application, *, decided: bool) -> Standing:

@@ -87,7 +87,9 @@ def queue_view(
         return None
 
     def shown(placement: str, *clusters: str) -> bool:
-        return (placements is None or placement in placements) and (cluster is None or cluster in clusters)
+        return (placements is None or placement in placements) and (
+            cluster is None or cluster in clusters
+        )
 
     under_way = tuple(
         _view(MoveView, each, source=each.source or None, phase=str(each.phase))

@@ -81,7 +81,9 @@ class ScorerView:
         self.histogram = Counter(
             chain.from_iterable([score.values for score in filled if score.valid_until in live])
         )
-        self.oldest = max((age for _, age in self._states.values() if age is not None), default=None)
+        self.oldest = max(
+            (age for _, age in self._states.values() if age is not None), default=None
+        )
 
     @cached_property
     def unexpected(self) -> tuple[str, ...]:
@@ -153,11 +155,14 @@ def scorer_views(
     addons = inputs.addons if inputs.knows(Part.ADDONS) else None
     targets = TargetClusters(clusters=inputs.snapshot.clusters, addons=addons, masks=inputs.masks)
     return tuple(
-        _view(scorer, targets, inputs, cluster) for scorer in sorted(scorers, key=lambda item: item.name)
+        _view(scorer, targets, inputs, cluster)
+        for scorer in sorted(scorers, key=lambda item: item.name)
     )
 
 
-def _view(scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluster: str | None) -> ScorerView:
+def _view(
+    scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluster: str | None
+) -> ScorerView:
     published: Mapping[str, Score] = {}
     expected = masked = frozenset[str]()
     known = inputs.knows(Part.SCORES, Part.CLUSTERS)
@@ -214,7 +219,9 @@ def scorer_status(view: ScorerView) -> ScorerStatus:
     """The view as `status` prints it, with every cell."""
     scorer, summary = view.scorer, None
     if view.known:
-        counts = {str(state): view.counts[state] for state in State} | {"unexpected": len(view.unexpected)}
+        counts = {str(state): view.counts[state] for state in State} | {
+            "unexpected": len(view.unexpected)
+        }
         oldest = None if view.oldest is None else round(view.oldest)
         summary = ScorerSummary(counts, *view.values, view.at_default, oldest)
     return ScorerStatus(
@@ -222,7 +229,9 @@ def scorer_status(view: ScorerView) -> ScorerStatus:
         score_name=scorer.score_name,
         resource=scorer.resource,
         health=scorer.health or None,
-        conditions=tuple(Condition(it.type, it.status, it.reason, it.message) for it in scorer.conditions),
+        conditions=tuple(
+            Condition(it.type, it.status, it.reason, it.message) for it in scorer.conditions
+        ),
         suspended_by=view.suspended or None,
         interval_seconds=scorer.interval,
         ttl_seconds=scorer.ttl,

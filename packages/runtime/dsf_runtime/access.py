@@ -67,7 +67,10 @@ class InCluster:
 
     def load(self) -> Access:
         """Reads the credentials as they are now. Blocking. Raises AccessError."""
-        host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
+        host, port = (
+            os.environ.get("KUBERNETES_SERVICE_HOST"),
+            os.environ.get("KUBERNETES_SERVICE_PORT"),
+        )
         if not host or not port:
             raise AccessError(
                 "the pod's own account: this process does not run in a pod (outside a pod, name a kubeconfig"
@@ -130,7 +133,9 @@ def make_access(
         trust=trust,
         authorization=authorization,
         server_name=server_name or None,
-        proxy=checked_proxy(proxy, where="proxy-url") if proxy else Proxies.of(os.environ).proxy_for(host),
+        proxy=checked_proxy(proxy, where="proxy-url")
+        if proxy
+        else Proxies.of(os.environ).proxy_for(host),
         files=tuple(seen),
         fingerprint=_digest(seen.values()),
     )
@@ -206,7 +211,9 @@ def _access(config: Any, *, folder: Path, seen: dict[Path, bytes | None]) -> Acc
     cluster = _named(config["clusters"], context["cluster"])["cluster"]
     user = (_named(config["users"], context["user"])["user"] or {}) if context.get("user") else {}
     if foreign := sorted(user.keys() - READABLE):
-        raise ValueError(f"its user has {foreign[0]}; an agent reads tokens and client certificates")
+        raise ValueError(
+            f"its user has {foreign[0]}; an agent reads tokens and client certificates"
+        )
 
     def file(name: str) -> bytes:
         path = Path(os.path.normpath(folder / name))
@@ -222,7 +229,10 @@ def _access(config: Any, *, folder: Path, seen: dict[Path, bytes | None]) -> Acc
     token = user.get("token")
     if not token and user.get("tokenFile"):
         token = _secret(file(user["tokenFile"]), where=f"tokenFile {user['tokenFile']}")
-    ca, verify = content(cluster, "certificate-authority"), not cluster.get("insecure-skip-tls-verify")
+    ca, verify = (
+        content(cluster, "certificate-authority"),
+        not cluster.get("insecure-skip-tls-verify"),
+    )
     certificate, key = content(user, "client-certificate"), content(user, "client-key")
     if certificate is None:
         trust = tls_context(ca_data=ca, verify=verify)

@@ -55,7 +55,9 @@ class HeadStream(httpcore.AsyncNetworkStream):
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
         """Raises ExcessError if all that was read so far is not a complete head, and is too large for one."""
         if not self._in_head:
-            return await self._inner.read(FRAMED_PIECE if self._framed else BODY_PIECE, timeout=timeout)
+            return await self._inner.read(
+                FRAMED_PIECE if self._framed else BODY_PIECE, timeout=timeout
+            )
         if self._bytes > HEAD_BYTES or self._lines > HEAD_LINES:
             raise ExcessError(
                 f"sends a head of more than {HEAD_BYTES} bytes or {HEAD_LINES} lines,"
@@ -128,7 +130,9 @@ class Body:
         check_coding(headers.get("Content-Encoding"))
         length = headers.get("Content-Length", "")
         if length.isascii() and length.isdigit() and int(length) > limit and not cut:
-            raise TooLargeError(f"announces {int(length)} bytes, more than the limit of {limit} bytes")
+            raise TooLargeError(
+                f"announces {int(length)} bytes, more than the limit of {limit} bytes"
+            )
         self.chunks: list[bytes] = []
         self.size = 0
         self._limit, self._cut = limit, cut

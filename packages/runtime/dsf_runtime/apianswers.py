@@ -27,7 +27,12 @@ class ApiError(Exception):
     """The server answered with an error status, or, if ``status`` is 0, did not answer (``kind``)."""
 
     def __init__(
-        self, message: str, *, status: int = 0, kind: FailureKind | None = None, wait: float | None = None
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        kind: FailureKind | None = None,
+        wait: float | None = None,
     ) -> None:
         super().__init__(message)
         self.status, self.kind = status, kind
@@ -60,7 +65,9 @@ def refusal(
 JSON: Final = "application/json"
 
 
-def encoded(body: object, *, content_type: str, accept: str = JSON) -> tuple[dict[str, str], bytes | None]:
+def encoded(
+    body: object, *, content_type: str, accept: str = JSON
+) -> tuple[dict[str, str], bytes | None]:
     """The headers and the content of a request. A body that is not bytes is encoded as JSON."""
     if body is None:
         return {"Accept": accept}, None
@@ -144,7 +151,11 @@ class WatchEvent(msgspec.Struct, frozen=True):
 class ListMetadata(
     msgspec.Struct,
     frozen=True,
-    rename={"resource_version": "resourceVersion", "more": "continue", "remaining": "remainingItemCount"},
+    rename={
+        "resource_version": "resourceVersion",
+        "more": "continue",
+        "remaining": "remainingItemCount",
+    },
 ):
     """Metadata of a list."""
 

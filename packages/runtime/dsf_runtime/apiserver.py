@@ -46,7 +46,9 @@ JSON_PATCH: Final = "application/json-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 """Server-side apply. JSON is valid YAML."""
 
-LAST_MOMENTS: Final = frozenset({"http11.send_request_headers.started", "http11.send_request_body.started"})
+LAST_MOMENTS: Final = frozenset(
+    {"http11.send_request_headers.started", "http11.send_request_body.started"}
+)
 """Events of httpcore right before it writes. A server ignores headers whose body never arrives."""
 
 
@@ -79,7 +81,10 @@ class ApiServer:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 
@@ -152,7 +157,9 @@ class ApiServer:
     async def page(self, path: str, paging: Paging, *, accept: str = JSON) -> bytes | None:
         """The next page of a list, not decoded; None if it is too large. Raises ApiError."""
         headers = {"Accept": accept}
-        return await self._send("GET", path, params=paging.params(), headers=headers, most=paging.most)
+        return await self._send(
+            "GET", path, params=paging.params(), headers=headers, most=paging.most
+        )
 
     async def watch(
         self,
@@ -177,7 +184,12 @@ class ApiServer:
         what = f"WATCH {path}"
         with as_api_errors(what, connection.access, path, seconds=SILENCE):
             async with self._open(
-                connection, "GET", path, params=params, headers={"Accept": JSON}, read_seconds=SILENCE
+                connection,
+                "GET",
+                path,
+                params=params,
+                headers={"Accept": JSON},
+                read_seconds=SILENCE,
             ) as response:
                 if response.status_code == httpx.codes.UNAUTHORIZED:
                     await self._connections.renew(connection)

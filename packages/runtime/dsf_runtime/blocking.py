@@ -68,7 +68,10 @@ class BlockingApiServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -82,15 +85,25 @@ class BlockingApiServer:
 
     def get(self, path: str, *, accept: str = JSON, **params: str) -> bytes:
         """Reads one path. Raises ApiError."""
-        return self._answer(lambda: self._whole("GET", path, params=params, headers={"Accept": accept}))
+        return self._answer(
+            lambda: self._whole("GET", path, params=params, headers={"Accept": accept})
+        )
 
     def request(
-        self, method: str, path: str, *, params: Mapping[str, str], body: object, content_type: str = JSON
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str],
+        body: object,
+        content_type: str = JSON,
     ) -> bytes:
         """Sends a request once. Raises ApiError."""
         headers, content = encoded(body, content_type=content_type)
         return self._waited(
-            self._started(lambda: self._whole(method, path, params=params, headers=headers, content=content))
+            self._started(
+                lambda: self._whole(method, path, params=params, headers=headers, content=content)
+            )
         )
 
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[bytes]:
@@ -105,7 +118,9 @@ class BlockingApiServer:
 
         def call() -> bytes | None:
             params = paging.params()
-            return self._send("GET", path, params=params, headers=headers, most=paging.most, trace=traced)
+            return self._send(
+                "GET", path, params=params, headers=headers, most=paging.most, trace=traced
+            )
 
         coming = self._started(call)
         while paging.params() is not None:
@@ -153,7 +168,9 @@ class BlockingApiServer:
                     headers=headers,
                     extensions=extensions,
                 ) as response:
-                    self.clock.learn(response.headers.get("Date"), sent=sent, received=self.clock.steady())
+                    self.clock.learn(
+                        response.headers.get("Date"), sent=sent, received=self.clock.steady()
+                    )
                     answer = _body(response, most=most)
             if response.is_success:
                 return answer

@@ -87,7 +87,10 @@ def _network(error: BaseException) -> tuple[str, FailureKind]:
         if isinstance(cause, socket.gaierror):
             return f": the host name is not known here ({cause.strerror})", FailureKind.UNKNOWN_HOST
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f": the certificate is not trusted ({cause.verify_message})", FailureKind.CERTIFICATE
+            return (
+                f": the certificate is not trusted ({cause.verify_message})",
+                FailureKind.CERTIFICATE,
+            )
         # When a peer closes the connection, TLS ends with SSLEOFError.
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
             return f": TLS fails ({excerpt(str(cause.reason or cause))})", FailureKind.TLS
@@ -97,7 +100,12 @@ def _network(error: BaseException) -> tuple[str, FailureKind]:
         # Use the text of the operating system. The event loop puts the address into strerror, and the message
         # already has the address.
         code = next(
-            (cause.errno for cause in reversed(causes) if isinstance(cause, OSError) and cause.errno), 0
+            (
+                cause.errno
+                for cause in reversed(causes)
+                if isinstance(cause, OSError) and cause.errno
+            ),
+            0,
         )
         words = excerpt(os.strerror(code) if code else str(error)) or type(error).__name__
         return f" cannot be reached ({words})", FailureKind.UNREACHABLE
@@ -116,7 +124,9 @@ def display(url: str) -> str:
     """A URL for messages: printable, cut, and without user, query and fragment, which may be secret."""
     try:
         parts = urlsplit(url)
-        plain = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+        plain = parts._replace(
+            netloc=parts.netloc.rpartition("@")[2], query="", fragment=""
+        ).geturl()
     except ValueError:
         return "(unreadable URL)"
     return printable(plain, most=URL_LIMIT)
@@ -140,7 +150,11 @@ def refusal(url: str, *, status: int, location: str, body: bytes, place: str) ->
             f" URL {place}"
         )
     words = excerpt(body)
-    return f"{display(url)} answered {status}: {words}" if words else f"{display(url)} answered {status}"
+    return (
+        f"{display(url)} answered {status}: {words}"
+        if words
+        else f"{display(url)} answered {status}"
+    )
 
 
 def hide(text: str, *secrets: str | None) -> str:

@@ -36,7 +36,9 @@ def client_options(access: Access, headers: Mapping[str, str]) -> dict[str, Any]
         "proxy": access.proxy,
         "trust_env": False,
         "headers": answers.IDENTITY | dict(headers) | authorization,
-        "limits": httpx.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=60.0),
+        "limits": httpx.Limits(
+            max_connections=None, max_keepalive_connections=32, keepalive_expiry=60.0
+        ),
         "follow_redirects": False,
     }
 
@@ -44,7 +46,9 @@ def client_options(access: Access, headers: Mapping[str, str]) -> dict[str, Any]
 class Connections:
     """Reads credentials with ``load`` before the first request, when files change, and on ``renew``."""
 
-    def __init__(self, *, load: Callable[[], Access], headers: Mapping[str, str], grace: float) -> None:
+    def __init__(
+        self, *, load: Callable[[], Access], headers: Mapping[str, str], grace: float
+    ) -> None:
         self._load, self._headers = load, dict(headers)
         self._current: Connection | None = None
         self._checked = 0.0
@@ -76,7 +80,9 @@ class Connections:
                 found = await asyncio.to_thread(fingerprint, connection.access.files)
                 if found == connection.access.fingerprint:
                     return connection
-                log.info("credentials of %s changed on disk, reading them again", connection.access.host)
+                log.info(
+                    "credentials of %s changed on disk, reading them again", connection.access.host
+                )
             return await self._connect()
 
     async def renew(self, refused: Connection) -> None:

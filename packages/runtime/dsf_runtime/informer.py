@@ -103,7 +103,9 @@ class Informer(Generic[T]):
     """
     _unreadable: dict[str, str] = field(init=False, default_factory=dict)
     """Error messages by key."""
-    _listeners: list[Callable[[str, T | None, T | None], None]] = field(init=False, default_factory=list)
+    _listeners: list[Callable[[str, T | None, T | None], None]] = field(
+        init=False, default_factory=list
+    )
     _items: MutableMapping[str, T] = field(init=False)
     _resync_at: float = field(init=False, default=0.0)
     _version: str = field(init=False, default="")
@@ -248,7 +250,9 @@ class Informer(Generic[T]):
             head = msgspec.json.decode(raw, type=_Versioned).metadata
             key, why = self.key(head.namespace, head.name), f"{type(error).__name__}: {error}"
             if self._unreadable.get(key) != why:
-                LOG.warning("%s of %s cannot be read, so its earlier state stays: %s", key, self.path, why)
+                LOG.warning(
+                    "%s of %s cannot be read, so its earlier state stays: %s", key, self.path, why
+                )
             self._unreadable[key] = why
             return key, self._items.get(key)
         self._unreadable.pop(key, None)
@@ -263,7 +267,9 @@ class Informer(Generic[T]):
                     raise
                 # A bug in one listener must neither end the watch, which would cost a new list, nor hide the
                 # change from the others.
-                LOG.exception("a listener of %s failed because of a bug, for %s", self.resource, key)
+                LOG.exception(
+                    "a listener of %s failed because of a bug, for %s", self.resource, key
+                )
                 self.on_bug()
 
     def _take(self, kind: str, raw: msgspec.Raw, version: str) -> str:
@@ -271,7 +277,9 @@ class Informer(Generic[T]):
         head = msgspec.json.decode(raw, type=_Versioned)
         if kind == "ERROR":
             LOG.info(
-                "the API server ended the watch of %s with %s, reading the list again", self.path, head.code
+                "the API server ended the watch of %s with %s, reading the list again",
+                self.path,
+                head.code,
             )
             return ""
         if kind != "BOOKMARK":

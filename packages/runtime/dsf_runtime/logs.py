@@ -34,7 +34,9 @@ class JsonFormatter(logging.Formatter):
     ``below`` is a package that is removed from logger names. Without it there is no key ``logger``.
     """
 
-    def __init__(self, *, fields: Sequence[str] = (), below: str = "", traceback: str = "traceback") -> None:
+    def __init__(
+        self, *, fields: Sequence[str] = (), below: str = "", traceback: str = "traceback"
+    ) -> None:
         super().__init__()
         self._names, self._below, self._traceback = fields, below, traceback
 

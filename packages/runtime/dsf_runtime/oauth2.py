@@ -152,7 +152,9 @@ class AccessTokens:
 
     def keep_only(self, keys: Collection[Hashable]) -> None:
         """Forgets the tokens and secrets of all other clients. One whose request is under way stays."""
-        self._kept = {key: kept for key, kept in self._kept.items() if key in keys or kept.lock.locked()}
+        self._kept = {
+            key: kept for key, kept in self._kept.items() if key in keys or kept.lock.locked()
+        }
 
     async def get(self, key: Hashable, client: Client, *, ask: Ask, refused: str = "") -> str:
         """The token that is kept for ``key``, or a new one. ``refused``: one that a server refused.
@@ -203,14 +205,20 @@ def _read(body: bytes, client: Client) -> tuple[str, float]:
     try:
         answer = msgspec.json.decode(without_mark(body), type=_Answer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise TokenError(f"{place} did not answer with a JSON object that has access_token") from None
+        raise TokenError(
+            f"{place} did not answer with a JSON object that has access_token"
+        ) from None
     if answer.token_type.lower() != "bearer":
         raise TokenError(f"{place} issued a token of another type than Bearer")
     token = answer.access_token
     if len(token) > TOKEN_CHARACTERS:
-        raise TokenError(f"{place} issued a token of {len(token)} characters, more than {TOKEN_CHARACTERS}")
+        raise TokenError(
+            f"{place} issued a token of {len(token)} characters, more than {TOKEN_CHARACTERS}"
+        )
     if value_fault(token) or " " in token:
-        raise TokenError(f"{place} issued a token that is empty, or has characters that a header cannot have")
+        raise TokenError(
+            f"{place} issued a token that is empty, or has characters that a header cannot have"
+        )
     return token, _seconds(answer.expires_in)
 
 

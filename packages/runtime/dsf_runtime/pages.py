@@ -90,9 +90,13 @@ class PageServer:
     ) -> None:
         if request.method in {b"GET", b"HEAD"}:
             accept = dict(request.headers).get(b"accept", b"").decode("latin-1")
-            page = await self._page(request.target.decode("latin-1").partition("?")[0], accept=accept)
+            page = await self._page(
+                request.target.decode("latin-1").partition("?")[0], accept=accept
+            )
         else:
-            page = Page(status=405, parts=[b"only GET is served here\n"], headers={"Allow": "GET, HEAD"})
+            page = Page(
+                status=405, parts=[b"only GET is served here\n"], headers={"Allow": "GET, HEAD"}
+            )
         headers = {
             "Content-Type": page.content_type,
             "Content-Length": str(sum(len(part) for part in page.parts)),

@@ -54,14 +54,18 @@ class Response:
             "cache-control": "no-store",
             **self.headers,
         }
-        encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        encoded = [
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
+        ]
         await send({"type": "http.response.start", "status": self.status, "headers": encoded})
         await send({"type": "http.response.body", "body": self.body})
 
 
 def failure(status: int, message: str, *, headers: Mapping[str, str] | None = None) -> Response:
     """An error response with its reason as ``{"error": "..."}``."""
-    return Response(status=status, body=msgspec.json.encode({"error": message}), headers=headers or {})
+    return Response(
+        status=status, body=msgspec.json.encode({"error": message}), headers=headers or {}
+    )
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:
@@ -172,7 +176,9 @@ class ScorerApp:
         pages: dict[str, Callable[[], Response]] = {
             "/config": lambda: Response(body=self._page(prefix)),
             "/healthz": self._health,
-            "/metrics": lambda: Response(body=self._metrics.text(), content_type=self._metrics.content_type),
+            "/metrics": lambda: Response(
+                body=self._metrics.text(), content_type=self._metrics.content_type
+            ),
         }
         if path not in pages:
             known = ", ".join([f"POST {self.path}", *(f"GET {page}" for page in pages)])
@@ -283,7 +289,9 @@ class ScorerApp:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 if not (self.settings.token or self.settings.token_file):
-                    _log.warning("scorer %s: no token is set, so every caller is served", self._name)
+                    _log.warning(
+                        "scorer %s: no token is set, so every caller is served", self._name
+                    )
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 await send({"type": "lifespan.shutdown.complete"})

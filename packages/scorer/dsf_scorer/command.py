@@ -63,7 +63,9 @@ def _write(templates: "Traversable", directory: Path, values: Mapping[str, str])
             yield from _write(entry, directory / entry.name, values)
         elif entry.name.endswith(_SUFFIX):
             path = directory / entry.name.removesuffix(_SUFFIX)
-            path.write_text(Template(entry.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
+            path.write_text(
+                Template(entry.read_text(encoding="utf-8")).substitute(values), encoding="utf-8"
+            )
             yield path
 
 
@@ -78,7 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Scoring APIs: what turns metrics into scores."
     parser.epilog = EPILOG.format(program=parser.prog)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
-    _add_run(actions.add_parser("run", help="serve a scoring API", epilog=EXIT_CODES, allow_abbrev=False))
+    _add_run(
+        actions.add_parser("run", help="serve a scoring API", epilog=EXIT_CODES, allow_abbrev=False)
+    )
     check = actions.add_parser(
         "check",
         help="test a scoring API against the contract",
@@ -86,7 +90,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         allow_abbrev=False,
     )
     _add_check(check)
-    new = actions.add_parser("new", help="start a scoring API", epilog=EXIT_CODES, allow_abbrev=False)
+    new = actions.add_parser(
+        "new", help="start a scoring API", epilog=EXIT_CODES, allow_abbrev=False
+    )
     new.add_argument("name", metavar="NAME", help="name of the score, such as cpu-headroom")
     new.add_argument("--dir", type=Path, help="new or empty folder (default: NAME)")
 
@@ -94,9 +100,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_run(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("app", metavar="MODULE:APP", help="where the scorer is, such as scorer:app")
-    add("--host", default="127.0.0.1", help="address to listen on (127.0.0.1; in a container 0.0.0.0)")
+    add(
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on (127.0.0.1; in a container 0.0.0.0)",
+    )
     add("--port", type=int, default=8000, help="port to listen on (8000; 0 picks a free one)")
-    add("--app-dir", default="", metavar="DIR", help="folder that the module is imported from (this one)")
+    add(
+        "--app-dir",
+        default="",
+        metavar="DIR",
+        help="folder that the module is imported from (this one)",
+    )
     accepted = "accepted bearer tokens, one per line; as SCORER_TOKEN_FILE"
     add("--token-file", type=Path, metavar="FILE", help=accepted)
     prefix = "prefix that a proxy before it strips, such as /apis/cpu"
@@ -120,7 +135,12 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     elsewhere = "scoring endpoint, when it is on another host than /config"
     add("--scoring-url", default="", metavar="URL", help=elsewhere)
     modes = ("Full", "None")
-    add("--sync-mode", choices=modes, default="Full", help="with None the API needs no /config (Full)")
+    add(
+        "--sync-mode",
+        choices=modes,
+        default="Full",
+        help="with None the API needs no /config (Full)",
+    )
     seconds = "for each request (30, as agents)"
     add("--timeout", type=float, default=30.0, metavar="SECONDS", help=seconds)
     largest = "series of the largest request (2000; 0: leave it out)"
@@ -180,7 +200,9 @@ def _run(args: argparse.Namespace) -> int:
         # The application is created on import and reads the environment then.
         os.environ["SCORER_TOKEN_FILE"] = str(args.token_file.absolute())
     gc.enable()  # `gitops-dsf` does without, because most verbs are short
-    logging.basicConfig(level=args.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.basicConfig(
+        level=args.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
     try:
         uvicorn.run(
             args.app,
@@ -220,7 +242,10 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
     try:
         ca = certificates(args.ca_file.read_bytes()) if args.ca_file else ""
         tls = ssl.create_default_context(cadata=ca) if ca else None
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError, and SecretFault a ValueError
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # ssl.SSLError is an OSError, and SecretFault a ValueError
         raise UsageError(f"--ca-file {args.ca_file}: {error}") from error
     found = conformance.check(
         target,

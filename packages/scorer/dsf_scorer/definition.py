@@ -10,7 +10,13 @@ from dsf_scorer.errors import DefinitionError
 from dsf_scorer.function import BatchFunction, EachFunction, Function
 from dsf_scorer.settings import Settings
 from dsf_wire.constants import MAX_POINTS
-from dsf_wire.scoring import ConfigParams, ConfigScoring, ConfigScoringParams, ConfigSource, ScorerConfig
+from dsf_wire.scoring import (
+    ConfigParams,
+    ConfigScoring,
+    ConfigScoringParams,
+    ConfigSource,
+    ScorerConfig,
+)
 
 DEFAULT_PATH: Final = "/scoring"
 RESERVED_PATHS: Final = ("/config", "/healthz", "/metrics")
@@ -64,7 +70,9 @@ class Decorator(Generic[F]):
             return ScorerApp(
                 config=config,
                 function=Function(function, each=self._each),
-                settings=settings if settings is not None else Settings.from_environment(os.environ),
+                settings=settings
+                if settings is not None
+                else Settings.from_environment(os.environ),
             )
 
         return decorate
@@ -83,7 +91,11 @@ for scores that need several series (a price and a size, power and throughput) o
 
 def check_definition(config: ScorerConfig) -> None:
     """Raises DefinitionError with all mistakes. Without a query a scorer needs no metrics."""
-    name, path, interval = config.scoring.params.name, config.scoring.path, config.scoring.params.interval
+    name, path, interval = (
+        config.scoring.params.name,
+        config.scoring.path,
+        config.scoring.params.interval,
+    )
     asked = config.source.params
     problems = []
     if not name.strip():
@@ -107,7 +119,9 @@ def check_definition(config: ScorerConfig) -> None:
 def _asking(asked: ConfigParams) -> list[str]:
     problems = []
     if not 0 <= asked.range <= MAX_SECONDS:
-        problems.append(f"range_seconds is {asked.range}; write 0 (the present value) to {MAX_SECONDS}")
+        problems.append(
+            f"range_seconds is {asked.range}; write 0 (the present value) to {MAX_SECONDS}"
+        )
     if not 1 <= asked.step <= MAX_SECONDS:
         step = f"step_seconds is {asked.step}; write the seconds between two points, 1 to {MAX_SECONDS}"
         problems.append(step)

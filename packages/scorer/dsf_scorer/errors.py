@@ -20,7 +20,9 @@ class RefusedError(ScorerError):
     is empty")`` answers 422 with this text, which the agent logs.
     """
 
-    def __init__(self, message: str, *, status: int = 422, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, message: str, *, status: int = 422, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.headers = dict(headers or {})

@@ -36,7 +36,9 @@ _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
 _ROW: Final = msgspec.json.Decoder(_Row)
 
 
-def decode(body: bytes | bytearray, *, max_series: int) -> tuple[list[Series], dict[str, Any] | None]:
+def decode(
+    body: bytes | bytearray, *, max_series: int
+) -> tuple[list[Series], dict[str, Any] | None]:
     """Series and arguments. Raises RefusedError: 400 for no JSON, 413 for too many series, 422 otherwise."""
     try:
         envelope = _ENVELOPE.decode(body)
@@ -48,7 +50,8 @@ def decode(body: bytes | bytearray, *, max_series: int) -> tuple[list[Series], d
         raise RefusedError(f"the body is not JSON: {error}", status=400) from None
     if len(envelope.data) > max_series:
         raise RefusedError(
-            f"{len(envelope.data)} series in one request; this scoring API takes {max_series}", status=413
+            f"{len(envelope.data)} series in one request; this scoring API takes {max_series}",
+            status=413,
         )
     return [_series(raw, index) for index, raw in enumerate(envelope.data)], envelope.arguments
 
@@ -73,13 +76,19 @@ def _series(raw: msgspec.Raw, index: int) -> Series:
         except ValueError:
             msg = f"{text[:40]!r} is not a number - at `$.data[{index}].values[{position}][1]`"
             raise RefusedError(msg) from None
-    return Series(labels=row.metric, timestamps=array("d", [when for when, _ in samples]), values=values)
+    return Series(
+        labels=row.metric, timestamps=array("d", [when for when, _ in samples]), values=values
+    )
 
 
 def _located(error: msgspec.ValidationError, index: int) -> str:
     """The decoder's message, with the path from the root of the body."""
     text = str(error)
-    text = text.replace("`$", f"`$.data[{index}]", 1) if "`$" in text else f"{text} - at `$.data[{index}]`"
+    text = (
+        text.replace("`$", f"`$.data[{index}]", 1)
+        if "`$" in text
+        else f"{text} - at `$.data[{index}]`"
+    )
     if ".value" in text and "Expected `str`" in text:
         text += "; sample values are strings, as Prometheus writes them"
     return text
@@ -116,7 +125,9 @@ def _checked(result: object) -> ScoringResult:
     score: object = result.score
     # Real includes NumPy's scalars. It also includes bool, which is never meant as a score.
     if isinstance(score, bool) or not isinstance(score, Real):
-        raise BadResultError(f"a score must be a number, got {score!r:.60} ({type(score).__name__})")
+        raise BadResultError(
+            f"a score must be a number, got {score!r:.60} ({type(score).__name__})"
+        )
     try:
         value = float(score)
     except OverflowError:
@@ -126,7 +137,9 @@ def _checked(result: object) -> ScoringResult:
 
 EachFunction = Callable[..., float | None] | Callable[..., Awaitable[float | None]]
 """(series) or (series, arguments) to a score; None means no score for that series."""
-BatchFunction = Callable[..., Iterable[ScoringResult]] | Callable[..., Awaitable[Iterable[ScoringResult]]]
+BatchFunction = (
+    Callable[..., Iterable[ScoringResult]] | Callable[..., Awaitable[Iterable[ScoringResult]]]
+)
 """(list of series) or (list of series, arguments) to scores, with labels that name them."""
 
 
@@ -150,7 +163,9 @@ class Function:
         results = _labelled(series, found) if self._each else found[0]
         return await asyncio.to_thread(encode, results, series=len(series))
 
-    def _read(self, body: bytes | bytearray, max_series: int) -> tuple[list[Series], tuple[Any, ...]]:
+    def _read(
+        self, body: bytes | bytearray, max_series: int
+    ) -> tuple[list[Series], tuple[Any, ...]]:
         """The series, and the value for the second parameter, of any type that msgspec knows (a dict without
         annotation; a Struct with ``forbid_unknown_fields=True`` catches misspelt names). Raises RefusedError.
         """
@@ -163,12 +178,18 @@ class Function:
             return series, ()
         if given is None and parameter.default is not parameter.empty:
             return series, (parameter.default,)
-        expected = dict[str, Any] if parameter.annotation is parameter.empty else parameter.annotation
+        expected = (
+            dict[str, Any] if parameter.annotation is parameter.empty else parameter.annotation
+        )
         try:
             return series, (msgspec.convert(given or {}, expected, str_keys=True),)
         except msgspec.ValidationError as error:
             text = str(error)
-            text = text.replace("`$", "`$.arguments", 1) if "`$" in text else f"{text} - at `$.arguments`"
+            text = (
+                text.replace("`$", "`$.arguments", 1)
+                if "`$" in text
+                else f"{text} - at `$.arguments`"
+            )
             raise RefusedError(f"{text} (scoring.arguments of the DynamicScorer)") from None
 
 
@@ -181,7 +202,9 @@ def _second_parameter(function: Callable[..., Any]) -> inspect.Parameter | None:
         raise DefinitionError(f"the signature of {name} cannot be read: {error}") from error
     parameters = list(signature.parameters.values())
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if not 1 <= len(parameters) <= 2 or any(parameter.kind not in positional for parameter in parameters):
+    if not 1 <= len(parameters) <= 2 or any(
+        parameter.kind not in positional for parameter in parameters
+    ):
         raise DefinitionError(f"{name}{signature} must take (series) or (series, arguments)")
     return parameters[1] if len(parameters) == 2 else None
 

@@ -2,7 +2,14 @@
 
 from typing import Any, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from dsf_scorer.function import Scored
@@ -22,7 +29,9 @@ class Metrics:
         self._name = score_name
 
         def of_the_scorer(kind: type[_Metric], name: str, text: str, **more: Any) -> _Metric:  # noqa: ANN401
-            metric = kind(f"dsf_scorer_{name}", text, ["score_name"], registry=self._registry, **more)
+            metric = kind(
+                f"dsf_scorer_{name}", text, ["score_name"], registry=self._registry, **more
+            )
             return metric.labels(score_name=score_name)
 
         self._requests = Counter(
@@ -35,8 +44,12 @@ class Metrics:
         self._seconds = of_the_scorer(Histogram, "request_seconds", text, buckets=_BUCKETS)
         self._series = of_the_scorer(Counter, "series", "Series received")
         self._results = of_the_scorer(Counter, "results", "Scores returned")
-        self._dropped = of_the_scorer(Counter, "dropped_results", "Scores that were NaN or infinite")
-        self._running = of_the_scorer(Gauge, "requests_in_progress", "Scoring requests being answered")
+        self._dropped = of_the_scorer(
+            Counter, "dropped_results", "Scores that were NaN or infinite"
+        )
+        self._running = of_the_scorer(
+            Gauge, "requests_in_progress", "Scoring requests being answered"
+        )
 
     def began(self) -> None:
         self._running.inc()

@@ -29,7 +29,9 @@ class Reply:
     def results(self) -> list[ScoringResult]:
         """The results. Raises AssertionError with the text of the answer if its status is not 200."""
         if self.status != 200:
-            raise AssertionError(f"expected scores, got {self.status}: {self.body.decode(errors='replace')}")
+            raise AssertionError(
+                f"expected scores, got {self.status}: {self.body.decode(errors='replace')}"
+            )
         return msgspec.json.decode(self.body, type=_Results).results
 
     @property
@@ -118,7 +120,8 @@ async def exchange(
         "root_path": root_path,
         "query_string": b"",
         "headers": [
-            (key.lower().encode("latin-1"), value.encode("latin-1")) for key, value in (headers or {}).items()
+            (key.lower().encode("latin-1"), value.encode("latin-1"))
+            for key, value in (headers or {}).items()
         ],
     }
     await app(scope, receive, collect)

@@ -46,7 +46,9 @@ def encode(clusters: Iterable[FleetCluster]) -> str:
     lines = []
     for cluster in sorted(clusters, key=lambda item: item.name):
         index = lists.setdefault(cluster.scorers, len(lists)) if cluster.scorers else None
-        entry = _Cluster(name=cluster.name, scorers=index, values=dict(sorted(cluster.values.items())))
+        entry = _Cluster(
+            name=cluster.name, scorers=index, values=dict(sorted(cluster.values.items()))
+        )
         lines.append(msgspec.json.encode(entry).decode())
     names = ",\n".join(f"  {msgspec.json.encode(names).decode()}" for names in lists)
     rows = ",\n".join(f"  {line}" for line in lines)
@@ -65,12 +67,18 @@ def decode(text: str | bytes) -> tuple[FleetCluster, ...]:
     clusters = []
     for item in found.clusters:
         if not item.name or item.name in seen:
-            msg = f"the cluster {item.name!r} is listed twice" if item.name else "a cluster has no name"
+            msg = (
+                f"the cluster {item.name!r} is listed twice"
+                if item.name
+                else "a cluster has no name"
+            )
             raise ClustersError(msg)
         if item.scorers is not None and not 0 <= item.scorers < len(lists):
             msg = f"cluster {item.name!r} refers to list {item.scorers} of {len(lists)} lists of scorers"
             raise ClustersError(msg)
         seen.add(item.name)
         names = () if item.scorers is None else lists[item.scorers]
-        clusters.append(FleetCluster(name=item.name, scorers=names, values=item.values or NO_VALUES))
+        clusters.append(
+            FleetCluster(name=item.name, scorers=names, values=item.values or NO_VALUES)
+        )
     return tuple(clusters)

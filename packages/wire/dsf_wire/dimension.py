@@ -27,7 +27,9 @@ class Placeholder:
 
 def placeholders(template: str) -> list[Placeholder]:
     """Every ``${...}`` of a format, known or not, in order."""
-    return [Placeholder(name=match[1], offset=match.start()) for match in PLACEHOLDER.finditer(template)]
+    return [
+        Placeholder(name=match[1], offset=match.start()) for match in PLACEHOLDER.finditer(template)
+    ]
 
 
 def label_placeholders(template: str) -> list[Placeholder]:
@@ -45,14 +47,18 @@ def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, s
 def fixed_name(template: str, *, score_name: str) -> str | None:
     """The only item name of a format; None if it depends on labels or the cluster."""
     template = template or DEFAULT_FORMAT
-    if any(item.name != "scoreName" and item.name in PLACEHOLDERS for item in placeholders(template)):
+    if any(
+        item.name != "scoreName" and item.name in PLACEHOLDERS for item in placeholders(template)
+    ):
         return None
     return fill(template, cluster="", score_name=score_name, labels={})
 
 
 def can_yield(template: str, dimension: str, *, score_name: str) -> bool:
     """Whether some labels could yield exactly this item name. Takes no longer for hostile texts."""
-    values: dict[str, str | None] = {"scoreName": score_name, "cluster": None} | dict.fromkeys(LABELS)
+    values: dict[str, str | None] = {"scoreName": score_name, "cluster": None} | dict.fromkeys(
+        LABELS
+    )
     pattern = ""
     for index, part in enumerate(PLACEHOLDER.split(template or DEFAULT_FORMAT)):
         if index % 2 == 0:

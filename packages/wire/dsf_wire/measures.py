@@ -15,7 +15,12 @@ Resource = Literal["cpu", "memory", "pods", "extended"]
 OfResource = Literal["allocatable", "requested", "available", "available_ratio"]
 OfUsage = Literal["used", "used_ratio"]
 OfNodes = Literal[
-    "nodes", "nodes_usable", "nodes_ready", "nodes_ready_ratio", "pods_pending", "pods_unschedulable"
+    "nodes",
+    "nodes_usable",
+    "nodes_ready",
+    "nodes_ready_ratio",
+    "pods_pending",
+    "pods_unschedulable",
 ]
 Figure = OfResource | OfUsage | OfNodes
 
@@ -58,7 +63,12 @@ class MeasureError(ValueError):
         """The unknown name, if that is the mistake."""
 
 
-_SUFFIXES: Final[Mapping[Resource, str]] = {"cpu": "_cores", "memory": "_bytes", "pods": "", "extended": ""}
+_SUFFIXES: Final[Mapping[Resource, str]] = {
+    "cpu": "_cores",
+    "memory": "_bytes",
+    "pods": "",
+    "extended": "",
+}
 
 
 def _measures() -> Iterator[Measure]:
@@ -111,9 +121,7 @@ def selection(text: str) -> Selection:
     if measure is None:
         raise MeasureError(f"there is no measure {match['name']}", offset=0, unknown=match["name"])
     if match.end() < len(text):
-        msg = (
-            f'{measure.name} is followed by {_start(text[match.end() :])}; only {{resource="..."}} may follow'
-        )
+        msg = f'{measure.name} is followed by {_start(text[match.end() :])}; only {{resource="..."}} may follow'
         raise MeasureError(msg, offset=match.end())
     if match["label"] is None:
         return Selection(measure=measure)

@@ -25,7 +25,9 @@ class FieldsOwner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     @property
     def ours(self) -> bool:
         """Whether our agent applied this entry to the status."""
-        return self.subresource == STATUS and self.manager == AGENT_MANAGER and self.operation == APPLY
+        return (
+            self.subresource == STATUS and self.manager == AGENT_MANAGER and self.operation == APPLY
+        )
 
 
 class FieldsEntry(FieldsOwner, frozen=True, kw_only=True, omit_defaults=True):
@@ -48,7 +50,9 @@ class Writer:
 UNNAMED: Final = Writer(manager="", at=None)
 
 
-def other_writers(entries: Sequence[FieldsEntry], *, labelled: bool, scored: bool) -> tuple[Writer, ...]:
+def other_writers(
+    entries: Sequence[FieldsEntry], *, labelled: bool, scored: bool
+) -> tuple[Writer, ...]:
     """The writers of the status besides our agent. ``labelled``: with our label. ``scored``: with scores."""
     written = [entry for entry in entries if entry.subresource == STATUS]
     if scored and not written and not labelled:

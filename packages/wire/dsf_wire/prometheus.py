@@ -48,7 +48,12 @@ class Request:
 
     @classmethod
     def of(
-        cls, endpoint: str, question: Mapping[str, str], *, parameters: Mapping[str, str], posts: bool = True
+        cls,
+        endpoint: str,
+        question: Mapping[str, str],
+        *,
+        parameters: Mapping[str, str],
+        posts: bool = True,
     ) -> Self:
         """Asks an endpoint. ``parameters`` of the source, and those of the endpoint's own URL, are always in
         the URL, where proxies that check a tenant read them. ``posts``: whether the endpoint accepts POST.
@@ -75,7 +80,13 @@ class Request:
 
 def parameter_fault(name: str, value: str) -> str:
     """Why a source cannot have this URL parameter; empty if it can."""
-    if not name or len(name) > LONGEST_NAME or not name.isascii() or not name.isprintable() or " " in name:
+    if (
+        not name
+        or len(name) > LONGEST_NAME
+        or not name.isascii()
+        or not name.isprintable()
+        or " " in name
+    ):
         return f"{printable(repr(name), most=60)} is not the name of a URL parameter"
     if name.lower() in RESERVED:
         return f"the parameter {name} is part of the question, and no setting of the source"
@@ -90,7 +101,9 @@ def parameters_fault(parameters: Mapping[str, str]) -> str:
     """Why a source cannot have these URL parameters; empty if it can."""
     if len(parameters) > MOST_PARAMETERS:
         return f"there are {len(parameters)} parameters, more than {MOST_PARAMETERS}"
-    return next(filter(None, (parameter_fault(name, value) for name, value in parameters.items())), "")
+    return next(
+        filter(None, (parameter_fault(name, value) for name, value in parameters.items())), ""
+    )
 
 
 class Data(msgspec.Struct, rename="camel"):

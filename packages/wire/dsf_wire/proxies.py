@@ -61,7 +61,9 @@ def checked_proxy(proxy: str, *, where: str) -> str:
     text = proxy.strip()
     url = text if "://" in text else f"http://{text}"
     if not is_web_url(url):
-        raise ProxyFault(f"{where} is no http or https URL of a proxy, such as http://proxy.example.com:3128")
+        raise ProxyFault(
+            f"{where} is no http or https URL of a proxy, such as http://proxy.example.com:3128"
+        )
     return url
 
 
@@ -112,7 +114,9 @@ class Exceptions:
         if address is not None and any(address in network for network in self.networks):
             return True
         name = name if address is None else str(address)
-        return any(entry.covers(name, port, is_address=address is not None) for entry in self.entries)
+        return any(
+            entry.covers(name, port, is_address=address is not None) for entry in self.entries
+        )
 
 
 def _network(word: str) -> Network | None:

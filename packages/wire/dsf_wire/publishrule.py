@@ -30,7 +30,9 @@ class Rule:
         rule = scorer.publish
         return cls(
             deadband=DEFAULT_DEADBAND if rule is None else rule.deadband,
-            min_interval=DEFAULT_MIN_INTERVAL_SECONDS if rule is None else rule.min_interval_seconds,
+            min_interval=DEFAULT_MIN_INTERVAL_SECONDS
+            if rule is None
+            else rule.min_interval_seconds,
             ttl=scorer.score_ttl_seconds or default_ttl_seconds(scorer.scoring_interval),
             jitter=jitter,
         )
@@ -73,7 +75,9 @@ def decide(wanted: Mapping[str, int], published: Published | None, *, rule: Rule
     """A change is written once the minimum interval is over, unchanged scores at the refresh time."""
     if published is None:
         return Decision(at=0.0, changed=True)
-    refresh = min(published.written + rule.refresh, published.valid_until - rule.ttl * REFRESH_FRACTION)
+    refresh = min(
+        published.written + rule.refresh, published.valid_until - rule.ttl * REFRESH_FRACTION
+    )
     if changed(wanted, published.values, deadband=rule.deadband):
         return Decision(at=min(refresh, published.written + rule.min_interval), changed=True)
     return Decision(at=refresh, changed=False)

@@ -61,7 +61,9 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
         first, last = float(score_range.output_min), float(score_range.output_max)
         # Multiply before dividing: (raw - min) / span * outputs is floored to 1 less if the quotient is not a
         # binary fraction.
-        value = first + (raw - score_range.min) * (last - first) / (score_range.max - score_range.min)
+        value = first + (raw - score_range.min) * (last - first) / (
+            score_range.max - score_range.min
+        )
         low, high = min(first, last), max(first, last)
         if math.isnan(value):
             # inf - inf at the limits of the float range. The raw score itself shows which limit it is.

@@ -67,4 +67,6 @@ def without_nulls(data: Any, levels: int = _CONFIG_LEVELS) -> Any:  # noqa: ANN4
     """A /config page without the fields that are null: FastAPI writes absent optional fields so."""
     if not isinstance(data, dict) or levels == 0:
         return data
-    return {key: without_nulls(value, levels - 1) for key, value in data.items() if value is not None}
+    return {
+        key: without_nulls(value, levels - 1) for key, value in data.items() if value is not None
+    }

@@ -259,15 +259,23 @@ def decode(text: str | bytes) -> Decoded:
         entry: dict[str, Any] = {}
         try:
             entry = msgspec.json.decode(raw, type=dict[str, Any])
-            summary = msgspec.convert({key: item for key, item in entry.items() if item is not None}, Summary)
-            reason = "" if summary.name and summary.score_name else "name and scoreName must not be empty"
+            summary = msgspec.convert(
+                {key: item for key, item in entry.items() if item is not None}, Summary
+            )
+            reason = (
+                ""
+                if summary.name and summary.score_name
+                else "name and scoreName must not be empty"
+            )
             if summary.name in seen:
                 reason = f"entry {seen[summary.name]} already has the name {summary.name!r}"
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             reason = str(error)
         if reason:
             name = entry.get("name", "")
-            problems.append(Problem(index=index, name=name if isinstance(name, str) else "", reason=reason))
+            problems.append(
+                Problem(index=index, name=name if isinstance(name, str) else "", reason=reason)
+            )
         else:
             seen[summary.name] = index
             summaries.append(summary)

@@ -23,12 +23,17 @@ def printable(value: object, *, most: int | None = None) -> str:
         text = text[: most + 1]
     if not text.isprintable():
         text = "".join(
-            each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
+            each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
+            for each in text
         )
     if _COMMAND in text:
         text = text.replace(_COMMAND, "\\x23#[")
     if "::" in text:
-        text = _COMMAND_AT_START.sub(r"\1\\x3a", text, count=1) if _COMMAND_AT_START.match(text) else text
+        text = (
+            _COMMAND_AT_START.sub(r"\1\\x3a", text, count=1)
+            if _COMMAND_AT_START.match(text)
+            else text
+        )
     return text if most is None or len(text) <= most else text[: most - len(_CUT)] + _CUT
 
 
@@ -44,7 +49,9 @@ def printable_json(text: str) -> str:
     if text.isascii() and "\x7f" not in text:  # JSON has no other control characters
         return text
     return "\n".join(
-        line if line.isprintable() else "".join(each if each.isprintable() else _json(each) for each in line)
+        line
+        if line.isprintable()
+        else "".join(each if each.isprintable() else _json(each) for each in line)
         for line in text.split("\n")
     )
 

@@ -131,7 +131,9 @@ class Client:
                 return None
             raise
 
-    def list(self, kind: str, *, namespace: str | None = None, labels: str | None = None) -> list[Object]:
+    def list(
+        self, kind: str, *, namespace: str | None = None, labels: str | None = None
+    ) -> list[Object]:
         """All objects of a kind, in one namespace or in all, optionally by label selector."""
         path = self.path(kind, namespace=namespace)
         answer = self.request("GET", path, parameters={"labelSelector": labels} if labels else {})
@@ -139,14 +141,24 @@ class Client:
         return items
 
     def create(self, item: Object, *, dry_run: bool = False) -> Object:
-        return self._write("POST", self.path(_kind(item), namespace=_namespace(item)), item, dry_run=dry_run)
+        return self._write(
+            "POST", self.path(_kind(item), namespace=_namespace(item)), item, dry_run=dry_run
+        )
 
     def apply(
-        self, item: Object, *, manager: str = MANAGER, subresource: str | None = None, dry_run: bool = False
+        self,
+        item: Object,
+        *,
+        manager: str = MANAGER,
+        subresource: str | None = None,
+        dry_run: bool = False,
     ) -> Object:
         """Server-side apply of one whole object; with `subresource="status"` of its status."""
         path = self.path(
-            _kind(item), item["metadata"]["name"], namespace=_namespace(item), subresource=subresource
+            _kind(item),
+            item["metadata"]["name"],
+            namespace=_namespace(item),
+            subresource=subresource,
         )
         return self._write("PATCH", path, item, APPLY, manager=manager, dry_run=dry_run)
 
@@ -167,7 +179,9 @@ class Client:
         path = self.path(kind, name, namespace=namespace, subresource=subresource)
         return self._write("PATCH", path, change, MERGE, dry_run=dry_run)
 
-    def patch_status(self, kind: str, name: str, status: Object, *, namespace: str | None = None) -> Object:
+    def patch_status(
+        self, kind: str, name: str, status: Object, *, namespace: str | None = None
+    ) -> Object:
         return self.patch(kind, name, {"status": status}, namespace=namespace, subresource="status")
 
     def _write(
@@ -189,7 +203,12 @@ class Client:
     def delete(self, kind: str, name: str, *, namespace: str | None = None, **options: Any) -> None:
         """In the background; one that is gone already is no error. `options` are those of Kubernetes."""
         try:
-            body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background", **options}
+            body = {
+                "apiVersion": "v1",
+                "kind": "DeleteOptions",
+                "propagationPolicy": "Background",
+                **options,
+            }
             self.request("DELETE", self.path(kind, name, namespace=namespace), body=body)
         except ApiError as error:
             if error.code != httpx.codes.NOT_FOUND:
@@ -240,10 +259,15 @@ class Client:
         answer = self._http.request(method, path, content=content, headers=headers, params=query)
         for _ in range(BUSY_RETRIES):
             # After a start, while watch caches fill. client-go waits and tries again, too.
-            if answer.status_code != HTTPStatus.TOO_MANY_REQUESTS or "Retry-After" not in answer.headers:
+            if (
+                answer.status_code != HTTPStatus.TOO_MANY_REQUESTS
+                or "Retry-After" not in answer.headers
+            ):
                 break
             time.sleep(float(answer.headers["Retry-After"]))
-            answer = self._http.request(method, path, content=content, headers=headers, params=query)
+            answer = self._http.request(
+                method, path, content=content, headers=headers, params=query
+            )
         if answer.is_success:
             decoded: Object = answer.json()
             return decoded
@@ -267,7 +291,9 @@ class Client:
             "kind": "SelfSubjectRulesReview",
             "spec": {"namespace": namespace},
         }
-        answer = self.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body=review)
+        answer = self.request(
+            "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body=review
+        )
         return {
             (f"{group}/{resource}", verb, name)
             for rule in answer["status"]["resourceRules"]
@@ -301,7 +327,10 @@ class Client:
             return known[kind]
         except KeyError:
             raise ApiError(
-                code=404, reason="NotFound", message=f"no kind {kind} in {version}", request="discovery"
+                code=404,
+                reason="NotFound",
+                message=f"no kind {kind} in {version}",
+                request="discovery",
             ) from None
 
 

@@ -71,7 +71,9 @@ def wait_until_settled(
 
     def look() -> ApplicationState | None:
         found = state(client, name)
-        settled = found.sync == "Synced" and found.health == health and revision in (None, found.revision)
+        settled = (
+            found.sync == "Synced" and found.health == health and revision in (None, found.revision)
+        )
         return found if settled else None
 
     what = f"Application {name} is Synced and {health}" + (f" at {revision}" if revision else "")
@@ -88,4 +90,6 @@ def refresh_set(client: Client, name: str) -> None:
     """Ask the ApplicationSet controller to generate now."""
     # A new value each time: one that stayed after a look that failed would ask for nothing.
     annotations = {"argocd.argoproj.io/application-set-refresh": str(time.time_ns())}
-    client.patch(APPLICATION_SET, name, {"metadata": {"annotations": annotations}}, namespace="argocd")
+    client.patch(
+        APPLICATION_SET, name, {"metadata": {"annotations": annotations}}, namespace="argocd"
+    )

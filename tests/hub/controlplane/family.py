@@ -86,7 +86,11 @@ def cache(name: str) -> Path:
     root = Path(os.environ.get("GITOPS_DSF_CACHE") or user / "gitops-dsf")
     digest = hashlib.sha256(f"{platform.system()} {platform.machine()}{os.linesep}".encode())
     folder = HUB / name
-    for path in [*(modules(name) / file for file in MODULES), folder / RULES, *sorted(folder.rglob("*.go"))]:
+    for path in [
+        *(modules(name) / file for file in MODULES),
+        folder / RULES,
+        *sorted(folder.rglob("*.go")),
+    ]:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(HUB)} {len(content)}\n".encode())
         digest.update(content)

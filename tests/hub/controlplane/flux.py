@@ -38,7 +38,9 @@ class ArtifactServer(ThreadServer):
         class ArtifactHandler(Handler):
             def serve(self) -> None:
                 content = archives.get(self.path.strip("/").removesuffix(".tar.gz"))
-                self.send(200 if content is not None else 404, content or b"", media="application/gzip")
+                self.send(
+                    200 if content is not None else 404, content or b"", media="application/gzip"
+                )
 
         super().__init__(ArtifactHandler)
 
@@ -110,7 +112,9 @@ class Flux:
     def publish(self, source: str, root: Path, *folders: str) -> str:
         """Offers a new artifact of a GitRepository; returns its revision."""
         artifact = self.artifacts.offer(root, *folders)
-        self.client.patch_status(GIT_REPOSITORY, source, {"artifact": artifact}, namespace=NAMESPACE)
+        self.client.patch_status(
+            GIT_REPOSITORY, source, {"artifact": artifact}, namespace=NAMESPACE
+        )
         return str(artifact["revision"])
 
     def ready(self, name: str) -> dict[str, str]:

@@ -71,13 +71,17 @@ class Gitea:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         values = {"folder": folder, "port": port, "static": binaries.folder("templates").parent}
-        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+        user = subprocess.run(
+            ["id", "-un"], capture_output=True, text=True, check=True
+        ).stdout.strip()
         self._settings.write_text(SETTINGS.format(user=user, **values), encoding="utf-8")
         self.run("migrate")
         self.run("admin", "user", "create", "--admin", *self._person(ADMIN))
         self.run("admin", "user", "create", *self._person(BOT))
         command = [str(self._program), "web", "--config", str(self._settings)]
-        self.process = processes.start("gitea", command, environment=self._environment, folder=folder)
+        self.process = processes.start(
+            "gitea", command, environment=self._environment, folder=folder
+        )
         processes.ready(self.process, answering(f"{self.url}/api/v1/version"))
         processes.check_listeners()
         everything = self.token(ADMIN, "all")
@@ -90,7 +94,13 @@ class Gitea:
             bare=folder / "repositories" / ADMIN / f"{NAME}.git",
             clone=folder / "clone",
         )
-        git("clone", "--quiet", f"{address}/{ADMIN}/{NAME}.git", str(folder / "clone"), folder=folder)
+        git(
+            "clone",
+            "--quiet",
+            f"{address}/{ADMIN}/{NAME}.git",
+            str(folder / "clone"),
+            folder=folder,
+        )
         git("checkout", "--quiet", "-B", "main", folder=folder / "clone")
 
     def run(self, *words: str) -> str:
@@ -140,7 +150,11 @@ class Gitea:
 
     @property
     def _environment(self) -> dict[str, str]:
-        return {"PATH": os.environ["PATH"], "HOME": str(self._folder), "GITEA_WORK_DIR": str(self._folder)}
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self._folder),
+            "GITEA_WORK_DIR": str(self._folder),
+        }
 
     @staticmethod
     def _person(name: str) -> tuple[str, ...]:

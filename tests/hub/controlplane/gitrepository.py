@@ -47,7 +47,9 @@ def git(*arguments: str, folder: Path) -> str:
         check=False,
     )
     if answer.returncode != 0:
-        raise GitError(f"git {' '.join(arguments)}: {answer.stderr.strip() or answer.stdout.strip()}")
+        raise GitError(
+            f"git {' '.join(arguments)}: {answer.stderr.strip() or answer.stdout.strip()}"
+        )
     return answer.stdout
 
 
@@ -57,7 +59,9 @@ def _first_files() -> dict[PurePath, bytes]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         bare, clone = folder / BARE, folder / CLONE
-        git("init", "--quiet", "--bare", "--template=", "--initial-branch=main", BARE, folder=folder)
+        git(
+            "init", "--quiet", "--bare", "--template=", "--initial-branch=main", BARE, folder=folder
+        )
         git("config", "http.receivepack", "true", folder=bare)
         git("config", "receive.autogc", "false", folder=bare)
         git("init", "--quiet", "--template=", "--initial-branch=main", CLONE, folder=folder)
@@ -65,7 +69,11 @@ def _first_files() -> dict[PurePath, bytes]:
         git("commit", "--quiet", "--allow-empty", "--message", "Begin", folder=clone)
         git("push", "--quiet", "origin", "main", folder=clone)
         git("config", "remote.origin.url", ORIGIN.decode(), folder=clone)
-        return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        return {
+            path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +130,10 @@ class GitRepository:
         """
         if (self.bare / "packed-refs").exists():
             listing = git(
-                "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads", folder=self.bare
+                "for-each-ref",
+                "--format=%(refname:short) %(objectname)",
+                "refs/heads",
+                folder=self.bare,
             )
             return dict(line.split(" ", 1) for line in listing.splitlines())
         heads = self.bare / "refs/heads"
@@ -133,7 +144,9 @@ class GitRepository:
                 if not name.endswith(".lock"):
                     # A branch may be deleted meanwhile.
                     with contextlib.suppress(FileNotFoundError):
-                        found[path.relative_to(heads).as_posix()] = path.read_text(encoding="ascii").strip()
+                        found[path.relative_to(heads).as_posix()] = path.read_text(
+                            encoding="ascii"
+                        ).strip()
         return dict(sorted(found.items()))
 
     def read(self, path: str, *, branch: str = "main") -> str:

@@ -54,7 +54,9 @@ class Go:
                 process.terminate()
                 raise
         if process.returncode != 0:
-            tail = "\n".join(f"    {line}" for line in (errors or output).splitlines()[-TAIL_LINES:])
+            tail = "\n".join(
+                f"    {line}" for line in (errors or output).splitlines()[-TAIL_LINES:]
+            )
             raise GoError(
                 f"{what} failed after {time.monotonic() - started:.0f} s: go {' '.join(arguments[:1])} in"
                 f" {folder.relative_to(HUB.parent.parent)} ended with {process.returncode}\n{tail}\n  What"

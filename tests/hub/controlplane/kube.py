@@ -173,7 +173,9 @@ class ApiServer:
     def wait(self) -> None:
         """Wait until /readyz is content."""
         process = self.kubernetes.processes.running[self.process]
-        self.kubernetes.processes.ready(process, answering(f"{self.url}/readyz", trust=self.trust()))
+        self.kubernetes.processes.ready(
+            process, answering(f"{self.url}/readyz", trust=self.trust())
+        )
 
     def start_controllers(self, controllers: Sequence[str] = CONTROLLERS) -> None:
         """Start the controller manager without waiting."""

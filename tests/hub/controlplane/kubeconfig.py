@@ -38,7 +38,11 @@ def write_kubeconfig(
 
 def kubeconfig_of(cluster: Mapping[str, str], user: Mapping[str, str], *, namespace: str) -> str:
     """The text of one with these settings."""
-    context = {"cluster": "cluster", "user": "user", **({"namespace": namespace} if namespace else {})}
+    context = {
+        "cluster": "cluster",
+        "user": "user",
+        **({"namespace": namespace} if namespace else {}),
+    }
     config = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -113,9 +113,13 @@ class Node:
 
     def run(self, *command: str) -> str:
         """Standard output of a program that runs on the node, such as `ctr`."""
-        answer = subprocess.run([*self._enter(), *command], capture_output=True, text=True, check=False)
+        answer = subprocess.run(
+            [*self._enter(), *command], capture_output=True, text=True, check=False
+        )
         if answer.returncode != 0:
-            raise AssertionError(f"{' '.join(command)} on {self.name}: {answer.stdout}{answer.stderr}")
+            raise AssertionError(
+                f"{' '.join(command)} on {self.name}: {answer.stdout}{answer.stderr}"
+            )
         return answer.stdout
 
     def ready(self) -> bool:
@@ -130,7 +134,9 @@ class Node:
     def processes_of(self, container: str) -> list[int]:
         """The processes of a container as this machine numbers them. `container` is its id."""
         for group in control_groups(container):
-            return [int(line) for line in (group / "cgroup.procs").read_text(encoding="ascii").split()]
+            return [
+                int(line) for line in (group / "cgroup.procs").read_text(encoding="ascii").split()
+            ]
         return []
 
     def limit_of(self, container: str) -> int:
@@ -170,7 +176,16 @@ class Node:
     def _start_namespaces(self) -> None:
         for name in ("lib", "log", "kernel"):
             (self.folder / name).mkdir(parents=True)
-        unshare = [_which("unshare"), "--net", "--mount", "--pid", "--ipc", "--uts", "--mount-proc", "--fork"]
+        unshare = [
+            _which("unshare"),
+            "--net",
+            "--mount",
+            "--pid",
+            "--ipc",
+            "--uts",
+            "--mount-proc",
+            "--fork",
+        ]
         process = self.processes.start(
             f"{self.name}-init", [*unshare, "--kill-child", sys.executable, "-c", INIT]
         )
@@ -217,7 +232,9 @@ class Node:
             [sys.executable, "-m", nodenetwork.__name__, namespace, services],
             folder=Path.cwd(),
         )
-        self._inside = ThreadPoolExecutor(max_workers=1, initializer=nodenetwork.enter, initargs=(namespace,))
+        self._inside = ThreadPoolExecutor(
+            max_workers=1, initializer=nodenetwork.enter, initargs=(namespace,)
+        )
         inside, probe = (
             self._inside,
             answering(f"https://{SERVICE_ADDRESS}/readyz", trust=self.server.trust()),
@@ -229,7 +246,11 @@ class Node:
         server, name = self.server.url.removeprefix("https://"), f"kubernetes.default.svc.{DOMAIN}"
         entries: list[Object] = [
             {"name": name, "address": SERVICE_ADDRESS, "ports": {"443": server}},
-            {"name": "localhost", "address": "127.0.0.1", "ports": {server.rpartition(":")[2]: server}},
+            {
+                "name": "localhost",
+                "address": "127.0.0.1",
+                "ports": {server.rpartition(":")[2]: server},
+            },
         ]
         for place, (service, (port, target)) in enumerate(self.services.items()):
             name = f"{service}.{DOMAIN}" if service.endswith(".svc") else service
@@ -254,7 +275,9 @@ class Node:
         network = {"cniVersion": "0.4.0", "name": "pods", "plugins": [bridge]}
         (networks / "pods.conflist").write_text(json.dumps(network), encoding="utf-8")
         config = self.folder / "containerd.toml"
-        config.write_text(_containerd(networks=networks, sandbox=self.sandbox_image), encoding="utf-8")
+        config.write_text(
+            _containerd(networks=networks, sandbox=self.sandbox_image), encoding="utf-8"
+        )
         process = self.processes.start(
             f"{self.name}-containerd", [*self._enter(), _which("containerd"), "--config", config]
         )

@@ -32,7 +32,9 @@ def enter(namespace: Path) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     with namespace.open("rb") as file:
         if libc.setns(file.fileno(), CLONE_NEWNET) != 0:
-            raise OSError(ctypes.get_errno(), f"setns {namespace}: {os.strerror(ctypes.get_errno())}")
+            raise OSError(
+                ctypes.get_errno(), f"setns {namespace}: {os.strerror(ctypes.get_errno())}"
+            )
 
 
 @contextmanager

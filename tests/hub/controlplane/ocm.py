@@ -27,7 +27,11 @@ from tests.support import yamlfast
 HUB_NAMESPACE = "open-cluster-management-hub"
 AGENT_NAMESPACE = "open-cluster-management-agent"
 WORK_SERVICE_ACCOUNT = "klusterlet-work-sa"
-WEBHOOKS = {"addon": "addon-webhook-sa", "registration": "registration-webhook-sa", "work": "work-webhook-sa"}
+WEBHOOKS = {
+    "addon": "addon-webhook-sa",
+    "registration": "registration-webhook-sa",
+    "work": "work-webhook-sa",
+}
 MANAGER = "cluster-manager"
 
 HUB_CRDS = ("cluster-manager/hub/crds/*.open-cluster-management.io_*.crd.yaml",)
@@ -132,7 +136,9 @@ def install(client: Client, items: Iterable[Object], *, manager: str) -> None:
         for part in ("labels", "annotations"):
             if part in metadata:
                 metadata[part] = {
-                    key: value for key, value in (metadata[part] or {}).items() if not key.endswith("-")
+                    key: value
+                    for key, value in (metadata[part] or {}).items()
+                    if not key.endswith("-")
                 }
         client.apply(item, manager=manager)
 
@@ -195,13 +201,16 @@ class HubManager:
         self._addresses = {name: f"https://127.0.0.1:{free_port()}" for name in WEBHOOKS}
         values = hub_values(authority=authority.bundle)
         binaries, admin = self.controllers.binaries, self.server.admin
-        crds = [reached_by_url(item, self._addresses) for item in render(binaries, HUB_CRDS, values)]
+        crds = [
+            reached_by_url(item, self._addresses) for item in render(binaries, HUB_CRDS, values)
+        ]
         install(admin, crds, manager=MANAGER)
         rights = render(binaries, HUB_RIGHTS, values)
         install(admin, [manifest("v1/Namespace", HUB_NAMESPACE), *rights], manager=MANAGER)
         wait_until_served(admin, crds)
         self._admission = [
-            reached_by_url(item, self._addresses) for item in render(binaries, HUB_ADMISSION, values)
+            reached_by_url(item, self._addresses)
+            for item in render(binaries, HUB_ADMISSION, values)
         ]
 
     def start(self) -> None:

@@ -42,7 +42,9 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _named(name)
         builder = _builder(self._name, self._name, self._key.public_key())
-        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        builder = builder.add_extension(
+            x509.BasicConstraints(ca=True, path_length=None), critical=True
+        )
         usage = x509.KeyUsage(True, False, True, False, False, True, True, False, False)
         builder = builder.add_extension(usage, critical=True)
         self._certificate = builder.sign(self._key, hashes.SHA256())
@@ -93,7 +95,9 @@ class Authority:
             builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
-        return KeyPair(certificate=_pem(builder.sign(self._key, hashes.SHA256())), key=_private_pem(key))
+        return KeyPair(
+            certificate=_pem(builder.sign(self._key, hashes.SHA256())), key=_private_pem(key)
+        )
 
 
 def signing_key() -> tuple[bytes, bytes]:
@@ -116,7 +120,11 @@ def _attribute(oid: x509.ObjectIdentifier, value: str) -> x509.NameAttribute[str
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, *, valid: dt.timedelta = VALID
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey,
+    *,
+    valid: dt.timedelta = VALID,
 ) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
     return (

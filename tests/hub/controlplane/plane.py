@@ -74,7 +74,9 @@ class ControlPlane:
             process,
             "pull-secrets",
             server=spoke,
-            kubeconfig=spoke.kubeconfig(Identity(user="klusterlet-operator", groups=("system:masters",))),
+            kubeconfig=spoke.kubeconfig(
+                Identity(user="klusterlet-operator", groups=("system:masters",))
+            ),
             namespace=namespace,
         )
         try:
@@ -89,7 +91,9 @@ class ControlPlane:
         """
         for name, labels in clusters.items():
             spec = {"hubAcceptsClient": True, "leaseDurationSeconds": LEASE_SECONDS}
-            self.hub.admin.apply(manifest(MANAGED_CLUSTER, name, meta={"labels": dict(labels)}, spec=spec))
+            self.hub.admin.apply(
+                manifest(MANAGED_CLUSTER, name, meta={"labels": dict(labels)}, spec=spec)
+            )
         for name in clusters:
             claims = [{"name": "id.k8s.io", "value": name}]
             self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"clusterClaims": claims})
@@ -107,7 +111,9 @@ class ControlPlane:
         changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - since))
         ours = {"ManagedClusterJoined": "True", "ManagedClusterConditionAvailable": status}
         conditions = [
-            one for one in cluster.get("status", {}).get("conditions") or [] if one["type"] not in ours
+            one
+            for one in cluster.get("status", {}).get("conditions") or []
+            if one["type"] not in ours
         ]
         rest = {"reason": "TestControlPlane", "message": "", "lastTransitionTime": changed}
         conditions += [{"type": kind, "status": value, **rest} for kind, value in ours.items()]
@@ -122,7 +128,8 @@ class ControlPlane:
         store = start_store(self.kubernetes)
         self.hub = ApiServer(name="hub", kubernetes=self.kubernetes, store=store)
         self.spokes = {
-            name: ApiServer(name=name, kubernetes=self.kubernetes, store=store) for name in self.spoke_names
+            name: ApiServer(name=name, kubernetes=self.kubernetes, store=store)
+            for name in self.spoke_names
         }
         self._servers = [self.hub, *self.spokes.values()]
         for server in self._servers:
@@ -162,7 +169,9 @@ class ControlPlane:
         condition is seen.
         """
         binding = f"open-cluster-management:managedcluster:{name}:work"
-        found = self.hub.admin.find("rbac.authorization.k8s.io/v1/RoleBinding", binding, namespace=name)
+        found = self.hub.admin.find(
+            "rbac.authorization.k8s.io/v1/RoleBinding", binding, namespace=name
+        )
         return found is not None and not self.taints(name)
 
 

@@ -43,12 +43,16 @@ class Volume:
     stays.
     """
 
-    def __init__(self, client: Client, *, kind: str, namespace: str, name: str, directory: Path) -> None:
+    def __init__(
+        self, client: Client, *, kind: str, namespace: str, name: str, directory: Path
+    ) -> None:
         self._client = client
         self._kind, self._namespace, self._name = f"v1/{kind}", namespace, name
         self.directory = directory
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name=f"volume {namespace}/{name}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._follow, name=f"volume {namespace}/{name}", daemon=True
+        )
 
     def __enter__(self) -> Self:
         project(self.directory, self._content())
@@ -70,7 +74,9 @@ class Volume:
         plain = {key: value.encode() for key, value in (found.get("data") or {}).items()}
         if self._kind == "v1/Secret":
             return {key: base64.b64decode(value) for key, value in plain.items()}
-        binary = {key: base64.b64decode(value) for key, value in (found.get("binaryData") or {}).items()}
+        binary = {
+            key: base64.b64decode(value) for key, value in (found.get("binaryData") or {}).items()
+        }
         return {**plain, **binary}
 
 
@@ -128,7 +134,9 @@ class Pod:
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
-        found = self.spoke.admin.get("apps/v1/Deployment", self.deployment, namespace=self.namespace)
+        found = self.spoke.admin.get(
+            "apps/v1/Deployment", self.deployment, namespace=self.namespace
+        )
         self.spec = found["spec"]["template"]["spec"]
         account = self.spec.get("serviceAccountName", "default")
         self.spoke_kubeconfig = self.spoke.service_account_kubeconfig(self.namespace, account)
@@ -168,7 +176,9 @@ class Pod:
         swapped = [(instead or {}).get(argument, argument) for argument in chosen.get("args", [])]
         given = [self._replaced(str(argument)) for argument in swapped]
         return self.processes.start(
-            name or self.name, [*program, *given, *arguments], environment={**values, **(environment or {})}
+            name or self.name,
+            [*program, *given, *arguments],
+            environment={**values, **(environment or {})},
         )
 
     def _mount(self, volume: Object) -> Path:
@@ -204,7 +214,9 @@ class Pod:
         directory = self.folder / self.name / "serviceaccount"
         token = self.spoke.admin.token(self.namespace, account).encode()
         authority = self.spoke.authority_file.read_bytes()
-        project(directory, {"token": token, "ca.crt": authority, "namespace": self.namespace.encode()})
+        project(
+            directory, {"token": token, "ca.crt": authority, "namespace": self.namespace.encode()}
+        )
         return directory
 
     def _value(self, entry: Object) -> str:
@@ -228,5 +240,7 @@ class Pod:
         """
         paths = "|".join(re.escape(path) for path in sorted(self._mounts, key=len, reverse=True))
         return (
-            re.sub(f"(?:{paths})(?=/|$)", lambda match: str(self._mounts[match[0]]), text) if paths else text
+            re.sub(f"(?:{paths})(?=/|$)", lambda match: str(self._mounts[match[0]]), text)
+            if paths
+            else text
         )

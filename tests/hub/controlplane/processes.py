@@ -40,7 +40,11 @@ starts.
 
 
 def answering(
-    url: str, *, trust: ssl.SSLContext | bool = True, statuses: Sequence[int] = (200,), text: str = ""
+    url: str,
+    *,
+    trust: ssl.SSLContext | bool = True,
+    statuses: Sequence[int] = (200,),
+    text: str = "",
 ) -> Probe:
     """A probe that is content with one of these statuses and this text in the answer."""
 
@@ -142,7 +146,11 @@ class Processes:
         if name in self._running:
             raise ProcessError(f"{name} is already running as process {self._running[name].pid}")
         folder = folder or self._logs
-        kept = {key: os.environ[key] for key in ("PATH", "LANG", "LC_ALL", "TMPDIR") if key in os.environ}
+        kept = {
+            key: os.environ[key]
+            for key in ("PATH", "LANG", "LC_ALL", "TMPDIR")
+            if key in os.environ
+        }
         settings = {**kept, "HOME": str(folder), **(environment or {})}
         arguments = [str(part) for part in command]
         process = self._spawn(name, arguments, settings, folder)
@@ -261,7 +269,9 @@ def exposed(pid: int) -> list[str]:
                 columns = row.split()
                 if columns[3] == LISTEN and not LOOPBACK.match(columns[1]):
                     wide[f"socket:[{columns[9]}]"] = columns[1]
-        held = [str(descriptor.readlink()) for descriptor in (proc / "fd").iterdir()] if wide else []
+        held = (
+            [str(descriptor.readlink()) for descriptor in (proc / "fd").iterdir()] if wide else []
+        )
     except OSError:
         return []
     return [wide[target] for target in held if target in wide]

@@ -58,7 +58,9 @@ class LoadExporter(ThreadServer):
 
 def ask(url: str, query: str) -> list[dict[str, Any]]:
     """The vector of an instant query, now."""
-    answer = httpx.get(f"{url}/api/v1/query", params={"query": query}, timeout=60, trust_env=False).json()
+    answer = httpx.get(
+        f"{url}/api/v1/query", params={"query": query}, timeout=60, trust_env=False
+    ).json()
     assert answer["status"] == "success", answer
     found: list[dict[str, Any]] = answer["data"]["result"]
     return found
@@ -84,8 +86,15 @@ def start_prometheus(
     if history:
         text = folder / "history.txt"
         text.write_text("".join([*history, "# EOF\n"]), encoding="utf-8")
-        command: list[str | Path] = [binaries.path("promtool"), "tsdb", "create-blocks-from", "openmetrics"]
-        subprocess.run([*command, "--quiet", text, data], check=True, capture_output=True, timeout=120)
+        command: list[str | Path] = [
+            binaries.path("promtool"),
+            "tsdb",
+            "create-blocks-from",
+            "openmetrics",
+        ]
+        subprocess.run(
+            [*command, "--quiet", text, data], check=True, capture_output=True, timeout=120
+        )
     sections = dict(configuration or {})
     interval = {"scrape_interval": f"{SCRAPE_SECONDS}s", "scrape_timeout": f"{SCRAPE_SECONDS}s"}
     sections["global"] = {**interval, **sections.get("global", {})}

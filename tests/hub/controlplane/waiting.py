@@ -43,7 +43,9 @@ def wait_for(
         except (ApiError, httpx.TransportError) as error:
             last = error
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: not within {timeout:.0f} s; last seen: {_shown(seen, last)}")
+            raise AssertionError(
+                f"{what}: not within {timeout:.0f} s; last seen: {_shown(seen, last)}"
+            )
         time.sleep(POLL_SECONDS)
 
 

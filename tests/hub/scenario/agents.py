@@ -53,7 +53,9 @@ def _started(pod: Pod, *arguments: str, environment: Mapping[str, str], waits: s
     """
     port = free_port()
     process = pod.start(
-        [sys.executable, "-P", hasty.__file__, waits] if waits else [sys.executable, "-m", "dsf_agent"],
+        [sys.executable, "-P", hasty.__file__, waits]
+        if waits
+        else [sys.executable, "-m", "dsf_agent"],
         f"--metrics-address=127.0.0.1:{port}",
         "--splay=0",
         "--log-format=text",
@@ -96,12 +98,18 @@ def make_available(plane: ControlPlane, cluster: str) -> None:
     wait_for_deployment(plane, cluster)
     counts = ("replicas", "readyReplicas", "availableReplicas", "updatedReplicas")
     status = {**dict.fromkeys(counts, 1), "observedGeneration": 1}
-    plane.spokes[cluster].admin.patch_status(DEPLOYMENT, ADDON_NAME, status, namespace=AGENT_NAMESPACE)
+    plane.spokes[cluster].admin.patch_status(
+        DEPLOYMENT, ADDON_NAME, status, namespace=AGENT_NAMESPACE
+    )
 
     def addon() -> Any:
         return plane.hub.admin.find(ADDON, ADDON_NAME, namespace=cluster)
 
-    wait_for(lambda: is_true(addon(), "Available"), what=f"the add-on of {cluster} is Available", seen=addon)
+    wait_for(
+        lambda: is_true(addon(), "Available"),
+        what=f"the add-on of {cluster} is Available",
+        seen=addon,
+    )
 
 
 @contextmanager

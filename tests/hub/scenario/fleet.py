@@ -49,7 +49,9 @@ class Fleet:
         """validate, then render: what a pull request's checks do."""
         for arguments in (("validate",), ("render", "--allow-shrink"), ("render", "--check")):
             ran = self.run(*arguments)
-            assert ran.returncode == 0, f"gitops-dsf {' '.join(arguments)}: {ran.stdout}{ran.stderr}"
+            assert ran.returncode == 0, (
+                f"gitops-dsf {' '.join(arguments)}: {ran.stdout}{ran.stderr}"
+            )
 
     def write(self, path: str, *documents: Object) -> None:
         """One file of YAML documents."""
@@ -84,7 +86,9 @@ class Fleet:
         for path in sorted((self.rendered / directory).glob("*.yaml")):
             item = yamlfast.load(path.read_text(encoding="utf-8"))
             found.append((wave(item), f"{directory}/{path.name}", item))
-        return [(path, item) for _, path, item in sorted(found, key=lambda entry: (entry[0], entry[1]))]
+        return [
+            (path, item) for _, path, item in sorted(found, key=lambda entry: (entry[0], entry[1]))
+        ]
 
     def directories(self) -> list[str]:
         """platform, every works directory, delivery, reconciler."""
@@ -144,17 +148,25 @@ def scorer(name: str = SCORER, *, secret: str = "", **spec: Any) -> Object:
 
 
 def cluster_set(fleet: str) -> Object:
-    labels = {"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {FLEET_LABEL: fleet}}}
+    labels = {
+        "selectorType": "LabelSelector",
+        "labelSelector": {"matchLabels": {FLEET_LABEL: fleet}},
+    }
     kind = "cluster.open-cluster-management.io/v1beta2/ManagedClusterSet"
     return manifest(kind, fleet, spec={"clusterSelector": labels})
 
 
 def cluster(name: str, *, fleet: str, **labels: str) -> Object:
-    kind, meta = "cluster.open-cluster-management.io/v1/ManagedCluster", {FLEET_LABEL: fleet, **labels}
+    kind, meta = (
+        "cluster.open-cluster-management.io/v1/ManagedCluster",
+        {FLEET_LABEL: fleet, **labels},
+    )
     return manifest(kind, name, meta={"labels": meta}, spec={"hubAcceptsClient": True})
 
 
-def application(fleet: str, name: str = APPLICATION, *, source: Object | None = None, **spec: Any) -> Object:
+def application(
+    fleet: str, name: str = APPLICATION, *, source: Object | None = None, **spec: Any
+) -> Object:
     """Argo CD deploys it if its source is given."""
     there = {"repoURL": "http://127.0.0.1:9/guestbook.git", "path": ".", "targetRevision": "main"}
     deployed = {"source": there | (source or {}), "destinationNamespace": name}
@@ -167,7 +179,9 @@ def application(fleet: str, name: str = APPLICATION, *, source: Object | None = 
 
 def placement(fleet: str, name: str, namespace: str, **spec: Any) -> Object:
     """For another consumer than Argo CD."""
-    return manifest(f"{OURS}/ScoredPlacement", name, namespace=namespace, spec={**ranking(fleet), **spec})
+    return manifest(
+        f"{OURS}/ScoredPlacement", name, namespace=namespace, spec={**ranking(fleet), **spec}
+    )
 
 
 def ranking(fleet: str) -> Object:

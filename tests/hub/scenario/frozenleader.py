@@ -57,7 +57,9 @@ class FrozenLeaderPlane:
         kind, meta = f"{item['apiVersion']}/{item['kind']}", item["metadata"]
         answer = self.hub.apply(item)
         if status is not None:
-            answer = self.hub.patch_status(kind, meta["name"], status, namespace=meta.get("namespace"))
+            answer = self.hub.patch_status(
+                kind, meta["name"], status, namespace=meta.get("namespace")
+            )
         return answer
 
     def move(self) -> None:
@@ -208,12 +210,18 @@ def application_set() -> Object:
         "template": {"metadata": {"name": "web-{{.name}}"}, "spec": application_spec("{{.name}}")},
     }
     annotations = {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak"}
-    return manifest(APPLICATION_SET, "web", namespace=ARGOCD, meta={"annotations": annotations}, spec=spec)
+    return manifest(
+        APPLICATION_SET, "web", namespace=ARGOCD, meta={"annotations": annotations}, spec=spec
+    )
 
 
 def application_spec(cluster: str) -> Object:
     source = {"repoURL": "http://127.0.0.1:9/none.git", "path": ".", "targetRevision": "main"}
-    return {"project": "default", "source": source, "destination": {"name": cluster, "namespace": "web"}}
+    return {
+        "project": "default",
+        "source": source,
+        "destination": {"name": cluster, "namespace": "web"},
+    }
 
 
 def application(cluster: str, owner: Object) -> Object:
@@ -226,7 +234,9 @@ def application(cluster: str, owner: Object) -> Object:
     spec = application_spec(cluster)
     compared = {"source": spec["source"], "destination": spec["destination"]}
     status = {"health": {"status": "Healthy"}, "sync": {"status": "Synced", "comparedTo": compared}}
-    return manifest(APPLICATION, f"web-{cluster}", namespace=ARGOCD, meta=meta, spec=spec, status=status)
+    return manifest(
+        APPLICATION, f"web-{cluster}", namespace=ARGOCD, meta=meta, spec=spec, status=status
+    )
 
 
 @contextmanager
@@ -238,7 +248,10 @@ def frozen_leader_plane(plane: ControlPlane) -> Iterator[FrozenLeaderPlane]:
     spec = {"git": {"url": "https://git.example.com/fleet.git"}, "argocd": {"namespace": ARGOCD}}
     repository = FleetRepository.model_validate({"metadata": {"name": "frozen"}, "spec": spec})
     objects = [item for item in reconciler(repository) if item["kind"].startswith(NEEDED)]
-    with StoppingProxy(upstream=plane.hub.url, trust=plane.hub.trust()) as proxy, ExitStack() as stack:
+    with (
+        StoppingProxy(upstream=plane.hub.url, trust=plane.hub.trust()) as proxy,
+        ExitStack() as stack,
+    ):
         scene = FrozenLeaderPlane(plane=plane, hub=hub, proxy=proxy)
         for namespace in (ARGOCD, HUB):
             hub.apply(manifest("v1/Namespace", namespace))
@@ -253,7 +266,9 @@ def frozen_leader_plane(plane: ControlPlane) -> Iterator[FrozenLeaderPlane]:
         plane.add_clusters({A: {}, B: {}})
         stack.callback(remove_clusters, plane, (A, B))
         found = scorer(
-            "frozen", scoring={"params": {"name": "frozen_score", "interval": 30}}, scoreTTLSeconds=TTL
+            "frozen",
+            scoring={"params": {"name": "frozen_score", "interval": 30}},
+            scoreTTLSeconds=TTL,
         )
         found["metadata"]["namespace"] = HUB
         scene.put(found)
@@ -261,7 +276,11 @@ def frozen_leader_plane(plane: ControlPlane) -> Iterator[FrozenLeaderPlane]:
         yield scene
         for cluster in (A, B):
             scene.forget_copy(cluster)
-        for kind, name in ((APPLICATION_SET, "web"), (PLACEMENT, "web"), (DECISION, "web-decision-1")):
+        for kind, name in (
+            (APPLICATION_SET, "web"),
+            (PLACEMENT, "web"),
+            (DECISION, "web-decision-1"),
+        ):
             hub.delete(kind, name, namespace=ARGOCD)
 
 
@@ -311,4 +330,6 @@ class Step:
 
     def __call__(self, word: str) -> bool:
         self._patched |= word.startswith(PATCH)
-        return word.startswith("GET ") and self._read in word and self._patched == (self._reading == 2)
+        return (
+            word.startswith("GET ") and self._read in word and self._patched == (self._reading == 2)
+        )

@@ -22,11 +22,16 @@ class HeadroomApi(JsonServer):
     def reply(self, request: Handler, data: Any) -> tuple[int, Any]:
         if request.command == "GET":
             return 200, {"status": "ok"}
-        if self.token is not None and request.headers.get("Authorization") != f"Bearer {self.token}":
+        if (
+            self.token is not None
+            and request.headers.get("Authorization") != f"Bearer {self.token}"
+        ):
             self.refused += 1
             return 401, {"detail": "wrong token"}
         self.requests.append(data)
         if self.fixed is not None:
             return 200, {"results": [{"metric": {}, "score": self.fixed}]}
-        answers = [(series["metric"], 1 - float(series["values"][-1][1])) for series in data["data"]]
+        answers = [
+            (series["metric"], 1 - float(series["values"][-1][1])) for series in data["data"]
+        ]
         return 200, {"results": [{"metric": metric, "score": score} for metric, score in answers]}

@@ -46,7 +46,11 @@ class Installation:
     def rendered(self) -> list[tuple[str, Object]]:
         """Everything but the Argo CD bootstrap, in the order in which it may be applied."""
         return sorted(
-            (entry for directory in self.fleet.directories() for entry in self.fleet.objects(directory)),
+            (
+                entry
+                for directory in self.fleet.directories()
+                for entry in self.fleet.objects(directory)
+            ),
             key=lambda entry: wave(entry[1]),
         )
 
@@ -129,7 +133,11 @@ class Installation:
         wait_for(lambda: not self._decisions(), what="the decisions are gone", seen=self._decisions)
         for name in self.fleet.clusters:
             wait_until_gone(
-                self.hub, WORK, "gitops-dsf-config", "addon-gitops-dsf-agent-deploy-0", namespace=name
+                self.hub,
+                WORK,
+                "gitops-dsf-config",
+                "addon-gitops-dsf-agent-deploy-0",
+                namespace=name,
             )
             wait_until_gone(self.hub, ADDON, "gitops-dsf-agent", namespace=name)
         delete_scores(self.hub, *self.fleet.clusters)
@@ -160,7 +168,9 @@ class Installation:
     def _made(self, kind: str, by: str, label: str) -> list[str]:
         """The names of what is made of objects of a rendered kind."""
         ours = {item["metadata"]["name"] for _, item in self.rendered() if item["kind"] == by}
-        found = self.hub.list(kind, namespace="argocd") if ours else []  # there may be no Argo CD at all
+        found = (
+            self.hub.list(kind, namespace="argocd") if ours else []
+        )  # there may be no Argo CD at all
         meta = [item["metadata"] for item in found]
         return [each["name"] for each in meta if each.get("labels", {}).get(label) in ours]
 

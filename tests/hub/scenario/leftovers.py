@@ -41,7 +41,9 @@ KINDS = (
 def remove_leftovers(hub: Client) -> None:
     """Deletes it, and waits until it is gone. Where nothing is left this takes one request for each kind."""
     if any(True for _ in _left(hub)):
-        wait_for(lambda: not _deleted(hub), what="leftovers are gone", seen=lambda: list(_left(hub)))
+        wait_for(
+            lambda: not _deleted(hub), what="leftovers are gone", seen=lambda: list(_left(hub))
+        )
     for cluster in SPOKES:
         try:
             delete_scores(hub, cluster)

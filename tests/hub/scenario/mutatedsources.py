@@ -132,7 +132,11 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     """Every container with one of its keys or indices, at any depth."""
     found = []
     for key in (
-        list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        list(value)
+        if isinstance(value, dict)
+        else range(len(value))
+        if isinstance(value, list)
+        else ()
     ):
         if key not in KEPT or value.get("repoURL") is None:
             found.append((value, key))
@@ -149,7 +153,9 @@ def _retyped(chance: random.Random, fields: Fields) -> None:
 def _renamed(chance: random.Random, fields: Fields) -> None:
     if places := [(owner, key) for owner, key in _places(fields) if isinstance(owner, dict)]:
         owner, key = chance.choice(places)
-        owner[chance.choice((key + "s", key[:-1] or "x", key.upper(), key[:1] + key))] = owner.pop(key)
+        owner[chance.choice((key + "s", key[:-1] or "x", key.upper(), key[:1] + key))] = owner.pop(
+            key
+        )
 
 
 def _removed(chance: random.Random, fields: Fields) -> None:
@@ -175,4 +181,6 @@ def _scratched(chance: random.Random, fields: Fields) -> None:
         owner, key = chance.choice(texts)
         text = owner[key]
         at = chance.randrange(len(text))
-        owner[key] = text[:at] + chance.choice(("", text[at] * 2, "|", "(", " ", "x", "$")) + text[at + 1 :]
+        owner[key] = (
+            text[:at] + chance.choice(("", text[at] * 2, "|", "(", " ", "x", "$")) + text[at + 1 :]
+        )

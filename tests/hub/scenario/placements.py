@@ -33,7 +33,10 @@ def placement(name: str, *, namespace: str, **spec: Any) -> Object:
 def score_prioritizer(resource: str, score: str, *, weight: int = 1) -> Object:
     """A prioritizer that ranks by one score of an AddOnPlacementScore."""
     return {
-        "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": score}},
+        "scoreCoordinate": {
+            "type": "AddOn",
+            "addOn": {"resourceName": resource, "scoreName": score},
+        },
         "weight": weight,
     }
 
@@ -54,7 +57,9 @@ def cluster_set(name: str, selector: Object | None = None) -> Object:
 
 
 def binding(cluster_set: str, *, namespace: str, name: str | None = None) -> Object:
-    return manifest(BINDING, name or cluster_set, namespace=namespace, spec={"clusterSet": cluster_set})
+    return manifest(
+        BINDING, name or cluster_set, namespace=namespace, spec={"clusterSet": cluster_set}
+    )
 
 
 def publish(
@@ -75,7 +80,9 @@ def publish(
         status["validUntil"] = timestamp_of(int(time.time() + seconds))
     hub.apply(manifest(SCORE, resource, namespace=cluster, meta={"labels": dict(labels or {})}))
     if scores:
-        hub.apply_status(manifest(SCORE, resource, namespace=cluster, status=status), manager=manager)
+        hub.apply_status(
+            manifest(SCORE, resource, namespace=cluster, status=status), manager=manager
+        )
     else:  # Kubernetes 1.37 makes null of a list whose last item an apply takes away, and refuses it.
         hub.patch_status(SCORE, resource, status, namespace=cluster)
 
@@ -102,14 +109,19 @@ def clusters_of(page: Object) -> list[str]:
 
 def decided(hub: Client, name: str, *, namespace: str = "argocd") -> list[str]:
     """The clusters in all pages, sorted."""
-    return sorted(cluster for page in pages(hub, name, namespace=namespace) for cluster in clusters_of(page))
+    return sorted(
+        cluster for page in pages(hub, name, namespace=namespace) for cluster in clusters_of(page)
+    )
 
 
 def wait_for_decision(hub: Client, name: str, *clusters: str, namespace: str = "argocd") -> None:
     wait_for(
         lambda: decided(hub, name, namespace=namespace) == sorted(clusters),
         what=f"OCM decides for {', '.join(clusters)}",
-        seen=lambda: (pages(hub, name, namespace=namespace), hub.find(PLACEMENT, name, namespace=namespace)),
+        seen=lambda: (
+            pages(hub, name, namespace=namespace),
+            hub.find(PLACEMENT, name, namespace=namespace),
+        ),
     )
 
 
@@ -132,7 +144,9 @@ def clusters_in_set(
     hub.apply(cluster_set(name))
     hub.apply(binding(name, namespace=name))
     try:
-        plane.add_clusters({cluster: {**labels, SET_LABEL: name} for cluster, labels in clusters.items()})
+        plane.add_clusters(
+            {cluster: {**labels, SET_LABEL: name} for cluster, labels in clusters.items()}
+        )
         yield tuple(clusters)
     finally:
         for one in hub.list(PLACEMENT, namespace=name):

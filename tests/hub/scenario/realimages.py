@@ -55,9 +55,13 @@ def base() -> str:
 
 def _archives(names: Sequence[str], folder: Path) -> dict[str, Path]:
     architecture = release.machine()
-    found = {name: sorted(folder.glob(f"gitops-dsf-{name}-*-{architecture}.oci.tar")) for name in names}
+    found = {
+        name: sorted(folder.glob(f"gitops-dsf-{name}-*-{architecture}.oci.tar")) for name in names
+    }
     if absent := [name for name, archives in found.items() if len(archives) != 1]:
-        raise AssertionError(f"{folder} must have one archive of {', '.join(absent)}: run make images")
+        raise AssertionError(
+            f"{folder} must have one archive of {', '.join(absent)}: run make images"
+        )
     return {name: archives[0] for name, archives in found.items()}
 
 
@@ -88,7 +92,8 @@ def sandbox(binaries: Binaries, folder: Path) -> Path:
     root.mkdir()
     shutil.copy(binaries.path("pause"), root / "pause")
     (root / "Containerfile").write_text(
-        'FROM scratch\nCOPY pause /pause\nUSER 65535:65535\nENTRYPOINT ["/pause"]\n', encoding="utf-8"
+        'FROM scratch\nCOPY pause /pause\nUSER 65535:65535\nENTRYPOINT ["/pause"]\n',
+        encoding="utf-8",
     )
     target = folder / "pause.oci.tar"
     archive(root, target, architecture=release.machine())

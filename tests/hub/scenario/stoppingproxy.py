@@ -50,7 +50,9 @@ class StoppingProxy(ThreadServer):
     def _forward(self, handler: Handler) -> None:
         body, word = handler.body(), f"{handler.command} {handler.path}"
         self.asked(word)
-        connection = http.client.HTTPSConnection(self._upstream, context=self._trust, timeout=PATIENCE)
+        connection = http.client.HTTPSConnection(
+            self._upstream, context=self._trust, timeout=PATIENCE
+        )
         try:
             headers = {
                 key: value
@@ -67,7 +69,11 @@ class StoppingProxy(ThreadServer):
             for key, value in answer.getheaders():
                 if key.lower() not in DROPPED:
                     handler.send_header(key, value)
-            length = ("Transfer-Encoding", "chunked") if watches else ("Content-Length", str(len(content)))
+            length = (
+                ("Transfer-Encoding", "chunked")
+                if watches
+                else ("Content-Length", str(len(content)))
+            )
             handler.send_header(*length)
             handler.end_headers()
             handler.wfile.write(content)

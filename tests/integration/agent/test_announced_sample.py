@@ -56,7 +56,10 @@ async def test_it_gives_a_score_after_fix(
     capsys.readouterr()
     assert main(["validate", "--fix", str(fleet)]) == 0
     fixed = capsys.readouterr().err
-    assert "fixed: the scorer has no interval, as in an older text: nothing says how often it runs;" in fixed
+    assert (
+        "fixed: the scorer has no interval, as in an older text: nothing says how often it runs;"
+        in fixed
+    )
     assert "write scoring.params.interval: 60, or other seconds between two runs\n" in fixed
     assert main(["render", str(fleet)]) == 0
     [summary] = _summaries(fleet)

@@ -22,7 +22,9 @@ CLUSTER = ("--cluster-name", "c1")
 
 
 @pytest.mark.real_time
-async def test_the_table(warm_programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_the_table(
+    warm_programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
 
     def source(seen: Seen) -> Reply:
         if seen.path.startswith("/bad/"):
@@ -62,7 +64,8 @@ async def test_the_table(warm_programs: Path, tmp_path: Path, capsys: pytest.Cap
         assert "silent: (not published): n0=100" in lines
         assert "silent: dropped 1: invalid" in lines
         assert (
-            "silent: the first dropped result: result 1: Expected `float`, got `str` - at `$.score`" in lines
+            "silent: the first dropped result: result 1: Expected `float`, got `str` - at `$.score`"
+            in lines
         )
         assert any(
             line.startswith("query: query at http://127.0.0.1")
@@ -73,7 +76,9 @@ async def test_the_table(warm_programs: Path, tmp_path: Path, capsys: pytest.Cap
         assert len(capsys.readouterr().out.splitlines()) == 4
 
 
-async def test_a_file_with_a_byte_order_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_file_with_a_byte_order_mark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """PowerShell writes one into the file that docs/operate/agent.md tells people to make."""
     volume = ConfigMapVolume(tmp_path)
     async with HttpFake(scores(5.0)) as scoring:
@@ -83,12 +88,15 @@ async def test_a_file_with_a_byte_order_mark(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().out.splitlines()[1].split()[-1] == "ok"
 
 
-async def test_names_that_are_not_printable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_names_that_are_not_printable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     volume = ConfigMapVolume(tmp_path)
     answer = Reply.of(
         {
             "results": [
-                {"metric": {"node": name}, "score": 1} for name in ("a\nFORGED ok", "\x1b[31mred", "n" * 1000)
+                {"metric": {"node": name}, "score": 1}
+                for name in ("a\nFORGED ok", "\x1b[31mred", "n" * 1000)
             ]
         }
     )
@@ -131,7 +139,9 @@ async def test_what_cannot_be_checked(
     assert (len(errors.splitlines()), len(out.splitlines())) == ((1, 0) if code else (0, 2))
 
 
-async def test_a_query_scorer_and_a_default_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_query_scorer_and_a_default_score(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
 
     def source(seen: Seen) -> Reply:
         rows = [] if seen.query["query"] == "nothing" else [{"metric": {}, "value": [1, "41.5"]}]
@@ -139,11 +149,20 @@ async def test_a_query_scorer_and_a_default_score(tmp_path: Path, capsys: pytest
 
     volume = ConfigMapVolume(tmp_path)
     async with HttpFake(source) as prometheus:
-        by_query = {"scoringEndpoint": "", "scoringType": "Query", "scoreDimensionFormat": "${scoreName}"}
+        by_query = {
+            "scoringEndpoint": "",
+            "scoringType": "Query",
+            "scoreDimensionFormat": "${scoreName}",
+        }
         volume.put(
             entry("cpu", scoring="", source=prometheus.url, **by_query),
             entry(
-                "gpu", scoring="", source=prometheus.url, **by_query, sourceQuery="nothing", defaultScore=-9
+                "gpu",
+                scoring="",
+                source=prometheus.url,
+                **by_query,
+                sourceQuery="nothing",
+                defaultScore=-9,
             ),
         )
         assert await checked(*CLUSTER, "--config-dir", tmp_path) == 0

@@ -15,8 +15,12 @@ from tests.support.waiting import until
 
 async def test_an_edit_restarts_its_own_worker_and_no_other(place: Place) -> None:
     async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
-        one = entry("one", scoring=f"{scoring.url}/one", source=f"{source.url}/one", scoringInterval=60)
-        two = entry("two", scoring=f"{scoring.url}/two", source=f"{source.url}/two", scoringInterval=1)
+        one = entry(
+            "one", scoring=f"{scoring.url}/one", source=f"{source.url}/one", scoringInterval=60
+        )
+        two = entry(
+            "two", scoring=f"{scoring.url}/two", source=f"{source.url}/two", scoringInterval=1
+        )
         place.put(one, two)
         async with place.agent():
             await until(lambda: source.to("one") and source.to("two"), what="both ran at once")
@@ -47,10 +51,15 @@ async def test_thirty_swaps_a_second(place: Place) -> None:
         async with place.agent() as agent:
             await until(lambda: scoring.to("calm"), what="it runs")
             for number in range(count):
-                place.put(calm, entry("edited", scoring=f"{scoring.url}/v{number}", scoringInterval=60))
+                place.put(
+                    calm, entry("edited", scoring=f"{scoring.url}/v{number}", scoringInterval=60)
+                )
                 await asyncio.sleep(1 / 30)
             await until(lambda: scoring.to(f"v{count - 1}"), what="the last state is in force")
-            assert {path.stem for path in place.out.glob("*.yaml")} == {"calm-score", "edited-score"}
+            assert {path.stem for path in place.out.glob("*.yaml")} == {
+                "calm-score",
+                "edited-score",
+            }
             assert await agent.failures() == {}
             assert agent.agent.detail()[1]["configuration"]["trouble"] is None
     assert_on_grid(scoring.to("calm")[1:], grid=grid_of("calm"), least=3)
@@ -62,7 +71,11 @@ async def test_a_directory_that_appears_late_disappears_and_returns(tmp_path: Pa
     async with HttpFake(scores(1.0)) as scoring:
         directory = tmp_path / "config"
         async with running(
-            "--config-dir", directory, "--publish", f"dir:{tmp_path / 'out'}", waits=replace(SHORT, poll=0.2)
+            "--config-dir",
+            directory,
+            "--publish",
+            f"dir:{tmp_path / 'out'}",
+            waits=replace(SHORT, poll=0.2),
         ) as agent:
             assert (await agent.get("/readyz")).status_code == 503
             assert (await agent.get("/healthz")).status_code == 200
@@ -70,8 +83,12 @@ async def test_a_directory_that_appears_late_disappears_and_returns(tmp_path: Pa
             await until(lambda: scoring.to("one"), what="the first directory")
             assert (await agent.get("/readyz")).status_code == 200
             directory.rename(tmp_path / "away")
-            await until(lambda: agent.agent.detail()[1]["configuration"]["trouble"], what="it is missed")
-            assert (await agent.get("/readyz")).json()["configuration"]["trouble"]["reason"] == "missing"
+            await until(
+                lambda: agent.agent.detail()[1]["configuration"]["trouble"], what="it is missed"
+            )
+            assert (await agent.get("/readyz")).json()["configuration"]["trouble"][
+                "reason"
+            ] == "missing"
             volume = ConfigMapVolume(directory)
             volume.put(entry("two", scoring=f"{scoring.url}/two"))
             await until(lambda: scoring.to("two"), what="the second directory")
@@ -96,7 +113,10 @@ async def test_upstreams_format_runs_unchanged(place: Place) -> None:
     def api(seen: Seen) -> Reply:
         return last_values(seen) if seen.json()["data"] else scores(5.0)(seen)
 
-    async with HttpFake(prometheus(series(2, points=2, namespace="ns"))) as source, HttpFake(api) as scoring:
+    async with (
+        HttpFake(prometheus(series(2, points=2, namespace="ns"))) as source,
+        HttpFake(api) as scoring,
+    ):
         place.volume.put_raw((UPSTREAM % {"source": source.url, "scoring": scoring.url}).encode())
         async with place.agent() as agent:
             await until(lambda: len(scoring.seen) == 2 and place.written(), what="both ran")
@@ -106,14 +126,19 @@ async def test_upstreams_format_runs_unchanged(place: Place) -> None:
                 what="both are counted",
             )
             assert [path.name for path in place.out.iterdir()] == ["simple-prediction-score.yaml"]
-            assert '{name: "n1;ns", value: 2}' in (place.out / "simple-prediction-score.yaml").read_text()
+            assert (
+                '{name: "n1;ns", value: 2}'
+                in (place.out / "simple-prediction-score.yaml").read_text()
+            )
             sample = (
                 'dynamic_score{ds_cluster="c1",ds_node="n1",ds_device="",ds_namespace="ns",ds_app="",ds_pod="",'
                 'ds_container="",ds_meta="",ds_score_name="simple_prediction_score"}'
             )
             samples = await agent.samples()
             assert samples[sample] == 2.0
-            assert samples['dynamic_scoring_requests_total{score_name="no_hub",status="success"}'] == 1
+            assert (
+                samples['dynamic_scoring_requests_total{score_name="no_hub",status="success"}'] == 1
+            )
             assert samples['gitops_dsf_agent_scorers{state="invalid"}'] == 1
             problems = agent.agent.detail()[1]["configuration"]["problems"]
             assert [(problem["index"], problem["name"]) for problem in problems] == [(1, "x")]
@@ -126,10 +151,14 @@ async def test_upstreams_format_runs_unchanged(place: Place) -> None:
 async def test_a_proxy_of_the_environment_is_used(warm_programs: Path, place: Place) -> None:
     """An AddOnDeploymentConfig sets it. NO_PROXY is respected."""
     async with HttpFake(scores(3.0)) as proxy, HttpFake(scores(4.0)) as near:
-        place.put(entry("far", scoring="http://scoring.example.org"), entry("near", scoring=near.url))
+        place.put(
+            entry("far", scoring="http://scoring.example.org"), entry("near", scoring=near.url)
+        )
         environ = {"HTTP_PROXY": proxy.url, "NO_PROXY": "127.0.0.1"}
         async with agent(
-            *place.flags("--cluster-name", "c1"), environ=environ, command=warm_programs / "gitops-dsf-agent"
+            *place.flags("--cluster-name", "c1"),
+            environ=environ,
+            command=warm_programs / "gitops-dsf-agent",
         ):
             await until(lambda: len(list(place.out.glob("*.yaml"))) == 2, what="both are published")
         assert {seen.target for seen in proxy.seen} == {"http://scoring.example.org/scoring"}

@@ -50,7 +50,11 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
     caplog.set_level(logging.DEBUG)
     spoke, guard = ScoreHub(), Guard("first-s3cret")
     spoke.secret("scoring-token", token="first-s3cret\n")
-    async with spoke as api_server, HttpFake(guard) as scoring, HttpFake(prometheus(series(1))) as source:
+    async with (
+        spoke as api_server,
+        HttpFake(guard) as scoring,
+        HttpFake(prometheus(series(1))) as source,
+    ):
         place.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **NAMED))
         async with place.agent("--log-level", "debug", spoke=api_server) as agent:
             await until(place.written, what="published")
@@ -96,7 +100,9 @@ async def test_the_pods_own_token_is_read_for_every_call(place: Place) -> None:
             await until(lambda: len(scoring.seen) >= calls + 2, what="more cycles")
             assert await agent.failures() == {}
             token.unlink()
-            await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no token, no call")
+            await until(
+                lambda: agent.scorer()["reason"] == "token_unavailable", what="no token, no call"
+            )
 
 
 async def test_a_redirect_sends_no_token_to_another_host(place: Place) -> None:
@@ -113,7 +119,10 @@ async def test_a_redirect_sends_no_token_to_another_host(place: Place) -> None:
             )
             async with place.agent("--service-account-token-file", token) as agent:
                 await until(
-                    lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"redirected"},
+                    lambda: (
+                        {one["reason"] for one in agent.agent.detail()[1]["scorers"]}
+                        == {"redirected"}
+                    ),
                     what="refused",
                 )
                 assert f"points to {elsewhere.url}/scoring;" in agent.scorer()["message"]
@@ -162,12 +171,17 @@ async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_afte
             await until(place.items, what="published")
             spoke.secret("login", username="other", password="second-s3cret")
             spoke.secret("api", k="key-s3cret-2")
-            gate.wanted |= {"authorization": basic("other", "second-s3cret"), "x-api-key": "key-s3cret-2"}
+            gate.wanted |= {
+                "authorization": basic("other", "second-s3cret"),
+                "x-api-key": "key-s3cret-2",
+            }
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 2, what="more cycles")
             assert await agent.failures() == {}
             gate.wanted["x-api-key"] = "nobody has this"
-            await until(lambda: agent.scorer()["reason"] == "unauthorized", what="a key that nobody has")
+            await until(
+                lambda: agent.scorer()["reason"] == "unauthorized", what="a key that nobody has"
+            )
             ready = (await agent.get("/readyz")).text
             everything = (await agent.get("/metrics")).text + ready + caplog.text
     assert "the agent sets the header Host itself" in ready
@@ -228,7 +242,9 @@ async def test_secrets_that_peers_quote_are_hidden_and_sent_nowhere_else(
                 for one in ("page", "elsewhere")
             ),
         )
-        async with place.agent("--service-account-token-file", token_file, spoke=api_server) as agent:
+        async with place.agent(
+            "--service-account-token-file", token_file, spoke=api_server
+        ) as agent:
             await until(lambda: _reached(agent, failing=10, well=2), what="all were called")
             told = [one for one in agent.agent.detail()[1]["scorers"] if one["reason"]]
             of_sources = [one["message"] for one in told if not one["name"].startswith("api-")]
@@ -295,11 +311,21 @@ async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
             assert await _counted(agent, "tls") == counted
             spoke.secret("pair", **pair(second, "three", days=-0.01))
             await until(lambda: agent.scorer()["reason"] in refused, what="an expired certificate")
-            assert "the client certificate in Secret 'pair' expired on 20" in agent.scorer()["message"]
+            assert (
+                "the client certificate in Secret 'pair' expired on 20" in agent.scorer()["message"]
+            )
             spoke.secret("pair", **{"tls.crt": "no", "tls.key": "s3cret-key"})
-            await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no pair, no call")
+            await until(
+                lambda: agent.scorer()["reason"] == "token_unavailable", what="no pair, no call"
+            )
             spoke.secret("pair", **pair(second, "four"))
-            place.put({**plain, **shown, f"{side}Auth": {"caConfigMapRef": {"name": "ca", "key": "nokey"}}})
+            place.put(
+                {
+                    **plain,
+                    **shown,
+                    f"{side}Auth": {"caConfigMapRef": {"name": "ca", "key": "nokey"}},
+                }
+            )
             await until(lambda: agent.scorer()["reason"] == "ca_unavailable", what="no CA, no call")
             everything = await agent.shown() + caplog.text
     await guarded.stop()
@@ -314,7 +340,9 @@ async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
 async def _counted(agent: RunningAgent, reason: str) -> dict[str, float]:
     """Failures of the scorer cpu with this reason."""
     start = f'gitops_dsf_agent_failures_total{{reason="{reason}",score_name="cpu-score"'
-    return {name: value for name, value in (await agent.samples()).items() if name.startswith(start)}
+    return {
+        name: value for name, value in (await agent.samples()).items() if name.startswith(start)
+    }
 
 
 def common_name(seen: Seen) -> str:

@@ -16,7 +16,9 @@ from tests.support.agent.running import SHORT, ConfigMapVolume, Place, RunningAg
 from tests.support.apiserver import SCORES
 from tests.support.waiting import until
 
-NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], object], str | None]] = {
+NOTHING_DELETED: dict[
+    str, tuple[Callable[[ConfigMapVolume, dict[str, object]], object], str | None]
+] = {
     # name: what happens to the file, the reason that is counted for the file (None: it can be used, an entry
     # cannot)
     "empty file": (lambda volume, _kept: volume.put_raw(b""), "empty"),
@@ -30,29 +32,37 @@ NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], 
         lambda volume, _kept: volume.directory.rename(volume.directory.with_name("away")),
         "missing",
     ),
-    "huge file": (lambda volume, _kept: volume.put_raw(b"[" + b" " * (5 << 20) + b"]"), "too_large"),
+    "huge file": (
+        lambda volume, _kept: volume.put_raw(b"[" + b" " * (5 << 20) + b"]"),
+        "too_large",
+    ),
     "one bad entry": (lambda volume, kept: volume.put(kept, {"name": "mem"}), None),
     "deep": (lambda volume, _kept: volume.put_raw(b"[" * 100_000), "not_json"),
     "not UTF-8": (lambda volume, _kept: volume.put_raw(b'["\xff"]'), "not_json"),
 }
 
 
-async def test_an_incomplete_file_deletes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_incomplete_file_deletes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def story(name: str) -> None:
         hub, place = ScoreHub(), Place(tmp_path / name)
         change, reason = NOTHING_DELETED[name]
         async with hub as server, HttpFake(Scoring(7.0)) as scoring:
             cpu, mem = (
-                entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1) for one in ("cpu", "mem")
+                entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1)
+                for one in ("cpu", "mem")
             )
             place.put(cpu, mem)
             async with place.agent(hub=server) as agent:
                 await until(
-                    lambda: hub.values("cpu-score") and hub.values("mem-score"), what=f"published: {name}"
+                    lambda: hub.values("cpu-score") and hub.values("mem-score"),
+                    what=f"published: {name}",
                 )
                 change(place.volume, cpu)
                 await until(
-                    lambda: _told(agent) == (reason, 0 if reason else 1), what=f"the change was seen: {name}"
+                    lambda: _told(agent) == (reason, 0 if reason else 1),
+                    what=f"the change was seen: {name}",
                 )
                 calls = len(scoring.to("cpu"))
                 await until(lambda: len(scoring.to("cpu")) >= calls + 4, what=f"it runs on: {name}")
@@ -66,10 +76,14 @@ async def test_an_incomplete_file_deletes_nothing(tmp_path: Path, caplog: pytest
                     if key.startswith("gitops_dsf_agent_config_failures_total{")
                 }
                 assert counted == (
-                    {f'gitops_dsf_agent_config_failures_total{{reason="{reason}"}}': 1} if reason else {}
+                    {f'gitops_dsf_agent_config_failures_total{{reason="{reason}"}}': 1}
+                    if reason
+                    else {}
                 ), name
                 assert samples["gitops_dsf_agent_config_usable"] == (0 if reason else 1), name
-                assert samples['gitops_dsf_agent_scorers{state="invalid"}'] == (0 if reason else 1), name
+                assert samples['gitops_dsf_agent_scorers{state="invalid"}'] == (
+                    0 if reason else 1
+                ), name
 
     caplog.set_level(logging.WARNING, logger="dsf_agent")
     await asyncio.gather(*(story(name) for name in NOTHING_DELETED))
@@ -94,7 +108,10 @@ def _old(hub: ScoreHub, name: str, *, left: float | None, labels: dict[str, str]
         "metadata": {"name": name, "resourceVersion": f"{len(hub.scores)}", "labels": labels}
     }
     if left is not None:
-        plain["status"] = {"scores": [{"name": "n0", "value": 5}], "validUntil": timestamp(hub.now() + left)}
+        plain["status"] = {
+            "scores": [{"name": "n0", "value": 5}],
+            "validUntil": timestamp(hub.now() + left),
+        }
     hub.objects[SCORES, "c1", name] = plain
 
 
@@ -111,7 +128,8 @@ async def test_only_our_objects_and_the_scores_of_the_last_scorer_are_deleted(pl
             emptied = asyncio.get_running_loop().time()
             place.put()
             await until(
-                lambda: ("c1", "cpu-score") not in hub.scores, what="the last one's scores are deleted"
+                lambda: ("c1", "cpu-score") not in hub.scores,
+                what="the last one's scores are deleted",
             )
             assert asyncio.get_running_loop().time() - emptied > 3.0
             assert set(hub.scores) == {("c1", "resource-usage-score")}
@@ -125,7 +143,9 @@ async def test_only_our_objects_and_the_scores_of_the_last_scorer_are_deleted(pl
             assert len(scoring.seen) > calls
 
 
-async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_scores(place: Place) -> None:
+async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_scores(
+    place: Place,
+) -> None:
     """It may be a wrong mount: scores stay until they have expired by the hub's clock."""
     hub = ScoreHub()
     hub.ahead = 600.0
@@ -138,7 +158,9 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
     async with hub as server, place.agent(hub=server):
         await until(lambda: ("c1", "expired") not in hub.scores, what="the expired one goes")
         assert set(hub.scores) == {("c1", "soon"), ("c1", "valid"), ("c1", "never-written")}
-        await until(lambda: ("c1", "soon") not in hub.scores, what="the next one goes, too", seconds=700)
+        await until(
+            lambda: ("c1", "soon") not in hub.scores, what="the next one goes, too", seconds=700
+        )
         assert hub.now() >= ends - 2
         await asyncio.sleep(1.5)
         assert set(hub.scores) == {("c1", "valid"), ("c1", "never-written")}
@@ -178,7 +200,9 @@ async def test_a_write_that_is_under_way_does_not_bring_a_removed_score_back(pla
         mem = entry("mem", scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=60)
         place.put(mem, entry("cpu", scoring=f"{scoring.url}/unused", scoringInterval=3600))
         async with place.agent(hub=server):
-            await until(lambda: hub.values("mem-score") and hub.values("cpu-score"), what="published")
+            await until(
+                lambda: hub.values("mem-score") and hub.values("cpu-score"), what="published"
+            )
             slow.clear()
             await until(lambda: holds == 1, what="a renewal is under way")
             place.put(entry("cpu", scoring=f"{scoring.url}/unused", scoringInterval=3600))
@@ -193,7 +217,9 @@ async def test_a_write_that_is_under_way_does_not_bring_a_removed_score_back(pla
     assert mine.count("POST AddOnPlacementScore mem-score") == 1
 
 
-async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_later(place: Place) -> None:
+async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_later(
+    place: Place,
+) -> None:
     """The API server may finish a request long after the agent has closed the connection."""
     hub, slow = ScoreHub(), asyncio.Event()
     created = False
@@ -219,7 +245,9 @@ async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_
             slow.set()
             await until(lambda: ("c1", "mem-score") in hub.scores, what="it arrives")
             await until(
-                lambda: ("c1", "mem-score") not in hub.scores, what="the next look deletes it", seconds=400
+                lambda: ("c1", "mem-score") not in hub.scores,
+                what="the next look deletes it",
+                seconds=400,
             )
             await asyncio.sleep(1)
             writes, looks = len(hub.writes), _lists(hub)
@@ -233,6 +261,8 @@ async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_
 def _lists(hub: ScoreHub) -> int:
     """How often the objects of the agent were listed with their content."""
     return sum(
-        seen.method == "GET" and seen.path.endswith(f"/{SCORES}") and "Table" not in seen.headers["accept"]
+        seen.method == "GET"
+        and seen.path.endswith(f"/{SCORES}")
+        and "Table" not in seen.headers["accept"]
         for seen in hub.seen
     )

@@ -20,7 +20,9 @@ def _is_score(seen: Seen) -> bool:
     return "addonplacementscores" in seen.path
 
 
-def _on(match: Callable[[Seen], bool], answer: Reply | Fault) -> Callable[[Seen], Reply | Fault | None]:
+def _on(
+    match: Callable[[Seen], bool], answer: Reply | Fault
+) -> Callable[[Seen], Reply | Fault | None]:
     return lambda seen: answer if match(seen) else None
 
 
@@ -34,8 +36,14 @@ FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
         _on(lambda seen: seen.method == "PATCH", failure(409, "Apply failed with 1 conflict")),
         "conflict",
     ),
-    "no-status": (_on(lambda seen: seen.path.endswith("/status"), failure(404, "not found")), "not_found"),
-    "no-namespace": (_on(lambda seen: seen.method == "POST", failure(404, "not found")), "not_found"),
+    "no-status": (
+        _on(lambda seen: seen.path.endswith("/status"), failure(404, "not found")),
+        "not_found",
+    ),
+    "no-namespace": (
+        _on(lambda seen: seen.method == "POST", failure(404, "not found")),
+        "not_found",
+    ),
     "invalid": (
         _on(lambda seen: seen.method == "PATCH", failure(422, "status.scores: Invalid value")),
         "invalid_object",
@@ -50,7 +58,9 @@ FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
 }
 
 
-async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_path: Path) -> None:
+async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(
+    tmp_path: Path,
+) -> None:
     async def story(name: str) -> None:
         hub, api = ScoreHub(), Scoring(1.0)
         hub.before, reason = FAULTS[name]
@@ -66,7 +76,9 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
             waits = replace(SHORT, hub=2) if name == "hangs" else SHORT
             async with place.agent(hub=server, waits=waits) as agent:
                 for one in ("cpu", "mem"):
-                    await until(lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}")
+                    await until(
+                        lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}"
+                    )
                     # The second run falls on the grid, half an interval to one and a half after the first;
                     # then one a second.
                     assert_on_grid(scoring.to(one)[1:], grid=grid_of(one), least=2)
@@ -76,8 +88,12 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
                 assert await agent.exposed() == {"cpu-score", "mem-score"}, name
                 api.values = (42.0,)
                 hub.before = lambda _seen: None
-                await until(lambda: hub.values("cpu-score") == {"n0": 42}, what=f"the newest value: {name}")
-                await until(lambda: agent.scorer()["publish"] is None, what=f"no fault any more: {name}")
+                await until(
+                    lambda: hub.values("cpu-score") == {"n0": 42}, what=f"the newest value: {name}"
+                )
+                await until(
+                    lambda: agent.scorer()["publish"] is None, what=f"no fault any more: {name}"
+                )
                 assert agent.scorer()["failures"] == 0, name
 
     await asyncio.gather(*(story(name) for name in FAULTS))
@@ -99,7 +115,9 @@ async def test_a_restart_does_not_write_published_scores_again(place: Place) -> 
         async with place.agent(hub=server):
             await until(lambda: hub.writes != written, what="a refresh after half of the TTL")
         assert (
-            datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp()
+            datetime.fromisoformat(
+                hub.scores["c1", "cpu-score"]["status"]["validUntil"]
+            ).timestamp()
             > hub.now() + 880
         )
 
@@ -113,7 +131,9 @@ async def test_suspension_stops_calls_and_deletes_nothing(place: Place) -> None:
 
     def suspend(listed: str) -> None:
         data = {"scorers": listed}
-        hub.put("configmaps", "gitops-dsf-suspended", namespace="open-cluster-management", data=data)
+        hub.put(
+            "configmaps", "gitops-dsf-suspended", namespace="open-cluster-management", data=data
+        )
 
     async with hub as server, HttpFake(Scoring(7.0)) as scoring, HttpFake(Scoring(8.0)) as other:
         place.put(
@@ -130,9 +150,14 @@ async def test_suspension_stops_calls_and_deletes_nothing(place: Place) -> None:
             assert len(scoring.seen) == calls
             assert hub.values("cpu-score") == {"n0": 7}
             suspend("cpu-score")
-            await until(lambda: len(scoring.seen) > calls, what="an unreadable list suspends nothing")
+            await until(
+                lambda: len(scoring.seen) > calls, what="an unreadable list suspends nothing"
+            )
             samples = await agent.samples()
-            assert samples['gitops_dsf_agent_suspension_read_failures_total{reason="invalid_body"}'] >= 1
+            assert (
+                samples['gitops_dsf_agent_suspension_read_failures_total{reason="invalid_body"}']
+                >= 1
+            )
 
 
 async def test_the_hubs_token_and_address_are_read_again(place: Place) -> None:
@@ -142,7 +167,9 @@ async def test_the_hubs_token_and_address_are_read_again(place: Place) -> None:
     hub, config = ScoreHub(), place.folder / "hub" / "kubeconfig"
     async with hub as server, HttpFake(hub.answer) as moved, HttpFake(scores(5.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-        async with running("--config-dir", place.volume.directory, "--hub-kubeconfig", config) as agent:
+        async with running(
+            "--config-dir", place.volume.directory, "--hub-kubeconfig", config
+        ) as agent:
             await until(lambda: _counted(agent, "bad_credentials"), what="the file is missed")
             await until(lambda: len(scoring.seen) >= 3, what="cycles go on")
             assert await agent.exposed() == {"cpu-score"}
@@ -159,7 +186,8 @@ async def test_the_hubs_token_and_address_are_read_again(place: Place) -> None:
             config.write_text(": not yaml [")
             calls = len(moved.seen)
             await until(
-                lambda: len(moved.seen) > calls + 1, what="a damaged file leaves the old credentials in use"
+                lambda: len(moved.seen) > calls + 1,
+                what="a damaged file leaves the old credentials in use",
             )
             assert await agent.failures() == {"cpu-score": {"bad_credentials"}}
 
@@ -168,7 +196,9 @@ def _serial(seen: Seen) -> object:
     return (seen.peer_certificate or {}).get("serialNumber")
 
 
-async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(place: Place, tmp_path: Path) -> None:
+async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(
+    place: Place, tmp_path: Path
+) -> None:
     """OCM renews the client certificate in its file; the next connection uses the new one. The CA is what the
     kubeconfig says, not the system's: after a certificate of another authority nothing is sent until then.
     """
@@ -193,11 +223,15 @@ async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(place: Pl
     config = trusting(first)
     async with HttpFake(api) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
-        async with running("--config-dir", place.volume.directory, "--hub-kubeconfig", config) as agent:
+        async with running(
+            "--config-dir", place.volume.directory, "--hub-kubeconfig", config
+        ) as agent:
             await until(lambda: server.values("cpu-score") == {"n0": 5}, what="published")
             before = _serial(server.seen[-1])
             clients.pair(folder, name="agent")
-            await until(lambda: _serial(server.seen[-1]) != before, what="the new certificate is shown")
+            await until(
+                lambda: _serial(server.seen[-1]) != before, what="the new certificate is shown"
+            )
             assert await agent.failures() == {}
             await server.stop()
             server.use_tls(second.server(tmp_path / "two", client_authority=clients))

@@ -83,7 +83,8 @@ class Scene:
         """Waits until the clusters have these scores."""
         expected = {cluster: {"cpu-score": value} for cluster, value in values.items()}
         await until(
-            lambda: {cluster: self.value(cluster) for cluster in expected} == expected, what=f"{expected}"
+            lambda: {cluster: self.value(cluster) for cluster in expected} == expected,
+            what=f"{expected}",
         )
 
 
@@ -97,7 +98,9 @@ async def scene(place: Place) -> AsyncIterator[Scene]:
 def fleet(*names: str, scorers: tuple[str, ...] = ("cpu",), **values: str) -> list[FleetCluster]:
     return [
         FleetCluster(
-            name=name, scorers=scorers, values={"claim:id.k8s.io": values[name]} if name in values else {}
+            name=name,
+            scorers=scorers,
+            values={"claim:id.k8s.io": values[name]} if name in values else {},
         )
         for name in names
     ]
@@ -118,7 +121,9 @@ async def test_one_query_scores_every_cluster(scene: Scene) -> None:
         assert labels == {**HUB_LABELS, "gitops-dsf.io/scorer": "cpu"}
         assert ("c3", "cpu-score") not in scene.hub.scores
         await until(lambda: len(scene.source.seen) >= 2, what="a second cycle")
-        assert {(seen.query["query"], seen.query["dedup"]) for seen in scene.source.seen} == {("up", "true")}
+        assert {(seen.query["query"], seen.query["dedup"]) for seen in scene.source.seen} == {
+            ("up", "true")
+        }
         assert {seen.headers.get("x-scope-orgid") for seen in scene.source.seen} == {"fleet"}
         samples = await agent.samples()
         raw = 'dynamic_score{ds_cluster="c1"'
@@ -163,7 +168,9 @@ async def test_the_default_score_counts_for_each_cluster_alone(scene: Scene) -> 
         await scene.shows(c1=11, c2=-7)
         scene.store.values |= {"c2": float("nan"), "c1": 12}
         await scene.shows(c1=12)
-        assert scene.value("c2") == {"cpu-score": -7}, "a series without a usable value is no absence"
+        assert scene.value("c2") == {"cpu-score": -7}, (
+            "a series without a usable value is no absence"
+        )
 
 
 async def test_a_source_that_is_down_neither_deletes_nor_renews(scene: Scene) -> None:
@@ -205,10 +212,14 @@ async def test_the_clusters_change_without_a_restart(scene: Scene) -> None:
     async with scene.scorer() as agent:
         await scene.shows(c2=22)
         scene.place.volume.swap({"summaries": b"[]", "clusters": b'{"clusters": [{"name": "c1"'})
-        await until(lambda: agent.agent.detail()[1]["configuration"]["trouble"], what="it is reported")
+        await until(
+            lambda: agent.agent.detail()[1]["configuration"]["trouble"], what="it is reported"
+        )
         scene.put(scene.entry(), fleet=[FleetCluster(name="c2"), *fleet("c1", "c3")])
         await scene.shows(c3=33)
-        await until(lambda: ("c2", "cpu-score") not in scene.hub.scores, what="the old score is deleted")
+        await until(
+            lambda: ("c2", "cpu-score") not in scene.hub.scores, what="the old score is deleted"
+        )
         assert scene.value("c1") == {"cpu-score": 11}
 
 
@@ -228,20 +239,29 @@ async def test_scores_move_between_agents_and_the_hub_scorer(scene: Scene) -> No
         await scene.shows(c1=11)
         refuse_deletions()
         spoke.put(other)
-        await until(lambda: any(seen.method == "DELETE" for seen in server.seen), what="it may not delete")
+        await until(
+            lambda: any(seen.method == "DELETE" for seen in server.seen), what="it may not delete"
+        )
         await scene.shows(c1=11)
         scene.store.values["c1"] = 50
         scene.put(cpu, fleet=fleet("c1"))
         async with scene.scorer() as scorer:
             await scene.shows(c1=50)
-            assert hub.scores["c1", "cpu-score"]["metadata"]["labels"]["gitops-dsf.io/runs-on"] == "Hub"
+            assert (
+                hub.scores["c1", "cpu-score"]["metadata"]["labels"]["gitops-dsf.io/runs-on"]
+                == "Hub"
+            )
             # The agent tries again after five minutes.
             await asyncio.sleep(320)
             await scene.shows(c1=50)
             scene.put(disk, fleet=fleet("c1", scorers=("disk",)))
-            await until(lambda: names(scorer) == ["disk"], what="the hub scorer reads its file first")
+            await until(
+                lambda: names(scorer) == ["disk"], what="the hub scorer reads its file first"
+            )
             spoke.put(there, other)
-            await until(lambda: not on_hub(hub), what="the agent takes over, and nobody deletes the score")
+            await until(
+                lambda: not on_hub(hub), what="the agent takes over, and nobody deletes the score"
+            )
             scene.store.values["c1"] = 60
             await scene.shows(c1=60)
             spoke.put(other)

@@ -8,7 +8,17 @@ import pytest
 
 from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head, last_values, matrix, scores, series
+from tests.support.agent.http import (
+    Fault,
+    HttpFake,
+    Reply,
+    Seen,
+    head,
+    last_values,
+    matrix,
+    scores,
+    series,
+)
 from tests.support.agent.hub import ScoreHub
 from tests.support.agent.running import Place, entry
 from tests.support.virtual_time import wall
@@ -31,11 +41,14 @@ async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: Place) -
 
     async with HttpFake(reply) as scoring:
         names = [f"s{number}" for number in range(8)]
-        place.put(*(entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in names))
+        place.put(
+            *(entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in names)
+        )
         async with place.agent(per_origin=1):
             await until(lambda: len(scoring.seen) >= 5 * len(names), what="some cycles")
     assert {
-        path.stem: list(place.items(path.stem.removesuffix("-score"))) for path in place.out.glob("*")
+        path.stem: list(place.items(path.stem.removesuffix("-score")))
+        for path in place.out.glob("*")
     } == {f"{name}-score": [name] for name in names}
 
 
@@ -46,7 +59,9 @@ async def test_a_hundred_hanging_paths_of_one_origin_leave_slots_to_others(place
         return scores(1.0)(seen) if seen.path.startswith("/well/") else Fault(hang=True)
 
     async with HttpFake(answer) as fake:
-        hanging = [entry(f"h{number}", scoring=f"{fake.url}/h", scoringInterval=1) for number in range(100)]
+        hanging = [
+            entry(f"h{number}", scoring=f"{fake.url}/h", scoringInterval=1) for number in range(100)
+        ]
         place.put(*hanging, entry("well", scoring=f"{fake.url}/well", scoringInterval=1))
         async with place.agent("--request-timeout", "4") as agent_:
             began = asyncio.get_running_loop().time()
@@ -81,7 +96,13 @@ async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(place
             for number, api in enumerate(apis)
         ]
         place.put(
-            *big, entry("well", source=f"{source.url}/well", scoring=f"{apis[0].url}/well", scoringInterval=1)
+            *big,
+            entry(
+                "well",
+                source=f"{source.url}/well",
+                scoring=f"{apis[0].url}/well",
+                scoringInterval=1,
+            ),
         )
         flags = ["--max-bytes-in-flight", str(budget), "--request-timeout", "60"]
         async with place.agent(*flags) as agent_:
@@ -111,7 +132,9 @@ async def test_a_jump_of_the_clock(place: Place, jump: float) -> None:
             await until(lambda: hub.values("cpu-score"), what="published")
             ahead = jump
             scoring.handler = scores(50.0)
-            await until(lambda: hub.values("cpu-score") == {"n0": 50}, what="published after the jump")
+            await until(
+                lambda: hub.values("cpu-score") == {"n0": 50}, what="published after the jump"
+            )
             assert 890 <= _left(hub.scores["c1", "cpu-score"]["status"]["validUntil"], hub) <= 902
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 2, what="the pace goes on")

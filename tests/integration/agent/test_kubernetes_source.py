@@ -78,7 +78,9 @@ async def runs(agent: RunningAgent) -> None:
 
 
 async def fails(agent: RunningAgent, reason: str, *, seconds: float = 60) -> str:
-    await until(lambda: agent.scorer()["reason"] == reason, what=f"it failed: {reason}", seconds=seconds)
+    await until(
+        lambda: agent.scorer()["reason"] == reason, what=f"it failed: {reason}", seconds=seconds
+    )
     return str(agent.scorer()["message"])
 
 
@@ -103,7 +105,9 @@ async def test_a_scoring_api_gets_measures_as_series(scene: Scene) -> None:
         assert [one["values"][0][1] for one in found] == ["0.85", "2.5", "4", "2", "3"]
         assert all(len(one["values"]) == 1 for one in found)
         assert found[0]["values"][0][0] == pytest.approx(wall(), abs=60)
-        assert (await agent.samples())['gitops_dsf_agent_series_fetched{score_name="cpu-score"}'] == 5
+        assert (await agent.samples())[
+            'gitops_dsf_agent_series_fetched{score_name="cpu-score"}'
+        ] == 5
     selectors = {seen.query.get("fieldSelector") for seen in scene.api.seen}
     assert "status.phase!=Succeeded,status.phase!=Failed" in selectors
 
@@ -144,8 +148,13 @@ async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scen
         assert scene.values() == [sum(range(1191, 1201)) / 1000]
 
 
-async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_them(scene: Scene) -> None:
-    one, two = scene.entry("nodes", name="one"), scene.entry("cpu_available_ratio", name="two", sourceRange=9)
+async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_them(
+    scene: Scene,
+) -> None:
+    one, two = (
+        scene.entry("nodes", name="one"),
+        scene.entry("cpu_available_ratio", name="two", sourceRange=9),
+    )
     two["sourceStep"] = 3
     other = entry("none", scoring=scene.scoring.url)
     scene.place.put(one, two, other)
@@ -311,9 +320,14 @@ async def test_an_agent_that_knows_no_api_server_says_so(scene: Scene) -> None:
         assert "--spoke-kubeconfig is not set" in message
 
 
-async def test_check_reads_the_cluster_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_check_reads_the_cluster_once(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
     scene.put("cpu_available_ratio")
     folder, config = scene.place.volume.directory, scene.flags[-1]
-    assert await checked("--config-dir", folder, "--cluster-name", "c1", "--spoke-kubeconfig", config) == 0
+    assert (
+        await checked("--config-dir", folder, "--cluster-name", "c1", "--spoke-kubeconfig", config)
+        == 0
+    )
     assert "ok" in capsys.readouterr().out
     assert scene.api.watching == []

@@ -30,7 +30,9 @@ async def test_one_cycle_in_numbers(place: Place) -> None:
     answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
     start = time.time()
     async with HttpFake(lambda _seen: answer) as source, HttpFake(lambda _seen: MIXED) as api:
-        one = entry("cpu", scoring=api.url, source=source.url, scoringInterval=3600, sourceRef="central")
+        one = entry(
+            "cpu", scoring=api.url, source=source.url, scoringInterval=3600, sourceRef="central"
+        )
         place.put(one, {"name": "odd"})
         async with place.agent() as agent:
             await until(
@@ -67,7 +69,10 @@ async def test_one_cycle_in_numbers(place: Place) -> None:
     for name in (f"last_success_timestamp_seconds{of_cpu}", "config_last_change_timestamp_seconds"):
         assert start - 1 <= samples[f"gitops_dsf_agent_{name}"] <= time.time() + 1
     assert (
-        sum(name.startswith("gitops_dsf_agent_build_info{") and 'cluster="c1"' in name for name in samples)
+        sum(
+            name.startswith("gitops_dsf_agent_build_info{") and 'cluster="c1"' in name
+            for name in samples
+        )
         == 1
     )
     assert not any(name.startswith("gitops_dsf_agent_failures_total") for name in samples)
@@ -79,7 +84,9 @@ async def _is(agent: RunningAgent, name: str, least: float) -> bool:
 
 async def test_series_of_a_removed_scorer_are_removed(place: Place) -> None:
     async with HttpFake(scores(1.0)) as api:
-        gone, stays = (entry(name, scoring=api.url, scoringInterval=1) for name in ("gone", "stays"))
+        gone, stays = (
+            entry(name, scoring=api.url, scoringInterval=1) for name in ("gone", "stays")
+        )
         place.put(gone, stays)
         async with place.agent() as agent:
             await until(lambda: _exposes(agent, {"gone-score", "stays-score"}), what="both")
@@ -87,7 +94,10 @@ async def test_series_of_a_removed_scorer_are_removed(place: Place) -> None:
             await until(lambda: _exposes(agent, {"stays-score"}), what="one")
             samples = await agent.samples()
             assert not [name for name in samples if "gone-score" in name]
-            assert samples['dynamic_scoring_requests_total{score_name="stays-score",status="success"}'] >= 1
+            assert (
+                samples['dynamic_scoring_requests_total{score_name="stays-score",status="success"}']
+                >= 1
+            )
 
 
 async def _exposes(agent: RunningAgent, score_names: set[str]) -> bool:
@@ -118,7 +128,11 @@ async def test_both_formats(place: Place) -> None:
             await until(lambda: agent.scorer()["state"] == "running", what="scored")
             for accept, parse, kind in (
                 ("text/plain", text_format, "text/plain"),
-                ("application/openmetrics-text;version=1.0.0", openmetrics, "application/openmetrics-text"),
+                (
+                    "application/openmetrics-text;version=1.0.0",
+                    openmetrics,
+                    "application/openmetrics-text",
+                ),
             ):
                 for coding in ("identity", "gzip", "br, gzip;q=0.5"):
                     answer = await agent.get("/metrics", Accept=accept, Accept_Encoding=coding)
@@ -126,7 +140,8 @@ async def test_both_formats(place: Place) -> None:
                     assert "content-encoding" not in answer.headers
                     families = {family.name: family for family in parse(answer.text)}
                     values = {
-                        sample.labels["ds_node"]: sample.value for sample in families["dynamic_score"].samples
+                        sample.labels["ds_node"]: sample.value
+                        for sample in families["dynamic_score"].samples
                     }
                     assert values == {f"n{number}": value for number, value in enumerate(given)}
                     assert "process_open_fds" in families
@@ -142,15 +157,17 @@ async def test_probes_and_requests_that_are_not_served(place: Place) -> None:
         assert (
             await _raw(port, b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
         ).startswith(b"HTTP/1.1 405")
-        assert (await _raw(port, b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).endswith(
-            b"\r\n\r\n"
-        )
+        assert (
+            await _raw(port, b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        ).endswith(b"\r\n\r\n")
         assert await _raw(port, b"\x16\x03\x01 this is TLS\r\n\r\n") == b""
         assert await _raw(port, b"GET /" + b"x" * 200_000) == b""
 
 
 async def test_idle_connections_do_not_block_the_probes(tmp_path: Path) -> None:
-    async with running("--config-dir", tmp_path / "none", "--publish", f"dir:{tmp_path / 'out'}") as agent:
+    async with running(
+        "--config-dir", tmp_path / "none", "--publish", f"dir:{tmp_path / 'out'}"
+    ) as agent:
         silent = [
             await asyncio.open_connection("127.0.0.1", agent.agent.server.port)
             for _ in range(MAX_CONNECTIONS + 5)

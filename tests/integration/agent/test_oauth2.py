@@ -11,7 +11,16 @@ import pytest
 
 from dsf_wire.summary import NEEDS_NEWER_AGENT
 from tests.support.agent.certificates import Authority
-from tests.support.agent.http import Answer, Fault, HttpFake, Reply, Seen, prometheus, scores, series
+from tests.support.agent.http import (
+    Answer,
+    Fault,
+    HttpFake,
+    Reply,
+    Seen,
+    prometheus,
+    scores,
+    series,
+)
 from tests.support.agent.hub import ScoreHub
 from tests.support.agent.running import Place, entry
 from tests.support.waiting import until
@@ -39,11 +48,20 @@ class TokenServer(HttpFake):
             return self.instead(seen)
         expected = base64.b64encode(f"agent:{self.secret}".encode()).decode()
         if seen.headers.get("authorization") != f"Basic {expected}":
-            quoted = {"error": "invalid_client", "error_description": seen.headers.get("authorization")}
+            quoted = {
+                "error": "invalid_client",
+                "error_description": seen.headers.get("authorization"),
+            }
             return Reply.of(quoted, status=401)
-        assert seen.form == {"grant_type": "client_credentials", "scope": "r w", "audience": "scores"}
+        assert seen.form == {
+            "grant_type": "client_credentials",
+            "scope": "r w",
+            "audience": "scores",
+        }
         self.issued.append(f"issued-s3cret-{len(self.issued) + 1}")
-        return Reply.of({"access_token": self.issued[-1], "token_type": "bearer", "expires_in": self.seconds})
+        return Reply.of(
+            {"access_token": self.issued[-1], "token_type": "bearer", "expires_in": self.seconds}
+        )
 
     def auth(self, **more: Any) -> dict[str, Any]:
         oauth2 = {
@@ -72,7 +90,9 @@ def gate(server: TokenServer) -> Callable[[Seen], Any]:
     return answer
 
 
-async def test_scorers_with_one_client_share_a_token(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+async def test_scorers_with_one_client_share_a_token(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     spoke, server = ScoreHub(), TokenServer(seconds=600)
     spoke.secret("client", **client("client-s3cret-1"))
@@ -85,17 +105,23 @@ async def test_scorers_with_one_client_share_a_token(place: Place, caplog: pytes
         async with HttpFake(asks) as source:
             more: dict[str, Any] = {"scoringAuth": server.auth(), **GUARD, "scoringInterval": 30}
             place.put(
-                entry("cpu", scoring=scoring.url, source=source.url, sourceAuth=server.auth(), **more),
+                entry(
+                    "cpu", scoring=scoring.url, source=source.url, sourceAuth=server.auth(), **more
+                ),
                 entry("gpu", scoring=scoring.url, **more),
             )
             async with place.agent("--log-level", "debug", spoke=api_server) as agent:
                 await until(lambda: place.items("cpu") and place.items("gpu"), what="published")
                 assert len(server.seen) == 1
                 calls = len(scoring.seen)
-                await until(lambda: len(scoring.seen) >= calls + 10, what="minutes of cycles", seconds=900)
+                await until(
+                    lambda: len(scoring.seen) >= calls + 10, what="minutes of cycles", seconds=900
+                )
                 assert len(server.seen) == 1
                 await asyncio.sleep(300)
-                await until(lambda: len(server.issued) == 2, what="a new token before its end", seconds=900)
+                await until(
+                    lambda: len(server.issued) == 2, what="a new token before its end", seconds=900
+                )
                 assert server.seen[1].at - server.seen[0].at == pytest.approx(540, abs=40)
                 await asyncio.sleep(90)
                 # The server forgets what it issued: a token is refused, and replaced within the cycle.
@@ -110,7 +136,9 @@ async def test_scorers_with_one_client_share_a_token(place: Place, caplog: pytes
                 assert await agent.failures() == {}
                 server.secret = "nobody has this"
                 spoke.secret("client", **client("client-s3cret-3"))
-                await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no such client")
+                await until(
+                    lambda: agent.scorer()["reason"] == "token_unavailable", what="no such client"
+                )
                 ready = (await agent.get("/readyz")).text
                 everything = (await agent.get("/metrics")).text + ready + caplog.text
     assert "no access token for the client in Secret 'client'" in ready
@@ -140,7 +168,12 @@ async def test_a_token_server_that_fails_costs_its_scorers_alone(
     spoke, server = ScoreHub(), TokenServer()
     server.instead = lambda _: instead
     spoke.secret("client", **client("client-s3cret-1"))
-    async with spoke as api_server, server, HttpFake(gate(server)) as scoring, HttpFake(scores(5.0)) as other:
+    async with (
+        spoke as api_server,
+        server,
+        HttpFake(gate(server)) as scoring,
+        HttpFake(scores(5.0)) as other,
+    ):
         more: dict[str, Any] = {"scoringAuth": server.auth(), **GUARD, "scoringInterval": 10}
         place.put(
             entry("cpu", scoring=scoring.url, **more),
@@ -158,7 +191,9 @@ async def test_a_token_server_that_fails_costs_its_scorers_alone(
             assert scoring.seen == []
             server.instead = None
             await asyncio.sleep(200)  # longer than a pause of a scorer
-            await until(lambda: place.items("cpu") and place.items("gpu"), what="published", seconds=900)
+            await until(
+                lambda: place.items("cpu") and place.items("gpu"), what="published", seconds=900
+            )
     assert len(server.issued) == 1
 
 
@@ -168,11 +203,15 @@ async def test_the_private_ca_of_a_token_server_is_its_own(place: Place, tmp_pat
     spoke.config("logins", {"ca.crt": logins.pem})
     server = TokenServer(tls=logins.server(tmp_path / "server"))
     async with spoke as api_server, server, HttpFake(gate(server)) as scoring:
-        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth=server.auth(), **GUARD))
+        place.put(
+            entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth=server.auth(), **GUARD)
+        )
         async with place.agent(spoke=api_server) as agent:
             await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="not trusted")
             assert "the certificate is not trusted" in agent.scorer()["message"]
             assert (server.seen, scoring.seen) == ([], [])
             auth = server.auth(caConfigMapRef={"name": "logins", "key": "ca.crt"})
-            place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth=auth, **GUARD))
+            place.put(
+                entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth=auth, **GUARD)
+            )
             await until(place.items, what="published")

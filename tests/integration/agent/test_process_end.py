@@ -47,7 +47,9 @@ async def test_a_write_in_flight_is_finished(warm_programs: Path, place: Place) 
     async with HttpFake(slow) as server, HttpFake(scores(3.0)) as scoring:
         place.put(entry("cpu", scoring=scoring.url, scoringInterval=60))
         async with agent(*place.flags(*C1, hub=server), command=warm_programs / AGENT) as process:
-            await until(lambda: any(seen.method == "POST" for seen in server.seen), what="it creates")
+            await until(
+                lambda: any(seen.method == "POST" for seen in server.seen), what="it creates"
+            )
             assert await process.terminate() == 0
             assert hub.values("cpu-score") == {"n0": 3}
 
@@ -59,9 +61,12 @@ async def test_files_that_hang_block_neither_other_scorers_nor_the_shutdown(
     pipe, own = place.folder / "token", {"serviceAccountToken": True}
     os.mkfifo(pipe)
     async with HttpFake(scores(1.0)) as scoring:
-        hanging = [entry(f"h{number}", scoring=scoring.url, scoringAuth=own) for number in range(10)]
+        hanging = [
+            entry(f"h{number}", scoring=scoring.url, scoringAuth=own) for number in range(10)
+        ]
         well, new = (
-            entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in ("well", "new")
+            entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1)
+            for name in ("well", "new")
         )
         place.put(*hanging, well)
         flags = place.flags("--service-account-token-file", pipe, *C1)
@@ -111,4 +116,6 @@ async def test_an_address_that_cannot_be_listened_on_is_explained(
             _, errors = await process.communicate()
             assert process.returncode == 1
             (line,) = errors.decode().splitlines()
-            assert line.startswith(f"gitops-dsf-agent: cannot listen on {address} (--metrics-address): ")
+            assert line.startswith(
+                f"gitops-dsf-agent: cannot listen on {address} (--metrics-address): "
+            )

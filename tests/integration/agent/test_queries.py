@@ -47,7 +47,9 @@ async def test_several_queries_are_sent_at_once_and_keep_their_order(place: Plac
             ]
             assert len({(seen.query["start"], seen.query["end"]) for seen in fake.seen}) == 1
             await until(lambda: agent.scorer()["state"] == "running", what="the cycle is done")
-            assert (await agent.samples())['gitops_dsf_agent_series_fetched{score_name="cpu-score"}'] == 6
+            assert (await agent.samples())[
+                'gitops_dsf_agent_series_fetched{score_name="cpu-score"}'
+            ] == 6
 
 
 async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(place: Place) -> None:
@@ -63,7 +65,9 @@ async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(pl
 
     async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
         url = fake.url.replace("http://", "http://user:hunter2@")
-        place.put(entry("cpu", scoring=scoring.url, source=url, sourceQuery="a;b;c", scoringInterval=60))
+        place.put(
+            entry("cpu", scoring=scoring.url, source=url, sourceQuery="a;b;c", scoringInterval=60)
+        )
         async with place.agent("--request-timeout", "300") as agent:
             await until(lambda: agent.scorer()["reason"] == "query_bad_data", what="it failed")
             assert "query 2 of 3 at" in agent.scorer()["message"]
@@ -90,7 +94,9 @@ async def test_a_long_query_is_posted(place: Place) -> None:
     assert posted.form["query"] == long
     assert (posted.form["step"], int(posted.form["end"]) - int(posted.form["start"])) == ("30", 300)
     assert got.body == b""
-    assert got.query.items() >= {"dedup": "true", "tenant": "a b", "query": "up", "step": "30"}.items()
+    assert (
+        got.query.items() >= {"dedup": "true", "tenant": "a b", "query": "up", "step": "30"}.items()
+    )
 
 
 async def test_a_long_query_is_sent_with_get_where_post_is_refused(place: Place) -> None:
@@ -103,7 +109,11 @@ async def test_a_long_query_is_sent_with_get_where_post_is_refused(place: Place)
         return matrix(series(1))
 
     async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
-        place.put(entry("long", scoring=scoring.url, source=fake.url, sourceQuery=long, scoringInterval=60))
+        place.put(
+            entry(
+                "long", scoring=scoring.url, source=fake.url, sourceQuery=long, scoringInterval=60
+            )
+        )
         async with place.agent() as agent:
             await until(lambda: len(scoring.seen) == 2, what="scored twice")
             assert await agent.failures() == {}
@@ -131,7 +141,9 @@ async def test_a_get_that_is_refused_is_told(place: Place) -> None:
         (3600, 1_700_003_599),
     ],
 )
-def test_the_window_ends_at_a_multiple_of_a_small_step_and_now_with_a_large_one(step: int, end: int) -> None:
+def test_the_window_ends_at_a_multiple_of_a_small_step_and_now_with_a_large_one(
+    step: int, end: int
+) -> None:
     """With a step of an hour, the last point would be up to an hour old."""
     assert window_end(1_700_003_599.9, step=step) == end
 
@@ -160,7 +172,9 @@ async def _state(agent: RunningAgent, state: str) -> dict[str, Any]:
 
 async def test_the_values_of_a_query_are_published(place: Place) -> None:
     out = place.out / "cpu-score.yaml"
-    async with HttpFake(lambda _seen: _vector(({"node": "a"}, "0.25"), ({"node": "b"}, "0.5"))) as source:
+    async with HttpFake(
+        lambda _seen: _vector(({"node": "a"}, "0.25"), ({"node": "b"}, "0.5"))
+    ) as source:
         endpoint = f"{source.url}/proxy/instant"
         scale = {"min": 0, "max": 1, "outputMin": 0, "outputMax": 100}
         place.put(_query_entry("cpu", source.url, sourceEndpoint=endpoint, scoreRange=scale))
@@ -189,7 +203,9 @@ HISTOGRAM = {"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "1"
         (_vector(), "the query gave no series"),
         (_vector(({"node": "a"}, "NaN"), ({"node": "b"}, "+Inf")), "series 0: score is nan"),
         (
-            Reply.of({"status": "success", "data": {"resultType": "vector", "result": [HISTOGRAM]}}),
+            Reply.of(
+                {"status": "success", "data": {"resultType": "vector", "result": [HISTOGRAM]}}
+            ),
             "native histogram",
         ),
     ],
@@ -215,7 +231,11 @@ async def test_a_default_score_is_published_while_there_are_no_series(place: Pla
     async with HttpFake(lambda _seen: answer[0]) as source:
         place.put(
             _query_entry(
-                "cpu", source.url, defaultScore=-5, scoreDimensionFormat="${scoreName}", publish=rule
+                "cpu",
+                source.url,
+                defaultScore=-5,
+                scoreDimensionFormat="${scoreName}",
+                publish=rule,
             )
         )
         async with place.agent() as agent:
@@ -233,7 +253,9 @@ async def test_a_default_score_is_published_while_there_are_no_series(place: Pla
 
 async def test_a_source_that_fails_does_not_give_the_default_score(place: Place) -> None:
     """A default in place of an unknown value would move applications while a Prometheus restarts."""
-    async with HttpFake(lambda _seen: prometheus_error("unavailable", "starting", status=503)) as source:
+    async with HttpFake(
+        lambda _seen: prometheus_error("unavailable", "starting", status=503)
+    ) as source:
         place.put(_query_entry("cpu", source.url, defaultScore=1, scoreDimensionFormat=""))
         async with place.agent() as agent:
             await _state(agent, "failing")
@@ -241,7 +263,9 @@ async def test_a_source_that_fails_does_not_give_the_default_score(place: Place)
     assert not (place.out / "cpu-score.yaml").exists()
 
 
-async def test_a_scoring_api_is_not_called_without_series_if_there_is_a_default_score(place: Place) -> None:
+async def test_a_scoring_api_is_not_called_without_series_if_there_is_a_default_score(
+    place: Place,
+) -> None:
     out = place.out / "cpu-score.yaml"
     async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(last_values) as scoring:
         place.put(

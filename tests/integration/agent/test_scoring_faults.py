@@ -29,7 +29,11 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
     # name: answer, what is published, what is dropped by reason
     "plain": (GOOD, {"a": 1, "b": -3}, {}),
     "nan": (results(("a", "NaN"), ("b", "3")), {"b": 3}, {"not_finite": 1}),
-    "infinite": (results(("a", "Infinity"), ("b", "-Infinity"), ("c", "4")), {"c": 4}, {"not_finite": 2}),
+    "infinite": (
+        results(("a", "Infinity"), ("b", "-Infinity"), ("c", "4")),
+        {"c": 4},
+        {"not_finite": 2},
+    ),
     "overflow": (results(("a", "1e999"), ("b", "5")), {"b": 5}, {"not_finite": 1}),
     "huge": (
         results(("a", "1e300"), ("b", "-1e300"), ("c", "100.9"), ("d", "-100.1")),
@@ -47,7 +51,11 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
         {"nœud-ü-節點-🚀": 8, '"quoted"\n\\': 9},
         {},
     ),
-    "long": (results((LONG[:MAX_NAME], "10"), (LONG, "10")), {LONG[:MAX_NAME]: 10}, {"long_name": 1}),
+    "long": (
+        results((LONG[:MAX_NAME], "10"), (LONG, "10")),
+        {LONG[:MAX_NAME]: 10},
+        {"long_name": 1},
+    ),
     "lone-surrogate": (
         Reply(
             body=(
@@ -107,7 +115,10 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
     # Each byte arrives within the time-out. The time limit of the whole request ends the call.
     "drips": (Fault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True), "timeout"),
     "resets": (Fault(writes=(head(length=100), b'{"res')), "connection_lost"),
-    "throttled": (Reply(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}), "throttled"),
+    "throttled": (
+        Reply(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}),
+        "throttled",
+    ),
     "server-error": (Reply(status=500, body=b"Traceback"), "server_error"),
     "redirects": (
         Reply(status=307, headers={"Location": "https://elsewhere.example.org/scoring"}),
@@ -124,9 +135,14 @@ async def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
 
 async def test_every_answer_with_good_results(place: Place) -> None:
     async with HttpFake(lambda seen: PUBLISHED[seen.path.split("/")[1]][0]) as api:
-        place.put(*(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in PUBLISHED))
+        place.put(
+            *(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in PUBLISHED)
+        )
         async with place.agent() as agent:
-            await until(lambda: len(list(place.out.glob("*.yaml"))) == len(PUBLISHED), what="all are written")
+            await until(
+                lambda: len(list(place.out.glob("*.yaml"))) == len(PUBLISHED),
+                what="all are written",
+            )
             for name, (_, items, dropped) in PUBLISHED.items():
                 assert _items(place.out / f"{name}-score.yaml") == items, name
                 assert await _dropped(agent, f"{name}-score") == dropped, name
@@ -135,11 +151,16 @@ async def test_every_answer_with_good_results(place: Place) -> None:
 
 
 def _items(path: Path) -> dict[str, int]:
-    return {item["name"]: item["value"] for item in yamlfast.load(path.read_text())["status"]["scores"]}
+    return {
+        item["name"]: item["value"] for item in yamlfast.load(path.read_text())["status"]["scores"]
+    }
 
 
 async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
-    prefix, suffix = 'gitops_dsf_agent_results_dropped_total{reason="', f'",score_name="{score_name}"}}'
+    prefix, suffix = (
+        'gitops_dsf_agent_results_dropped_total{reason="',
+        f'",score_name="{score_name}"}}',
+    )
     samples = await agent.samples()
     return {
         name[len(prefix) : -len(suffix)]: int(value)
@@ -152,7 +173,9 @@ async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(pla
     """No empty object is published, as OCM would count 0; the last scores stay until they expire."""
     answer: Reply = results()
     async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(lambda _seen: answer) as api:
-        place.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER))
+        place.put(
+            entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER)
+        )
         async with place.agent() as agent:
             # More calls than a back-off of its own would make in a minute: an empty answer is nobody's
             # overload.
@@ -173,7 +196,10 @@ async def test_the_request_is_the_wire_contract(place: Place) -> None:
     given = series(2, points=2)
     given[0]["values"][0][1] = "1.0000000000000000001"
     sources: list[dict[str, Any]] = [*given]
-    async with HttpFake(lambda _seen: matrix(sources)) as source, HttpFake(lambda _seen: GOOD) as api:
+    async with (
+        HttpFake(lambda _seen: matrix(sources)) as source,
+        HttpFake(lambda _seen: GOOD) as api,
+    ):
         two = entry(
             "two",
             scoring=api.url,
@@ -199,7 +225,11 @@ def _results(count: int, *, label: str) -> Reply:
 
 
 def _reasons(agent: RunningAgent) -> dict[str, str]:
-    return {one["scoreName"]: one["reason"] for one in agent.agent.detail()[1]["scorers"] if one["reason"]}
+    return {
+        one["scoreName"]: one["reason"]
+        for one in agent.agent.detail()[1]["scorers"]
+        if one["reason"]
+    }
 
 
 async def test_answers_of_scoring_apis_are_limited_by_their_text(place: Place) -> None:
@@ -233,7 +263,9 @@ async def test_answers_of_scoring_apis_are_limited_by_their_text(place: Place) -
                 "wide-score": "too_large",
                 "long-score": "no_results",
             }
-            messages = {one["scoreName"]: one["message"] for one in agent.agent.detail()[1]["scorers"]}
+            messages = {
+                one["scoreName"]: one["message"] for one in agent.agent.detail()[1]["scorers"]
+            }
             assert "1/4 of --max-answer-bytes" in messages["large-score"]
             assert f"more than {MOST_TEXT} bytes together" in messages["wide-score"]
             assert "3 long_name" in messages["long-score"]

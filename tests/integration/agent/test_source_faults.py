@@ -38,11 +38,20 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
     "throttled": (Reply(status=429, headers={"Retry-After": "1"}), "throttled"),
     "server-error": (Reply(status=500, body=b"<html>oops</html>"), "server_error"),
     "teapot": (Reply(status=418), "http_error"),
-    "redirects": (Reply(status=302, headers={"Location": "http://127.0.0.1:1/elsewhere"}), "redirected"),
+    "redirects": (
+        Reply(status=302, headers={"Location": "http://127.0.0.1:1/elsewhere"}),
+        "redirected",
+    ),
     "bad-query": (prometheus_error("bad_data", "parse error: unexpected ]"), "query_bad_data"),
-    "execution": (prometheus_error("execution", "many-to-many matching", status=422), "query_execution"),
+    "execution": (
+        prometheus_error("execution", "many-to-many matching", status=422),
+        "query_execution",
+    ),
     "overloaded": (prometheus_error("unavailable", "starting", status=503), "query_unavailable"),
-    "internal-error": (prometheus_error("internal", "compaction failed", status=500), "query_internal"),
+    "internal-error": (
+        prometheus_error("internal", "compaction failed", status=500),
+        "query_internal",
+    ),
     "error-in-200": (prometheus_error("timeout", "query timed out", status=200), "query_timeout"),
     "odd-error": (prometheus_error("moon_phase", "wrong", status=400), "query_error"),
     "not-json": (Reply(body=b"<html>login</html>"), "invalid_body"),
@@ -72,7 +81,8 @@ async def test_every_fault_of_a_source(tmp_path: Path) -> None:
 
 def _series(*nodes: str, value: str = "7") -> list[dict[str, Any]]:
     return [
-        {"metric": {"node": node}, "values": [[1_700_000_000, "1"], [1_700_000_030, value]]} for node in nodes
+        {"metric": {"node": node}, "values": [[1_700_000_000, "1"], [1_700_000_030, value]]}
+        for node in nodes
     ]
 
 
@@ -135,16 +145,23 @@ async def test_unusual_valid_answers(place: Place) -> None:
         HttpFake(last_values) as scoring,
     ):
         place.put(
-            *(entry(name, scoring=f"{scoring.url}/{name}", source=f"{source.url}/{name}") for name in odd)
+            *(
+                entry(name, scoring=f"{scoring.url}/{name}", source=f"{source.url}/{name}")
+                for name in odd
+            )
         )
         async with place.agent() as agent:
-            await until(lambda: len(list(place.out.glob("*.yaml"))) == len(odd), what="all are published")
+            await until(
+                lambda: len(list(place.out.glob("*.yaml"))) == len(odd), what="all are published"
+            )
             assert await agent.failures() == {}
             posted = {seen.path.split("/")[1]: seen.json() for seen in scoring.seen}
             samples = await agent.samples()
             for name, (_, given, items, count) in odd.items():
                 assert posted[name] == {"data": given}, name
-                assert place.items(name) == {node: min(value, 100) for node, value in items.items()}, name
+                assert place.items(name) == {
+                    node: min(value, 100) for node, value in items.items()
+                }, name
                 exposed = [
                     line
                     for line in samples
@@ -163,7 +180,9 @@ async def test_an_invalid_address(place: Place) -> None:
         )
         async with place.agent() as agent:
             await until(
-                lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"bad_url"},
+                lambda: (
+                    {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"bad_url"}
+                ),
                 what="both fail",
             )
             assert await agent.stages() == {"fetch", "score"}

@@ -8,7 +8,11 @@ from tests.support.agent.http import HttpFake, Reply, Seen, last_values, matrix,
 from tests.support.agent.running import Place, entry
 from tests.support.waiting import until
 
-PARAMETERS = {"partial_response": "false", "namespace": "team a&b", "extra_filters[]": '{env="prod"}'}
+PARAMETERS = {
+    "partial_response": "false",
+    "namespace": "team a&b",
+    "extra_filters[]": '{env="prod"}',
+}
 LONG = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
 
 
@@ -28,7 +32,8 @@ async def test_parameters_are_in_the_url_of_every_request(place: Place) -> None:
         place.put(*entries.values())
         async with place.agent():
             await until(
-                lambda: {seen.path.split("/")[1] for seen in fake.seen} == set(names), what="all asked"
+                lambda: {seen.path.split("/")[1] for seen in fake.seen} == set(names),
+                what="all asked",
             )
     [short], [posted], [instant] = (fake.to(name) for name in names)
     assert (short.method, posted.method, instant.method) == ("GET", "POST", "GET")
@@ -54,7 +59,9 @@ async def test_parameters_that_cannot_be_sent_cost_their_scorer_alone(
 ) -> None:
     async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
         good = entry("good", scoring=scoring.url, source=fake.url)
-        place.put(good, entry("bad", scoring=scoring.url, source=fake.url, sourceParameters=parameters))
+        place.put(
+            good, entry("bad", scoring=scoring.url, source=fake.url, sourceParameters=parameters)
+        )
         async with place.agent() as agent:
             await until((place.out / "good-score.yaml").exists, what="the good one is published")
             assert words in (await agent.get("/readyz")).text
@@ -63,9 +70,14 @@ async def test_parameters_that_cannot_be_sent_cost_their_scorer_alone(
 
 PARTIAL: dict[str, dict[str, Any]] = {
     "victoriametrics": {"isPartial": True},
-    "thanos": {"warnings": ["receive series from Addr: thanos-store:10901: rpc error: code = Unavailable"]},
+    "thanos": {
+        "warnings": ["receive series from Addr: thanos-store:10901: rpc error: code = Unavailable"]
+    },
     "truncated": {
-        "warnings": ["PromQL warning: quantile value should be between 0 and 1", "results truncated"]
+        "warnings": [
+            "PromQL warning: quantile value should be between 0 and 1",
+            "results truncated",
+        ]
     },
 }
 WHOLE: dict[str, dict[str, Any]] = {
@@ -89,14 +101,18 @@ async def test_a_partial_answer_fails_the_cycle_where_git_asks_for_it(place: Pla
     async with HttpFake(_answers(PARTIAL)) as fake, HttpFake(last_values) as scoring:
         place.put(
             *(
-                entry(name, scoring=scoring.url, source=f"{fake.url}/{name}", sourceOnPartial="Fail")
+                entry(
+                    name, scoring=scoring.url, source=f"{fake.url}/{name}", sourceOnPartial="Fail"
+                )
                 for name in PARTIAL
             )
         )
         async with place.agent() as agent:
             await until(lambda: len(fake.seen) >= len(PARTIAL), what="all asked")
             await until(lambda: len(fake.seen) >= 2 * len(PARTIAL), what="all asked again")
-            assert await agent.failures() == {f"{name}-score": {"partial_answer"} for name in PARTIAL}
+            assert await agent.failures() == {
+                f"{name}-score": {"partial_answer"} for name in PARTIAL
+            }
             assert await agent.stages() == {"fetch"}
             states = {one["name"]: one["message"] for one in agent.agent.detail()[1]["scorers"]}
             assert await agent.exposed() == set()
@@ -112,12 +128,16 @@ async def test_a_whole_answer_is_published_where_partial_ones_fail(place: Place)
     async with HttpFake(_answers(WHOLE)) as fake, HttpFake(last_values) as scoring:
         place.put(
             *(
-                entry(name, scoring=scoring.url, source=f"{fake.url}/{name}", sourceOnPartial="Fail")
+                entry(
+                    name, scoring=scoring.url, source=f"{fake.url}/{name}", sourceOnPartial="Fail"
+                )
                 for name in WHOLE
             )
         )
         async with place.agent() as agent:
-            await until(lambda: _written(place) == {f"{name}-score" for name in WHOLE}, what="published")
+            await until(
+                lambda: _written(place) == {f"{name}-score" for name in WHOLE}, what="published"
+            )
             assert await agent.failures() == {}
 
 

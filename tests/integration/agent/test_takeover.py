@@ -29,7 +29,9 @@ class AgentOnHub:
     async def publish(self, values: Mapping[str, int] = OURS) -> str:
         await self.store.list_owned()
         try:
-            await self.store.write(SCORE, scorer="cpu", values=values, valid_until=self.hub.now() + 900)
+            await self.store.write(
+                SCORE, scorer="cpu", values=values, valid_until=self.hub.now() + 900
+            )
         except AgentError as error:
             return f"{error.reason.value}: {error}"
         return ""
@@ -103,7 +105,9 @@ def test_an_upstream_agent_that_returns_after_the_takeover_is_a_conflict(
     run_on_hub(tmp_path, story)
 
 
-def test_an_object_that_upstream_created_again_between_two_writes_is_a_conflict(tmp_path: Path) -> None:
+def test_an_object_that_upstream_created_again_between_two_writes_is_a_conflict(
+    tmp_path: Path,
+) -> None:
     async def story(agent: AgentOnHub) -> None:
         assert await agent.publish({"cluster": 7}) == ""
         assert await agent.store.names() == {SCORE}

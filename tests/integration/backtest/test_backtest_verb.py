@@ -48,7 +48,10 @@ def _fleet(
     score_range: Mapping[str, int] | None = None,
 ) -> Path:
     """Clusters, a Query scorer and an application."""
-    dsf, ocm = "dynamic-scoring.open-cluster-management.io/v1alpha1", "cluster.open-cluster-management.io"
+    dsf, ocm = (
+        "dynamic-scoring.open-cluster-management.io/v1alpha1",
+        "cluster.open-cluster-management.io",
+    )
     for folder in ("clusters", "scorers", "apps"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as made:
@@ -66,7 +69,11 @@ def _fleet(
         }
         for name in clusters
     ]
-    members = {"apiVersion": f"{ocm}/v1beta2", "kind": "ManagedClusterSet", "metadata": {"name": "all"}}
+    members = {
+        "apiVersion": f"{ocm}/v1beta2",
+        "kind": "ManagedClusterSet",
+        "metadata": {"name": "all"},
+    }
     (root / "clusters" / "all.yaml").write_text(yamlfast.dump(*inventory, members))
     scorer = {
         "apiVersion": dsf,
@@ -87,7 +94,9 @@ def _fleet(
         spec: dict[str, Any] = scorer["spec"]  # type: ignore[assignment]
         spec |= {"runsOn": "Hub"}
         spec["source"] |= {"clusterLabel": {"name": cluster_label}}
-        spec["source"]["params"]["query"] = query if "by (" in query else f"avg by ({cluster_label}) (idle)"
+        spec["source"]["params"]["query"] = (
+            query if "by (" in query else f"avg by ({cluster_label}) (idle)"
+        )
     (root / "scorers" / "idle.yaml").write_text(yamlfast.dump(scorer))
     (root / "apps" / "portal.yaml").write_text(
         "apiVersion: gitops-dsf.io/v1alpha1\n"
@@ -117,7 +126,9 @@ def _edit(fleet: Path, old: str, new: str) -> None:
     app.write_text(app.read_text().replace(old, new))
 
 
-def _said(fleet: Path, history: Store | Path, *words: str | Path, span: tuple[str, ...] = SPAN) -> str:
+def _said(
+    fleet: Path, history: Store | Path, *words: str | Path, span: tuple[str, ...] = SPAN
+) -> str:
     """What a backtest prints that ends well, of a store or of a file."""
     where = ("--prometheus", history.url) if isinstance(history, Store) else ("--history", history)
     done = gitops_dsf("backtest", fleet, *where, *span, *words)
@@ -209,14 +220,18 @@ def test_nothing_that_is_tried_stops_a_swing_of_all_points(tmp_path: Path) -> No
     with Store(scores=scores) as store:
         said = _said(fleet, store, "--advise")
     assert (
-        "keep stickiness 100: no setting that was tried stops it from moving back and forth 47 times" in said
+        "keep stickiness 100: no setting that was tried stops it from moving back and forth 47 times"
+        in said
     ), said
     assert "it does not flap" not in said
 
 
 def test_a_decision_of_two_clusters(tmp_path: Path) -> None:
     """Of four clusters the two best are chosen, and change places all at once."""
-    high, low = (lambda at: 80.0 if (at // 900) % 2 else 20.0), (lambda at: 20.0 if (at // 900) % 2 else 80.0)
+    high, low = (
+        (lambda at: 80.0 if (at // 900) % 2 else 20.0),
+        (lambda at: 20.0 if (at // 900) % 2 else 80.0),
+    )
     values = {"eu": high, "us": high, "ap": low, "sa": low}
     scores = {("idle", name): value for name, value in values.items()}
     fleet = _fleet(tmp_path / "fleet", stickiness=10, clusters=("eu", "us", "ap", "sa"), count=2)
@@ -230,7 +245,9 @@ def test_a_decision_of_two_clusters(tmp_path: Path) -> None:
     said = _said(held, history)
     assert "0 moves" in said
     assert "ap 100 %, sa 100 %" in said, "both ran all the time"
-    assert "57.7, the sum of 2 clusters" in said, "60 points for each, half of the time, less delays"
+    assert "57.7, the sum of 2 clusters" in said, (
+        "60 points for each, half of the time, less delays"
+    )
 
 
 def test_two_revisions_side_by_side(tmp_path: Path, store: Store) -> None:
@@ -487,7 +504,9 @@ def test_the_store_gets_what_its_source_names_in_the_repository(tmp_path: Path) 
         missing = gitops_dsf(*words, folder)
         assert missing.returncode == 1
         assert "key 'tls.crt' of Secret 'pair' is needed and cannot be read" in missing.stderr
-        elsewhere = gitops_dsf("backtest", fleet, "--prometheus", logins.url, *SPAN, "--credentials", folder)
+        elsewhere = gitops_dsf(
+            "backtest", fleet, "--prometheus", logins.url, *SPAN, "--credentials", folder
+        )
         assert elsewhere.returncode == 2
         assert "names a Secret or a CA in the repository" in elsewhere.stderr
     assert "s3cret" not in refused.stderr + done.stdout + done.stderr + missing.stderr
@@ -506,7 +525,9 @@ def test_the_store_gets_what_its_source_names_in_the_repository(tmp_path: Path) 
         (b"", 503, "answered 503"),
     ],
 )
-def test_a_store_without_an_answer_is_told(fleet: Path, answer: bytes, status: int, told: str) -> None:
+def test_a_store_without_an_answer_is_told(
+    fleet: Path, answer: bytes, status: int, told: str
+) -> None:
     with Store(scores={}, answer=answer, status=status) as store:
         done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
     assert done.returncode == 1
@@ -516,7 +537,10 @@ def test_a_store_without_an_answer_is_told(fleet: Path, answer: bytes, status: i
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("http://prom:9090/graph?g0.expr=secret", "--prometheus http://prom:9090/graph is a page for people"),
+        (
+            "http://prom:9090/graph?g0.expr=secret",
+            "--prometheus http://prom:9090/graph is a page for people",
+        ),
         ("http://prom:9090/graph?g0.expr=secret", "write http://prom:9090\n"),
         ("http://vm:8481/select/0/vmui/", "write http://vm:8481/select/0/prometheus\n"),
         ("https://g.example.com/explore", "write the URL of the metric store"),
@@ -554,7 +578,9 @@ def test_a_file_gives_the_span(tmp_path: Path, fleet: Path) -> None:
 
 
 @pytest.mark.parametrize("step", [15, 60])
-def test_samples_between_points_are_those_of_the_next_point(tmp_path: Path, fleet: Path, step: int) -> None:
+def test_samples_between_points_are_those_of_the_next_point(
+    tmp_path: Path, fleet: Path, step: int
+) -> None:
     """17 s after each minute, as a store answers a question that does not start at a full minute."""
     file = _saved(tmp_path / "history.json", start=START + 17, step=step)
     said = _said(fleet, file, "-o", "json", span=())
@@ -562,14 +588,24 @@ def test_samples_between_points_are_those_of_the_next_point(tmp_path: Path, flee
     assert figures["moves"] == 71, "the last change lies 17 s after the last point"
     notes = json.loads(said)["notes"]
     count = 2 * (DAY // step + 1)
-    assert [note.split(". Used: ")[1].split(" samples")[0] for note in notes] == [f"2,880 of {count:,}"]
+    assert [note.split(". Used: ")[1].split(" samples")[0] for note in notes] == [
+        f"2,880 of {count:,}"
+    ]
 
 
 @pytest.mark.parametrize(
     ("scores", "span", "told"),
     [
-        (SCORES, ("--days", "1", "--to", "2026-07-01T00:00:00Z"), "0 of 2,882 samples of idle. The others"),
-        ({("idle", "prod-eu"): _steady}, (), "0 of 1,441 samples of idle (clusters prod-eu). The others"),
+        (
+            SCORES,
+            ("--days", "1", "--to", "2026-07-01T00:00:00Z"),
+            "0 of 2,882 samples of idle. The others",
+        ),
+        (
+            {("idle", "prod-eu"): _steady},
+            (),
+            "0 of 1,441 samples of idle (clusters prod-eu). The others",
+        ),
         ({("other", "eu"): _steady}, (), "0 of 0 samples of idle. The others"),
     ],
     ids=["older", "other clusters", "other scores"],
@@ -577,14 +613,19 @@ def test_samples_between_points_are_those_of_the_next_point(tmp_path: Path, flee
 def test_a_file_of_which_nothing_is_used_is_an_error(
     tmp_path: Path, fleet: Path, scores: Any, span: tuple[str, ...], told: str
 ) -> None:
-    done = gitops_dsf("backtest", fleet, "--history", _saved(tmp_path / "h.json", scores=scores), *span)
+    done = gitops_dsf(
+        "backtest", fleet, "--history", _saved(tmp_path / "h.json", scores=scores), *span
+    )
     assert done.returncode == 1
     said = done.stderr.replace("\n", " ")
     (tmp_path / "empty.json").write_bytes(answer_of([]))
     empty = gitops_dsf("backtest", fleet, "--history", tmp_path / "empty.json", *SPAN)
     assert empty.returncode == 1
     assert "empty.json has no samples of more than one moment" in empty.stderr.replace("\n", " ")
-    assert "h.json has samples from 2026-06-01T00:00:00Z to 2026-06-02T00:00:00Z. Used: " + told in said
+    assert (
+        "h.json has samples from 2026-06-01T00:00:00Z to 2026-06-02T00:00:00Z. Used: " + told
+        in said
+    )
 
 
 def test_a_history_that_is_too_large_is_refused_before_the_first_request(
@@ -596,11 +637,15 @@ def test_a_history_that_is_too_large_is_refused_before_the_first_request(
     later = ("--from", "2026-06-01T00:00:00Z", "--to", "2026-06-02T00:01:00Z")
     done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *later)
     assert done.returncode == 1
-    assert "the history has more than 2,882 samples; ask for a shorter time" in done.stderr.replace("\n", " ")
+    assert "the history has more than 2,882 samples; ask for a shorter time" in done.stderr.replace(
+        "\n", " "
+    )
     assert store.asked == []
 
 
-def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_moments(tmp_path: Path) -> None:
+def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_moments(
+    tmp_path: Path,
+) -> None:
     """Both scores jump in the same minute. On a hub the one whose agent comes first is ahead until then."""
 
     def alike(at: float) -> float:
@@ -690,8 +735,12 @@ def test_the_placement_that_was_asked_for_is_not_proposed(
     monkeypatch.setattr("gitops_dsf.backtest.run.MOST_CELLS", 10)
     file = _saved(tmp_path / "history.json")
     said = "with other moments of the agents, 1 Placement may move more or less often: too large to try here"
-    assert f"{said} (--placement asks for one), decided pass by pass, or paced" in _said(fleet, file, span=())
-    assert f"{said}, decided pass by pass, or paced" in _said(fleet, file, "--placement", "portal", span=())
+    assert f"{said} (--placement asks for one), decided pass by pass, or paced" in _said(
+        fleet, file, span=()
+    )
+    assert f"{said}, decided pass by pass, or paced" in _said(
+        fleet, file, "--placement", "portal", span=()
+    )
 
 
 def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
@@ -782,7 +831,10 @@ def test_the_page_says_what_every_colour_means(tmp_path: Path) -> None:
     page = _said(fleet, _saved(tmp_path / "history.json", scores=scores), "-o", "html", span=())
     legend = page.partition('<ul class="legend">')[2].partition("</ul>")[0]
     assert re.findall(r'<li class="(c\d)"><i></i>([^<]*?) ?<', legend) == [
-        *((f"c{place}", name) for place, name in enumerate(re.findall(r"production-[a-z0-9-]+", legend))),
+        *(
+            (f"c{place}", name)
+            for place, name in enumerate(re.findall(r"production-[a-z0-9-]+", legend))
+        ),
         ("c5", "other clusters, or none"),
     ]
     assert "the bar has the colour of the first of its clusters" in legend
@@ -821,7 +873,9 @@ spec:
 """
 
 
-@pytest.mark.parametrize(("begins", "span"), [(0.3, "16.8 hours from 2026-06-01 07:12"), (0.95, "1.0 days")])
+@pytest.mark.parametrize(
+    ("begins", "span"), [(0.3, "16.8 hours from 2026-06-01 07:12"), (0.95, "1.0 days")]
+)
 def test_both_revisions_are_compared_over_one_span(fleet: Path, begins: float, span: str) -> None:
     """The new score begins after the noise of the first hours, of which the base alone would know."""
 

@@ -52,7 +52,9 @@ def test_a_history_with_too_many_samples_ends_with_what_to_do(limit: Callable[..
     assert len(store.asked) == 2, "it ends when the limit is passed"
 
 
-def test_an_answer_that_is_too_large_is_asked_for_in_smaller_pages(limit: Callable[..., None]) -> None:
+def test_an_answer_that_is_too_large_is_asked_for_in_smaller_pages(
+    limit: Callable[..., None],
+) -> None:
     limit(ANSWER_BYTES=8000)
     with Store(scores=SCORES) as store:
         seen = _read(store, count=500)
@@ -62,6 +64,9 @@ def test_an_answer_that_is_too_large_is_asked_for_in_smaller_pages(limit: Callab
 
 def test_a_store_that_does_not_answer_is_told(limit: Callable[..., None]) -> None:
     limit(SECONDS=0.05)
-    with Store(scores=SCORES, hangs=True) as store, pytest.raises(StoreError, match=r"127\.0\.0\.1"):
+    with (
+        Store(scores=SCORES, hangs=True) as store,
+        pytest.raises(StoreError, match=r"127\.0\.0\.1"),
+    ):
         _read(store)
     assert len(store.asked) > 1, "smaller pages were tried"

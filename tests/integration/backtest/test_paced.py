@@ -29,7 +29,9 @@ def _history(folder: Path, *, hours: float = 4) -> Path:
 
 
 def _said(fleet: GitFleet, history: Path, *words: str) -> str:
-    done: subprocess.CompletedProcess[str] = gitops_dsf("backtest", fleet.path, "--history", history, *words)
+    done: subprocess.CompletedProcess[str] = gitops_dsf(
+        "backtest", fleet.path, "--history", history, *words
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -42,7 +44,8 @@ def _head(fleet: GitFleet, history: Path, *words: str) -> dict[str, Any]:
 def _last(head: dict[str, Any]) -> Counter[str]:
     """How many applications are on each cluster at the end."""
     return Counter(
-        each["changes"][-1]["joined"][0] if each["changes"] else "c1" for each in head["placements"].values()
+        each["changes"][-1]["joined"][0] if each["changes"] else "c1"
+        for each in head["placements"].values()
     )
 
 
@@ -70,7 +73,9 @@ def test_the_pace_tells_how_long_moves_wait(tmp_path: Path) -> None:
     history = _history(tmp_path)
     head = _head(fleet, history)
     waits = sorted(each["paced"]["longestWaitSeconds"] for each in head["placements"].values())
-    assert waits == [360.0 * number for number in range(20)], "a minute to move, and five to measure it"
+    assert waits == [360.0 * number for number in range(20)], (
+        "a minute to move, and five to measure it"
+    )
     assert _last(head) == {"c2": 20}
     assert {each["movesRange"] for each in head["placements"].values()} == {None}
     said = _said(fleet, history)
@@ -97,7 +102,10 @@ def test_filters_that_depend_on_time_are_decided_without_the_pace(tmp_path: Path
         inventory.read_text().replace("metadata:\n  name: c4\n", spec + "metadata:\n  name: c4\n")
     )
     said = _said(fleet, _history(tmp_path, hours=2))
-    assert "20 paced Placements that nobody waits for here: argocd/app-00 (its filters depend on" in said
+    assert (
+        "20 paced Placements that nobody waits for here: argocd/app-00 (its filters depend on"
+        in said
+    )
 
 
 def test_advice_leaves_the_pace_out_and_says_so(tmp_path: Path) -> None:

@@ -47,7 +47,11 @@ def _first(*answers: Answer) -> Callable[[Seen], Answer]:
     [
         (Reply(status=429, headers={"Retry-After": "7"}), 7, 8),
         (Reply(status=503, headers={"Retry-After": "20"}, body=b"starting"), 20, 21),
-        (prometheus_error("too_many_requests", "too many outstanding requests", status=429), 0.5, 10),
+        (
+            prometheus_error("too_many_requests", "too many outstanding requests", status=429),
+            0.5,
+            10,
+        ),
     ],
     ids=["retry-after", "503", "without-header"],
 )
@@ -85,12 +89,18 @@ LONG = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(2
 @pytest.mark.parametrize("query", ["up", LONG], ids=["short", "long"])
 async def test_a_store_behind_a_proxy_that_takes_no_post_is_asked_with_get(query: str) -> None:
     def source(seen: Seen) -> Answer:
-        return _good(seen) if seen.method == "GET" else Reply(status=405, headers={"Allow": "GET, HEAD"})
+        return (
+            _good(seen)
+            if seen.method == "GET"
+            else Reply(status=405, headers={"Allow": "GET, HEAD"})
+        )
 
     async with HttpFake(source) as store:
         assert await _samples(store.url, query=query, count=1200) == [7] * 1200
     assert [seen.query["query"] for seen in store.seen if seen.method == "GET"] == [query] * 2
-    assert [seen.method for seen in store.seen].count("POST") == (query == LONG), "POST is not tried again"
+    assert [seen.method for seen in store.seen].count("POST") == (query == LONG), (
+        "POST is not tried again"
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +113,9 @@ async def test_a_store_behind_a_proxy_that_takes_no_post_is_asked_with_get(query
         ("/prom/api/v1/query/", "/prom/api/v1/query_range"),
     ],
 )
-async def test_the_url_of_a_store_is_its_base_or_that_of_its_query_api(base: str, path: str) -> None:
+async def test_the_url_of_a_store_is_its_base_or_that_of_its_query_api(
+    base: str, path: str
+) -> None:
     async with HttpFake(_good) as store:
         assert await _samples(f"{store.url}{base}") == [7] * 100
         assert await _samples(f"{store.url}{base}?tenant=a") == [7] * 100
@@ -124,13 +136,17 @@ async def test_where_a_redirect_points_to_is_told() -> None:
     async with HttpFake(lambda _seen: Reply(status=302, headers={"Location": target})) as store:
         with pytest.raises(StoreError) as caught:
             await _samples(store.url)
-    assert "answered 302 and points to https://thanos.example.com/api/v1/query_range;" in str(caught.value)
+    assert "answered 302 and points to https://thanos.example.com/api/v1/query_range;" in str(
+        caught.value
+    )
     assert "redirects are not followed, write that URL as --prometheus" in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
 
 SMALLER = {
-    "prometheus": prometheus_error("bad_data", "exceeded maximum resolution of 11,000 points per timeseries"),
+    "prometheus": prometheus_error(
+        "bad_data", "exceeded maximum resolution of 11,000 points per timeseries"
+    ),
     "samples": prometheus_error(
         "execution", "query processing would load too many samples into memory", status=422
     ),
@@ -140,13 +156,19 @@ SMALLER = {
         status=422,
     ),
     "victoriametrics-series": prometheus_error(
-        "422", "the number of matching timeseries exceeds 300000; narrow down the search", status=422
+        "422",
+        "the number of matching timeseries exceeds 300000; narrow down the search",
+        status=422,
     ),
-    "mimir": prometheus_error("bad_data", "the query time range exceeds the limit (query length: 33h)"),
+    "mimir": prometheus_error(
+        "bad_data", "the query time range exceeds the limit (query length: 33h)"
+    ),
     "spaced": Reply(
         status=400, body=b'{ "status" : "error", "errorType": "x", "error": "too many samples" }'
     ),
-    "not-json": Reply(status=400, body=b"expanding series: the query hit the max number of chunks limit"),
+    "not-json": Reply(
+        status=400, body=b"expanding series: the query hit the max number of chunks limit"
+    ),
     "gateway": Reply(status=504, body=b"<html>gateway timeout</html>"),
     "nginx": Reply(status=413, body=b"<html>too large</html>"),
 }
@@ -187,6 +209,8 @@ async def test_the_last_of_two_samples_of_one_time_counts() -> None:
     """A proxy that joins the answers of two replicas may give both samples."""
     values = [[START, "1"], [START, "2"], [START + STEP, "3"], [START + STEP, "4"]]
     row = {"metric": {"cluster": "eu"}, "values": values}
-    body = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [row]}}).encode()
+    body = json.dumps(
+        {"status": "success", "data": {"resultType": "matrix", "result": [row]}}
+    ).encode()
     async with HttpFake(lambda _seen: Reply(body=body)) as store:
         assert await _samples(store.url, count=2) == [2, 4]

@@ -48,7 +48,13 @@ def test_verbs(offered: Offered) -> None:
 
 
 def test_options_of_a_verb(offered: Offered) -> None:
-    assert offered("gitops-dsf render --") >= {"--check", "--stdout", "--part", "--allow-shrink", "--help"}
+    assert offered("gitops-dsf render --") >= {
+        "--check",
+        "--stdout",
+        "--part",
+        "--allow-shrink",
+        "--help",
+    }
     assert offered("gitops-dsf validate --s") == {"--strict"}
 
 

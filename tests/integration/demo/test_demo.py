@@ -87,7 +87,9 @@ def test_it_begins_with_a_query_and_without_a_scoring_api(told: Told) -> None:
     for name, score in first["scores"]["cpu-free"].items():
         assert abs(score - free[name]) <= 5, (name, score, free)
     assert "type: Query" in told.said
-    assert told.history["events"][0]["text"].endswith("ranked by cpu-headroom-forecast and vcpu-cost")
+    assert told.history["events"][0]["text"].endswith(
+        "ranked by cpu-headroom-forecast and vcpu-cost"
+    )
     before, after = told.said.split("Scoring APIs, for what a query cannot say")
     assert "scorer run" not in before
     assert after.count("gitops-dsf scorer run") == 2
@@ -97,8 +99,12 @@ def test_a_backtest_decides_the_demo_again(told: Told) -> None:
     """The load moved the application with the pull request; without it, the prices hardly differ."""
     assert "$ gitops-dsf backtest --history ../scores.json" in told.said
     assert re.search(r"\d\.\d minutes from 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d to ", told.said)
-    planned, line = (line for line in told.said.splitlines() if line.split()[:1] == ["argocd/guestbook"])
-    assert "eu-north-1" in planned, "the backtest of the pull request knows where the commit moves it"
+    planned, line = (
+        line for line in told.said.splitlines() if line.split()[:1] == ["argocd/guestbook"]
+    )
+    assert "eu-north-1" in planned, (
+        "the backtest of the pull request knows where the commit moves it"
+    )
     assert re.search(
         r"guestbook +[0-9]+ moves?( \([0-9]+ to [0-9]+\))?( instead of [0-9]+|, as before)", line
     )
@@ -119,7 +125,9 @@ def test_what_is_left_can_be_explored(told: Told, warm_programs: Path) -> None:
     assert f"*  {chosen}" in ran(warm_programs / "gitops-dsf", "simulate", "--scores", "../hub")
     ran(warm_programs / "gitops-dsf", "render", "--check")
     named = re.findall(
-        r"^    (\S*gitops-dsf \w+ .*?)(?:    #.*)?$", told.said.partition("To try:")[2], re.MULTILINE
+        r"^    (\S*gitops-dsf \w+ .*?)(?:    #.*)?$",
+        told.said.partition("To try:")[2],
+        re.MULTILINE,
     )
     assert len(named) == 4
     for line in named:
@@ -147,7 +155,9 @@ def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -
         programs.start("lives", ["sleep", "60"])
         programs.start("dies", ["sh", "-c", "echo last words; kill -9 $$"])
         pids = running(tmp_path)
-        with pytest.raises(GitopsDsfError, match=r"dies ended by itself with code -9[^$]*last words"):
+        with pytest.raises(
+            GitopsDsfError, match=r"dies ended by itself with code -9[^$]*last words"
+        ):
             programs.until(lambda: False, what="never")
     finally:
         assert programs.stop() == 2

@@ -57,7 +57,10 @@ def without_ours(hub: ApiServer) -> ApiServer:
         ("[]", "does not have the structure of a kubeconfig"),
         ("contexts: 5", "does not have the structure of a kubeconfig"),
         ("contexts: [{name: hub}]", "Expected key context"),
-        ("contexts: [{name: other, context: {cluster: c, user: u}}]", "there is no context hub, only other"),
+        (
+            "contexts: [{name: other, context: {cluster: c, user: u}}]",
+            "there is no context hub, only other",
+        ),
     ],
 )
 @pytest.mark.parametrize("verb", ["doctor", "status", "uninstall"])
@@ -68,7 +71,9 @@ def test_a_kubeconfig_that_is_none_is_told(
     assert main([verb, "--context", "hub", "--kubeconfig", str(tmp_path / "kubeconfig")]) == 1
     said = capsys.readouterr()
     assert words in said.err
-    assert "context hub: " not in said.err.partition("context hub: ")[2], "the context is named once"
+    assert "context hub: " not in said.err.partition("context hub: ")[2], (
+        "the context is named once"
+    )
     assert "sekret" not in said.err
     assert said.out == ""
 
@@ -129,14 +134,20 @@ def test_warnings_count_only_when_asked(serve: Serve, run: Run) -> None:
     ran = run(hub, "doctor", "--strict")
     assert ran.returncode == 1, "what the hub refused may be wrong"
     assert "0 errors, 0 warnings" in ran.stdout
-    assert "needs the right to list deployments.apps in namespace open-cluster-management-hub" in ran.stdout
+    assert (
+        "needs the right to list deployments.apps in namespace open-cluster-management-hub"
+        in ran.stdout
+    )
     hub.refused = {}
     assert run(hub, "doctor", "--strict").returncode == 1
 
 
 def test_of_secrets_only_metadata_is_ever_asked_for(bare: ApiServer, run: Run) -> None:
     labels = {"argocd.argoproj.io/secret-type": "cluster"}
-    secret = {"metadata": meta("cluster-cluster1", ARGOCD, labels=labels), "data": {"config": "c2VjcmV0"}}
+    secret = {
+        "metadata": meta("cluster-cluster1", ARGOCD, labels=labels),
+        "data": {"config": "c2VjcmV0"},
+    }
     bare.serve(SECRETS, secret)
     ran = run(bare, "doctor", "-o", "json")
     asked = [seen for seen in bare.seen if "/secrets" in seen.path]
@@ -178,7 +189,9 @@ def test_a_score_that_upstream_writes_beside_our_agent_is_an_error(serve: Serve,
         {**entry, "manager": "dynamic-scoring-agent", "operation": "Update"},
     ]
     found = run(serve(objects), "doctor", "-o", "json")
-    findings = [one for one in json.loads(found.stdout)["findings"] if one["check"] == "scores-owned"]
+    findings = [
+        one for one in json.loads(found.stdout)["findings"] if one["check"] == "scores-owned"
+    ]
     where = f"{shared['metadata']['namespace']}/{shared['metadata']['name']}"
     assert [one["state"] for one in findings] == ["error"]
     assert findings[0]["message"].startswith(

@@ -94,7 +94,12 @@ def test_status_says_where_the_written_weights_ask_for(serve: Serve, run: Run) -
     assert "no single score" not in text
     assert "comes in for" not in text
     (shown,) = json.loads(run(hub, "status", "-o", "json").stdout)["placements"]
-    assert (shown["next"], shown["settled"], shown["wish"], shown["flips"]) == (["c1"], True, ["c2"], [])
+    assert (shown["next"], shown["settled"], shown["wish"], shown["flips"]) == (
+        ["c1"],
+        True,
+        ["c2"],
+        [],
+    )
 
 
 def test_a_fleet_without_a_pace_needs_no_right_to_the_ledger(serve: Serve, run: Run) -> None:
@@ -117,7 +122,9 @@ def test_a_ledger_that_cannot_be_read_is_told(serve: Serve, run: Run, tmp_path: 
     assert (refused.returncode, "key ledger: Expected `object`" in refused.stderr) == (1, True)
 
 
-def test_waves_begin_where_the_ledger_of_the_hub_ends(serve: Serve, run: Run, tmp_path: Path) -> None:
+def test_waves_begin_where_the_ledger_of_the_hub_ends(
+    serve: Serve, run: Run, tmp_path: Path
+) -> None:
     fleet = herd_fleet(tmp_path / "fleet", demand=2, stickiness=0)
     text = run(serve(herd(QUEUE)), "simulate", "--paced", str(fleet.path)).stdout
     assert "\nunder way, taken as done: app-00 c1 -> c2\n5 moves in " in text
@@ -139,12 +146,21 @@ def test_explain_says_where_a_paced_placement_would_move_and_what_it_waits_for(
     text = run(hub, "explain", name, str(fleet.path)).stdout
     holds = "  paced: it holds its clusters; by the written weights it would move c1 -> c2 (+22 points)\n"
     assert f"{holds}{expected}" in text
-    shown: dict[str, Any] = json.loads(run(hub, "explain", name, str(fleet.path), "-o", "json").stdout)
-    assert shown["paced"]["move"] == {"placement": f"argocd/{name}", "from": "c1", "to": "c2", "points": 22.0}
+    shown: dict[str, Any] = json.loads(
+        run(hub, "explain", name, str(fleet.path), "-o", "json").stdout
+    )
+    assert shown["paced"]["move"] == {
+        "placement": f"argocd/{name}",
+        "from": "c1",
+        "to": "c2",
+        "points": 22.0,
+    }
     assert len([*shown["paced"]["queue"]["underWay"], *shown["paced"]["queue"]["waiting"]]) == 1
 
 
-def test_explain_speaks_of_the_weights_that_people_wrote(serve: Serve, run: Run, tmp_path: Path) -> None:
+def test_explain_speaks_of_the_weights_that_people_wrote(
+    serve: Serve, run: Run, tmp_path: Path
+) -> None:
     """app-00 stays on c1, and would move to c2 by the written weights: the items of moves are no scores."""
     fleet = herd_fleet(tmp_path / "fleet", demand=2, stickiness=0)
     hub = serve([*herd(QUEUE), global_set(), binding(), moves_score("c3", app_00=50)])
@@ -155,7 +171,11 @@ def test_explain_speaks_of_the_weights_that_people_wrote(serve: Serve, run: Run,
     assert "count as 0" not in text
     assert re.search(r"\n +1 +c2 +62 +62\n", text), text
     assert re.search(r"\n +4 +\* +c1 +40 +40\n", text), "it is on c1 now"
-    for cluster_name, standing in (("c1", "selected"), ("c2", "not selected"), ("c3", "not selected")):
+    for cluster_name, standing in (
+        ("c1", "selected"),
+        ("c2", "not selected"),
+        ("c3", "not selected"),
+    ):
         text = run(hub, "explain", "app-00", cluster_name, str(fleet.path)).stdout
         assert f"argocd/app-00, cluster {cluster_name}: {standing}\n" in text
         assert "gitops-dsf-moves" not in text

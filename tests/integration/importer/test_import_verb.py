@@ -23,7 +23,11 @@ def fleet(tmp_path: Path) -> Path:
 
 def test_from_standard_input_and_then_again(fleet: Path) -> None:
     hub = printed(
-        [managed_cluster("ber-1", labels={"region": "eu"}), managed_cluster("ber-2"), cluster_set("edge")]
+        [
+            managed_cluster("ber-1", labels={"region": "eu"}),
+            managed_cluster("ber-2"),
+            cluster_set("edge"),
+        ]
     )
     first = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
     assert first.returncode == 0, first.stderr
@@ -101,7 +105,12 @@ def test_a_dry_run_writes_nothing(fleet: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "stdin", "code", "message"),
     [
-        (["--from", "nowhere.yaml"], "", 1, "nowhere.yaml cannot be read: No such file or directory"),
+        (
+            ["--from", "nowhere.yaml"],
+            "",
+            1,
+            "nowhere.yaml cannot be read: No such file or directory",
+        ),
         (["--from", "-"], "", 1, "there is no DynamicScorer"),
         (["--from", "-"], "kind: [", 1, "standard input:1:8"),
         (["--from", "-"], "- a\n- b\n", 1, "standard input:1:1"),
@@ -154,8 +163,13 @@ def listed(item: dict[str, Any]) -> dict[str, Any]:
 def test_from_a_hub_without_our_crds(fleet: Path, hub: ApiServer, tmp_path: Path) -> None:
     words = ("import", "--context", "hub", "--kubeconfig", hub.kubeconfig(tmp_path / "kubeconfig"))
     group = "/apis/cluster.open-cluster-management.io"
-    hub.serve(f"{group}/v1/managedclusters", *(listed(managed_cluster(f"ber-{at}")) for at in range(5)))
-    hub.serve(f"{group}/v1beta2/managedclustersets", *(listed(cluster_set(at)) for at in ("default", "edge")))
+    hub.serve(
+        f"{group}/v1/managedclusters", *(listed(managed_cluster(f"ber-{at}")) for at in range(5))
+    )
+    hub.serve(
+        f"{group}/v1beta2/managedclustersets",
+        *(listed(cluster_set(at)) for at in ("default", "edge")),
+    )
     done = gitops_dsf(*words, cwd=fleet)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "6 added, 0 changed, 0 as they were"
@@ -191,10 +205,12 @@ def test_a_cluster_like_a_namespace_of_the_platform_is_left_out(fleet: Path) -> 
         " (it reserves the prefix kube-)" in done.stderr
     )
     assert (
-        "ManagedCluster openshift-config is not written: the hub's namespace openshift-config" in done.stderr
+        "ManagedCluster openshift-config is not written: the hub's namespace openshift-config"
+        in done.stderr
     )
     assert (
-        "ManagedCluster argocd is not written: the hub's namespace argocd belongs to Argo CD" in done.stderr
+        "ManagedCluster argocd is not written: the hub's namespace argocd belongs to Argo CD"
+        in done.stderr
     )
     assert done.returncode == 0
     assert gitops_dsf("validate", cwd=fleet).returncode == 0
@@ -203,15 +219,21 @@ def test_a_cluster_like_a_namespace_of_the_platform_is_left_out(fleet: Path) -> 
 def test_the_namespaces_of_the_settings_are_left_out_too(fleet: Path) -> None:
     settings = fleet / "gitops-dsf.yaml"
     text = settings.read_text(encoding="utf-8")
-    settings.write_text(text.replace("spec:\n", "spec:\n  hubNamespace: scoring\n", 1), encoding="utf-8")
-    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([managed_cluster("scoring")]))
+    settings.write_text(
+        text.replace("spec:\n", "spec:\n  hubNamespace: scoring\n", 1), encoding="utf-8"
+    )
+    done = gitops_dsf(
+        "import", "--from", "-", cwd=fleet, stdin=printed([managed_cluster("scoring")])
+    )
     assert "the hub's namespace scoring belongs to gitops-dsf" in done.stderr
     assert not (fleet / "clusters" / "scoring.yaml").exists()
 
 
 def claiming(name: str, value: str, **more: Any) -> dict[str, Any]:
     item = managed_cluster(name)
-    item["status"]["clusterClaims"] = [{"name": "region.open-cluster-management.io", "value": value}]
+    item["status"]["clusterClaims"] = [
+        {"name": "region.open-cluster-management.io", "value": value}
+    ]
     item["metadata"] |= more
     return item
 
@@ -233,7 +255,11 @@ spec:
 
 
 def errors(fleet: Path) -> list[str]:
-    return [line for line in gitops_dsf("validate", cwd=fleet).stdout.splitlines() if ": error DSF" in line]
+    return [
+        line
+        for line in gitops_dsf("validate", cwd=fleet).stdout.splitlines()
+        if ": error DSF" in line
+    ]
 
 
 def test_a_claim_of_a_spoke_cannot_make_the_repository_unreadable(fleet: Path) -> None:
@@ -259,7 +285,9 @@ def test_a_cluster_that_would_make_the_repository_invalid_is_left_out(fleet: Pat
     before = errors(fleet)
     hub[2] = claiming("ber-3", "region-7")
     hub[4] = claiming("ber-5", "of-its-own")
-    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([*hub, claiming("ber-9", "new")]))
+    done = gitops_dsf(
+        "import", "--from", "-", cwd=fleet, stdin=printed([*hub, claiming("ber-9", "new")])
+    )
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1] == "1 added, 1 changed, 6 as they were"
     [told] = [line for line in done.stderr.splitlines() if "is not written" in line]
@@ -274,8 +302,12 @@ def test_what_no_cluster_is_to_blame_for_keeps_none_out(fleet: Path) -> None:
     """The first import into a repository whose application wants clusters that the hub does not have."""
     (fleet / "clusters/examples.yaml").unlink()
     app = fleet / "apps/guestbook.yaml"
-    app.write_text(app.read_text(encoding="utf-8").replace("env: prod", "env: none"), encoding="utf-8")
-    hub = printed([*(managed_cluster(f"ber-{number}") for number in range(1, 5)), cluster_set("fleet")])
+    app.write_text(
+        app.read_text(encoding="utf-8").replace("env: prod", "env: none"), encoding="utf-8"
+    )
+    hub = printed(
+        [*(managed_cluster(f"ber-{number}") for number in range(1, 5)), cluster_set("fleet")]
+    )
     done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
     assert done.stdout.splitlines()[-1] == "5 added, 0 changed, 0 as they were"
     assert "is not written" not in done.stderr

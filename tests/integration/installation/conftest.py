@@ -38,7 +38,9 @@ def serve() -> Iterator[Serve]:
             for group, versions in GROUPS.items():
                 for version in versions:
                     objects.setdefault(f"/apis/{group}/{version}/others", [])
-            kept = {path: items for path, items in objects.items() if not without or without not in path}
+            kept = {
+                path: items for path, items in objects.items() if not without or without not in path
+            }
             return stack.enter_context(serving(ApiServer(serves=kept)))
 
         yield start
@@ -65,7 +67,9 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    def verb(hub: ApiServer, name: str, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    def verb(
+        hub: ApiServer, name: str, *arguments: str | Path
+    ) -> "subprocess.CompletedProcess[str]":
         kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
         return gitops_dsf(name, *arguments, "--context", "hub", "--kubeconfig", kubeconfig)
 

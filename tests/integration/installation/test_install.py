@@ -27,7 +27,9 @@ APPLIED = [
 ]
 
 
-def test_it_applies_what_argocd_does_not_apply_itself(serve: Serve, run: Run, rendered: Path) -> None:
+def test_it_applies_what_argocd_does_not_apply_itself(
+    serve: Serve, run: Run, rendered: Path
+) -> None:
     """A dry run before it and a second run after it change nothing."""
     hub = serve()
     told = run(hub, "install", rendered, "--dry-run")
@@ -83,7 +85,13 @@ def test_a_hub_that_lacks_something_is_not_touched(
     ],
 )
 def test_a_repository_that_is_stale_or_wrong_is_mended_first(
-    serve: Serve, run: Run, rendered: Path, tmp_path: Path, file: str, text: str | None, words: list[str]
+    serve: Serve,
+    run: Run,
+    rendered: Path,
+    tmp_path: Path,
+    file: str,
+    text: str | None,
+    words: list[str],
 ) -> None:
     folder = tmp_path / "fleet"
     shutil.copytree(rendered, folder)
@@ -97,7 +105,9 @@ def test_a_repository_that_is_stale_or_wrong_is_mended_first(
     assert [word for word in words if word not in done.stderr] == []
 
 
-def test_another_url_is_written_and_rendered(serve: Serve, run: Run, rendered: Path, tmp_path: Path) -> None:
+def test_another_url_is_written_and_rendered(
+    serve: Serve, run: Run, rendered: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "fleet"
     shutil.copytree(rendered, folder)
     hub, url = serve(), "https://git.example.com/moved.git"
@@ -139,11 +149,16 @@ def test_what_is_missing_at_the_end_is_named(serve: Serve, run: Run, rendered: P
     applications = hub.items("/apis/argoproj.io/v1alpha1/applications")
     stuck = next(item for item in applications if item["metadata"]["name"] == "gitops-dsf-works-00")
     stuck["status"]["sync"]["status"] = "OutOfSync"
-    stuck["status"]["conditions"] = [{"type": "SyncError", "message": 'namespaces "eu-1" not found'}]
+    stuck["status"]["conditions"] = [
+        {"type": "SyncError", "message": 'namespaces "eu-1" not found'}
+    ]
     done = run(hub, "install", rendered)
     assert done.returncode == 1
     assert "the loop does not run after 300 s" in done.stderr
-    assert 'Application gitops-dsf-works-00: OutOfSync, Healthy: namespaces "eu-1" not found' in done.stderr
+    assert (
+        'Application gitops-dsf-works-00: OutOfSync, Healthy: namespaces "eu-1" not found'
+        in done.stderr
+    )
     assert "Application gitops-dsf-platform: Synced" in done.stdout
     assert "reconciler: pod-a leads" in done.stdout
 
@@ -200,11 +215,16 @@ def push(folder: Path) -> None:
     git(folder, "push", "https://git.example.com/fleet.git", "HEAD:main")
 
 
-def test_what_was_never_pushed_is_told_before_anything_waits(serve: Serve, run: Run, clone: Path) -> None:
+def test_what_was_never_pushed_is_told_before_anything_waits(
+    serve: Serve, run: Run, clone: Path
+) -> None:
     hub = serve()
     done = run(hub, "install", clone)
     assert (done.returncode, hub.writes) == (1, [])
-    assert "https://git.example.com/fleet.git has no branch main: commit and push rendered/" in done.stderr
+    assert (
+        "https://git.example.com/fleet.git has no branch main: commit and push rendered/"
+        in done.stderr
+    )
     push(clone)
     shutil.move(clone / "rendered/delivery", clone / "elsewhere")
     git(clone, "commit", "-qam", "Without applications")
@@ -235,7 +255,9 @@ def test_what_was_pushed_is_installed(serve: Serve, run: Run, clone: Path) -> No
     git(clone, "init")
     done = run(hub, "install", clone)
     assert "The loop runs" in done.stdout
-    assert "has commits that this clone lacks, so rendered/ is not compared: git pull" in done.stderr
+    assert (
+        "has commits that this clone lacks, so rendered/ is not compared: git pull" in done.stderr
+    )
 
 
 def settle(hub: ApiServer, rendered: Path, run: Run) -> None:
@@ -257,5 +279,9 @@ def settle(hub: ApiServer, rendered: Path, run: Run) -> None:
         "/apis/apps/v1/deployments",
         {"metadata": metadata, "spec": {"template": {"spec": pod}}, "status": status},
     )
-    lease = {"holderIdentity": "pod-a", "leaseDurationSeconds": 3600, "renewTime": "2999-01-01T00:00:00Z"}
+    lease = {
+        "holderIdentity": "pod-a",
+        "leaseDurationSeconds": 3600,
+        "renewTime": "2999-01-01T00:00:00Z",
+    }
     hub.serve("/apis/coordination.k8s.io/v1/leases", {"metadata": metadata, "spec": lease})

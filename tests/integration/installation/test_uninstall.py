@@ -30,7 +30,12 @@ def hub(serve: Serve) -> ApiServer:
     """A hub with one object of each kind of ours, and a generated Application."""
     found = serve()
     found.objects.clear()
-    put(found, "Application", "gitops-dsf-platform", finalizers=["resources-finalizer.argocd.argoproj.io"])
+    put(
+        found,
+        "Application",
+        "gitops-dsf-platform",
+        finalizers=["resources-finalizer.argocd.argoproj.io"],
+    )
     put(found, "AppProject", "gitops-dsf")
     put(found, "ApplicationSet", "guestbook")
     put(found, "Placement", "guestbook")
@@ -41,12 +46,19 @@ def hub(serve: Serve) -> ApiServer:
     put(found, "ClusterManagementAddOn", "gitops-dsf-agent", "")
     put(found, "ValidatingAdmissionPolicy", "gitops-dsf-applications", "")
     put(found, "ValidatingAdmissionPolicyBinding", "gitops-dsf-applications", "")
-    put(found, "Application", "guestbook-cluster1", labels={"gitops-dsf.io/application": "guestbook"})
+    put(
+        found,
+        "Application",
+        "guestbook-cluster1",
+        labels={"gitops-dsf.io/application": "guestbook"},
+    )
     put(found, "Service", "of-somebody-else", HUB, labels={})
     return found
 
 
-def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(hub: ApiServer, run: Run) -> None:
+def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(
+    hub: ApiServer, run: Run
+) -> None:
     """A dry run before it and a second run after it delete nothing."""
     told = run(hub, "uninstall", "--dry-run")
     assert (told.returncode, hub.writes) == (0, [])
@@ -70,7 +82,9 @@ def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(hub: ApiServ
     assert hub.bodies["DELETE ApplicationSet guestbook"]["propagationPolicy"] == "Orphan"
     assert hub.bodies["PATCH Application gitops-dsf-platform"] == {"metadata": {"finalizers": None}}
     assert "Application argocd/guestbook-cluster1: they run on where they are" in done.stdout
-    assert [item["metadata"]["name"] for item in hub.items(PATHS["Service"])] == ["of-somebody-else"]
+    assert [item["metadata"]["name"] for item in hub.items(PATHS["Service"])] == [
+        "of-somebody-else"
+    ]
     hub.writes.clear()
     again = run(hub, "uninstall")
     assert (again.returncode, hub.writes) == (0, [])
@@ -98,7 +112,11 @@ def test_placed_applications_are_deleted_on_request(hub: ApiServer, run: Run) ->
         (
             "Application",
             "gitops-dsf-delivery",
-            {"annotations": {"argocd.argoproj.io/tracking-id": "root:argoproj.io/Application:argocd/x"}},
+            {
+                "annotations": {
+                    "argocd.argoproj.io/tracking-id": "root:argoproj.io/Application:argocd/x"
+                }
+            },
             "the Application root",
         ),
         (
@@ -136,7 +154,9 @@ def test_what_stays_is_told_with_a_reason(hub: ApiServer, run: Run) -> None:
     put(hub, "AddOnPlacementScore", "cpu", "cluster1", labels=labels)
     platform = hub.items(PATHS["Application"])[0]
     made = {"group": "argoproj.io", "kind": "ApplicationSet", "namespace": ARGOCD}
-    platform["status"] = {"resources": [{**made, "name": name} for name in ("guestbook", "by-hand")]}
+    platform["status"] = {
+        "resources": [{**made, "name": name} for name in ("guestbook", "by-hand")]
+    }
     done = run(hub, "uninstall")
     assert done.returncode == 0
     assert "ApplicationSet argocd/by-hand: copied from your repository" in done.stdout
@@ -164,7 +184,9 @@ def test_a_hub_that_was_not_named_is_left_alone(hub: ApiServer, current: Path) -
     assert hub.writes
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("yes\n", 0), ("n\n", 1), ("\n", 1), ("", 1)])
+@pytest.mark.parametrize(
+    ("answer", "code"), [("y\n", 0), ("yes\n", 0), ("n\n", 1), ("\n", 1), ("", 1)]
+)
 def test_a_person_is_asked_for_the_current_context(
     hub: ApiServer,
     current: Path,
@@ -240,14 +262,18 @@ def test_what_the_reconciler_wrote_goes_with_it(moved: ApiServer, run: Run) -> N
         f"AddOnPlacementScore cluster1/{MOVES}, AddOnPlacementScore cluster2/{MOVES}: would be deleted"
         in told.stdout
     )
-    assert f"ConfigMap {HUB}/gitops-dsf-suspended, ConfigMap {HUB}/{MOVES}: would be deleted" in told.stdout
+    assert (
+        f"ConfigMap {HUB}/gitops-dsf-suspended, ConfigMap {HUB}/{MOVES}: would be deleted"
+        in told.stdout
+    )
     taint = "the taint gitops-dsf.io/maintenance would be removed, so that applications may be placed there"
     assert f"ManagedCluster cluster1, ManagedCluster cluster2: {taint}" in told.stdout
 
     done = run(moved, "uninstall")
     assert done.returncode == 0, done.stderr
     assert (
-        f"AddOnPlacementScore cluster1/{MOVES}, AddOnPlacementScore cluster2/{MOVES}: deleted" in done.stdout
+        f"AddOnPlacementScore cluster1/{MOVES}, AddOnPlacementScore cluster2/{MOVES}: deleted"
+        in done.stdout
     )
     assert f"ConfigMap {HUB}/gitops-dsf-suspended, ConfigMap {HUB}/{MOVES}: deleted" in done.stdout
     assert f"Lease {HUB}/gitops-dsf-reconciler: deleted" in done.stdout
@@ -261,7 +287,11 @@ def test_what_the_reconciler_wrote_goes_with_it(moved: ApiServer, run: Run) -> N
         ("configmaps", "of-somebody-else", MOVES)
     ]
     assert len(moved.items(PATHS["AddOnPlacementScore"])) == 2
-    assert taints_of(moved) == {"cluster1": [UNREACHABLE], "cluster2": None, "cluster3": [UNREACHABLE]}
+    assert taints_of(moved) == {
+        "cluster1": [UNREACHABLE],
+        "cluster2": None,
+        "cluster3": [UNREACHABLE],
+    }
     # The last Placement is gone before, so that no decision changes for an application of ours.
     first = moved.writes.index("DELETE Placement guestbook")
     assert first < moved.writes.index(f"DELETE AddOnPlacementScore {MOVES}")
@@ -281,7 +311,8 @@ def test_what_only_the_reconciler_left_is_found(moved: ApiServer, run: Run) -> N
     assert done.returncode == 0, done.stderr
     assert "no object of gitops-dsf is on this hub" not in done.stdout
     assert (
-        f"AddOnPlacementScore cluster1/{MOVES}, AddOnPlacementScore cluster2/{MOVES}: deleted" in done.stdout
+        f"AddOnPlacementScore cluster1/{MOVES}, AddOnPlacementScore cluster2/{MOVES}: deleted"
+        in done.stdout
     )
 
 
@@ -301,7 +332,9 @@ def test_scores_that_nobody_may_delete_are_named(moved: ApiServer, run: Run) -> 
     assert "DELETE AddOnPlacementScore" in done.stderr
 
 
-def test_a_cluster_that_ocm_writes_meanwhile_keeps_its_other_taints(moved: ApiServer, run: Run) -> None:
+def test_a_cluster_that_ocm_writes_meanwhile_keeps_its_other_taints(
+    moved: ApiServer, run: Run
+) -> None:
     moved.refusals["PATCH managedclusters"] = [409, 409]
     done = run(moved, "uninstall")
     assert done.returncode == 0, done.stderr

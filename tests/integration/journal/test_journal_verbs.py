@@ -10,7 +10,15 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub.causes import MoveCause
-from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, appended, encode, new_record
+from gitops_dsf.journal.record import (
+    ClusterReason,
+    Record,
+    ScoreChange,
+    Term,
+    appended,
+    encode,
+    new_record,
+)
 from tests.hub.controlplane.gitrepository import git
 from tests.support.journalrecords import record
 from tests.support.outputs import check_output
@@ -140,7 +148,9 @@ def test_an_application_without_a_record_is_told(
     assert message in capsys.readouterr().err
 
 
-def test_log_lists_one_line_for_each_move(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_lists_one_line_for_each_move(
+    journal: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["log", "--journal", str(journal), *SPAN]) == 0
     assert (
         capsys.readouterr().out
@@ -151,7 +161,10 @@ def test_log_lists_one_line_for_each_move(journal: Path, capsys: pytest.CaptureF
   2026-06-01 08:12:07  argocd/portal  eu-2  eu-1  cpu of eu-2 80 -> 35          4f2c4f2c4f
 """
     )
-    assert main(["log", "--journal", str(journal), "--from", "2026-06-01T04:00:00Z", "-o", "json"]) == 0
+    assert (
+        main(["log", "--journal", str(journal), "--from", "2026-06-01T04:00:00Z", "-o", "json"])
+        == 0
+    )
     printed = capsys.readouterr().out
     assert check_output(["log", "-o", "json"], printed)
     assert [item["number"] for item in json.loads(printed)["records"]] == [3]
@@ -159,7 +172,9 @@ def test_log_lists_one_line_for_each_move(journal: Path, capsys: pytest.CaptureF
     assert "no change is recorded in this span" in capsys.readouterr().err
 
 
-def test_a_byte_order_mark_hides_no_record(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_byte_order_mark_hides_no_record(
+    journal: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Editors and PowerShell write one, and carriage returns."""
     file = journal / "2026-06.jsonl"
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
@@ -169,7 +184,9 @@ def test_a_byte_order_mark_hides_no_record(journal: Path, capsys: pytest.Capture
     assert [item["number"] for item in json.loads(shown.out)["records"]] == [2, 3]
 
 
-def test_a_corrupt_line_is_told_and_skipped(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_corrupt_line_is_told_and_skipped(
+    journal: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with (journal / "2026-06.jsonl").open("ab") as file:
         file.write(b'{"id": 5\n')
     assert main(["log", "--journal", str(journal / "2026-06.jsonl"), *SPAN, "-o", "json"]) == 0
@@ -183,10 +200,15 @@ def test_a_folder_without_a_journal_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
 ) -> None:
     assert main([*verb, "--journal", str(tmp_path)]) == 2
-    assert "has no file of a journal; write a folder with files like 2026-06.jsonl" in capsys.readouterr().err
+    assert (
+        "has no file of a journal; write a folder with files like 2026-06.jsonl"
+        in capsys.readouterr().err
+    )
 
 
-def test_the_branch_of_a_clone(journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_branch_of_a_clone(
+    journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     clone = tmp_path / "clone"
     clone.mkdir()
     git("init", "--quiet", "--initial-branch=main", folder=clone)
@@ -266,7 +288,9 @@ def test_items_of_moves_in_records_of_earlier_versions_are_not_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "2026-06.jsonl"
-    item = ScoreChange(name="AddOn/gitops-dsf-moves/argocd/portal", cluster="eu-1", before=-100, after=50)
+    item = ScoreChange(
+        name="AddOn/gitops-dsf-moves/argocd/portal", cluster="eu-1", before=-100, after=50
+    )
     cpu = ScoreChange(name="AddOn/cpu/cpu", cluster="eu-1", before=40, after=50)
     file.write_bytes(encode(record(2, "eu-2", "eu-1", at=AT, scores=(item, cpu))))
     for arguments in (SPAN, ("portal", "--at", "2026-07-01T00:00:00Z")):
@@ -312,13 +336,17 @@ def test_texts_of_a_record_do_not_control_the_terminal(
         applications=(f"portal{evil}",),
         commit=evil,
         doubt=evil,
-        scores=(ScoreChange(name=f"AddOn/cpu/cpu{evil}", cluster=f"eu-1{evil}", before=80, after=35),),
+        scores=(
+            ScoreChange(name=f"AddOn/cpu/cpu{evil}", cluster=f"eu-1{evil}", before=80, after=35),
+        ),
     )
     file.write_bytes(encode(bad) + b'{"id": "a", "kind": "\\u001b[2J"}\n')
     for arguments in (SPAN, ("portal",), ("portal", "--at", "2026-07-01T00:00:00Z")):
         assert main(["log", *arguments, "--journal", str(file)]) == 0
         shown = capsys.readouterr()
-        assert all(each.isprintable() for each in (*shown.out.splitlines(), *shown.err.splitlines()))
+        assert all(
+            each.isprintable() for each in (*shown.out.splitlines(), *shown.err.splitlines())
+        )
         assert not any(line.startswith("abc") for line in shown.out.splitlines())
         assert "\\x1b[2J\\r\\n" in shown.out
     assert main(["log", *SPAN, "--journal", str(file), "-o", "json"]) == 0

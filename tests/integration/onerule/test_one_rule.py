@@ -64,7 +64,9 @@ def rendered(repository: Repository) -> dict[str, Any]:
     """The DynamicScorer as Argo CD would apply it."""
     tree = produce(repository.root).tree
     assert tree is not None
-    path = next(path for path in tree.files if path.endswith("cpu.yaml") and "dynamicscorer" in path)
+    path = next(
+        path for path in tree.files if path.endswith("cpu.yaml") and "dynamicscorer" in path
+    )
     found: dict[str, Any] = yamlfast.load(tree.read(path))
     return found
 
@@ -110,13 +112,17 @@ async def test_drift_is_drift_for_sync_and_for_the_reconciler(
             # Twice: what was read before must not hide a field that is gone.
             await leader.once()
         sync = await asyncio.to_thread(repository.sync, "--check", "-o", "json")
-        changes = json.loads(capsys.readouterr().out.rpartition("\n[")[2].join(("[", "")))[0]["changes"]
+        changes = json.loads(capsys.readouterr().out.rpartition("\n[")[2].join(("[", "")))[0][
+            "changes"
+        ]
         condition = hub.condition("cpu", "ConfigSynced")
         if differs is None:
             # A field that the page adds with the author's own value: a lock that is written anew, and the
             # same scorer.
             assert condition[1] == "InSync"
-            assert all(rendered_value(repository, change["field"]) == change["after"] for change in changes)
+            assert all(
+                rendered_value(repository, change["field"]) == change["after"] for change in changes
+            )
         else:
             assert sync == 1
             assert [change["field"] for change in changes] == [f"config.{differs}"]
@@ -131,7 +137,9 @@ def rendered_value(repository: Repository, field: str) -> Any:
     return value
 
 
-async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServer, status: Status) -> None:
+async def test_a_score_without_an_end_is_endless_and_never_fresh(
+    pages: PageServer, status: Status
+) -> None:
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu")
         hub.joined("c1", "c2")
@@ -170,7 +178,12 @@ async def test_expiry_and_grace_follow_the_interval(
         await leader.once()
         found = await status(hub)
         assert found["ttlSeconds"] == ttl
-        assert states(found) == {"c1": "fresh", "c2": "expiring", "new": "waiting", "old": "missing"}
+        assert states(found) == {
+            "c1": "fresh",
+            "c2": "expiring",
+            "new": "waiting",
+            "old": "missing",
+        }
         words = (
             "fresh on 2 clusters, about to expire on 1 cluster (c2); missing on 1 cluster (old); not"
             " published yet on 1 cluster (new)"
@@ -201,10 +214,14 @@ async def test_an_object_that_is_no_list_is_not_a_hub_without_clusters(tmp_path:
     async with HttpFake(lambda _seen: Reply(body=b'{"status": "ok"}')) as server:
 
         def asked() -> list[msgspec.Raw]:
-            with Hub(context="hub", kubeconfig=kubeconfig(tmp_path / "kubeconfig", server=server.url)) as hub:
+            with Hub(
+                context="hub", kubeconfig=kubeconfig(tmp_path / "kubeconfig", server=server.url)
+            ) as hub:
                 return list(hub.items(CLUSTERS.path))
 
-        async with HubApi(load=lambda: Access(host=server.url, trust=ssl.create_default_context())) as api:
+        async with HubApi(
+            load=lambda: Access(host=server.url, trust=ssl.create_default_context())
+        ) as api:
             with pytest.raises(ApiError, match="the answer is not a list"):
                 await api.listed(CLUSTERS.path, cluster)
         with pytest.raises(HubError, match="the answer is not that of an API server"):

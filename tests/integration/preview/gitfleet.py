@@ -61,7 +61,9 @@ def application(
     base = {
         "application": {"source": source, "destinationNamespace": name},
         "placement": placement,
-        "scores": [{"scorer": item} | ({} if weight == 1 else {"weight": weight}) for item in scorers],
+        "scores": [
+            {"scorer": item} | ({} if weight == 1 else {"weight": weight}) for item in scorers
+        ],
         "stickiness": 0,
     }
     return rendering.application(name, **base | spec)
@@ -95,7 +97,9 @@ class GitFleet:
         self.write("apps/guestbook.yaml", application("guestbook", weight=-1, **spec))
 
     def git(self, *arguments: str) -> str:
-        return output_of("git", "-c", "protocol.file.allow=always", *arguments, cwd=self.top).strip()
+        return output_of(
+            "git", "-c", "protocol.file.allow=always", *arguments, cwd=self.top
+        ).strip()
 
     def allow_unmatched_selectors(self) -> None:
         self.write("gitops-dsf.yaml", settings(allowUnmatchedSelectors=True))
@@ -135,7 +139,10 @@ def snapshot(
         },
         decisions=tuple(
             decision_of(
-                namespace="argocd", name=f"{name}-decision-1", placement=name, clusters=tuple(clusters)
+                namespace="argocd",
+                name=f"{name}-decision-1",
+                placement=name,
+                clusters=tuple(clusters),
             )
             for name, clusters in ({"guestbook": ["eu-1"]} if decided is None else decided).items()
         ),
@@ -165,7 +172,9 @@ class Run:
     def json(self, *arguments: str | Path, code: int = 0) -> Any:
         return json.loads(self(*arguments, "-o", "json", code=code))
 
-    def compared(self, fleet: GitFleet, *arguments: str | Path, base: str = "main", code: int = 0) -> Any:
+    def compared(
+        self, fleet: GitFleet, *arguments: str | Path, base: str = "main", code: int = 0
+    ) -> Any:
         """The comparison of the working tree with a base."""
         return self.json("diff", fleet.path, "--base", base, *arguments, code=code)["comparison"]
 

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.integration.preview.gitfleet import FLEET, SET, GitFleet, Run, application, save, snapshot
+from tests.integration.preview.gitfleet import (
+    FLEET,
+    SET,
+    GitFleet,
+    Run,
+    application,
+    save,
+    snapshot,
+)
 from tests.support import hubobjects
 from tests.support.apiserver import serving
 from tests.support.commandline import gitops_dsf
@@ -73,7 +81,9 @@ def test_a_binding_written_by_hand_is_rendered_once(fleet: GitFleet, run: Run) -
     assert rendered(fleet, run) == ["managedclustersetbinding.fleet.yaml"]
 
 
-def test_a_placement_in_another_namespace_has_its_binding_beside_it(fleet: GitFleet, run: Run) -> None:
+def test_a_placement_in_another_namespace_has_its_binding_beside_it(
+    fleet: GitFleet, run: Run
+) -> None:
     there = binding(namespace="policies")
     fleet.write("apps/raw.yaml", placement("raw", "policies", clusterSets=["fleet"]), there)
     fleet.write("apps/guestbook.yaml", application("guestbook", stickiness=20))
@@ -111,7 +121,12 @@ def test_bindings_that_come_and_go_are_named(fleet: GitFleet, run: Run, scores: 
     """Of Argo CD's namespace others use them, too: the Placement of a GitOpsCluster of ACM."""
     fleet.write("apps/guestbook.yaml", application("guestbook", bindings="Existing"))
     found = run.compared(fleet, "--scores", scores)
-    gone = {"kind": "ManagedClusterSetBinding", "names": ["argocd/fleet"], "change": "removed", "fields": []}
+    gone = {
+        "kind": "ManagedClusterSetBinding",
+        "names": ["argocd/fleet"],
+        "change": "removed",
+        "fields": [],
+    }
     assert found["bindings"] == [gone]
     text = run.shown(fleet)
     assert "ManagedClusterSetBinding **`argocd/fleet`** removed" in text
@@ -132,7 +147,9 @@ def hub(*namespaces: str) -> Any:
     """A hub with the set `fleet`, and its bindings in these namespaces."""
     members = [cluster(name, **{SET: "fleet"}) for name in ("eu-1", "eu-2", "us-1")]
     bound = [
-        hubobjects.of("ManagedClusterSetBinding", hubobjects.meta("fleet", one), spec={"clusterSet": "fleet"})
+        hubobjects.of(
+            "ManagedClusterSetBinding", hubobjects.meta("fleet", one), spec={"clusterSet": "fleet"}
+        )
         for one in namespaces
     ]
     return serving(hub_with([*members, HUB_SET, *bound, hubobjects.decision("guestbook", "eu-1")]))
@@ -163,7 +180,9 @@ def test_what_the_hub_may_have_is_not_denied(
     fleet.write("clusters/set.yaml", {**FLEET, "metadata": {"name": "other"}})
     every = "policies/default, policies/fleet, policies/global, policies/other"
     names = "policies/fleet" if listed else every
-    assumed = f"ManagedClusterSetBinding {names} {ASSUMED if listed else ASSUMED.replace('is', 'are', 1)}"
+    assumed = (
+        f"ManagedClusterSetBinding {names} {ASSUMED if listed else ASSUMED.replace('is', 'are', 1)}"
+    )
     told = run("explain", "policies/raw", "eu-1", fleet.path)
     assert assumed in told
     assert "it passes the filters; without scores its rank is unknown" in told
@@ -178,7 +197,10 @@ def test_what_the_hub_may_have_is_not_denied(
     with hub("argocd") as server:
         seen = ("--context", "hub", "--kubeconfig", server.kubeconfig(tmp_path / "kubeconfig"))
         told = run("explain", "policies/raw", "eu-1", fleet.path, *seen)
-    assert "the Placement has no eligible ManagedClusterSet: No valid ManagedClusterSetBindings found" in told
+    assert (
+        "the Placement has no eligible ManagedClusterSet: No valid ManagedClusterSetBindings found"
+        in told
+    )
     assert "assumed" not in told
     with hub("argocd", "policies") as server:
         seen = ("--context", "hub", "--kubeconfig", server.kubeconfig(tmp_path / "kubeconfig"))

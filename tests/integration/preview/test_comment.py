@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.views.preview.markdown import MARKER
-from tests.integration.preview.gitfleet import GitFleet, Run, application, cluster, save, scorer, snapshot
+from tests.integration.preview.gitfleet import (
+    GitFleet,
+    Run,
+    application,
+    cluster,
+    save,
+    scorer,
+    snapshot,
+)
 
 MAX_CHARACTERS = 65_000
 
@@ -32,13 +40,18 @@ def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("count", [20, 120])
-def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Run, count: int) -> None:
+def test_a_comment_never_grows_too_long(
+    fleet: GitFleet, tmp_path: Path, run: Run, count: int
+) -> None:
     names = [f"cluster-with-a-rather-long-name-{number:04}" for number in range(30)]
     query = " + ".join(f"avg(metric_number_{number})" for number in range(25))
     fleet.write("clusters/many.yaml", *(cluster(name, "eu") for name in names))
-    fleet.write("scorers/many.yaml", *(scorer(f"scorer-{number:03}", query=query) for number in range(20)))
     fleet.write(
-        "apps/many.yaml", *(application(f"application-{number:03}", count=20) for number in range(count))
+        "scorers/many.yaml", *(scorer(f"scorer-{number:03}", query=query) for number in range(20))
+    )
+    fleet.write(
+        "apps/many.yaml",
+        *(application(f"application-{number:03}", count=20) for number in range(count)),
     )
     fleet.commit("many")
     where = save(
@@ -59,7 +72,8 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
     assert f"- **{count + 1} applications move**" in text
     if count == 120:
         assert re.search(
-            r"\.\.\. and \d+ moves more, left out to fit a comment; `gitops-dsf diff --all` shows all", text
+            r"\.\.\. and \d+ moves more, left out to fit a comment; `gitops-dsf diff --all` shows all",
+            text,
         )
         assert "more characters)" in text
     full = run.shown(fleet, "--scores", where, "--all")
@@ -70,7 +84,9 @@ def test_what_people_wrote_stays_text(fleet: GitFleet, run: Run) -> None:
     description = "</details> @everyone ![x](http://evil) | `a`` <!-- x -->"
     fleet.write(
         "scorers/cpu.yaml",
-        scorer("cpu", query='label_replace(up, "x", "```", "y", "</details>")', description=description),
+        scorer(
+            "cpu", query='label_replace(up, "x", "```", "y", "</details>")', description=description
+        ),
     )
     text = run.shown(fleet, "-o", "markdown")
     outside = re.sub(r"(?ms)^(`{3,})diff$.*?^\1$", "", text)

@@ -31,7 +31,9 @@ def test_an_application_that_goes_is_named(fleet: GitFleet, run: Run) -> None:
     fleet.commit("two shards")
     fleet.write("gitops-dsf.yaml", settings())
     changed, gone = said(run.shown(fleet))
-    assert changed.startswith("- ValidatingAdmissionPolicy gitops-dsf-applications in rendered/argocd, ")
+    assert changed.startswith(
+        "- ValidatingAdmissionPolicy gitops-dsf-applications in rendered/argocd, "
+    )
     assert gone == (
         "- rendered/argocd no longer has Application gitops-dsf-works-01,"
         " which Argo CD leaves on the hub: delete it there"
@@ -41,7 +43,9 @@ def test_an_application_that_goes_is_named(fleet: GitFleet, run: Run) -> None:
 FREE = {"query": "cpu_available_ratio", "range": 600, "step": 60}
 
 
-def test_agents_that_may_read_pods_for_the_first_time_are_named_once(fleet: GitFleet, run: Run) -> None:
+def test_agents_that_may_read_pods_for_the_first_time_are_named_once(
+    fleet: GitFleet, run: Run
+) -> None:
     """A second such scorer changes nothing."""
     source = {"type": "Kubernetes", "params": {"query": FREE["query"]}}
     fleet.write("scorers/free.yaml", scorer("free", source=source))
@@ -80,12 +84,16 @@ def allow(fleet: GitFleet, *namespaces: str) -> None:
 
 def test_pods_that_may_push_for_the_first_time_are_named_once(fleet: GitFleet, run: Run) -> None:
     allow(fleet, "otel")
-    fleet.write("scorers/load.yaml", scorer("load", source={"type": "OpenTelemetry", "params": OTEL}))
+    fleet.write(
+        "scorers/load.yaml", scorer("load", source={"type": "OpenTelemetry", "params": OTEL})
+    )
     text = run.shown(fleet)
     assert "get a receiver for OpenTelemetry metrics, to which pods of otel may push: " in text
     assert "may push OpenTelemetry metrics for the first time" not in text
     fleet.commit("receive metrics")
-    fleet.write("scorers/more.yaml", scorer("more", source={"type": "OpenTelemetry", "params": OTEL}))
+    fleet.write(
+        "scorers/more.yaml", scorer("more", source={"type": "OpenTelemetry", "params": OTEL})
+    )
     assert "may push" not in run.shown(fleet)
     allow(fleet, "otel", "apps")
     text = run.shown(fleet)
@@ -117,7 +125,10 @@ def test_added_scorers_show_what_they_send_where(used: GitFleet, run: Run) -> No
         "params": {"name": "more", "interval": 60},
         "auth": {"serviceAccountToken": True},
     }
-    oauth2 = {"tokenURL": "https://login.example.com/token", "clientSecretRef": {"name": "prometheus-token"}}
+    oauth2 = {
+        "tokenURL": "https://login.example.com/token",
+        "clientSecretRef": {"name": "prometheus-token"},
+    }
     auth = {"oauth2": oauth2, "clientCertificateSecretRef": {"name": "pair"}}
     used.write(
         "scorers/more.yaml",
@@ -132,7 +143,10 @@ def test_added_scorers_show_what_they_send_where(used: GitFleet, run: Run) -> No
             "host": "https://own.monitoring.svc",
             "auth": {"serviceAccountToken": True},
         },
-        {"host": "https://rest.monitoring.svc", "auth": {"tokenSecretRef": {"name": "t", "key": "k"}}},
+        {
+            "host": "https://rest.monitoring.svc",
+            "auth": {"tokenSecretRef": {"name": "t", "key": "k"}},
+        },
     )
     used.write("config/sources.yaml", source)
     text = run.shown(used)
@@ -169,13 +183,18 @@ def test_what_the_reconciler_sends_to_pages_is_shown(used: GitFleet, run: Run) -
     used.commit("with a token for the API")
     given = {"configCredentials": ["api"]}
     used.write("gitops-dsf.yaml", settings(reconciler=given))
-    assert "- sends the token in Secret api to http://api.scoring.svc (configURL)" in run.shown(used)
+    assert "- sends the token in Secret api to http://api.scoring.svc (configURL)" in run.shown(
+        used
+    )
     used.commit("with the Secret for the reconciler")
     used.write(
-        "scorers/cpu.yaml", scorer("cpu", scoring=scoring, configURL="https://pages.example.com/config")
+        "scorers/cpu.yaml",
+        scorer("cpu", scoring=scoring, configURL="https://pages.example.com/config"),
     )
     assert "pages.example.com gets" not in run.shown(used)
-    used.write("gitops-dsf.yaml", settings(reconciler=given, allowedTokenHosts=["pages.example.com"]))
+    used.write(
+        "gitops-dsf.yaml", settings(reconciler=given, allowedTokenHosts=["pages.example.com"])
+    )
     text = run.shown(used)
     assert "- sends the token in Secret api to https://pages.example.com (configURL)" in text
     assert "pages.example.com gets the token in Secret api for the first time (scorer cpu)" in text

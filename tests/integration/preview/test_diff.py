@@ -29,11 +29,17 @@ def test_nothing_changed(fleet: GitFleet, scores: Path, run: Run) -> None:
     assert 290 <= found["hub"]["ageSeconds"] <= 400
 
 
-def test_a_new_weight_moves_the_application_by_its_scores(fleet: GitFleet, scores: Path, run: Run) -> None:
+def test_a_new_weight_moves_the_application_by_its_scores(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
     fleet.prefer_low_scores()
     found = run.compared(fleet, "--scores", scores, "--exit-code", code=1)
     [move] = found["moves"]
-    assert (move["application"], move["from"], move["to"]) == ("argocd/guestbook", ["eu-1"], ["us-1"])
+    assert (move["application"], move["from"], move["to"]) == (
+        "argocd/guestbook",
+        ["eu-1"],
+        ["us-1"],
+    )
     leaving, coming = move["scores"]
     assert leaving["cluster"] == "eu-1"
     terms = [
@@ -46,14 +52,21 @@ def test_a_new_weight_moves_the_application_by_its_scores(fleet: GitFleet, score
 
 
 def test_a_new_range_makes_scores_unknown(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={**RANGE, "outputMin": 100, "outputMax": 1}))
+    fleet.write(
+        "scorers/cpu.yaml", scorer("cpu", scoreRange={**RANGE, "outputMin": 100, "outputMax": 1})
+    )
     found = run.compared(fleet, "--scores", scores)
     [move] = found["moves"]
     assert (move["from"], move["to"]) == (["eu-1"], "unknown")
-    assert move["reason"].startswith("cpu: scoreRange changed and the raw score is not known: 3 clusters")
+    assert move["reason"].startswith(
+        "cpu: scoreRange changed and the raw score is not known: 3 clusters"
+    )
     [change] = found["scorers"]
     assert change["effect"] == "range"
-    assert {field["path"] for field in change["fields"]} == {"scoreRange.outputMin", "scoreRange.outputMax"}
+    assert {field["path"] for field in change["fields"]} == {
+        "scoreRange.outputMin",
+        "scoreRange.outputMax",
+    }
     assert found["summary"]["works"] == {"added": 0, "removed": 0, "changed": 3, "total": 3}
     assert "3 of 3 clusters (100 %) are re-scored, more than 25 %: cpu (3)" in found["warnings"]
 
@@ -79,7 +92,8 @@ def test_ranking_by_a_scorer_that_ran_beside_the_old_one_is_decided_by_its_score
     fleet.write("scorers/next.yaml", scorer("next", query="max(up)"))
     fleet.commit("next, beside cpu")
     beside = {
-        name: score_of(values={"next": value}) for name, value in {"eu-1": 20, "eu-2": 30, "us-1": 70}.items()
+        name: score_of(values={"next": value})
+        for name, value in {"eu-1": 20, "eu-2": 30, "us-1": 70}.items()
     }
     known = snapshot()
     scores = save(replace(known, scores={**known.scores, "next": beside}), tmp_path / "state")
@@ -98,10 +112,15 @@ def test_an_application_left_with_no_cluster(fleet: GitFleet, scores: Path, run:
     without_data = run.compared(fleet)
     assert without_data["moves"] is None
     for each in (found, without_data):
-        assert any(item.startswith("argocd/guestbook is left with no cluster: ") for item in each["warnings"])
+        assert any(
+            item.startswith("argocd/guestbook is left with no cluster: ")
+            for item in each["warnings"]
+        )
 
 
-def test_an_application_that_sits_close_to_moving(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_an_application_that_sits_close_to_moving(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     where = save(snapshot(values={"eu-1": 89, "eu-2": 88, "us-1": 20}), tmp_path / "hub")
     fleet.write("apps/guestbook.yaml", application("guestbook", region="eu"))
     arguments = ("diff", fleet.path, "--base", "main", "--scores", where)
@@ -122,7 +141,9 @@ def test_the_share_of_the_fleet_that_may_be_rescored(
     assert any("are re-scored" in item for item in warnings) is warns
 
 
-def test_placements_scorers_and_clusters_that_come_and_go(fleet: GitFleet, scores: Path, run: Run) -> None:
+def test_placements_scorers_and_clusters_that_come_and_go(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
     outside = "https://scores.attacker.example.com"
     net = scorer("net", query=EVERYTHING, configURL=f"{outside}/config")
     net["spec"]["scoring"]["host"] = outside
@@ -142,7 +163,8 @@ def test_placements_scorers_and_clusters_that_come_and_go(fleet: GitFleet, score
     }
     [second] = [item for item in found["sources"] if item["names"] == ["second"]]
     assert {
-        field["path"].removeprefix("spec.application."): field["after"] for field in second["fields"]
+        field["path"].removeprefix("spec.application."): field["after"]
+        for field in second["fields"]
     } == {
         "destinationNamespace": "second",
         "source.path": "second",
@@ -151,7 +173,9 @@ def test_placements_scorers_and_clusters_that_come_and_go(fleet: GitFleet, score
     }
     for form in ("text", "markdown"):
         printed = run.shown(fleet, "-o", form)
-        assert all(text in printed for text in (EVERYTHING, outside, "https://git.example.com/apps.git"))
+        assert all(
+            text in printed for text in (EVERYTHING, outside, "https://git.example.com/apps.git")
+        )
     assert [(item["placement"], item["change"]) for item in found["placements"]] == [
         ("argocd/guestbook", "removed"),
         ("argocd/second", "added"),
@@ -181,14 +205,18 @@ def test_without_decisions_the_base_settles_before_the_change_is_judged(
     fleet.write("apps/guestbook.yaml", application("guestbook", stickiness=20))
     fleet.commit("sticky")
     fleet.prefer_low_scores(stickiness=20)
-    where = save(snapshot(values={"eu-1": 80, "eu-2": 70, "us-1": 56}, decided={}), tmp_path / "hub")
+    where = save(
+        snapshot(values={"eu-1": 80, "eu-2": 70, "us-1": 56}, decided={}), tmp_path / "hub"
+    )
     found = run.compared(fleet, "--scores", where)
     # 24 points less than eu-1: more than 20, so it moves although it would stick to eu-1.
     [move] = found["moves"]
     leaving = {term["name"]: (term["before"], term["after"]) for term in move["scores"][0]["terms"]}
     assert leaving["Steady"] == (100, 100)
     assert found["pending"] == []
-    near = save(snapshot(values={"eu-1": 80, "eu-2": 70, "us-1": 64}, decided={}), tmp_path / "near")
+    near = save(
+        snapshot(values={"eu-1": 80, "eu-2": 70, "us-1": 64}, decided={}), tmp_path / "near"
+    )
     assert run.compared(fleet, "--scores", near)["moves"] == [], "within the stickiness"
 
 

@@ -65,7 +65,11 @@ def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> 
 
 @pytest.mark.parametrize(
     ("effect", "reason"),
-    [("move", "1 decision would or may move: argocd/guestbook"), ("eviction", None), ("rescore", None)],
+    [
+        ("move", "1 decision would or may move: argocd/guestbook"),
+        ("eviction", None),
+        ("rescore", None),
+    ],
 )
 def test_a_move_can_be_refused(
     fleet: GitFleet, tmp_path: Path, run: Run, effect: str, reason: str | None
@@ -168,7 +172,9 @@ def test_changed_labels_and_annotations_are_shown(
         f"{name} changed\n\n- `metadata.annotations.example.com/owner`: `one` → `two`\n"
         "- `metadata.labels.tier`: `one` → `two`\n"
     )
-    assert "- `metadata.annotations.example.com/owner`: `one` → `two`" in run.shown(fleet, "-o", "markdown")
+    assert "- `metadata.annotations.example.com/owner`: `one` → `two`" in run.shown(
+        fleet, "-o", "markdown"
+    )
     changed = [
         (field["path"], field["before"], field["after"])
         for group in ("sources", "scorers")

@@ -21,7 +21,9 @@ from tests.integration.preview.gitfleet import (
 PACE = {"concurrent": 2, "arrivalsPerCluster": 1, "settleSeconds": 600}
 NIGHT = {"start": "2099-11-24T20:00:00+01:00", "end": "2099-11-25T04:00:00+01:00"}
 WHEN = "from 2099-11-24T20:00:00+01:00 to 2099-11-25T04:00:00+01:00"
-LEAVE = "5 applications would leave in 3 waves, the last at 2099-11-24T20:20:00+01:00 at the earliest"
+LEAVE = (
+    "5 applications would leave in 3 waves, the last at 2099-11-24T20:20:00+01:00 at the earliest"
+)
 SHORT = NIGHT | {"end": "2099-11-24T20:15:00+01:00"}
 OPEN = {"start": "2020-01-01T00:00:00Z", "end": "2099-01-01T00:00:00Z"}
 PAST = {"start": "2020-01-01T00:00:00Z", "end": "2020-01-02T00:00:00Z"}
@@ -52,7 +54,8 @@ def hub(tmp_path: Path) -> Path:
 
 def windows(fleet: GitFleet, run: Run, hub: Path, **more: str) -> dict[str, dict[str, Any]]:
     return {
-        item["name"]: item for item in run.compared(fleet, "--scores", hub, **more).get("maintenance", ())
+        item["name"]: item
+        for item in run.compared(fleet, "--scores", hub, **more).get("maintenance", ())
     }
 
 
@@ -73,7 +76,9 @@ def test_a_drain_shows_who_leaves_when_and_whereto(herd: GitFleet, run: Run, hub
     comment = run("diff", herd.path, "--base", "main", "--scores", hub, "-o", "markdown")
     assert "\n#### Maintenance\n\n- `patch` added: Drain of c2 from 2099-" in comment
     found = run.compared(herd, "--scores", hub)
-    assert (found["moves"], "paced" in found) == ([], False), "nothing moves before the window opens"
+    assert (found["moves"], "paced" in found) == ([], False), (
+        "nothing moves before the window opens"
+    )
     run("diff", herd.path, "--base", "main", "--scores", hub, "--fail-on", "move", code=1)
     assert "--fail-on: maintenance patch: 5 applications would leave" in run.err
 
@@ -94,7 +99,9 @@ def test_what_a_drain_does_not_move_is_named(herd: GitFleet, run: Run, hub: Path
     del apps[2]["spec"]["scores"][0]["demand"]
     herd.write("apps/guestbook.yaml", *apps)
     herd.write(
-        "clusters/fleet.yaml", *(cluster(name, "solo" if name == "c2" else "eu") for name in STEADY), FLEET
+        "clusters/fleet.yaml",
+        *(cluster(name, "solo" if name == "c2" else "eu") for name in STEADY),
+        FLEET,
     )
     herd.commit("apps")
     herd.write(
@@ -110,7 +117,9 @@ def test_what_a_drain_does_not_move_is_named(herd: GitFleet, run: Run, hub: Path
     ]
 
 
-def test_a_cordon_and_a_freeze_of_clusters_say_who_is_there(herd: GitFleet, run: Run, hub: Path) -> None:
+def test_a_cordon_and_a_freeze_of_clusters_say_who_is_there(
+    herd: GitFleet, run: Run, hub: Path
+) -> None:
     weekly = {"days": ["Sat"], "from": "22:00", "to": "01:00", "zone": "UTC"}
     herd.write(
         "config/maintenance.yaml",
@@ -168,7 +177,9 @@ def test_a_window_that_is_open_counts_at_once(herd: GitFleet, run: Run, hub: Pat
     freeze = maintenance("quiet", "Freeze", clusters=["c2"], **OPEN)
     herd.write("config/freeze.yaml", freeze)
     text = run("simulate", herd.path, "--paced", "--scores", hub)
-    assert "\nmaintenance quiet is open: Freeze of c2 from 2020-01-01T00:00:00+00:00 to 2099-" in text
+    assert (
+        "\nmaintenance quiet is open: Freeze of c2 from 2020-01-01T00:00:00+00:00 to 2099-" in text
+    )
     assert text.endswith("\nno paced move follows\n")
 
 

@@ -28,10 +28,14 @@ from tests.integration.preview.gitfleet import (
 DEMAND = 2
 
 
-def reversed_herd(folder: Path, *, pace: Mapping[str, Any] | None = PACE, demand: int = 0) -> GitFleet:
+def reversed_herd(
+    folder: Path, *, pace: Mapping[str, Any] | None = PACE, demand: int = 0
+) -> GitFleet:
     """The base prefers low scores, so c1 is the best; the working tree prefers high ones."""
     fleet = herd_fleet(folder, pace=pace, demand=0, stickiness=0, weight=-1)
-    fleet.write("apps/guestbook.yaml", *(herd_app(name, demand=demand, stickiness=0) for name in NAMES))
+    fleet.write(
+        "apps/guestbook.yaml", *(herd_app(name, demand=demand, stickiness=0) for name in NAMES)
+    )
     return fleet
 
 
@@ -47,11 +51,14 @@ def test_a_herd_moves_in_waves_and_ends_evenly(tmp_path: Path, run: Run) -> None
     hub = save(herd_hub(), tmp_path / "hub")
     found = run.json("simulate", fleet.path, "--paced", "--scores", hub)
     waves = [
-        [(each["placement"], each["from"], each["to"]) for each in wave["moves"]] for wave in found["waves"]
+        [(each["placement"], each["from"], each["to"]) for each in wave["moves"]]
+        for wave in found["waves"]
     ]
     assert waves[0] == [("argocd/app-00", "c1", "c2")]
     assert ("argocd/app-03", "c1", "c3") in waves[2]
-    assert all(len(wave) <= 2 and len({target for *_, target in wave}) == len(wave) for wave in waves)
+    assert all(
+        len(wave) <= 2 and len({target for *_, target in wave}) == len(wave) for wave in waves
+    )
     left = Counter(HERD)
     for _, source, target in (move for wave in waves for move in wave):
         left[source] += DEMAND
@@ -79,7 +86,9 @@ def test_a_comparison_of_a_long_queue_says_that_more_follows(
     monkeypatch.setattr("gitops_dsf.views.preview.paced.MOST_SIMULATED", 3 * len(NAMES))
     found = run.compared(fleet, "--scores", hub)["paced"]
     assert (len(found["waves"]), found["complete"]) == (3, False)
-    assert "The pace: at least 3 moves would be admitted in 3 waves:" in paced_pages(fleet, run, hub)
+    assert "The pace: at least 3 moves would be admitted in 3 waves:" in paced_pages(
+        fleet, run, hub
+    )
 
 
 def test_waves_need_a_pace_and_scores(tmp_path: Path, run: Run) -> None:
@@ -128,7 +137,9 @@ def test_new_applications_are_a_herd_too(
     fleet = herd_fleet(tmp_path / "fleet", pace=pace, demand=0)
     hub = save(herd_hub(on="c2"), tmp_path / "hub")
     fleet.write("apps/new.yaml", *(herd_app(f"new-{number}", demand=0) for number in range(count)))
-    warnings = [line for line in run.compared(fleet, "--scores", hub)["warnings"] if "at once" in line]
+    warnings = [
+        line for line in run.compared(fleet, "--scores", hub)["warnings"] if "at once" in line
+    ]
     expected = (
         "6 applications go to c2 at once (new-0, new-1, new-2, new-3, new-4 and 1 more): OCM places what is"
         " new, or loses its cluster, at once, whatever the pace is"
@@ -151,7 +162,9 @@ def test_the_pace_moves_nothing_when_it_begins_and_all_that_waits_when_it_ends(
     on = run.compared(fleet, "--scores", settled, base="HEAD")
     assert (on["moves"], on["pending"], "paced" in on) == ([], [], False)
     page = run("diff", fleet.path, "--base", "HEAD", "--scores", settled)
-    assert page.count("\nPlacement **`") == 1, "the item's name is all that the Placements differ in"
+    assert page.count("\nPlacement **`") == 1, (
+        "the item's name is all that the Placements differ in"
+    )
 
 
 def test_what_waits_anyway_is_not_of_the_change(tmp_path: Path, run: Run) -> None:
@@ -171,7 +184,10 @@ def test_scores_that_are_not_known_yet_are_named(tmp_path: Path, run: Run) -> No
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
     hub = save(herd_hub(on="c2"), tmp_path / "hub")
     lines = paced_pages(fleet, run, hub)
-    assert "The pace: no paced move would follow by the present scores; new ones of cpu are unknown." in lines
+    assert (
+        "The pace: no paced move would follow by the present scores; new ones of cpu are unknown."
+        in lines
+    )
 
 
 REFUGES = {**PACE, "refuges": True}
@@ -181,7 +197,8 @@ def failovers(found: dict[str, Any]) -> dict[str, dict[str, tuple[str | None, st
     """Before and after by application, for each cluster that fails."""
     return {
         item["cluster"]: {
-            each["placement"].partition("/")[2]: (each["before"], each["to"]) for each in item["moves"]
+            each["placement"].partition("/")[2]: (each["before"], each["to"])
+            for each in item["moves"]
         }
         for item in found.get("refuges", ())
     }

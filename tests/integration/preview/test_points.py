@@ -16,7 +16,9 @@ NET = {"eu-1": 40, "eu-2": 60, "us-1": 100}
 def two(fleet: GitFleet) -> GitFleet:
     """Two scores of the same weight and a stickiness of 20: OCM reads the weights 5, 5 and 2."""
     fleet.write("scorers/net.yaml", scorer("net"))
-    fleet.write("apps/guestbook.yaml", application("guestbook", scorers=("cpu", "net"), stickiness=20))
+    fleet.write(
+        "apps/guestbook.yaml", application("guestbook", scorers=("cpu", "net"), stickiness=20)
+    )
     fleet.commit("two scores")
     return fleet
 
@@ -109,10 +111,11 @@ def test_how_close_a_move_is_is_in_the_same_points(
     fleet.commit("a score that runs already")
     fleet.write("apps/guestbook.yaml", application("guestbook", scorers=("cpu", "net")))
     known = snapshot(values={"eu-1": 90, "eu-2": cpu, "us-1": 0})
-    net = {name: score_of({"net": value}) for name, value in {"eu-1": 40, "eu-2": 66, "us-1": 0}.items()}
+    net = {
+        name: score_of({"net": value})
+        for name, value in {"eu-1": 40, "eu-2": 66, "us-1": 0}.items()
+    }
     where = save(replace(known, scores={**known.scores, "net": net}), tmp_path / "hub")
-    told = (
-        "argocd/guestbook is close to moving from eu-1 to eu-2: it does when AddOn/cpu/cpu falls from 90 to"
-    )
+    told = "argocd/guestbook is close to moving from eu-1 to eu-2: it does when AddOn/cpu/cpu falls from 90 to"
     warnings = run.compared(fleet, "--scores", where, base="HEAD")["warnings"]
     assert any(each.startswith(told) for each in warnings) is warns, warnings

@@ -16,18 +16,29 @@ def clone(origin: Path, target: Path, *arguments: str) -> None:
 
 def state_of(fleet: GitFleet) -> tuple[str, ...]:
     """Everything a preview could disturb."""
-    asked = ("rev-parse HEAD", "symbolic-ref HEAD", "for-each-ref", "status --porcelain", "stash list")
+    asked = (
+        "rev-parse HEAD",
+        "symbolic-ref HEAD",
+        "for-each-ref",
+        "status --porcelain",
+        "stash list",
+    )
     return tuple(fleet.git(*each.split()) for each in (*asked, "diff", "diff --cached"))
 
 
-def test_a_dirty_tree_is_the_head_and_stays_as_it_is(fleet: GitFleet, scores: Path, run: Run) -> None:
+def test_a_dirty_tree_is_the_head_and_stays_as_it_is(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="min(up)"))
     fleet.git("add", "scorers/cpu.yaml")
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))  # staged once, edited again
     fleet.write("scorers/untracked.yaml", scorer("untracked"))
     before = state_of(fleet)
     found = run.compared(fleet, "--scores", scores, base="HEAD")["scorers"]
-    assert [(item["name"], item["change"]) for item in found] == [("cpu", "changed"), ("untracked", "added")]
+    assert [(item["name"], item["change"]) for item in found] == [
+        ("cpu", "changed"),
+        ("untracked", "added"),
+    ]
     assert found[0]["fields"][0]["after"] == "max(up)"
     assert state_of(fleet) == before
 
@@ -129,7 +140,9 @@ def test_a_shallow_clone_that_lacks_the_merge_base_blames_nobody(
     cut = output_of("git", "merge-base", "origin/main", "HEAD", cwd=there).strip()
     assert cut == fleet.git("rev-parse", "main^2^"), "git finds A"
     run("diff", there, "--base", "origin/main", code=1)
-    assert "this clone is shallow, and may lack the commit where origin/main and HEAD part" in run.err
+    assert (
+        "this clone is shallow, and may lack the commit where origin/main and HEAD part" in run.err
+    )
     shell(hinted(run.err), cwd=tmp_path)
     found = run.json("diff", there, "--base", "origin/main")
     assert found["notes"] == [
@@ -156,7 +169,9 @@ def test_a_shallow_clone_with_no_common_commit_blames_nobody(
     assert run.json("diff", there, "--base", "origin/main")["comparison"]["placements"] == []
 
 
-def test_a_shallow_clone_with_the_merge_base_is_enough(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_a_shallow_clone_with_the_merge_base_is_enough(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     """What is cut off before it can hold no newer one."""
     for number in range(3):
         fleet.write("apps/second.yaml", application("second", count=number + 1))
@@ -208,7 +223,9 @@ def test_a_repository_in_a_subfolder(tmp_path: Path, run: Run) -> None:
     shutil.copytree(fleet.path, fleet.top / "fleets/new")
     new = run.json("diff", fleet.top / "fleets/new", "--base", "main")
     assert new["notes"] == ["the base has no fleet repository in this folder: everything is new"]
-    assert [(item["name"], item["change"]) for item in new["comparison"]["scorers"]] == [("cpu", "added")]
+    assert [(item["name"], item["change"]) for item in new["comparison"]["scorers"]] == [
+        ("cpu", "added")
+    ]
 
 
 def test_sources_in_a_submodule_are_read_at_the_commit_of_the_base(
@@ -237,13 +254,17 @@ def test_sources_in_a_submodule_are_read_at_the_commit_of_the_base(
         assert "submodule update --init apps/team`" in finding["hint"]
 
 
-def errors(run: Run, fleet: Path, *, code: int = 0) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+def errors(
+    run: Run, fleet: Path, *, code: int = 0
+) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """What is wrong with the base and with the head."""
     found = run.json("diff", fleet, "--base", "main", code=code)
     return found["baseErrors"], found["headErrors"]
 
 
-def test_a_submodule_that_lacks_the_commit_of_the_base(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_a_submodule_that_lacks_the_commit_of_the_base(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     """Pipelines fetch only the newest commit of each submodule."""
     team = GitFleet(tmp_path / "team")
     shutil.rmtree(team.path)
@@ -277,7 +298,9 @@ def test_attributes_of_archives_hide_nothing(fleet: GitFleet, run: Run) -> None:
     """`export-ignore` leaves files out of `git archive`, and `export-subst` changes them in it."""
     fleet.write("clusters/more.yaml", cluster("more", "eu"))
     fleet.write("scorers/net.yaml", scorer("net", description="$Format:%H$"))
-    (fleet.path / ".gitattributes").write_text("clusters/more.yaml export-ignore\n*.yaml export-subst\n")
+    (fleet.path / ".gitattributes").write_text(
+        "clusters/more.yaml export-ignore\n*.yaml export-subst\n"
+    )
     run("render", fleet.path)
     fleet.commit("with attributes")
     found = run.json("diff", fleet.path, "--base", "main", "--exit-code")
@@ -288,9 +311,13 @@ def test_attributes_of_archives_hide_nothing(fleet: GitFleet, run: Run) -> None:
     assert summary["works"] == {"added": 0, "removed": 1, "changed": 3, "total": 3}
 
 
-def test_attributes_that_change_what_is_read_are_found_in_the_base(fleet: GitFleet, run: Run) -> None:
+def test_attributes_that_change_what_is_read_are_found_in_the_base(
+    fleet: GitFleet, run: Run
+) -> None:
     """The change that takes them away can be merged."""
-    (fleet.path / ".gitattributes").write_text("scorers/*.yaml filter=lfs\nclusters/*.yaml eol=crlf ident\n")
+    (fleet.path / ".gitattributes").write_text(
+        "scorers/*.yaml filter=lfs\nclusters/*.yaml eol=crlf ident\n"
+    )
     fleet.commit("with a filter")
     fleet.remove(".gitattributes")
     [finding], head = errors(run, fleet.path)
@@ -353,7 +380,9 @@ def test_a_base_that_is_not_there(fleet: GitFleet, run: Run, base: str, said: st
     assert said.replace("FLEET", str(fleet.path)) in run.err
 
 
-def test_a_branch_that_a_full_clone_of_one_branch_lacks(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_a_branch_that_a_full_clone_of_one_branch_lacks(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     fleet.git("branch", "other")
     there = tmp_path / "clone"
     clone(fleet.top, there, "--single-branch")

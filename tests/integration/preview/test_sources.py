@@ -58,7 +58,9 @@ def test_an_odd_time_costs_no_more_than_its_score(
     odd = score("eu-1", 90)
     odd["status"]["validUntil"] = until
     file = tmp_path / "scores.json"
-    file.write_text(json.dumps({"kind": "List", "items": [odd, score("eu-2", 60), score("us-1", 20)]}))
+    file.write_text(
+        json.dumps({"kind": "List", "items": [odd, score("eu-2", 60), score("us-1", 20)]})
+    )
     expected = {**VALUES, "eu-1": 90 if counts else 0}
     assert ranked(run.json("simulate", fleet.path, "--scores", file)) == expected
     assert "eu-1" in run("explain", "guestbook", "eu-1", fleet.path, "--scores", file)
@@ -69,14 +71,18 @@ def test_an_odd_time_costs_no_more_than_its_score(
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_what_kubectl_prints(fleet: GitFleet, tmp_path: Path, run: Run, suffix: str) -> None:
     file = tmp_path / f"scores.{suffix}"
-    file.write_text(yaml.safe_dump(kubectl_list()) if suffix == "yaml" else json.dumps(kubectl_list()))
+    file.write_text(
+        yaml.safe_dump(kubectl_list()) if suffix == "yaml" else json.dumps(kubectl_list())
+    )
     found = run.json("simulate", fleet.path, "--scores", file)
     assert ranked(found) == VALUES
     assert found["placements"][0]["ranked"] == ["eu-1"]
     assert found["hub"]["observedAt"] is None
     text = run("simulate", fleet.path, "--scores", file)
     assert "3 AddOnPlacementScores, of unknown age (no observedAt)" in text
-    assert "argocd/guestbook: 1 of 3 clusters selected, from 3 clusters in cluster set fleet" in text
+    assert (
+        "argocd/guestbook: 1 of 3 clusters selected, from 3 clusters in cluster set fleet" in text
+    )
     assert "     1  *  eu-1         90      90" in text
 
 
@@ -84,7 +90,9 @@ def test_the_folder_that_an_agent_publishes_to(fleet: GitFleet, tmp_path: Path, 
     async def publish() -> None:
         for name, value in VALUES.items():
             store = DirectoryStore(directory=tmp_path / "out" / name, cluster=name)
-            await store.write("cpu", scorer="cpu", values={"cpu": value}, valid_until=LATER.timestamp())
+            await store.write(
+                "cpu", scorer="cpu", values={"cpu": value}, valid_until=LATER.timestamp()
+            )
 
     asyncio.run(publish())
     assert ranked(run.json("simulate", fleet.path, "--scores", tmp_path / "out")) == VALUES
@@ -125,12 +133,16 @@ def test_a_placement_is_explained_by_the_repository_alone(
     assert "argocd/eu asks for 1 of the clusters in cluster sets fleet\n" in out
     assert "  eligible: label region in (eu)\n  ranked by: cpu x" in out
     assert "argocd/eu: 2 clusters eligible of 3 clusters in cluster set fleet" in out
-    assert out.endswith("with --scores, --state-branch or --context: gitops-dsf explain argocd/eu CLUSTER\n")
+    assert out.endswith(
+        "with --scores, --state-branch or --context: gitops-dsf explain argocd/eu CLUSTER\n"
+    )
     assert "argocd/eu: 1 of 2 clusters selected" in run("explain", "eu", "--scores", scores)
     assert run.json("explain", "eu", fleet.path)["placements"][0]["placement"] == "argocd/eu"
 
 
-def test_explain_names_the_nearest_score_that_would_flip_it(fleet: GitFleet, scores: Path, run: Run) -> None:
+def test_explain_names_the_nearest_score_that_would_flip_it(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
     out = run("explain", "guestbook", "eu-2", fleet.path, "--scores", scores)
     assert "argocd/guestbook, cluster eu-2: not selected\n" in out
     assert "rank 2 of 3 with 60 points; the last that is selected is eu-1 with 90" in out
@@ -142,7 +154,9 @@ def test_explain_names_the_nearest_score_that_would_flip_it(fleet: GitFleet, sco
     assert (selected["selected"], selected["flips"][0]["needed"]) == (True, 59)
     fleet.write("apps/guestbook.yaml", application("guestbook", region="us"))
     dropped = run("explain", "guestbook", "eu-1", fleet.path, "--scores", scores)
-    assert "dropped by the filter Predicate: label region in (us) does not hold: it is 'eu'" in dropped
+    assert (
+        "dropped by the filter Predicate: label region in (us) does not hold: it is 'eu'" in dropped
+    )
 
 
 def test_names_that_do_not_exist(fleet: GitFleet, scores: Path, run: Run) -> None:
@@ -162,7 +176,8 @@ def test_names_that_do_not_exist(fleet: GitFleet, scores: Path, run: Run) -> Non
 def test_a_missing_state_branch_says_how_to_get_it(fleet: GitFleet, run: Run) -> None:
     said = run("simulate", fleet.path, "--state-branch", "gitops-dsf-state")
     assert (
-        "there is no branch gitops-dsf-state in this clone: fetch it (git fetch origin +refs/heads/" in said
+        "there is no branch gitops-dsf-state in this clone: fetch it (git fetch origin +refs/heads/"
+        in said
     )
     assert "state: {enabled: true} and gitSecret: {name: SECRET} below spec.reconciler" in said
 
@@ -172,13 +187,19 @@ def test_the_state_branch(fleet: GitFleet, tmp_path: Path, run: Run, where: str)
     publish_state(fleet)
     path = fleet.path
     if where == "remote":
-        subprocess.run(["git", "clone", "--quiet", str(fleet.top), str(tmp_path / "clone")], check=True)
+        subprocess.run(
+            ["git", "clone", "--quiet", str(fleet.top), str(tmp_path / "clone")], check=True
+        )
         path = tmp_path / "clone"
     found = run.json("simulate", path, "--state-branch", "gitops-dsf-state")
     assert ranked(found) == VALUES
     assert found["hub"]["origin"].startswith("branch gitops-dsf-state at ")
-    assert found["hub"]["now"] == found["hub"]["observedAt"], "scores are judged at the moment they were seen"
-    assert "seen 5 min ago" in run("diff", path, "--base", "main", "--state-branch", "gitops-dsf-state")
+    assert found["hub"]["now"] == found["hub"]["observedAt"], (
+        "scores are judged at the moment they were seen"
+    )
+    assert "seen 5 min ago" in run(
+        "diff", path, "--base", "main", "--state-branch", "gitops-dsf-state"
+    )
 
 
 def publish_state(fleet: GitFleet) -> None:
@@ -193,14 +214,20 @@ def hub(clusters: Sequence[Object] = ()) -> ApiServer:
     """Pages of two, with eu-1 unreachable; or with other clusters."""
     if not clusters:
         regions = {"eu-1": "eu", "eu-2": "eu", "us-1": "us", "only-on-hub": "eu"}
-        clusters = [cluster(name, **{SET: "fleet", "region": region}) for name, region in regions.items()]
+        clusters = [
+            cluster(name, **{SET: "fleet", "region": region}) for name, region in regions.items()
+        ]
         gone = {
             "key": "cluster.open-cluster-management.io/unreachable",
             "effect": "NoSelect",
             "timeAdded": "2026-01-01T00:00:00Z",
         }
         clusters[0]["spec"] = {"taints": [gone]}
-    sets = {"kind": "ManagedClusterSet", "metadata": {"name": "fleet"}, "spec": {"clusterSelector": {}}}
+    sets = {
+        "kind": "ManagedClusterSet",
+        "metadata": {"name": "fleet"},
+        "spec": {"clusterSelector": {}},
+    }
     scores = [score(*item) for item in VALUES.items()]
     return hub_with([*clusters, sets, decision("guestbook", "eu-1"), *scores], page=2)
 
@@ -221,7 +248,9 @@ def test_a_hub_by_its_context(fleet: GitFleet, tmp_path: Path, run: Run) -> None
         assert told in run.compared(fleet, *asked)["warnings"]
 
 
-def test_labels_on_the_hub_win_and_are_pointed_out(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_labels_on_the_hub_win_and_are_pointed_out(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     fleet.write("apps/guestbook.yaml", application("guestbook", region="eu"))
     fleet.commit("in eu")
     moved = [cluster(name, **{SET: "fleet", "region": "us"}) for name in ("eu-1", "us-1")]
@@ -229,7 +258,10 @@ def test_labels_on_the_hub_win_and_are_pointed_out(fleet: GitFleet, tmp_path: Pa
         asked = ("--context", "hub", "--kubeconfig", server.kubeconfig(tmp_path / "kubeconfig"))
         assert ranked(run.json("simulate", fleet.path, *asked)) == {"eu-2": 60}
         warnings = run.compared(fleet, *asked)["warnings"]
-        assert "labels on the hub differ from clusters/ for eu-1; decisions follow the hub's" in warnings
+        assert (
+            "labels on the hub differ from clusters/ for eu-1; decisions follow the hub's"
+            in warnings
+        )
 
 
 @pytest.mark.parametrize(

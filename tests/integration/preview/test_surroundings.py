@@ -28,7 +28,9 @@ OCM = "cluster.open-cluster-management.io"
 
 def test_a_cluster_that_leaves_the_inventory(fleet: GitFleet, scores: Path, run: Run) -> None:
     documents = yamlfast.load_all((fleet.path / "clusters/fleet.yaml").read_text())
-    fleet.write("clusters/fleet.yaml", *(item for item in documents if item["metadata"]["name"] != "eu-1"))
+    fleet.write(
+        "clusters/fleet.yaml", *(item for item in documents if item["metadata"]["name"] != "eu-1")
+    )
     found = run.compared(fleet, "--scores", scores)
     [move] = found["moves"]
     assert (move["from"], move["to"]) == (["eu-1"], ["eu-2"])
@@ -40,7 +42,10 @@ def test_a_cluster_that_leaves_the_inventory(fleet: GitFleet, scores: Path, run:
 
 def without_cluster(fleet: GitFleet, *names: str) -> None:
     documents = yamlfast.load_all((fleet.path / "clusters/fleet.yaml").read_text())
-    fleet.write("clusters/fleet.yaml", *(item for item in documents if item["metadata"]["name"] not in names))
+    fleet.write(
+        "clusters/fleet.yaml",
+        *(item for item in documents if item["metadata"]["name"] not in names),
+    )
 
 
 LEFT = (
@@ -64,12 +69,16 @@ def test_what_stays_on_a_cluster_that_leaves_and_what_to_do(
         hub = replace(hub, clusters=present)
     words = () if known == "nothing" else ("--scores", save(hub, tmp_path / "state"))
     assert LEFT in run.compared(fleet, *words)["warnings"]
-    gone = replace(hub, clusters={name: ManagedCluster(Metadata(name=name)) for name in ("eu-2", "us-1")})
+    gone = replace(
+        hub, clusters={name: ManagedCluster(Metadata(name=name)) for name in ("eu-2", "us-1")}
+    )
     warnings = run.compared(fleet, "--scores", save(gone, tmp_path / "gone"))["warnings"]
     assert not any("gitops-dsf-agent" in each for each in warnings)
 
 
-def test_a_directory_of_works_that_becomes_empty_is_synced_by_hand(fleet: GitFleet, run: Run) -> None:
+def test_a_directory_of_works_that_becomes_empty_is_synced_by_hand(
+    fleet: GitFleet, run: Run
+) -> None:
     """With eight directories each of the three clusters is alone in one."""
     fleet.write("gitops-dsf.yaml", settings(output={"shards": 8}))
     fleet.commit("eight directories")
@@ -102,8 +111,12 @@ def test_an_application_that_gets_fewer_clusters_than_it_asks_for(
     assert "argocd/guestbook gets 2 of 3 clusters" in warnings
 
 
-def test_whether_a_score_will_exist_is_unknown_too(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
-    fleet.write("scorers/cpu.yaml", scorer("cpu", clusterSelector={"matchLabels": {"region": "eu"}}))
+def test_whether_a_score_will_exist_is_unknown_too(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
+    fleet.write(
+        "scorers/cpu.yaml", scorer("cpu", clusterSelector={"matchLabels": {"region": "eu"}})
+    )
     fleet.write("apps/guestbook.yaml", application("guestbook", onMissingScore="Exclude", count=3))
     fleet.commit("only in eu")
     known = snapshot(values={"eu-1": 90, "eu-2": 60}, decided={"guestbook": ["eu-1", "eu-2"]})
@@ -138,7 +151,9 @@ def test_bindings_of_the_hub_count_beside_those_of_the_repository(
     arguments = ("simulate", fleet.path, "--scores", where, "--placement", "other/raw")
     found = run.json(*arguments)
     assumed = ["other/default", "other/fleet", "other/global"]
-    assert found["assumedBindings"] == assumed  # a file without bindings does not say that there are none
+    assert (
+        found["assumedBindings"] == assumed
+    )  # a file without bindings does not say that there are none
     assert found["placements"][0]["clusterSets"] == ["default", "fleet", "global"]
     bindings = [
         {"kind": "ManagedClusterSetBinding", "metadata": {"name": "fleet", "namespace": namespace}}
@@ -184,7 +199,9 @@ def test_a_shared_decision_moves_every_application_that_follows_it(
     assert "- **3 applications move**\n" in text
 
 
-def test_a_decision_for_other_consumers_is_no_application(fleet: GitFleet, scores: Path, run: Run) -> None:
+def test_a_decision_for_other_consumers_is_no_application(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
     fleet.commit("training")
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system", scores=LOW))
@@ -210,10 +227,15 @@ def test_stickiness_counts_the_decision_of_its_own_namespace(
     fleet: GitFleet, tmp_path: Path, run: Run
 ) -> None:
     """A decision of the same name in another namespace belongs to another Placement."""
-    fleet.write("apps/training.yaml", placement("training", namespace="kueue-system", stickiness=100))
+    fleet.write(
+        "apps/training.yaml", placement("training", namespace="kueue-system", stickiness=100)
+    )
     hub = snapshot(decided={"training": ["us-1"]})
     own = decision_of(
-        namespace="kueue-system", name="training-decision-1", placement="training", clusters=("eu-2",)
+        namespace="kueue-system",
+        name="training-decision-1",
+        placement="training",
+        clusters=("eu-2",),
     )
     folder = save(replace(hub, decisions=(*hub.decisions, own)), tmp_path / "hub")
     text = run("explain", "training", "eu-2", fleet.path, "--scores", folder)

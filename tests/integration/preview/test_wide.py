@@ -25,14 +25,20 @@ APPS = [f"app-{number:02}" for number in range(60)]
 
 
 def scorers(function: str) -> list[dict[str, Any]]:
-    return [scorer(name, query=f"{function}(metric_{name}) + {function}(other)") for name in SCORERS]
+    return [
+        scorer(name, query=f"{function}(metric_{name}) + {function}(other)") for name in SCORERS
+    ]
 
 
 def apps(weight: int) -> list[dict[str, Any]]:
     """Every second one may run on clusters of the region eu only."""
     return [
         application(
-            name, scorers=("cpu",), weight=weight, region="eu" if n % 2 else None, stickiness=10 * (n % 3)
+            name,
+            scorers=("cpu",),
+            weight=weight,
+            region="eu" if n % 2 else None,
+            stickiness=10 * (n % 3),
         )
         for n, name in enumerate(APPS)
     ]
@@ -62,14 +68,18 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Wide:
     changed.write("apps/guestbook.yaml", *apps(-1))
     changed.write("scorers/many.yaml", *scorers("max"))
     # The best cluster is c099, and c199 in the region eu.
-    decided = {name: ["c199" if n % 2 else "c099"] for n, name in enumerate(APPS)} | {"app-07": ["c100"]}
+    decided = {name: ["c199" if n % 2 else "c099"] for n, name in enumerate(APPS)} | {
+        "app-07": ["c100"]
+    }
     known = snapshot(values={name: n % 100 for n, name in enumerate(CLUSTERS)}, decided=decided)
     others = {name: {each: score_of({name: 50}) for each in CLUSTERS} for name in SCORERS}
     hub = save(replace(known, scores={**known.scores, **others}), folder / "hub")
     return Wide(now=fleet.path, changed=changed.path, hub=hub)
 
 
-def test_simulate_has_a_line_for_each_placement_and_those_that_would_move_first(wide: Wide, run: Run) -> None:
+def test_simulate_has_a_line_for_each_placement_and_those_that_would_move_first(
+    wide: Wide, run: Run
+) -> None:
     lines = run("simulate", wide.now, "--scores", wide.hub).splitlines()
     assert len(lines) <= 50
     found = "clusters selected, from 200 clusters in cluster set fleet"
@@ -96,9 +106,7 @@ def test_simulate_shows_all_on_request_and_in_json(wide: Wide, run: Run) -> None
 def test_the_filters_alone_have_a_line_for_each_placement_too(wide: Wide, run: Run) -> None:
     lines = run("simulate", wide.now).splitlines()
     assert len(lines) <= 50
-    told = (
-        "argocd/app-00: 200 clusters eligible of 200 clusters in cluster set fleet; scores choose 1 of them"
-    )
+    told = "argocd/app-00: 200 clusters eligible of 200 clusters in cluster set fleet; scores choose 1 of them"
     assert told in lines
 
 

@@ -34,11 +34,17 @@ class ScorerHub(ObjectHub):
             **spec,
         }
         metadata = {"generation": 1, "creationTimestamp": LONG_AGO}
-        self.put("dynamicscorers", name, namespace=NAMESPACE, metadata=metadata, spec=whole, status={})
+        self.put(
+            "dynamicscorers", name, namespace=NAMESPACE, metadata=metadata, spec=whole, status={}
+        )
 
-    def cluster(self, *names: str, created: str = LONG_AGO, available: str = "", **labels: str) -> None:
+    def cluster(
+        self, *names: str, created: str = LONG_AGO, available: str = "", **labels: str
+    ) -> None:
         """Without an agent."""
-        conditions = [{"type": "ManagedClusterConditionAvailable", "status": available}] if available else []
+        conditions = (
+            [{"type": "ManagedClusterConditionAvailable", "status": available}] if available else []
+        )
         metadata = {"labels": labels, "creationTimestamp": created}
         for name in names:
             self.put("managedclusters", name, metadata=metadata, status={"conditions": conditions})
@@ -71,7 +77,9 @@ class ScorerHub(ObjectHub):
         """It expires so many seconds from now."""
         status = {"validUntil": from_now(seconds), "scores": [{"name": "all", "value": 1}]}
         metadata = {"labels": OURS if labels is None else labels}
-        self.put("addonplacementscores", resource, namespace=cluster, metadata=metadata, status=status)
+        self.put(
+            "addonplacementscores", resource, namespace=cluster, metadata=metadata, status=status
+        )
 
     def unpublish(self, cluster: str, resource: str = "cpu") -> None:
         del self.objects["addonplacementscores", cluster, resource]
@@ -80,12 +88,23 @@ class ScorerHub(ObjectHub):
         self.put("configmaps", "gitops-dsf-masks", namespace=NAMESPACE, data={"masks": text})
 
     def placement(
-        self, name: str, *, resource: str = "cpu", dimension: str = "all", decided: str = "", **spec: Any
+        self,
+        name: str,
+        *,
+        resource: str = "cpu",
+        dimension: str = "all",
+        decided: str = "",
+        **spec: Any,
     ) -> None:
         coordinate = {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": dimension}}
-        policy = {"mode": "Exact", "configurations": [{"scoreCoordinate": coordinate, "weight": 10}]}
+        policy = {
+            "mode": "Exact",
+            "configurations": [{"scoreCoordinate": coordinate, "weight": 10}],
+        }
         if self.get("placements", name, namespace=ARGOCD) is None:
-            self.put("placements", name, namespace=ARGOCD, spec={"prioritizerPolicy": policy, **spec})
+            self.put(
+                "placements", name, namespace=ARGOCD, spec={"prioritizerPolicy": policy, **spec}
+            )
         self.decide(name, *decided.split())
 
     def condition(self, scorer: str, kind: str = "Scored") -> tuple[str, str, str]:
@@ -106,7 +125,11 @@ class ScorerHub(ObjectHub):
         ]
 
     def patched(self) -> list[str]:
-        return [word.partition("/")[2] for word in self.asked if word.startswith("PATCH dynamicscorers/")]
+        return [
+            word.partition("/")[2]
+            for word in self.asked
+            if word.startswith("PATCH dynamicscorers/")
+        ]
 
 
 class Leader(Replica):
@@ -123,7 +146,9 @@ class Leader(Replica):
         await read_again(self.view)
         for last in range(FAILURES):
             await self.controller.prober.round(dict(self.view.scorers.items))
-            undecided = any(health.contradictions for health in self.controller.prober.health.values())
+            undecided = any(
+                health.contradictions for health in self.controller.prober.health.values()
+            )
             if not undecided or last == FAILURES - 1:
                 break
             await asyncio.sleep(1)

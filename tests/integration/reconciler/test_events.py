@@ -19,7 +19,9 @@ PER_SECOND = 2.0
 
 
 def thing(name: str = "thing", uid: str = "7") -> Reference:
-    return Reference(api_version="example.com/v1", kind="Thing", namespace="hub", name=name, uid=uid)
+    return Reference(
+        api_version="example.com/v1", kind="Thing", namespace="hub", name=name, uid=uid
+    )
 
 
 @pytest.fixture
@@ -43,7 +45,9 @@ class Recorder:
     def outcomes(self) -> dict[str, float]:
         samples = [sample for family in self.counter.collect() for sample in family.samples]
         return {
-            sample.labels["outcome"]: sample.value for sample in samples if sample.name.endswith("_total")
+            sample.labels["outcome"]: sample.value
+            for sample in samples
+            if sample.name.endswith("_total")
         }
 
 
@@ -117,7 +121,9 @@ async def test_long_names_and_messages_are_cut_to_what_an_api_server_takes(
     assert ".." not in event["metadata"]["name"]
 
 
-async def test_a_hub_that_is_slow_holds_up_nobody_and_keeps_the_order(hub: ObjectHub, api: HubApi) -> None:
+async def test_a_hub_that_is_slow_holds_up_nobody_and_keeps_the_order(
+    hub: ObjectHub, api: HubApi
+) -> None:
     """Each request may take five seconds. What comes on top of what may wait is dropped."""
     recorder, loop = Recorder(api), asyncio.get_running_loop()
     hub.gate = asyncio.Event()

@@ -37,10 +37,14 @@ def version(hub: ObjectHub) -> str:
 
 
 @pytest.mark.parametrize("looks", range(LOOKS))
-async def test_nothing_is_deleted_once_the_claim_is_over_wherever_the_process_was_frozen(looks: int) -> None:
+async def test_nothing_is_deleted_once_the_claim_is_over_wherever_the_process_was_frozen(
+    looks: int,
+) -> None:
     async with ObjectHub() as hub, hub.api(claim=Ending(looks)) as api:
         found = uid(hub)
-        with pytest.raises(ApiError, match=r"DELETE .*/things/a: not sent: another replica may lead"):
+        with pytest.raises(
+            ApiError, match=r"DELETE .*/things/a: not sent: another replica may lead"
+        ):
             await api.delete(THING, uid=found, resource_version="")
         assert hub.asked == []
         assert hub.get("things", "a", namespace="ns")

@@ -66,7 +66,9 @@ async def test_forks_do_not_count(github: PullRequestServer) -> None:
     assert await github.client().latest("a") is None
 
 
-SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+SECONDARY = (
+    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+)
 LIMIT = {"x-ratelimit-remaining": "0", "retry-after": "33"}
 
 
@@ -75,11 +77,19 @@ LIMIT = {"x-ratelimit-remaining": "0", "retry-after": "33"}
     [
         ((403, {"message": "API rate limit exceeded"}, LIMIT), "API rate limit exceeded", 33),
         ((403, {"message": SECONDARY}, {}), "secondary rate limit", 60),
-        ((403, {"message": SECONDARY}, {"x-ratelimit-remaining": "4000"}), "secondary rate limit", 60),
+        (
+            (403, {"message": SECONDARY}, {"x-ratelimit-remaining": "4000"}),
+            "secondary rate limit",
+            60,
+        ),
         ((429, {"message": "Too many requests"}, {}), "Too many requests", 60),
         ((503, {"message": "Busy"}, {"retry-after": "9"}), "Busy", 9),
         ((502, {"message": "Bad Gateway"}, {}), "Bad Gateway", 0),
-        ((403, {"message": "Resource not accessible by personal access token"}, {}), "not accessible", 0),
+        (
+            (403, {"message": "Resource not accessible by personal access token"}, {}),
+            "not accessible",
+            0,
+        ),
         ((410, {"message": f"echo {TOKEN}"}, {}), "410", 0),
         ((200, {"not": "a list"}, {}), "not what GitHub documents", 0),
         (
@@ -88,8 +98,16 @@ LIMIT = {"x-ratelimit-remaining": "0", "retry-after": "33"}
             0,
         ),
         ((200, "x" * ANSWER_BYTES, {}), f"more than the limit of {ANSWER_BYTES} bytes", 0),
-        ((500, {"message": "x" * ANSWER_BYTES}, {}), f"more than the limit of {ANSWER_BYTES} bytes", 0),
-        ((200, [], {"Content-Encoding": "gzip"}), "Content-Encoding 'gzip', which was not asked for", 0),
+        (
+            (500, {"message": "x" * ANSWER_BYTES}, {}),
+            f"more than the limit of {ANSWER_BYTES} bytes",
+            0,
+        ),
+        (
+            (200, [], {"Content-Encoding": "gzip"}),
+            "Content-Encoding 'gzip', which was not asked for",
+            0,
+        ),
     ],
 )
 async def test_each_fault_is_told_without_the_token(
@@ -112,7 +130,9 @@ async def test_the_token_is_read_anew_and_the_place_is_told(github: PullRequestS
         await forge.latest("a")
     token.write_text(TOKEN, encoding="utf-8")
     assert await forge.latest("a") is None
-    with pytest.raises(ForgeError, match="there is no such repository, or the token may not see it"):
+    with pytest.raises(
+        ForgeError, match="there is no such repository, or the token may not see it"
+    ):
         await github.client(name="other").latest("a")
     with pytest.raises(ForgeError, match="cannot be reached"):
         await github.client(url="http://127.0.0.1:1").latest("a")
@@ -130,7 +150,9 @@ async def test_a_long_text_is_cut(github: PullRequestServer) -> None:
     assert len(github.server.pulls[0].body) < 65_536
 
 
-async def test_a_private_certificate_must_be_one_and_is_read_anew(github: PullRequestServer) -> None:
+async def test_a_private_certificate_must_be_one_and_is_read_anew(
+    github: PullRequestServer,
+) -> None:
     forge = github.client()
     assert await forge.latest("a") is None
     (github.secret / "ca.crt").write_text("no certificate", encoding="utf-8")
@@ -176,10 +198,16 @@ async def test_an_answer_that_never_ends_is_given_up(
 
 @pytest.mark.parametrize("status", [200, 500])
 async def test_deep_nesting_is_no_traceback(github: PullRequestServer, status: int) -> None:
-    nested = b'[{"x": ' + b"[" * 100_000 if status == 200 else b'{"message": "m", "errors": ' + b"[" * 100_000
+    nested = (
+        b'[{"x": ' + b"[" * 100_000
+        if status == 200
+        else b'{"message": "m", "errors": ' + b"[" * 100_000
+    )
 
     async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%b" % (status, len(nested), nested))
+        writer.write(
+            b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%b" % (status, len(nested), nested)
+        )
         writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
@@ -189,7 +217,9 @@ async def test_deep_nesting_is_no_traceback(github: PullRequestServer, status: i
             await forge.latest("a")
 
 
-async def test_a_token_that_was_rotated_meanwhile_is_not_repeated(github: PullRequestServer) -> None:
+async def test_a_token_that_was_rotated_meanwhile_is_not_repeated(
+    github: PullRequestServer,
+) -> None:
     def rotate(_method: str, _path: str) -> Answer:
         (github.secret / "token").write_text("ghp_thenextone\n", encoding="utf-8")
         return 401, {"message": f"Bad credentials: Bearer {TOKEN}"}, {}
@@ -236,6 +266,8 @@ async def test_gitlab_tells_what_a_token_needs() -> None:
             ForgeError, match=r"401 .*; the token needs: the scope api, and the role Developer"
         ):
             await forge.latest("a")
-        with pytest.raises(ForgeError, match="role Reporter; no job token may write notes") as caught:
+        with pytest.raises(
+            ForgeError, match="role Reporter; no job token may write notes"
+        ) as caught:
             await forge.comment(1, "x", marker="x")
         assert caught.value.refused

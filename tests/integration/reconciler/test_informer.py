@@ -68,7 +68,13 @@ async def test_pages_then_changes(hub: ObjectHub) -> None:
     holds(hub, a=1, b=2, c=3)
     hub.page = 2
     hub.watches = [
-        [event("ADDED", "d", 4), event("MODIFIED", "a", 5), BOOKMARK, event("DELETED", "b", 2), HANG]
+        [
+            event("ADDED", "d", 4),
+            event("MODIFIED", "a", 5),
+            BOOKMARK,
+            event("DELETED", "b", 2),
+            HANG,
+        ]
     ]
     async with following(hub) as (informer, changes):
         await until(lambda: informer.items == {"a": 5, "c": 3, "d": 4})
@@ -184,7 +190,9 @@ async def test_a_watch_that_expires_after_one_event_costs_ever_fewer_lists(hub: 
         assert hub.asked.count("GET things") <= 12
 
 
-async def test_a_watch_that_expires_after_it_lasted_is_followed_by_a_list_at_once(hub: ObjectHub) -> None:
+async def test_a_watch_that_expires_after_it_lasted_is_followed_by_a_list_at_once(
+    hub: ObjectHub,
+) -> None:
     holds(hub, a=1)
     hub.live = True
     async with following(hub) as (informer, _):
@@ -257,7 +265,9 @@ async def test_an_informer_that_fails_by_a_bug_is_started_again_and_ends_no_othe
         assert hub.asked.count("GET managedclusters") == 1
 
 
-async def test_an_informer_whose_watch_is_refused_is_broken_until_one_is_accepted(hub: ObjectHub) -> None:
+async def test_an_informer_whose_watch_is_refused_is_broken_until_one_is_accepted(
+    hub: ObjectHub,
+) -> None:
     holds(hub, a=1)
     hub.refusals["WATCH things"] = [403, 403]
     states: list[str] = []
@@ -287,7 +297,10 @@ async def test_an_informer_that_hears_nothing_for_too_long_is_broken(
             now += STALE_SECONDS
             assert informer.broken == ""
             now += 1
-            assert informer.broken == "things: nothing was heard from the API server for more than 150 s"
+            assert (
+                informer.broken
+                == "things: nothing was heard from the API server for more than 150 s"
+            )
             hub.drop()
             await until(lambda: not informer.broken)
 
@@ -305,7 +318,11 @@ async def test_an_object_that_cannot_be_read_stays_as_it_was_and_stops_no_other(
         hub.put("things", "b", value="none")
         await until(lambda: informer.items == {"a": 5, "c": 3})
         assert changes == [("b", 2), ("c", 3), ("c", 4), ("c", 3), ("a", 5), ("b", None)]
-        told = [record.getMessage() for record in caplog.records if "cannot be read" in record.getMessage()]
+        told = [
+            record.getMessage()
+            for record in caplog.records
+            if "cannot be read" in record.getMessage()
+        ]
         assert [words.split()[0] for words in told] == ["a", "b"], "said once each"
 
 

@@ -193,19 +193,33 @@ def test_without_git_nothing_is_expected(fleet: GitFleet, tmp_path: Path, run: R
     assert "3 removed" in run("render", tmp_path / "plain")
 
 
-def test_a_folder_that_git_ignores_in_another_repository(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_a_folder_that_git_ignores_in_another_repository(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     (fleet.path / ".gitignore").write_text("scratch/\n")
-    shutil.copytree(fleet.path, fleet.path / "scratch/copy", ignore=shutil.ignore_patterns(".git", "scratch"))
+    shutil.copytree(
+        fleet.path, fleet.path / "scratch/copy", ignore=shutil.ignore_patterns(".git", "scratch")
+    )
     (fleet.path / "scratch/copy" / EXTRA).unlink()
     assert "3 removed" in run("render", fleet.path / "scratch/copy")
 
 
 def test_files_that_are_no_sources_may_be_absent(fleet: GitFleet, run: Run) -> None:
-    for name in ("clusters/README.md", "clusters/.hidden.yaml", "clusters/.cache/x.yaml", "docs/x.yaml"):
+    for name in (
+        "clusters/README.md",
+        "clusters/.hidden.yaml",
+        "clusters/.cache/x.yaml",
+        "docs/x.yaml",
+    ):
         (fleet.path / name).parent.mkdir(exist_ok=True)
         (fleet.path / name).write_text("a: 1\n")
     fleet.commit("others")
-    for name in ("clusters/README.md", "clusters/.hidden.yaml", "clusters/.cache/x.yaml", "docs/x.yaml"):
+    for name in (
+        "clusters/README.md",
+        "clusters/.hidden.yaml",
+        "clusters/.cache/x.yaml",
+        "docs/x.yaml",
+    ):
         (fleet.path / name).unlink()
     assert finds_nothing(run, fleet.path)
 
@@ -223,12 +237,19 @@ def test_a_commit_of_everything_whose_hook_asks(fleet: GitFleet) -> None:
     assert index != ".git/index", "git gives the hook an index of its own"
 
 
-def test_the_index_of_a_hook_counts(fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_of_a_hook_counts(
+    fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deleted(fleet)
     index = fleet.top / ".git/next-index-1.lock"
     shutil.copy(fleet.top / ".git/index", index)
     output_of(
-        "git", "rm", "--quiet", EXTRA, cwd=fleet.top, environ={**os.environ, "GIT_INDEX_FILE": str(index)}
+        "git",
+        "rm",
+        "--quiet",
+        EXTRA,
+        cwd=fleet.top,
+        environ={**os.environ, "GIT_INDEX_FILE": str(index)},
     )
     monkeypatch.setenv("GIT_INDEX_FILE", str(index))
     monkeypatch.chdir(fleet.top)
@@ -261,14 +282,18 @@ def clone(fleet: GitFleet, target: Path, *words: str) -> Path:
     return target
 
 
-def test_a_submodule_that_is_filled(fleet: GitFleet, team: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_a_submodule_that_is_filled(
+    fleet: GitFleet, team: GitFleet, tmp_path: Path, run: Run
+) -> None:
     there = clone(fleet, tmp_path / "clone", "--recurse-submodules")
     for where in (fleet.path, there):
         assert finds_nothing(run, where)
         assert run("render", where, "--check") == ""
 
 
-def test_a_submodule_that_is_not_filled(fleet: GitFleet, team: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_a_submodule_that_is_not_filled(
+    fleet: GitFleet, team: GitFleet, tmp_path: Path, run: Run
+) -> None:
     there = clone(fleet, tmp_path / "clone")
     out = run("validate", there, code=1)
     assert "clusters/team:1:1: error DSF035" in out
@@ -301,7 +326,9 @@ def test_a_submodule_of_an_older_commit(fleet: GitFleet, team: GitFleet, run: Ru
     assert finds_nothing(run, fleet.path)
 
 
-def test_a_submodule_whose_newer_commit_has_fewer_files(fleet: GitFleet, team: GitFleet, run: Run) -> None:
+def test_a_submodule_whose_newer_commit_has_fewer_files(
+    fleet: GitFleet, team: GitFleet, run: Run
+) -> None:
     """The step to it is staged, as the removal of a file is."""
     (team.path / "two.yaml").unlink()
     team.commit("two leaves")
@@ -313,7 +340,9 @@ def test_a_submodule_whose_newer_commit_has_fewer_files(fleet: GitFleet, team: G
     assert "3 removed" in run("render", fleet.path)
 
 
-def test_a_submodule_with_a_submodule(fleet: GitFleet, team: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_a_submodule_with_a_submodule(
+    fleet: GitFleet, team: GitFleet, tmp_path: Path, run: Run
+) -> None:
     inner = GitFleet(tmp_path / "inner")
     shutil.rmtree(inner.path)
     inner.path.mkdir()
@@ -334,7 +363,11 @@ def test_a_clone_in_a_clone_that_is_no_submodule(fleet: GitFleet, tmp_path: Path
     """`git add` of a nested clone records a commit, and no other clone can have the files."""
     nested = fleet.path / "clusters/nested"
     nested.mkdir()
-    for words in (("init", "--quiet"), ("add", "one.yaml"), ("commit", "--quiet", "--message", "one")):
+    for words in (
+        ("init", "--quiet"),
+        ("add", "one.yaml"),
+        ("commit", "--quiet", "--message", "one"),
+    ):
         if words[0] == "add":
             (nested / "one.yaml").write_text(yamlfast.dump(cluster("one", "eu")))
         output_of("git", *words, cwd=nested)
@@ -372,14 +405,17 @@ def test_a_pointer_of_git_lfs_is_no_source(fleet: GitFleet, tmp_path: Path, run:
         ("ident", "ident"),
     ],
 )
-def test_an_attribute_that_changes_what_is_read(fleet: GitFleet, run: Run, attribute: str, said: str) -> None:
+def test_an_attribute_that_changes_what_is_read(
+    fleet: GitFleet, run: Run, attribute: str, said: str
+) -> None:
     """Such a file has another content in every other clone, and in git itself."""
     (fleet.path / EXTRA).write_text("# $Id$\n" + (fleet.path / EXTRA).read_text())
     fleet.commit("with an id")
     attributes(fleet, f"{EXTRA} {attribute}")
     out = run("validate", fleet.path, code=1)
     assert (
-        f"{EXTRA}:1:1: error DSF037: git has another content of this file: its attributes say {said}" in out
+        f"{EXTRA}:1:1: error DSF037: git has another content of this file: its attributes say {said}"
+        in out
     )
     attributes(fleet)
     shell(hinted(out)[-1], cwd=fleet.path.parent)
@@ -437,7 +473,9 @@ def test_where_git_is_not_installed(
     assert finds_nothing(run, tmp_path / "copy")
 
 
-def test_a_folder_of_somebody_else(fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_somebody_else(
+    fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Git refuses folders of others, as in containers, and says what to do."""
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     out = run("validate", fleet.path)

@@ -25,7 +25,9 @@ def render(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def content(root: Path) -> dict[str, bytes]:
     return {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
     }
 
 
@@ -39,7 +41,9 @@ def sources(
         "spec": fleets.with_images({"git": {"url": "https://git.example.com/fleet.git"}, **spec}),
     }
     documents = [fleets.cluster(f"c{number}") for number in range(clusters)]
-    return fleets.FleetSources(settings=settings, documents=(*documents, *(scorers or (scorer("cpu"),))))
+    return fleets.FleetSources(
+        settings=settings, documents=(*documents, *(scorers or (scorer("cpu"),)))
+    )
 
 
 @pytest.fixture
@@ -55,7 +59,9 @@ class TestCheck:
         render(cwd=fleet)
         rendered = fleet / "rendered"
         (rendered / "platform" / "dynamicscorer.cpu-headroom.yaml").unlink()
-        (rendered / "delivery" / "placement.guestbook.yaml").write_text("# edited\n", encoding="utf-8")
+        (rendered / "delivery" / "placement.guestbook.yaml").write_text(
+            "# edited\n", encoding="utf-8"
+        )
         extra.unlink()
         before = content(rendered)
         done = render("--check", cwd=fleet)
@@ -89,7 +95,9 @@ class TestCheck:
         assert mixed.stderr.endswith("is not what the sources render to: run `gitops-dsf render`\n")
         assert "line ends alone" in render(cwd=fleet).stderr
         assert content(fleet / "rendered") == rendered
-        assert render("--check", cwd=fleet).stderr == done.stderr.removesuffix(f"{said}\n"), "all is well"
+        assert render("--check", cwd=fleet).stderr == done.stderr.removesuffix(f"{said}\n"), (
+            "all is well"
+        )
 
 
 class TestBootstrap:
@@ -174,7 +182,12 @@ class TestOutput:
 
     @pytest.mark.parametrize(
         "name",
-        ["works-00/admin.yaml", "platform/.admin.yml", "delivery/kustomization.yaml", "more/admin.json"],
+        [
+            "works-00/admin.yaml",
+            "platform/.admin.yml",
+            "delivery/kustomization.yaml",
+            "more/admin.json",
+        ],
     )
     def test_a_check_fails_on_a_file_that_argocd_would_apply(self, fleet: Path, name: str) -> None:
         render(cwd=fleet)
@@ -185,7 +198,9 @@ class TestOutput:
         assert (done.returncode, done.stdout) == (1, f"foreign: rendered/{name}\n")
         assert "Argo CD would apply them: remove them" in done.stderr
 
-    def test_a_tree_behind_a_symlink_is_neither_read_nor_written(self, fleet: Path, tmp_path: Path) -> None:
+    def test_a_tree_behind_a_symlink_is_neither_read_nor_written(
+        self, fleet: Path, tmp_path: Path
+    ) -> None:
         (tmp_path / "outside").mkdir()
         (fleet / "rendered").symlink_to(tmp_path / "outside")
         for arguments in ([], ["--check"]):
@@ -201,7 +216,9 @@ class TestOutput:
         done = render(cwd=fleet)
         assert done.returncode == 1
         assert "rendered/platform/dynamicscorer.cpu-headroom.yaml" in done.stderr
-        assert content(fleet / "rendered") == {"platform/dynamicscorer.cpu-headroom.yaml": b"kind: Mine\n"}
+        assert content(fleet / "rendered") == {
+            "platform/dynamicscorer.cpu-headroom.yaml": b"kind: Mine\n"
+        }
         assert render("--check", cwd=fleet).returncode == 1
 
     def test_an_error_in_the_repository_changes_nothing(self, fleet: Path) -> None:
@@ -248,7 +265,9 @@ class TestShrinking:
         assert (done.returncode, done.stdout) == (1, "")
         assert "would drop 3 of 10 ManifestWorks, more than 20%" in done.stderr
         assert content(fleet / "rendered") == before
-        assert render("--allow-shrink", cwd=fleet).stdout.endswith("0 added, 1 changed, 9 removed\n")
+        assert render("--allow-shrink", cwd=fleet).stdout.endswith(
+            "0 added, 1 changed, 9 removed\n"
+        )
 
     def test_the_last_scorer_needs_a_word_and_suspending_it_does_not(self, tmp_path: Path) -> None:
         fleet = fleets.write(tmp_path / "fleet", sources(2))
@@ -259,7 +278,10 @@ class TestShrinking:
             path.unlink()
         done = render(cwd=fleet)
         assert (done.returncode, done.stdout) == (1, "")
-        assert "would drop every DynamicScorer (1): are all the files of scorers/ there?" in done.stderr
+        assert (
+            "would drop every DynamicScorer (1): are all the files of scorers/ there?"
+            in done.stderr
+        )
         assert content(fleet / "rendered") == before
         assert render("--allow-shrink", cwd=fleet).returncode == 0
 
@@ -321,7 +343,9 @@ class TestOutThatIsNoFolder:
         assert "--out is empty" in done.stderr
         assert content(fleet) == before
 
-    @pytest.mark.parametrize("out", [".", "scorers", "clusters/new", "rendered/../apps", "../fleet"])
+    @pytest.mark.parametrize(
+        "out", [".", "scorers", "clusters/new", "rendered/../apps", "../fleet"]
+    )
     def test_a_folder_of_sources_is_refused(self, fleet: Path, out: str) -> None:
         before = content(fleet)
         done = render("--out", out.replace("fleet", fleet.name), cwd=fleet)

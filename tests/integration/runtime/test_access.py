@@ -61,7 +61,10 @@ PLAIN: dict[str, Callable[[Path], tuple[dict[str, Any], dict[str, Any]]]] = {
     "a token file": lambda _: ({}, {"tokenFile": "token"}),
     "an absolute token file": lambda files: ({}, {"tokenFile": str(files / "token")}),
     "a CA": lambda _: ({"certificate-authority": "ca.crt"}, {"token": "t"}),
-    "a CA inside": lambda files: ({"certificate-authority-data": inline(files / "ca.crt")}, {"token": "t"}),
+    "a CA inside": lambda files: (
+        {"certificate-authority-data": inline(files / "ca.crt")},
+        {"token": "t"},
+    ),
     "a CA inside and in a file": lambda files: (
         {"certificate-authority-data": inline(files / "ca.crt"), "certificate-authority": "no"},
         {},
@@ -72,7 +75,10 @@ PLAIN: dict[str, Callable[[Path], tuple[dict[str, Any], dict[str, Any]]]] = {
     "a certificate": lambda _: ({}, {"client-certificate": "tls.crt", "client-key": "tls.key"}),
     "a certificate inside": lambda files: (
         {},
-        {"client-certificate-data": inline(files / "tls.crt"), "client-key-data": inline(files / "tls.key")},
+        {
+            "client-certificate-data": inline(files / "tls.crt"),
+            "client-key-data": inline(files / "tls.key"),
+        },
     ),
     "a certificate and its key inside": lambda files: (
         {},
@@ -88,7 +94,9 @@ def facts(access: Access) -> dict[str, object]:
         "server_name": access.server_name,
         "proxy": access.proxy,
         "verify": (access.trust.verify_mode, access.trust.check_hostname),
-        "authorities": sorted(json.dumps(each, sort_keys=True) for each in access.trust.get_ca_certs()),
+        "authorities": sorted(
+            json.dumps(each, sort_keys=True) for each in access.trust.get_ca_certs()
+        ),
     }
 
 
@@ -106,7 +114,9 @@ def test_both_readers_give_the_same_credentials(
     assert facts(AgentKubeconfig(path=path).load()) == facts(Kubeconfig(path=path).load())
 
 
-def test_hosts_of_no_proxy_are_called_directly(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hosts_of_no_proxy_are_called_directly(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "hub.example")
     monkeypatch.setenv("no_proxy", "hub.example")
@@ -138,7 +148,10 @@ def plug_in_user(command: Path | str) -> dict[str, Any]:
     [
         (None, "getting credentials: exec: executable .*no-such-plug-in not found: install"),
         ("", r"exec: executable .*failing-plug-in cannot be started: Permission denied"),
-        ("import sys; sys.exit('Unable to locate\\n\\x1b[31mcredentials')", "Unable to locate .*credentials"),
+        (
+            "import sys; sys.exit('Unable to locate\\n\\x1b[31mcredentials')",
+            "Unable to locate .*credentials",
+        ),
         ("print('no JSON')", "getting credentials: exec: failed to decode process output"),
         ("print('{}')", "getting credentials: exec: malformed response"),
     ],
@@ -158,7 +171,9 @@ def test_a_plug_in_that_fails_is_an_error_and_no_anonymous_user(
 
 def test_an_agent_does_not_use_plug_ins(files: Path) -> None:
     path = written(files, cluster={}, user={"exec": {"command": "no"}})
-    with pytest.raises(AccessError, match="its user has exec; an agent reads tokens and client certificates"):
+    with pytest.raises(
+        AccessError, match="its user has exec; an agent reads tokens and client certificates"
+    ):
         AgentKubeconfig(path=path).load()
 
 
@@ -180,13 +195,17 @@ def test_a_kubeconfig_of_nothing_but_brackets_is_an_error(files: Path) -> None:
         current_context(path)
 
 
-def test_a_missing_kubeconfig_or_package_is_named(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_kubeconfig_or_package_is_named(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = written(files, cluster={}, user={"token": "t"})
     monkeypatch.setitem(sys.modules, "kubernetes", None)
     with pytest.raises(AccessError, match="run it as a pod, without --kubeconfig"):
         Kubeconfig(path=path).load()
     monkeypatch.setenv("KUBECONFIG", str(files / "missing"))
-    with pytest.raises(AccessError, match="missing does not exist; name a file that does, or set KUBECONFIG"):
+    with pytest.raises(
+        AccessError, match="missing does not exist; name a file that does, or set KUBECONFIG"
+    ):
         Kubeconfig(context="hub").load()
 
 
@@ -215,7 +234,9 @@ def test_a_byte_order_mark_is_no_part_of_a_token(files: Path) -> None:
             assert access.authorization == "Bearer s3cret"
 
 
-@pytest.mark.parametrize("content", [b"s3cret-1\ns3cret-2", b"s3cret\xff", b"s3cret\x07", b"\n", b""])
+@pytest.mark.parametrize(
+    "content", [b"s3cret-1\ns3cret-2", b"s3cret\xff", b"s3cret\x07", b"\n", b""]
+)
 def test_a_token_file_that_cannot_be_sent_is_named(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
@@ -235,7 +256,9 @@ def test_a_token_file_that_cannot_be_sent_is_named(
 def test_a_server_that_no_request_reaches_is_told(files: Path, server: str) -> None:
     path = written(files, cluster={"server": server}, user={"token": "t"})
     for kind in (Kubeconfig, AgentKubeconfig):
-        with pytest.raises(AccessError, match="its server is no http or https URL with a valid port"):
+        with pytest.raises(
+            AccessError, match="its server is no http or https URL with a valid port"
+        ):
             kind(path=path).load()
 
 

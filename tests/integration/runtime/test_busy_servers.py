@@ -20,7 +20,9 @@ LISTING = {"metadata": {}, "items": [THING]}
 
 async def view(url: str, sleep: Callable[[float], None] = lambda _seconds: None) -> bytes:
     access = Access(host=url, trust=ssl.create_default_context())
-    with BlockingApiServer(load=lambda: access, user_agent="test", timeout_seconds=20, sleep=sleep) as server:
+    with BlockingApiServer(
+        load=lambda: access, user_agent="test", timeout_seconds=20, sleep=sleep
+    ) as server:
         return await asyncio.to_thread(server.get, PATH)
 
 

@@ -27,7 +27,9 @@ Get = Callable[[str], Awaitable[bytes]]
 
 @asynccontextmanager
 async def loops(config: Path) -> AsyncIterator[Get]:
-    async with ApiServer(load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20) as server:
+    async with ApiServer(
+        load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20
+    ) as server:
         yield server.get
 
 
@@ -81,7 +83,11 @@ async def test_a_token_that_the_api_server_quotes_is_hidden(client: Any, tmp_pat
 
 async def test_a_refused_token_is_read_again(client: Any, tmp_path: Path) -> None:
     def answer(seen: Seen) -> Reply:
-        return Reply.of({}) if seen.headers["authorization"] == "Bearer new" else Reply.of({}, status=401)
+        return (
+            Reply.of({})
+            if seen.headers["authorization"] == "Bearer new"
+            else Reply.of({}, status=401)
+        )
 
     async with HttpFake(answer) as server:
         config = kubeconfig(tmp_path / "config", server=server.url, token="new")
@@ -99,12 +105,17 @@ async def test_the_proxy_of_the_kubeconfig_is_used(client: Any, tmp_path: Path) 
     """``proxy-url`` of the kubeconfig with its password. The server itself cannot be reached."""
     async with HttpFake(nothing) as proxy:
         address = proxy.url.replace("http://", "http://me:pass%21word@")
-        config = kubeconfig(tmp_path / "config", server="http://hub.invalid:8080", **{"proxy-url": address})
+        config = kubeconfig(
+            tmp_path / "config", server="http://hub.invalid:8080", **{"proxy-url": address}
+        )
         async with client(config) as get:
             await get(PATH)
         (seen,) = proxy.seen
         assert seen.target == f"http://hub.invalid:8080{PATH}"
-        assert seen.headers["proxy-authorization"] == f"Basic {base64.b64encode(b'me:pass!word').decode()}"
+        assert (
+            seen.headers["proxy-authorization"]
+            == f"Basic {base64.b64encode(b'me:pass!word').decode()}"
+        )
 
 
 async def test_a_kubeconfig_that_changes_is_read_again(tmp_path: Path) -> None:
@@ -115,4 +126,7 @@ async def test_a_kubeconfig_that_changes_is_read_again(tmp_path: Path) -> None:
             kubeconfig(config, server=server.url, token="new")
             await asyncio.sleep(RECHECK_SECONDS)
             await get(PATH)
-        assert [seen.headers["authorization"] for seen in server.seen] == ["Bearer old", "Bearer new"]
+        assert [seen.headers["authorization"] for seen in server.seen] == [
+            "Bearer old",
+            "Bearer new",
+        ]

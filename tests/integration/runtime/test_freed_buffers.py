@@ -91,8 +91,19 @@ def _no_records(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def _adapters(folder: Path, *flags: str) -> build.Adapters:
-    command = ["check", "--config-dir", str(folder), "--cluster-name", "c1", "--request-timeout", "5", *flags]
-    read = settings.read(settings.parser().parse_args([*command, "--max-answer-bytes", str(LIMIT)]), {})
+    command = [
+        "check",
+        "--config-dir",
+        str(folder),
+        "--cluster-name",
+        "c1",
+        "--request-timeout",
+        "5",
+        *flags,
+    ]
+    read = settings.read(
+        settings.parser().parse_args([*command, "--max-answer-bytes", str(LIMIT)]), {}
+    )
     return build.Adapters(read)
 
 

@@ -38,11 +38,16 @@ def chunked(body: bytes, *, size: int, pauses: int = 0) -> Handler:
 def _matrix(series: int) -> bytes:
     values = [[1_700_000_000 + 60 * point, f"{point}.25"] for point in range(POINTS)]
     rows = [{"metric": {"node": f"n{number}"}, "values": values} for number in range(series)]
-    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": rows}}).encode()
+    return json.dumps(
+        {"status": "success", "data": {"resultType": "matrix", "result": rows}}
+    ).encode()
 
 
 def _results(count: int) -> bytes:
-    rows = [{"metric": {"node": f"n{n % 100}", "pod": f"app-{n}"}, "score": n % 87} for n in range(count)]
+    rows = [
+        {"metric": {"node": f"n{n % 100}", "pod": f"app-{n}"}, "score": n % 87}
+        for n in range(count)
+    ]
     return json.dumps({"results": rows}).encode()
 
 
@@ -73,7 +78,9 @@ def _access(url: str, trust: Trust) -> Access:
 
 
 async def _hub(url: str, trust: Trust) -> bytes:
-    async with ApiServer(load=lambda: _access(url, trust), user_agent="test", timeout_seconds=60) as hub:
+    async with ApiServer(
+        load=lambda: _access(url, trust), user_agent="test", timeout_seconds=60
+    ) as hub:
         return await hub.get("/api")
 
 
@@ -96,7 +103,10 @@ async def test_no_chunked_answer_is_refused(name: str, tmp_path: Path) -> None:
 
 async def test_a_metric_store_may_send_chunks() -> None:
     for size in SIZES:
-        async with HttpFake(chunked(MATRIX, size=size, pauses=3)) as server, MetricStore(server.url) as store:
+        async with (
+            HttpFake(chunked(MATRIX, size=size, pauses=3)) as server,
+            MetricStore(server.url) as store,
+        ):
             pages = [page async for page in store.pages("up", start=0, step=60, count=POINTS)]
         assert [page.answer.samples for page in pages] == [700 * POINTS], size
 

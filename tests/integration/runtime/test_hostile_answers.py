@@ -50,7 +50,11 @@ class Parser:
 @pytest.fixture
 def parser(monkeypatch: pytest.MonkeyPatch) -> Parser:
     """Also reads as widely as the agent does."""
-    counted, next_event, receive_data = Parser(), h11.Connection.next_event, h11.Connection.receive_data
+    counted, next_event, receive_data = (
+        Parser(),
+        h11.Connection.next_event,
+        h11.Connection.receive_data,
+    )
 
     def counting(connection: h11.Connection) -> object:
         counted.event()
@@ -97,7 +101,9 @@ OF_PAGES = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_the_clients_of_agents_and_of_pages_end_hostile_answers(kind: str, parser: Parser) -> None:
+async def test_the_clients_of_agents_and_of_pages_end_hostile_answers(
+    kind: str, parser: Parser
+) -> None:
     transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT))
 
     async def call(url: str) -> str:
@@ -111,7 +117,10 @@ async def test_the_clients_of_agents_and_of_pages_end_hostile_answers(kind: str,
         return page.reason
 
     async with Fetcher(limits=FetchLimits(seconds=5)) as fetcher:
-        for get, end, limit in ((call, ENDS[kind], LIMIT), (fetch, OF_PAGES[ENDS[kind]], 256 << 10)):
+        for get, end, limit in (
+            (call, ENDS[kind], LIMIT),
+            (fetch, OF_PAGES[ENDS[kind]], 256 << 10),
+        ):
             parser.taken.clear()
             assert await _ask(get, kind) == {end}
             assert len(parser.taken) == PEERS

@@ -208,7 +208,8 @@ async def watched(*, events: int, every: float, size: int = 0) -> AsyncIterator[
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     access = Access(
-        host=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", trust=ssl.create_default_context()
+        host=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}",
+        trust=ssl.create_default_context(),
     )
     async with ApiServer(load=lambda: access, user_agent="test", timeout_seconds=15) as api:
         yield api

@@ -67,7 +67,9 @@ asyncio.run(main())
 @contextmanager
 def serving() -> Iterator[int]:
     """A server in a process of its own, as in both programs. Gives its port."""
-    with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         try:
             yield int(process.stdout.readline())
@@ -99,7 +101,9 @@ async def probe(port: int) -> bytes:
 @pytest.mark.parametrize(("connections", "pipelined"), [(90, 200), (90, 1), (3, 1)])
 async def test_scrapes_starve_no_probe(connections: int, pipelined: int) -> None:
     with serving() as port:
-        scrapes = [asyncio.create_task(flood(port, pipelined=pipelined)) for _ in range(connections)]
+        scrapes = [
+            asyncio.create_task(flood(port, pipelined=pipelined)) for _ in range(connections)
+        ]
         await asyncio.sleep(0.1)
         answers = [await probe(port) for _ in range(20)]
         for task in scrapes:

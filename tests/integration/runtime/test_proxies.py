@@ -146,7 +146,11 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
 
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_ranges_in_no_proxy_are_called_directly(
-    client: str, near: PageServer, proxy: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: str,
+    near: PageServer,
+    proxy: PageServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "10.128.0.0/14,0.0.0.0/8,fd00::/8,.svc")
     address = near.url.replace("127.0.0.1", "0.0.0.0")
@@ -167,7 +171,9 @@ async def test_the_machine_itself_is_called_directly(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("value", ["socks5://me:s3cret@127.0.0.1:1080", "http://me:s3cret@127.0.0.1:99999"])
+@pytest.mark.parametrize(
+    "value", ["socks5://me:s3cret@127.0.0.1:1080", "http://me:s3cret@127.0.0.1:99999"]
+)
 async def test_a_proxy_that_cannot_be_used_is_named(
     client: str, value: str, proxy: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,7 +183,10 @@ async def test_a_proxy_that_cannot_be_used_is_named(
         told = await CLIENTS[client](FAR, tmp_path)
     except ApiError as error:
         told = str(error)
-    assert "HTTP_PROXY is no http or https URL of a proxy, such as http://proxy.example.com:3128" in told
+    assert (
+        "HTTP_PROXY is no http or https URL of a proxy, such as http://proxy.example.com:3128"
+        in told
+    )
     assert "s3cret" not in told
 
 
@@ -188,10 +197,14 @@ async def test_the_password_of_a_proxy_is_sent_to_it(
     for client in CLIENTS.values():
         await client(FAR, tmp_path)
     # me:pass!word
-    assert {headers.get("proxy-authorization") for headers in proxy.headers} == {"Basic bWU6cGFzcyF3b3Jk"}
+    assert {headers.get("proxy-authorization") for headers in proxy.headers} == {
+        "Basic bWU6cGFzcyF3b3Jk"
+    }
 
 
-def test_a_range_of_ipv6_ends_no_verb_as_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_range_of_ipv6_ends_no_verb_as_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NO_PROXY", "fd00::/8")
     config = _kubeconfig("http://127.0.0.1:1", tmp_path)
     done = gitops_dsf("status", "--kubeconfig", config.path)
@@ -202,7 +215,9 @@ def test_a_range_of_ipv6_ends_no_verb_as_a_bug(tmp_path: Path, monkeypatch: pyte
 def test_the_proxy_of_a_kubeconfig_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     config = _kubeconfig("http://hub.example.com", tmp_path)
     text = config.path.read_text()
-    config.path.write_text(text.replace("server:", "proxy-url: socks5://me:s3cret@h:1\n    server:"))
+    config.path.write_text(
+        text.replace("server:", "proxy-url: socks5://me:s3cret@h:1\n    server:")
+    )
     with pytest.raises(AccessError, match="proxy-url is no http or https URL of a proxy") as caught:
         config.load()
     assert "s3cret" not in str(caught.value)

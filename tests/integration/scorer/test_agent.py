@@ -13,7 +13,9 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "scorers"
 
 
 @pytest.mark.real_time
-async def test_an_agent_publishes_what_sample_scorers_say(tmp_path: Path, warm_programs: Path) -> None:
+async def test_an_agent_publishes_what_sample_scorers_say(
+    tmp_path: Path, warm_programs: Path
+) -> None:
     place, given = Place(tmp_path), {"scores": {"region": 80, "green": 12.5}}
     with (
         serving("mean:app", EXAMPLES / "mean", programs=warm_programs) as mean,
@@ -22,9 +24,16 @@ async def test_an_agent_publishes_what_sample_scorers_say(tmp_path: Path, warm_p
         async with HttpFake(prometheus(series(2, points=3))) as source:
             place.put(
                 entry("mean", scoring=mean.url, source=source.url),
-                entry("fixed", scoring=fixed.url, scoreDimensionFormat="${meta}", scoringArguments=given),
+                entry(
+                    "fixed",
+                    scoring=fixed.url,
+                    scoreDimensionFormat="${meta}",
+                    scoringArguments=given,
+                ),
             )
             async with place.agent():
-                await until(lambda: place.items("mean") and place.items("fixed"), what="both are published")
+                await until(
+                    lambda: place.items("mean") and place.items("fixed"), what="both are published"
+                )
     assert place.items("mean") == {"n0": 1, "n1": 2}
     assert place.items("fixed") == {"region": 80, "green": 12}

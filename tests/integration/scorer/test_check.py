@@ -21,7 +21,10 @@ from tests.support.scorer.stand_in import Asked, Behaviour, Given, StandIn
 CONFIG: dict[str, Any] = {
     "name": "cpu",
     "description": "CPU",
-    "source": {"type": "Prometheus", "params": {"query": "avg(up); sum(up)", "range": 3600, "step": 60}},
+    "source": {
+        "type": "Prometheus",
+        "params": {"query": "avg(up); sum(up)", "range": 3600, "step": 60},
+    },
     "scoring": {"path": "/scoring", "params": {"name": "cpu", "interval": 60}},
 }
 
@@ -69,7 +72,9 @@ def check(url: str, *options: str) -> tuple[int, dict[str, tuple[str, str]]]:
         finding["check"]: (finding["severity"], f"{finding['message']} {finding['hint']}")
         for finding in report["findings"]
     }
-    assert (code == 1) == (report["errors"] > 0 or ("--strict" in options and report["warnings"] > 0))
+    assert (code == 1) == (
+        report["errors"] > 0 or ("--strict" in options and report["warnings"] > 0)
+    )
     return code, found
 
 
@@ -161,11 +166,15 @@ def static(asked: Asked) -> Given:
         }
         return Given(body=json.dumps(config).encode())
     if asked.path == "/scoring" and asked.method == "POST":
-        return Given(body=b'{"results": [{"metric": {"app": "app01", "device": "all"}, "score": 80}]}')
+        return Given(
+            body=b'{"results": [{"metric": {"app": "app01", "device": "all"}, "score": 80}]}'
+        )
     return good(asked) if asked.path == "/healthz" else Given(status=405)
 
 
-def test_an_api_that_takes_no_input_is_one_line_and_passes(stand_in: Callable[[Behaviour], StandIn]) -> None:
+def test_an_api_that_takes_no_input_is_one_line_and_passes(
+    stand_in: Callable[[Behaviour], StandIn],
+) -> None:
     code, found = check(stand_in(static).url, "--strict")
     assert (code, problems(found)) == (0, {"scoring.any-body": "notice"})
     assert found["scoring.any-body"][1].startswith(
@@ -178,7 +187,9 @@ def on(path: str, given: Given) -> Behaviour:
 
 
 def answers(body: str) -> Behaviour:
-    return scoring(lambda asked: Given(body=body.encode()) if scores(asked).status == 200 else scores(asked))
+    return scoring(
+        lambda asked: Given(body=body.encode()) if scores(asked).status == 200 else scores(asked)
+    )
 
 
 def marked(given: Given) -> Given:
@@ -188,7 +199,9 @@ def marked(given: Given) -> Given:
 def fails_on(needle: bytes, status: int = 500) -> Behaviour:
     return scoring(
         lambda asked: (
-            Given(status=status, body=b"Internal Server Error") if needle in asked.body else scores(asked)
+            Given(status=status, body=b"Internal Server Error")
+            if needle in asked.body
+            else scores(asked)
         )
     )
 
@@ -204,7 +217,10 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
     ("behaviour", "told"),
     [
         (on("/healthz", Given(status=404)), "error healthz: answers 404"),
-        (on("/healthz", Given(status=503, body=b"warming up")), "error healthz: answers 503: warming up"),
+        (
+            on("/healthz", Given(status=503, body=b"warming up")),
+            "error healthz: answers 503: warming up",
+        ),
         (on("/healthz", REDIRECT), "error healthz: redirects to https://elsewhere.example/"),
         (on("/config", Given(status=404)), "error config: use configSyncMode None"),
         (on("/config", Given(status=401)), "error config: the page is public"),
@@ -228,10 +244,16 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
         (altered(source__type="None"), "warning config.source-type: never asked"),
         (altered(source__params__query=""), "error config.source-type: query is empty"),
         (altered(source__params__query="avg(up); sum(up"), "error config.query: character 16"),
-        (altered(source__params__query="not_a_function(up)"), "warning config.query: not_a_function"),
+        (
+            altered(source__params__query="not_a_function(up)"),
+            "warning config.query: not_a_function",
+        ),
         (altered(source__params__query="up[5m]"), "error config.query: range vector"),
         (altered(source__params__step=0), "error config.values: step_seconds is 0"),
-        (altered(source__host="prometheus:9090"), "error config.source-host: not the URL of a web server"),
+        (
+            altered(source__host="prometheus:9090"),
+            "error config.source-host: not the URL of a web server",
+        ),
         (altered(source__path="api"), "warning config.source-path: write /api"),
         (altered(scoring__params__name=""), "error config.values: is empty"),
         (altered(scoring__params__name="CPU Score"), "warning config.score-name: 'cpu-score'"),
@@ -251,11 +273,19 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
             answers('{"results": [{"metric": {}, "score": "5"}]}'),
             "error scoring.sample: results[0]: Expected `float`, got `str`",
         ),
-        (answers('{"results": [{"metric": {"a": 1}, "score": 1}]}'), "error scoring.sample: results[0]"),
-        (answers('{"results": []}'), "warning scoring.results: --data FILE"),
-        (answers('{"results": [{"metric": {}, "score": 5000}]}'), "warning scoring.range: scoreRange"),
         (
-            answers('{"results": [{"metric": {"x": "1"}, "score": 1}, {"metric": {"x": "2"}, "score": 2}]}'),
+            answers('{"results": [{"metric": {"a": 1}, "score": 1}]}'),
+            "error scoring.sample: results[0]",
+        ),
+        (answers('{"results": []}'), "warning scoring.results: --data FILE"),
+        (
+            answers('{"results": [{"metric": {}, "score": 5000}]}'),
+            "warning scoring.range: scoreRange",
+        ),
+        (
+            answers(
+                '{"results": [{"metric": {"x": "1"}, "score": 1}, {"metric": {"x": "2"}, "score": 2}]}'
+            ),
             "warning scoring.duplicates: scoreAggregation",
         ),
         (
@@ -275,12 +305,16 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
         (fails_on(b"node-49"), "error scoring.large: 500"),
         (fails_on(b"node-49", 413), "warning scoring.large: raise the limit"),
         (
-            scoring(lambda asked: Given(status=500) if scores(asked).status == 400 else scores(asked)),
+            scoring(
+                lambda asked: Given(status=500) if scores(asked).status == 400 else scores(asked)
+            ),
             "error scoring.truncated-json: a client's mistake is a 4xx",
         ),
         (
             scoring(
-                lambda asked: Given(body=b'{"results": []}') if scores(asked).status == 400 else scores(asked)
+                lambda asked: (
+                    Given(body=b'{"results": []}') if scores(asked).status == 400 else scores(asked)
+                )
             ),
             "warning scoring.wrong-type: answers 200",
         ),
@@ -294,7 +328,11 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
         ),
         (
             # A digit to Python's isdigit, and no number.
-            scoring(lambda _: Given(body=b"{}", headers={"Content-Length": "\u00b2", "Connection": "close"})),
+            scoring(
+                lambda _: Given(
+                    body=b"{}", headers={"Content-Length": "\u00b2", "Connection": "close"}
+                )
+            ),
             "error scoring.sample: field `results`; expected",
         ),
     ],
@@ -321,7 +359,9 @@ def test_a_scoring_api_that_checks_no_token_is_found(
     assert found["scoring.no-token"][0] == found["scoring.wrong-token"][0] == "error"
     sent = {asked.headers.get("authorization") for asked in api.asked if asked.path == "/scoring"}
     assert sent == {"Bearer secret", "Bearer not-the-token", None}
-    assert all("authorization" not in asked.headers for asked in api.asked if asked.path != "/scoring")
+    assert all(
+        "authorization" not in asked.headers for asked in api.asked if asked.path != "/scoring"
+    )
 
 
 def test_a_token_never_goes_where_config_points(
@@ -332,11 +372,19 @@ def test_a_token_never_goes_where_config_points(
     api = stand_in(altered(scoring__host=collector.url))
     check(api.url, "--token-file", str(tmp_path / "token"))
     assert collector.asked == []
-    check(api.url, "--token-file", str(tmp_path / "token"), "--scoring-url", f"{collector.url}/scoring")
+    check(
+        api.url,
+        "--token-file",
+        str(tmp_path / "token"),
+        "--scoring-url",
+        f"{collector.url}/scoring",
+    )
     assert {asked.path for asked in collector.asked} == {"/scoring"}
 
 
-def test_data_of_the_author_is_posted(stand_in: Callable[[Behaviour], StandIn], tmp_path: Path) -> None:
+def test_data_of_the_author_is_posted(
+    stand_in: Callable[[Behaviour], StandIn], tmp_path: Path
+) -> None:
     row = {"metric": {"node": "mine"}, "values": [[1, "7"]]}
     api = stand_in(good)
     files = {
@@ -368,7 +416,9 @@ def test_the_url_of_config_will_do(stand_in: Callable[[Behaviour], StandIn]) -> 
     def mounted(asked: Asked) -> Given:
         config = {**CONFIG, "scoring": {**CONFIG["scoring"], "path": "/apis/cpu/scoring"}}
         pages = {"/apis/cpu/config": Given(body=json.dumps(config).encode()), "/healthz": Given()}
-        return pages.get(asked.path, good(replace(asked, path=asked.path.removeprefix("/apis/cpu"))))
+        return pages.get(
+            asked.path, good(replace(asked, path=asked.path.removeprefix("/apis/cpu")))
+        )
 
     api = stand_in(mounted)
     for url in (f"{api.url}/apis/cpu/config", f"{api.url}/apis/cpu/"):
@@ -415,7 +465,15 @@ def test_text_is_for_people(stand_in: Callable[[Behaviour], StandIn]) -> None:
     api = stand_in(answers('{"results": [{"metric": {}, "score": 5000}]}'))
     done = gitops_dsf("scorer", "check", api.url)
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["warning", "scoring.range", "1", "scores", "are", "outside", "-100..100"]
+    assert lines[0].split() == [
+        "warning",
+        "scoring.range",
+        "1",
+        "scores",
+        "are",
+        "outside",
+        "-100..100",
+    ]
     assert lines[1].strip().startswith("-> give the DynamicScorer a scoreRange")
     assert lines[-1].endswith("1 warnings, 0 errors")
     assert len(lines) == 3
@@ -431,7 +489,10 @@ def test_a_terminal_does_not_obey_a_strangers_answer(
     hostile = json.dumps({**CONFIG, "\x1b[2Jcleared": 1}).encode()
 
     def behaviour(asked: Asked) -> Given:
-        given = {"/config": Given(body=hostile), "/scoring": Given(status=500, body=b"\x1b]0;title\x07")}
+        given = {
+            "/config": Given(body=hostile),
+            "/scoring": Given(status=500, body=b"\x1b]0;title\x07"),
+        }
         return given.get(asked.path, good(asked))
 
     assert main(["scorer", "check", stand_in(behaviour).url]) == 1
@@ -456,8 +517,14 @@ def test_a_terminal_does_not_obey_a_strangers_answer(
         (["http://x", "--data", "odd.json"], "odd.json: expected"),
         (["http://x", "--token-file", "none"], "--token-file none: No such file"),
         (["http://x", "--token-file", "empty"], "is empty"),
-        (["http://x", "--token-file", "bell"], "--token-file bell has a character that is not allowed"),
-        (["http://x", "--token-file", "wide"], "--token-file wide is UTF-16 text; write it as UTF-8"),
+        (
+            ["http://x", "--token-file", "bell"],
+            "--token-file bell has a character that is not allowed",
+        ),
+        (
+            ["http://x", "--token-file", "wide"],
+            "--token-file wide is UTF-16 text; write it as UTF-8",
+        ),
         (["http://x", "--ca-file", "bad.json"], "--ca-file bad.json"),
         (["http://x", "--timeout", "0"], "--timeout must be above 0"),
     ],

@@ -48,7 +48,9 @@ def test_its_metric_source_is_the_one_of_the_readme_and_of_init(project: Path) -
     assert hosts == {"http://prometheus-operated.monitoring.svc:9090"}
     for page in ("docs/scores/scorers.md", "docs/scores/locks.md", "docs/scores/sources.md"):
         named = set(
-            re.findall(r"http://prometheus[a-z-]*\.monitoring\.svc\S*", (ROOT / page).read_text("utf-8"))
+            re.findall(
+                r"http://prometheus[a-z-]*\.monitoring\.svc\S*", (ROOT / page).read_text("utf-8")
+            )
         )
         assert named <= hosts, page
 

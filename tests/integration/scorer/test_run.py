@@ -47,7 +47,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def ask(url: str, *, body: bytes | None = None, token: str = "") -> tuple[int, Any]:
-    headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
+    headers = {"content-type": "application/json"} | (
+        {"authorization": f"Bearer {token}"} if token else {}
+    )
     request = urllib.request.Request(url, data=body, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
@@ -73,7 +75,9 @@ def test_a_request_above_the_limit_gets_its_413(
     connection.close()
 
 
-def test_health_is_answered_while_a_large_request_is_scored(project: Path, serve: Callable[..., Any]) -> None:
+def test_health_is_answered_while_a_large_request_is_scored(
+    project: Path, serve: Callable[..., Any]
+) -> None:
     (project / "slow.py").write_text(SLOW)
     served = serve("slow:app", project)
     row = json.dumps(series([0.5] * 60, node="a"))
@@ -95,7 +99,9 @@ def test_health_is_answered_while_a_large_request_is_scored(project: Path, serve
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_stops_when_told_to(project: Path, serve: Callable[..., Any], number: signal.Signals) -> None:
+def test_it_stops_when_told_to(
+    project: Path, serve: Callable[..., Any], number: signal.Signals
+) -> None:
     served = serve("scorer:app", project)
     served.process.send_signal(number)
     assert served.process.wait(timeout=60) in {-number, 0, 130}
@@ -103,7 +109,9 @@ def test_it_stops_when_told_to(project: Path, serve: Callable[..., Any], number:
 
 def start(programs: Path, directory: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [programs / "gitops-dsf", "scorer", "run", *arguments]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, cwd=directory, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 @pytest.mark.parametrize(

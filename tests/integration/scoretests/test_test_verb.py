@@ -17,9 +17,16 @@ CPU = {"scorer": "cpu-headroom"}
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",), registry="registry.example.com")
+    scaffold(
+        target=tmp_path / "fleet",
+        name="fleet",
+        extras=("examples",),
+        registry="registry.example.com",
+    )
     (tmp_path / "fleet" / "tests" / "guestbook.yaml").unlink()
-    edit(tmp_path / "fleet", "gitops-dsf.yaml", "git.example.com/platform/", "git.example.com/ours/")
+    edit(
+        tmp_path / "fleet", "gitops-dsf.yaml", "git.example.com/platform/", "git.example.com/ours/"
+    )
     return tmp_path / "fleet"
 
 
@@ -36,7 +43,9 @@ def write(fleet: Path, given: dict[str, Any], expect: dict[str, Any], name: str 
         "metadata": {"name": name},
         "spec": {"given": given, "expect": expect},
     }
-    (fleet / "tests" / f"{name}.yaml").write_text(yaml.safe_dump(document, sort_keys=False), "utf-8")
+    (fleet / "tests" / f"{name}.yaml").write_text(
+        yaml.safe_dump(document, sort_keys=False), "utf-8"
+    )
 
 
 def failures(fleet: Path, given: dict[str, Any], expect: dict[str, Any]) -> list[dict[str, Any]]:
@@ -59,7 +68,12 @@ def scores(*expected: tuple[str, int | str]) -> dict[str, Any]:
     """Expected scores of cpu-headroom on one cluster: times, and values or states."""
     return {
         "scores": [
-            {"at": at, **CPU, "cluster": EU, ("state" if isinstance(value, str) else "value"): value}
+            {
+                "at": at,
+                **CPU,
+                "cluster": EU,
+                ("state" if isinstance(value, str) else "value"): value,
+            }
             for at, value in expected
         ]
     }
@@ -81,7 +95,11 @@ RUNS: dict[str, tuple[str, list[dict[str, Any]], list[tuple[str, int | str]]]] =
         [("0s", 1), ("59s", 1), ("1m", 50), ("3m", 100)],
     ),
     "given scores without a series stay": ("suspend: false", [], [("0s", 50), ("7d", 50)]),
-    "given scores are old enough to change at once": ("suspend: false", [series("90")], [("0s", 90)]),
+    "given scores are old enough to change at once": (
+        "suspend: false",
+        [series("90")],
+        [("0s", 90)],
+    ),
     "after the last value the source does not answer": (
         "defaultScore: 7",
         [series("60")],
@@ -92,7 +110,11 @@ RUNS: dict[str, tuple[str, list[dict[str, Any]], list[tuple[str, int | str]]]] =
         [series("50 _ stale")],
         [("1m", 7), ("2m", 7)],
     ),
-    "a run without a usable result fails": ("defaultScore: 7", [series("60 NaN Inf")], [("2m", 60)]),
+    "a run without a usable result fails": (
+        "defaultScore: 7",
+        [series("60 NaN Inf")],
+        [("2m", 60)],
+    ),
     "results of one item are aggregated": (
         "scoreAggregation: Max",
         [series("20 _", labels={"node": "a"}), series("80 30", labels={"node": "b"})],
@@ -127,7 +149,9 @@ def test_changes_wait_for_the_minimum_interval(fleet: Path) -> None:
     given = {"series": [series("50 90x5")]}
     assert failures(fleet, given, scores(("40s", 50), ("1m", 90))) == []
     (failure,) = failures(fleet, given, scores(("40s", 90)))
-    assert failure["reasons"][-1] == "publish.minIntervalSeconds 60 after the last write are not over"
+    assert (
+        failure["reasons"][-1] == "publish.minIntervalSeconds 60 after the last write are not over"
+    )
 
 
 def test_without_results_scores_expire(fleet: Path) -> None:
@@ -154,7 +178,10 @@ def test_items_are_named_by_labels(fleet: Path) -> None:
     assert failures(fleet, given, expect) == []
     expect = {"scores": [{**CPU, "cluster": EU, "dimension": "c", "value": 80}]}
     (failure,) = failures(fleet, given, expect)
-    assert (failure["subject"], failure["got"]) == ("score c of cpu-headroom on eu-west-1 at 0s", "Missing")
+    assert (failure["subject"], failure["got"]) == (
+        "score c of cpu-headroom on eu-west-1 at 0s",
+        "Missing",
+    )
     assert failure["reasons"] == [
         "last written at 0s: without this item",
         "from 0s on the runs give no item c, but a, b",
@@ -183,7 +210,9 @@ def test_a_scorer_that_does_not_run_publishes_nothing(fleet: Path, field: str, r
 
 def test_nothing_is_known_of_other_clusters(fleet: Path) -> None:
     (failure,) = failures(fleet, {"series": [series("50", cluster=NORTH)]}, scores(("0s", 50)))
-    assert failure["reasons"] == ["the test gives no series and no score of cpu-headroom on eu-west-1"]
+    assert failure["reasons"] == [
+        "the test gives no series and no score of cpu-headroom on eu-west-1"
+    ]
 
 
 def guestbook(*clusters: str, at: str = "0s") -> dict[str, Any]:
@@ -191,7 +220,9 @@ def guestbook(*clusters: str, at: str = "0s") -> dict[str, Any]:
 
 
 def test_a_wrong_decision_is_explained_for_both_clusters(fleet: Path) -> None:
-    given = {"scores": [{**CPU, "cluster": EU, "value": 90}, {**CPU, "cluster": NORTH, "value": 50}]}
+    given = {
+        "scores": [{**CPU, "cluster": EU, "value": 90}, {**CPU, "cluster": NORTH, "value": 50}]
+    }
     assert failures(fleet, given, guestbook(EU)) == []
     (failure,) = failures(fleet, given, guestbook(NORTH))
     told = (failure["subject"], failure["expected"], failure["got"])
@@ -300,7 +331,10 @@ def test_metrics_need_promtool(fleet: Path, tmp_path: Path) -> None:
     write(fleet, METRICS, scores(("1m", 50)))
     done = gitops_dsf("test", cwd=fleet, environ={"PATH": str(tmp_path)})
     assert done.returncode == 1
-    assert "the query of cpu-headroom is evaluated by promtool, which is not on the PATH" in done.stdout
+    assert (
+        "the query of cpu-headroom is evaluated by promtool, which is not on the PATH"
+        in done.stdout
+    )
     missing = gitops_dsf("test", "--promtool", tmp_path / "promtool", cwd=fleet)
     assert (missing.returncode, missing.stdout) == (2, "")
     assert "is not a program; write the path of promtool" in missing.stderr
@@ -328,7 +362,8 @@ def test_metrics_do_not_count_for_scorers_with_an_api(fleet: Path) -> None:
 def promtool_that_says(folder: Path, *got: str) -> Path:
     """A program in place of promtool. tests/hub runs the real one."""
     report = (
-        f'    expr: "q", time: {at}m,\n        exp: x\n        got: {one}\n' for at, one in enumerate(got)
+        f'    expr: "q", time: {at}m,\n        exp: x\n        got: {one}\n'
+        for at, one in enumerate(got)
     )
     (folder / "report").write_text("".join(report))
     program = folder / "promtool"
@@ -430,7 +465,9 @@ def test_junit_holds_every_test_and_its_failures(two: Path) -> None:
 
 def test_control_characters_reach_no_terminal_and_no_xml(fleet: Path) -> None:
     write(
-        fleet, {}, {"scores": [{"resource": "theirs", "dimension": "a\x1bb\x00", "cluster": EU, "value": 1}]}
+        fleet,
+        {},
+        {"scores": [{"resource": "theirs", "dimension": "a\x1bb\x00", "cluster": EU, "value": 1}]},
     )
     for style in ("text", "junit"):
         done = gitops_dsf("test", "-o", style, cwd=fleet)

@@ -37,7 +37,13 @@ class Repository:
         path.write_text(yamlfast.dump(*documents), encoding="utf-8")
 
     def scorer(self, name: str, url: str, **spec: Any) -> None:
-        body = {"description": name, "configURL": url, "configSyncMode": "Full", "source": SOURCE, **spec}
+        body = {
+            "description": name,
+            "configURL": url,
+            "configSyncMode": "Full",
+            "source": SOURCE,
+            **spec,
+        }
         api = "dynamic-scoring.open-cluster-management.io/v1alpha1"
         self.write(
             f"scorers/{name}.yaml",
@@ -63,7 +69,14 @@ class Repository:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+    for name in (
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+    ):
         monkeypatch.delenv(name, raising=False)
     repository = Repository(tmp_path / "fleet")
     repository.root.mkdir()

@@ -22,7 +22,11 @@ from tests.integration.sync.conftest import SETTINGS, Repository
 from tests.support.agent.certificates import Authority
 from tests.support.pageserver import Answer, PageServer, says
 
-PAGE = {"name": "cpu", "source": {"type": "None"}, "scoring": {"params": {"name": "cpu", "interval": 30}}}
+PAGE = {
+    "name": "cpu",
+    "source": {"type": "None"},
+    "scoring": {"params": {"name": "cpu", "interval": 30}},
+}
 TOKEN = {"tokenSecretRef": {"name": "api", "key": "token"}}
 CERTIFICATE = {"clientCertificateSecretRef": {"name": "pair"}}
 
@@ -44,7 +48,9 @@ def gate(valid: Callable[[], str]) -> Callable[[BaseHTTPRequestHandler], None]:
 
     def serve(handler: BaseHTTPRequestHandler) -> None:
         got = handler.headers.get("Authorization", "")
-        answer = says(**PAGE) if got == f"Bearer {valid()}" else Answer(status=401, body=got.encode())
+        answer = (
+            says(**PAGE) if got == f"Bearer {valid()}" else Answer(status=401, body=got.encode())
+        )
         answer(handler)
 
     return serve
@@ -75,8 +81,15 @@ class TokenServer(PageServer):
 
 
 def on_hub(url: str, auth: dict[str, Any], **spec: Any) -> DynamicScorer:
-    whole = {"configURL": f"{url}/config", "configSyncMode": "Full", "scoring": {"auth": auth}, **spec}
-    return decoded(msgspec.Raw(json.dumps({"metadata": {"name": "cpu"}, "spec": whole}).encode()))[1]
+    whole = {
+        "configURL": f"{url}/config",
+        "configSyncMode": "Full",
+        "scoring": {"auth": auth},
+        **spec,
+    }
+    return decoded(msgspec.Raw(json.dumps({"metadata": {"name": "cpu"}, "spec": whole}).encode()))[
+        1
+    ]
 
 
 def test_sync_sends_the_token_of_now_where_it_may_go(
@@ -93,19 +106,26 @@ def test_sync_sends_the_token_of_now_where_it_may_go(
     assert repository.sync() == 1
     told = capsys.readouterr().out
     assert (
-        "answers 401 Unauthorized; key 'token' of Secret 'api' is needed; give it to gitops-dsf sync" in told
+        "answers 401 Unauthorized; key 'token' of Secret 'api' is needed; give it to gitops-dsf sync"
+        in told
     )
     assert repository.sync("--credentials", str(folder)) == 0
     assert repository.said("cpu")["scoring"]["params"]["interval"] == 30
     valid = "s3cret-value-2"
     assert repository.sync("--credentials", str(folder)) == 1
-    assert "401 Unauthorized; it refuses the credentials that scoring.auth names" in capsys.readouterr().out
+    assert (
+        "401 Unauthorized; it refuses the credentials that scoring.auth names"
+        in capsys.readouterr().out
+    )
     put(folder, "api", token=valid)
     assert repository.sync("--credentials", str(folder)) == 0
     shutil.rmtree(folder / "api")
     assert repository.sync("--credentials", str(folder)) == 1
     out = capsys.readouterr()
-    assert "key 'token' of Secret 'api' is needed and cannot be read (No such file or directory)" in out.out
+    assert (
+        "key 'token' of Secret 'api' is needed and cannot be read (No such file or directory)"
+        in out.out
+    )
     assert "s3cret" not in told + out.out + out.err
 
 
@@ -122,7 +142,9 @@ def test_a_public_page_needs_no_folder_and_a_guarded_one_names_the_field(
     assert "403 Forbidden; scoring.auth of the scorer names no Secret" in capsys.readouterr().out
 
 
-def test_a_wrong_folder_is_wrong_usage(repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_folder_is_wrong_usage(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert repository.sync("--credentials", "nowhere") == 2
     assert "--credentials nowhere: there is no such folder" in capsys.readouterr().err
 
@@ -176,7 +198,9 @@ def test_sync_shows_the_certificate_of_now(
         server.pages["/config"] = says(**PAGE)
         repository.scorer("cpu", f"{server.url}/config", scoring={"auth": CERTIFICATE})
         assert repository.sync("--credentials", str(put(folder, "other"))) == 1
-        assert "key 'tls.crt' of Secret 'pair' is needed and cannot be read" in capsys.readouterr().out
+        assert (
+            "key 'tls.crt' of Secret 'pair' is needed and cannot be read" in capsys.readouterr().out
+        )
         clients.pair(folder / "pair", name="hub")
         assert repository.sync("--credentials", str(folder)) == 0
         put(folder, "pair", **{"tls.key": "s3cret"})
@@ -203,16 +227,25 @@ def test_private_cas_of_a_page_and_its_token_server_are_read_from_files(
         auth["caConfigMapRef"] = {"name": "page-ca", "key": "ca.crt"}
         repository.scorer("cpu", f"{server.url}/config", scoring={"auth": auth})
         assert repository.sync("--credentials", str(folder)) == 1
-        assert "key 'ca.crt' of ConfigMap 'page-ca' is needed and cannot be read" in capsys.readouterr().out
+        assert (
+            "key 'ca.crt' of ConfigMap 'page-ca' is needed and cannot be read"
+            in capsys.readouterr().out
+        )
         put(folder, "page-ca", **{"ca.crt": pages.pem})
         assert repository.sync("--credentials", str(folder)) == 1
-        assert "key 'ca.crt' of ConfigMap 'login-ca' is needed and cannot be read" in capsys.readouterr().out
+        assert (
+            "key 'ca.crt' of ConfigMap 'login-ca' is needed and cannot be read"
+            in capsys.readouterr().out
+        )
         put(folder, "login-ca", **{"ca.crt": pages.pem})
         assert repository.sync("--credentials", str(folder)) == 1
         assert issuer.issued == 0
         put(folder, "login-ca", **{"ca.crt": "no certificate"})
         assert repository.sync("--credentials", str(folder)) == 1
-        assert "key 'ca.crt' of ConfigMap 'login-ca' holds no PEM certificate" in capsys.readouterr().out
+        assert (
+            "key 'ca.crt' of ConfigMap 'login-ca' holds no PEM certificate"
+            in capsys.readouterr().out
+        )
         put(folder, "login-ca", **{"ca.crt": logins.pem})
         assert repository.sync("--credentials", str(folder)) == 0
         assert issuer.issued == 1
@@ -242,7 +275,9 @@ def test_a_private_ca_is_trusted_where_no_credentials_may_go(
         assert all("authorization" not in headers for headers in server.headers)
 
 
-def test_the_reconciler_probes_with_the_same_credentials(server: PageServer, tmp_path: Path) -> None:
+def test_the_reconciler_probes_with_the_same_credentials(
+    server: PageServer, tmp_path: Path
+) -> None:
     """A token that is refused is replaced; two scorers with one client share it."""
     folder = put(tmp_path / "secrets", "client", client_id="hub", client_secret="client-s3cret")
     with TokenServer() as logins:
@@ -264,7 +299,8 @@ def test_the_reconciler_probes_with_the_same_credentials(server: PageServer, tmp
             assert isinstance(health, Fault)
             assert isinstance(config, Fault)
             assert (
-                "spec.reconciler.configCredentials" in health.message or "allowedTokenHosts" in health.message
+                "spec.reconciler.configCredentials" in health.message
+                or "allowedTokenHosts" in health.message
             )
             assert compare(item, config).reason == "Unreachable"
             assert all("authorization" not in headers for headers in server.headers)
@@ -305,7 +341,9 @@ def test_a_token_that_was_withdrawn_is_replaced_within_the_probe(
         ("nonsense", "nonsense", ("*",), False),
     ],
 )
-def test_where_credentials_may_go(url: str, scoring: str, allowed: tuple[str, ...], sent: bool) -> None:
+def test_where_credentials_may_go(
+    url: str, scoring: str, allowed: tuple[str, ...], sent: bool
+) -> None:
     auth = msgspec.convert(TOKEN, Auth)
     assert (page_request(url, auth=auth, scoring_url=scoring, allowed=allowed).auth is auth) == sent
 
@@ -314,8 +352,12 @@ def test_where_credentials_may_go(url: str, scoring: str, allowed: tuple[str, ..
     ("token_url", "sent"), [("https://login.evil.com", False), ("http://login.svc", True)]
 )
 def test_the_token_server_must_be_allowed_as_well(token_url: str, sent: bool) -> None:
-    auth = msgspec.convert({"oauth2": {"tokenURL": token_url, "clientSecretRef": {"name": "client"}}}, Auth)
-    request = page_request("http://api.svc/config", auth=auth, scoring_url="http://api.svc", allowed=())
+    auth = msgspec.convert(
+        {"oauth2": {"tokenURL": token_url, "clientSecretRef": {"name": "client"}}}, Auth
+    )
+    request = page_request(
+        "http://api.svc/config", auth=auth, scoring_url="http://api.svc", allowed=()
+    )
     assert (request.auth is auth) == sent
 
 
@@ -327,10 +369,15 @@ async def test_no_file_outside_of_the_folder_is_read(name: str, tmp_path: Path) 
     request = page_request("http://api.invalid/config", auth=auth, scoring_url="", allowed=("*",))
     async with Fetcher(secrets=tmp_path / "secrets") as fetcher:
         shown = await fetcher.credentials.shown(request)
-    assert (shown.token, shown.problem) == ("", "scoring.auth names a Secret or key that cannot be a file")
+    assert (shown.token, shown.problem) == (
+        "",
+        "scoring.auth names a Secret or key that cannot be a file",
+    )
 
 
-def test_a_prober_shows_the_certificate_of_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prober_shows_the_certificate_of_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     servers, clients = Authority("servers"), Authority("clients")
     (tmp_path / "ca.pem").write_text(servers.pem)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))

@@ -24,7 +24,9 @@ from tests.support.rendering import metric_source
 QUERY = 'avg(rate(node_cpu_seconds_total{mode="idle"}[5m]))'
 
 
-def page(*, name: str = "cpu", query: str = QUERY, interval: int = 60, **more: Any) -> dict[str, Any]:
+def page(
+    *, name: str = "cpu", query: str = QUERY, interval: int = 60, **more: Any
+) -> dict[str, Any]:
     source = {
         "type": "Prometheus",
         "host": "",
@@ -32,8 +34,18 @@ def page(*, name: str = "cpu", query: str = QUERY, interval: int = 60, **more: A
         "params": {"query": query, "range": 3600, "step": 60},
         **more.pop("source", {}),
     }
-    scoring = {"path": "/scoring", "params": {"name": name, "interval": interval}, **more.pop("scoring", {})}
-    return {"name": name, "description": f"{name} headroom", "source": source, "scoring": scoring, **more}
+    scoring = {
+        "path": "/scoring",
+        "params": {"name": name, "interval": interval},
+        **more.pop("scoring", {}),
+    }
+    return {
+        "name": name,
+        "description": f"{name} headroom",
+        "source": source,
+        "scoring": scoring,
+        **more,
+    }
 
 
 @pytest.fixture
@@ -82,9 +94,13 @@ spec:
     rendered = produce(repository.root)
     assert rendered.diagnostics == ()
     assert rendered.tree is not None
-    assert any(b"node_cpu_seconds_total" in b"".join(parts) for parts in rendered.tree.files.values())
+    assert any(
+        b"node_cpu_seconds_total" in b"".join(parts) for parts in rendered.tree.files.values()
+    )
     out = capsys.readouterr()
-    assert "cpu  new        locks/cpu.yaml written\n    config.description: cpu headroom\n" in out.out
+    assert (
+        "cpu  new        locks/cpu.yaml written\n    config.description: cpu headroom\n" in out.out
+    )
     assert out.err == "1 new; review locks/, run gitops-dsf render, and commit both\n"
 
 
@@ -151,14 +167,24 @@ cpu  changed    locks/cpu.yaml would be written
     printed = capsys.readouterr().out
     assert check_output(["sync", "-o", "json"], printed)
     found = json.loads(printed)
-    assert found[0]["changes"][1] == {"field": "config.scoring.params.interval", "before": 60, "after": 30}
-    assert (found[0]["scorer"], found[0]["verdict"], found[0]["file"]) == ("cpu", "changed", "locks/cpu.yaml")
+    assert found[0]["changes"][1] == {
+        "field": "config.scoring.params.interval",
+        "before": 60,
+        "after": 30,
+    }
+    assert (found[0]["scorer"], found[0]["verdict"], found[0]["file"]) == (
+        "cpu",
+        "changed",
+        "locks/cpu.yaml",
+    )
     assert cpu.sync() == 0
     assert cpu.said("cpu")["scoring"]["params"]["interval"] == 30
     assert "description" not in cpu.said("cpu")
 
 
-def test_a_lock_in_a_shared_file_is_updated_there(repository: Repository, server: PageServer) -> None:
+def test_a_lock_in_a_shared_file_is_updated_there(
+    repository: Repository, server: PageServer
+) -> None:
     for name in ("a", "b"):
         server.pages[f"/{name}"] = says(**page(name=name))
         repository.scorer(name, f"{server.url}/{name}")
@@ -205,7 +231,10 @@ BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
         Answer(body=b'{"name": "' + b"x" * 400_000 + b'"}'),
         "announces 400012 bytes, more than the limit of 262144 bytes",
     ),
-    "too deep": (Answer(body=b'{"unknown": ' + b"[" * 50_000 + b"]" * 50_000 + b"}"), "is not JSON"),
+    "too deep": (
+        Answer(body=b'{"unknown": ' + b"[" * 50_000 + b"]" * 50_000 + b"}"),
+        "is not JSON",
+    ),
     "compressed unasked": (
         Answer(body=b"x", headers={"Content-Encoding": "gzip"}),
         "Content-Encoding 'gzip', which was not asked for",
@@ -218,7 +247,10 @@ BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
         Answer(status=301, headers={"Location": "//127.0.0.2:1/config"}),
         "another origin",
     ),
-    "redirect for ever": (Answer(status=302, headers={"Location": "/config"}), "redirects more than 3 times"),
+    "redirect for ever": (
+        Answer(status=302, headers={"Location": "/config"}),
+        "redirects more than 3 times",
+    ),
     "cut": (cut, "broke off its answer"),
     "promql": (says(**page(query="sum(up")), "DSF109: PromQL: unclosed left parenthesis"),
     "source type": (
@@ -226,7 +258,10 @@ BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
         "DSF016: spec.config.source.type: Graphite is not allowed; write Prometheus or None",
     ),
     "long name": (says(**page(name="n" * 254)), "at most 253 characters"),
-    "control characters": (says(**page(description="\x1b[31m")), "description holds control characters"),
+    "control characters": (
+        says(**page(description="\x1b[31m")),
+        "description holds control characters",
+    ),
     "another source host": (
         says(**page(source={"host": "http://elsewhere.example.com:9090"})),
         "DSF117: the lock of cpu sends queries to elsewhere.example.com",
@@ -256,7 +291,9 @@ def test_bad_answers_are_refused_and_the_old_lock_stays(
     assert cpu.files() == before
 
 
-def test_network_faults_are_told_apart(repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
+def test_network_faults_are_told_apart(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
@@ -317,8 +354,14 @@ def test_a_forwarded_port_shows_the_certificate_of_the_service(
     ("words", "said"),
     [
         (["--connect-to", "127.0.0.1:1"], "--connect-to goes with one --scorer"),
-        (["--scorer", "a", "--scorer", "b", "--connect-to", "x:1"], "--connect-to goes with one --scorer"),
-        (["--scorer", "a", "--connect-to", "http://x:1"], "write host and port, such as 127.0.0.1:18080"),
+        (
+            ["--scorer", "a", "--scorer", "b", "--connect-to", "x:1"],
+            "--connect-to goes with one --scorer",
+        ),
+        (
+            ["--scorer", "a", "--connect-to", "http://x:1"],
+            "write host and port, such as 127.0.0.1:18080",
+        ),
     ],
 )
 def test_a_forwarded_port_is_that_of_one_scorer(
@@ -337,7 +380,9 @@ def test_only_names_of_services_get_that_hint(
     assert "is the name of a Service" not in capsys.readouterr().err
 
 
-def test_a_page_that_scorers_share_is_asked_once(repository: Repository, server: PageServer) -> None:
+def test_a_page_that_scorers_share_is_asked_once(
+    repository: Repository, server: PageServer
+) -> None:
     server.pages["/good"] = says(**page(name="", interval=30))
     for name in ("one", "two"):
         repository.scorer(name, f"{server.url}/good", scoring={"params": {"name": name}})
@@ -396,10 +441,16 @@ def test_a_mask_for_a_score_that_no_page_has_refuses_no_lock(
     assert main(["validate", str(repository.root)]) == 0
     capsys.readouterr()
     assert repository.sync() == 0
-    assert sorted(path.name for path in (repository.root / "locks").iterdir()) == ["one.yaml", "two.yaml"]
+    assert sorted(path.name for path in (repository.root / "locks").iterdir()) == [
+        "one.yaml",
+        "two.yaml",
+    ]
     assert "DSF202" not in capsys.readouterr().out
     assert main(["validate", str(repository.root)]) == 1
-    assert "config/masks.yaml:9:16: error DSF202: there is no score tow-score" in capsys.readouterr().out
+    assert (
+        "config/masks.yaml:9:16: error DSF202: there is no score tow-score"
+        in capsys.readouterr().out
+    )
 
 
 def test_the_lock_that_takes_a_masked_score_away_is_refused_not_a_first_one(
@@ -408,7 +459,9 @@ def test_the_lock_that_takes_a_masked_score_away_is_refused_not_a_first_one(
     mask(cpu, "cpu")
     server.pages["/config"] = says(**page(name="cpu-v2"))
     server.pages["/first"] = says(**page(name="first"))
-    cpu.scorer("zfirst", f"{server.url}/first")  # sorts after cpu, and its lock is the last that is missing
+    cpu.scorer(
+        "zfirst", f"{server.url}/first"
+    )  # sorts after cpu, and its lock is the last that is missing
     assert cpu.sync() == 1
     out = capsys.readouterr().out
     assert "cpu     refused" in out
@@ -420,12 +473,18 @@ def test_the_lock_that_takes_a_masked_score_away_is_refused_not_a_first_one(
     assert main(["validate", str(cpu.root)]) == 0
 
 
-def test_a_page_may_name_any_host_beside_a_metric_source(cpu: Repository, server: PageServer) -> None:
+def test_a_page_may_name_any_host_beside_a_metric_source(
+    cpu: Repository, server: PageServer
+) -> None:
     """The MetricSource names the host, and the one of the page has no effect."""
-    cpu.write("config/sources.yaml", metric_source("platform", {"host": "http://prometheus.svc:9090"}))
+    cpu.write(
+        "config/sources.yaml", metric_source("platform", {"host": "http://prometheus.svc:9090"})
+    )
     cpu.scorer("cpu", f"{server.url}/config", source={"ref": "platform"})
     for number in (1, 2):
-        server.pages["/config"] = says(**page(source={"host": f"http://metrics-{number}.example.com:9090"}))
+        server.pages["/config"] = says(
+            **page(source={"host": f"http://metrics-{number}.example.com:9090"})
+        )
         assert cpu.sync() == 0
 
 
@@ -438,7 +497,10 @@ def test_a_host_moves_only_when_scorer_or_repository_agree(
     server.pages["/config"] = says(**page(source={"host": "http://metrics-2.example.com:9090"}))
     before = cpu.files()
     assert cpu.sync() == 1
-    assert "source.host moves from metrics-1.example.com to metrics-2.example.com" in capsys.readouterr().out
+    assert (
+        "source.host moves from metrics-1.example.com to metrics-2.example.com"
+        in capsys.readouterr().out
+    )
     assert cpu.files() == before
     cpu.write(
         "gitops-dsf.yaml",
@@ -454,7 +516,10 @@ def test_a_host_that_only_the_page_names_gets_no_token(
     auth = {"tokenSecretRef": {"name": "prometheus", "key": "token"}}
     repository.write(
         "gitops-dsf.yaml",
-        {**SETTINGS, "spec": {**SETTINGS["spec"], "allowedHosts": ["*"], "allowedTokenHosts": ["*"]}},
+        {
+            **SETTINGS,
+            "spec": {**SETTINGS["spec"], "allowedHosts": ["*"], "allowedTokenHosts": ["*"]},
+        },
     )
     server.pages["/config"] = says(**page(source={"host": "http://collector.example.com"}))
     repository.scorer("cpu", f"{server.url}/config", source={"auth": auth})
@@ -487,7 +552,10 @@ def test_a_scorer_that_is_no_longer_full_is_reported(
 def test_a_lock_that_somebody_broke_is_not_written_over(
     cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for text in (cpu.lock("cpu") + "\n  tab:\t: [", cpu.lock("cpu").replace("interval: 60", "intervall: 60")):
+    for text in (
+        cpu.lock("cpu") + "\n  tab:\t: [",
+        cpu.lock("cpu").replace("interval: 60", "intervall: 60"),
+    ):
         (cpu.root / "locks/cpu.yaml").write_text(text, encoding="utf-8")
         server.pages["/config"] = says(**page(interval=5))
         assert cpu.sync() == 1
@@ -521,7 +589,9 @@ def test_only_the_named_scorer_is_asked(
     assert cpu.sync("--scorer", "mem") == 2
 
 
-def test_wrong_usage(tmp_path: Path, repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage(
+    tmp_path: Path, repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["sync", "cpu"]) == 2
     assert "write --scorer cpu for one scorer" in capsys.readouterr().err
     (tmp_path / "elsewhere").mkdir()
@@ -537,7 +607,11 @@ DEEP = {
     "escapes": 'up{a="' + "\\n" * 30_000 + '"}',
     "comments": "#\n" * 30_000 + "up",
     "comments between matchers": "up{" + "#\n" * 30_000 + 'a="b"}',
-    "escapes beside a mistake": "rate(up) + absent(up{a=`" + "\\n" * 30_000 + '`}) + "' + "\\n" * 1_000 + '"',
+    "escapes beside a mistake": "rate(up) + absent(up{a=`"
+    + "\\n" * 30_000
+    + '`}) + "'
+    + "\\n" * 1_000
+    + '"',
 }
 LONG = {
     "escapes": 'up{a="' + "\\n" * 1_500 + '"}',

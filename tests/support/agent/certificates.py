@@ -17,10 +17,14 @@ class Authority:
         self._issuer = pki.Authority(name)
         self.pem = self._issuer.pair.certificate.decode()
 
-    def pair(self, directory: Path, *, name: str, host: str = "", days: float = 1.0) -> tuple[Path, Path]:
+    def pair(
+        self, directory: Path, *, name: str, host: str = "", days: float = 1.0
+    ) -> tuple[Path, Path]:
         """Writes ``tls.crt`` and ``tls.key`` for a host or 127.0.0.1, valid for some days."""
         subject = x509.DNSName(host) if host else x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-        return self._issuer.issue(name, [subject], valid=dt.timedelta(days=days)).write(directory, "tls")
+        return self._issuer.issue(name, [subject], valid=dt.timedelta(days=days)).write(
+            directory, "tls"
+        )
 
     def server(
         self,

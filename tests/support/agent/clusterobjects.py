@@ -37,7 +37,9 @@ def pod(
         "metadata": {"name": name, "namespace": "default"},
         "spec": {
             **({"nodeName": on} if on else {}),
-            "containers": [{"name": "main", "image": "registry.invalid/x", "resources": {"requests": asks}}],
+            "containers": [
+                {"name": "main", "image": "registry.invalid/x", "resources": {"requests": asks}}
+            ],
         },
         "status": {"phase": phase, **({"conditions": [condition]} if unschedulable else {})},
     }

@@ -57,7 +57,9 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
                 if side != "scoring"
                 else {"source": source.url, "scoring": url}
             )
-            return entry(name, **sides, scoringInterval=1 if name == WELL else INTERVAL, publish=EAGER)
+            return entry(
+                name, **sides, scoringInterval=1 if name == WELL else INTERVAL, publish=EAGER
+            )
 
         volume.put(*map(one, sorted(names)))
         async with running(
@@ -65,7 +67,8 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
         ) as agent:
             await until(lambda: _exposes(agent, everyone), what="all are well")
             await until(
-                lambda: {path.stem for path in out.glob("*.yaml")} == everyone, what="all are published"
+                lambda: {path.stem for path in out.glob("*.yaml")} == everyone,
+                what="all are published",
             )
             published = {path.name: path.read_bytes() for path in out.iterdir()}
 
@@ -75,9 +78,12 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
             expected = {f"{name}-score": {reason} for name, (_, reason) in faults.items()} | {
                 f"{REFUSED}-score": {"unreachable"}
             }
-            await until(lambda: _failing(agent).keys() == expected.keys(), what="every fault was met")
             await until(
-                lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens"
+                lambda: _failing(agent).keys() == expected.keys(), what="every fault was met"
+            )
+            await until(
+                lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable",
+                what="nobody listens",
             )
             await until(lambda: len(faulty.to(WELL)) >= calls + 5, what="the healthy one goes on")
             assert_on_grid(faulty.to(WELL)[calls + 1 :], grid=grid_of(WELL), least=3)

@@ -13,7 +13,9 @@ SLACK_SECONDS: Final = 0.1
 
 def grid_of(name: str, *, cluster: str = "c1", interval: float = 1) -> Grid:
     """The grid of an entry of tests.support.agent.running. The first cycle does not wait for it."""
-    return Grid(interval=interval, phase=interval * stable_fraction(cluster, f"{name}-score", "phase"))
+    return Grid(
+        interval=interval, phase=interval * stable_fraction(cluster, f"{name}-score", "phase")
+    )
 
 
 def assert_on_grid(calls: Sequence[Seen], *, grid: Grid, least: int = 1) -> None:

@@ -7,4 +7,6 @@ from dsf_agent.main import main
 
 if __name__ == "__main__":
     waits = dict(one.split("=") for one in sys.argv[1].split(","))
-    sys.exit(main(sys.argv[2:], waits=Waits(**{name: float(value) for name, value in waits.items()})))
+    sys.exit(
+        main(sys.argv[2:], waits=Waits(**{name: float(value) for name, value in waits.items()}))
+    )

@@ -47,7 +47,9 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plain: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> "Reply":
+    def of(
+        cls, plain: object, *, status: int = 200, headers: Mapping[str, str] | None = None
+    ) -> "Reply":
         return cls(
             status=status,
             body=json.dumps(plain).encode(),
@@ -83,7 +85,9 @@ Handler = Callable[[Seen], Awaitable[Answer] | Answer]
 class HttpFake:
     """``async with HttpFake(handler) as fake: fake.url``. ``seen`` holds every request in order."""
 
-    def __init__(self, handler: Handler, *, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
+    def __init__(
+        self, handler: Handler, *, tls: ssl.SSLContext | None = None, port: int = 0
+    ) -> None:
         self.handler = handler
         self.seen: list[Seen] = []
         self.connections = 0
@@ -106,7 +110,10 @@ class HttpFake:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.stop()
 
@@ -175,14 +182,19 @@ class HttpFake:
         if isinstance(answer, Stream):
             return await self._stream(answer, reader, writer)
         named = {"Content-Length": str(len(answer.body)), **answer.headers}
-        lines = [f"HTTP/1.1 {answer.status} Whatever", *(f"{name}: {value}" for name, value in named.items())]
+        lines = [
+            f"HTTP/1.1 {answer.status} Whatever",
+            *(f"{name}: {value}" for name, value in named.items()),
+        ]
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
         writer.write(answer.body)
         await writer.drain()
         return True
 
     @staticmethod
-    async def _stream(stream: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _stream(
+        stream: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         async def pump() -> None:
             async for piece in stream.pieces:
                 writer.write(piece)
@@ -200,7 +212,9 @@ class HttpFake:
             await asyncio.gather(*tasks, return_exceptions=True)
         return False
 
-    async def _fault(self, fault: Fault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _fault(
+        self, fault: Fault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         for piece in fault.writes:
             await asyncio.sleep(fault.pause)
             writer.write(piece)
@@ -241,7 +255,9 @@ def series(count: int, *, points: int = 3, **labels: str) -> list[dict[str, Any]
 
 
 def matrix(result: Sequence[Mapping[str, Any]], **more: object) -> Reply:
-    return Reply.of({"status": "success", "data": {"resultType": "matrix", "result": result}, **more})
+    return Reply.of(
+        {"status": "success", "data": {"resultType": "matrix", "result": result}, **more}
+    )
 
 
 def prometheus(result: Sequence[Mapping[str, Any]]) -> Callable[[Seen], Reply]:
@@ -257,7 +273,8 @@ def last_values(seen: Seen) -> Reply:
     return Reply.of(
         {
             "results": [
-                {"metric": one["metric"], "score": float(one["values"][-1][1])} for one in seen.json()["data"]
+                {"metric": one["metric"], "score": float(one["values"][-1][1])}
+                for one in seen.json()["data"]
             ]
         }
     )

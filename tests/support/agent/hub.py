@@ -34,7 +34,9 @@ class ScoreHub(ApiServer):
         status = self.scores.get((namespace, name), {}).get("status") or {}
         return {item["name"]: item["value"] for item in status.get("scores", [])}
 
-    def upstream_writes(self, name: str, values: Mapping[str, int], *, namespace: str = "c1") -> None:
+    def upstream_writes(
+        self, name: str, values: Mapping[str, int], *, namespace: str = "c1"
+    ) -> None:
         """As the upstream agent: a create, whose status the API server drops, then updates."""
         collection = f"{BASE}/namespaces/{namespace}/{SCORES}"
         plain: dict[str, Any] = {"metadata": {"name": name, "namespace": namespace}}
@@ -54,7 +56,11 @@ class ScoreHub(ApiServer):
         }
         reply = self.answered(
             Seen(
-                method=method, target=target, headers=headers, body=json.dumps(plain).encode(), at=self.now()
+                method=method,
+                target=target,
+                headers=headers,
+                body=json.dumps(plain).encode(),
+                at=self.now(),
             )
         )
         assert isinstance(reply, Reply)

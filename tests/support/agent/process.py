@@ -40,7 +40,9 @@ class AgentProcess:
     async def metrics(self) -> dict[str, float]:
         """Every sample as ``name{labels}`` to value."""
         text = (await self._get("/metrics")).text
-        found = (line.rpartition(" ") for line in text.splitlines() if line and not line.startswith("#"))
+        found = (
+            line.rpartition(" ") for line in text.splitlines() if line and not line.startswith("#")
+        )
         return {name: float(value) for name, _, value in found}
 
     async def _get(self, path: str) -> httpx.Response:
@@ -75,11 +77,16 @@ async def agent(
     if "--splay" not in flags:
         flags += ["--splay", "0"]
     process = await asyncio.create_subprocess_exec(
-        command, *flags, stderr=asyncio.subprocess.PIPE, env={"PATH": "/usr/bin:/bin", **(environ or {})}
+        command,
+        *flags,
+        stderr=asyncio.subprocess.PIPE,
+        env={"PATH": "/usr/bin:/bin", **(environ or {})},
     )
     running = AgentProcess(process)
     try:
-        await until(lambda: running.port > 0 or process.returncode is not None, what="the agent listens")
+        await until(
+            lambda: running.port > 0 or process.returncode is not None, what="the agent listens"
+        )
         assert running.port, running.log
         yield running
     finally:

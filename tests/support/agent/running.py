@@ -103,12 +103,15 @@ class RunningAgent:
     def scorer(self) -> dict[str, Any]:
         """The first scorer in /readyz, or empty values before the file was read."""
         scorers: list[dict[str, Any]] = self.agent.detail()[1]["scorers"]
-        return {"state": None, "reason": None, "message": "", "failures": 0} | (scorers[0] if scorers else {})
+        return {"state": None, "reason": None, "message": "", "failures": 0} | (
+            scorers[0] if scorers else {}
+        )
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
         async with httpx.AsyncClient(trust_env=False, verify=PLAIN, timeout=30) as client:
             return await client.get(
-                self.url + path, headers={name.replace("_", "-"): value for name, value in headers.items()}
+                self.url + path,
+                headers={name.replace("_", "-"): value for name, value in headers.items()},
             )
 
     async def shown(self) -> str:
@@ -119,7 +122,9 @@ class RunningAgent:
         """Every sample of /metrics, ``name{labels}`` to value."""
         text = (await self.get("/metrics")).text
         # Not splitlines, because a label may contain a Unicode line separator.
-        found = (line.rpartition(" ") for line in text.split("\n") if line and not line.startswith("#"))
+        found = (
+            line.rpartition(" ") for line in text.split("\n") if line and not line.startswith("#")
+        )
         return {name: float(value) for name, _, value in found}
 
     async def failures(self) -> dict[str, set[str]]:
@@ -204,7 +209,11 @@ class Place:
         return [*found, "--hub-kubeconfig", kubeconfig(self.folder / "kubeconfig", server=hub.url)]
 
     def agent(
-        self, *more: str | Path, hub: HttpFake | None = None, spoke: HttpFake | None = None, **how: Any
+        self,
+        *more: str | Path,
+        hub: HttpFake | None = None,
+        spoke: HttpFake | None = None,
+        **how: Any,
     ) -> AbstractAsyncContextManager[RunningAgent]:
         """Runs an agent in the test's loop; ``how`` is for ``running``."""
         return running(*self.flags(*more, hub=hub, spoke=spoke), **how)

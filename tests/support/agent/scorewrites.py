@@ -73,7 +73,9 @@ def apply(
     # If the membership of an item (`.`) is pruned, the item goes, even if another manager owns its value.
     whole = {path[:-1] for path in pruned if path[-1] == "."}
     after = {
-        path: value for path, value in before.items() if path not in pruned and path[:-1] not in whole
+        path: value
+        for path, value in before.items()
+        if path not in pruned and path[:-1] not in whole
     } | given
     owned.add(mine, set(given), now=now)
     owned.keep(after.keys())
@@ -87,7 +89,8 @@ class _Owned:
         self._rest = [entry for entry in entries if entry.get("subresource") != "status"]
         mine = [entry for entry in entries if entry.get("subresource") == "status"]
         self.fields = {
-            (entry["manager"], entry["operation"]): set(_decoded(entry.get("fieldsV1", {}))) for entry in mine
+            (entry["manager"], entry["operation"]): set(_decoded(entry.get("fieldsV1", {})))
+            for entry in mine
         }
         self._times = {(entry["manager"], entry["operation"]): entry["time"] for entry in mine}
 
@@ -143,7 +146,9 @@ def _status(values: Mapping[Path, Any]) -> dict[str, Any]:
                 raise InvalidError(f"status.scores[{index}].{field}: Required value")
         if not isinstance(item["value"], int) or not -100 <= item["value"] <= 100:
             raise InvalidError(f"status.scores[{index}].value: Invalid value: {item['value']}")
-    status: dict[str, Any] = {"scores": list(items.values())} if items or (*ITEMS, ".") in values else {}
+    status: dict[str, Any] = (
+        {"scores": list(items.values())} if items or (*ITEMS, ".") in values else {}
+    )
     return status | ({"validUntil": values[UNTIL]} if UNTIL in values else {})
 
 
@@ -201,7 +206,9 @@ def _create(seen: Seen, now: float) -> Object:
     stored = {name: value for name, value in seen.json().items() if name != "status"}
     labels = stored["metadata"].get("labels", {})
     if labels:
-        stored["metadata"]["managedFields"] = [_labels_entry(seen, labels, operation="Update", now=now)]
+        stored["metadata"]["managedFields"] = [
+            _labels_entry(seen, labels, operation="Update", now=now)
+        ]
     return stored
 
 
@@ -283,4 +290,7 @@ def _move_ownership(seen: Seen, stored: Object) -> Object:
 
 def _manager(seen: Seen) -> str:
     """The field manager of a request. By default it is the program name in User-Agent, before the slash."""
-    return seen.query.get("fieldManager") or seen.headers.get("user-agent", "unknown").partition("/")[0]
+    return (
+        seen.query.get("fieldManager")
+        or seen.headers.get("user-agent", "unknown").partition("/")[0]
+    )

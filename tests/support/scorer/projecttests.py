@@ -11,4 +11,6 @@ from tests.support.commandline import program
 def run_project_tests(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Runs pytest in this folder, without the plugins of this repository and without a cache."""
     command = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments)
-    return program(*command, cwd=folder, environ={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+    return program(
+        *command, cwd=folder, environ={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    )

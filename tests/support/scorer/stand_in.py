@@ -40,7 +40,9 @@ class StandIn:
         class StandInHandler(Handler):
             def serve(self) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                asked = Asked(method=self.command, path=self.path, headers=headers, body=self.body())
+                asked = Asked(
+                    method=self.command, path=self.path, headers=headers, body=self.body()
+                )
                 stand_in.asked.append(asked)
                 given = behaviour(asked)
                 self.send_response(given.status)
@@ -57,7 +59,9 @@ class StandIn:
         if tls is not None:
             self._server.serve_tls(tls)
         self._server.start()
-        self.url = self._server.url if tls is None else self._server.url.replace("127.0.0.1", "localhost")
+        self.url = (
+            self._server.url if tls is None else self._server.url.replace("127.0.0.1", "localhost")
+        )
 
     def close(self) -> None:
         self._server.stop()

@@ -117,7 +117,9 @@ def received(client: socket.socket) -> Request:
     """Raises EOFError if the client ends before it has said all."""
     head, streams, _, _ = socket.recv_fds(client, 4, 3)
     missing, content = int.from_bytes(head), b""
-    while len(head) == 4 and len(content) < missing and (part := client.recv(missing - len(content))):
+    while (
+        len(head) == 4 and len(content) < missing and (part := client.recv(missing - len(content)))
+    ):
         content += part
     if not missing or len(content) < missing:
         for stream in streams:

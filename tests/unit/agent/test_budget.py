@@ -98,10 +98,13 @@ async def test_small_and_first_cycles_do_not_wait() -> None:
         max_size=12,
     )
 )
-async def test_every_cycle_ends_and_releases_its_bytes(askers: list[tuple[int | None, int, bool]]) -> None:
+async def test_every_cycle_ends_and_releases_its_bytes(
+    askers: list[tuple[int | None, int, bool]],
+) -> None:
     budget = Budget(limit=LIMIT)
     holders = [
-        Holder(budget, None if size is None else size * MB, actual=actual * MB) for size, actual, _ in askers
+        Holder(budget, None if size is None else size * MB, actual=actual * MB)
+        for size, actual, _ in askers
     ]
     await _inside()
     for holder, (_, _, cancelled) in zip(holders, askers, strict=True):
@@ -162,7 +165,9 @@ def test_scorers_share_a_bound_for_the_texts_that_they_keep() -> None:
     budget = Budget(limit=8 * FREE_BYTES)
     first, second, small = budget.reservation(), budget.reservation(), budget.reservation()
     first.keep(3 * FREE_BYTES)
-    with pytest.raises(AgentError, match="all scorers have more than 4194304 bytes together") as caught:
+    with pytest.raises(
+        AgentError, match="all scorers have more than 4194304 bytes together"
+    ) as caught:
         second.keep(2 * FREE_BYTES)
     assert caught.value.reason is Reason.TOO_LARGE
     small.keep(FREE_BYTES)

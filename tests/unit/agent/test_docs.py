@@ -12,7 +12,10 @@ PAGE = (ROOT / "docs/operate/agent.md").read_text(encoding="utf-8")
 def _table(title: str) -> list[list[str]]:
     section = PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
-    return [[cell.strip().replace("`", "") for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+    return [
+        [cell.strip().replace("`", "") for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
+        for row in rows
+    ]
 
 
 def test_reasons() -> None:

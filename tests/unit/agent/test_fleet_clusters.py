@@ -33,7 +33,9 @@ def test_a_scorer_scores_the_clusters_that_name_it() -> None:
     assert fleet.targets(scorer("cpu")) == Targets(names=(), by_value={})
     fleet.set(
         [
-            FleetCluster(name="a", scorers=("cpu", "gpu"), values={"claim:id": "1", "label:zone": "x"}),
+            FleetCluster(
+                name="a", scorers=("cpu", "gpu"), values={"claim:id": "1", "label:zone": "x"}
+            ),
             FleetCluster(name="b", scorers=("cpu",), values={"claim:id": "2"}),
             FleetCluster(name="c", scorers=("gpu",), values={"claim:id": "1"}),
             FleetCluster(name="d"),
@@ -48,7 +50,9 @@ def test_a_scorer_scores_the_clusters_that_name_it() -> None:
     by_label = scorer("cpu", ClusterLabel(name="cluster", label="zone"))
     assert fleet.targets(by_label) == Targets(names=("a", "b"), by_value={"x": "a"})
     gpu = scorer("gpu", ClusterLabel(name="cluster", claim="id"))
-    assert fleet.targets(gpu) == Targets(names=("a", "c"), by_value={}), "1 could mean either cluster"
+    assert fleet.targets(gpu) == Targets(names=("a", "c"), by_value={}), (
+        "1 could mean either cluster"
+    )
     fleet.set([FleetCluster(name="e", scorers=("cpu",))])
     assert fleet.targets(scorer("cpu")) == Targets(names=("e",), by_value={"e": "e"})
 
@@ -66,7 +70,10 @@ def test_a_label_says_which_cluster_a_result_is_about() -> None:
     found = label_sets()
     found.use(CLUSTERS)
     one, other, none = read(
-        found, {"cluster": "eu", "node": "n1", "job": "x"}, {"cluster": "asia", "node": "n1"}, {"node": "n1"}
+        found,
+        {"cluster": "eu", "node": "n1", "job": "x"},
+        {"cluster": "asia", "node": "n1"},
+        {"node": "n1"},
     )
     assert (one.cluster, one.item) == ("cluster-1", "n1")
     assert one.line.startswith(b'dynamic_score{ds_cluster="cluster-1",ds_node="n1",')
@@ -121,7 +128,13 @@ def series(*metrics: Mapping[str, str]) -> Series:
 
 async def test_series_are_split_by_cluster_in_their_order() -> None:
     found = await split(
-        series({"cluster": "us"}, {"cluster": "eu"}, {"cluster": "asia"}, {}, {"cluster": "us", "a": "b"}),
+        series(
+            {"cluster": "us"},
+            {"cluster": "eu"},
+            {"cluster": "asia"},
+            {},
+            {"cluster": "us", "a": "b"},
+        ),
         label="cluster",
         clusters=CLUSTERS,
     )
@@ -131,7 +144,9 @@ async def test_series_are_split_by_cluster_in_their_order() -> None:
     }
 
 
-@pytest.mark.parametrize("text", [b'{"metric":{}', b'{"metric":{"cluster":3}}', b'{"value":"\xff"}', b"3"])
+@pytest.mark.parametrize(
+    "text", [b'{"metric":{}', b'{"metric":{"cluster":3}}', b'{"value":"\xff"}', b"3"]
+)
 async def test_series_that_cannot_be_split_fail_the_cycle(text: bytes) -> None:
     with pytest.raises(AgentError, match="the series of the source cannot be read") as caught:
         await split(Series(parts=(text,), count=1), label="cluster", clusters=CLUSTERS)
@@ -205,7 +220,9 @@ NAMES = [f"c{number}" for number in range(12)]
 
 async def test_what_no_scorer_of_a_cluster_names_is_deleted_there() -> None:
     hub = Hub()
-    await pruned(hub, *(FleetCluster(name=name, scorers=("cpu",)) for name in NAMES), FleetCluster(name="d"))
+    await pruned(
+        hub, *(FleetCluster(name=name, scorers=("cpu",)) for name in NAMES), FleetCluster(name="d")
+    )
     assert hub.listed == sorted([*NAMES, "d"])
     assert sorted(hub.deleted) == sorted([*(f"{name}/old" for name in NAMES), "d/cpu", "d/old"])
 

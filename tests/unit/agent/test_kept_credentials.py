@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from dsf_agent.endpoints.credentials import Auth, Credentials, Read, Sent, reader, scoring_auth, source_auth
+from dsf_agent.endpoints.credentials import (
+    Auth,
+    Credentials,
+    Read,
+    Sent,
+    reader,
+    scoring_auth,
+    source_auth,
+)
 from dsf_agent.errors import AgentError, Reason
 from dsf_runtime.oauth2 import Client
 from dsf_wire.summary import (
@@ -59,7 +67,11 @@ class Api:
             assert name == "cas"
             return {"data": {"ca.crt": self.ca}}
         values = self.secrets[name]
-        return {"data": {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}}
+        return {
+            "data": {
+                key: base64.b64encode(value.encode()).decode() for key, value in values.items()
+            }
+        }
 
 
 def credentials(api: Api, *, token_file: Path = Path("nowhere")) -> Credentials:
@@ -156,7 +168,9 @@ async def test_a_secret_of_many_scorers_is_read_once_a_minute() -> None:
         assert api.reads == reads
 
 
-async def test_each_outage_of_the_api_server_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_each_outage_of_the_api_server_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     api = Api(token="one")
     kept = credentials(api)
     await token_of(kept)
@@ -166,7 +180,9 @@ async def test_each_outage_of_the_api_server_is_logged_once(caplog: pytest.LogCa
         for _ in range(3):
             await token_of(kept)
             await asyncio.sleep(STALE_SECONDS)
-        assert [record.__dict__["reason"] for record in caplog.records] == ["token_unavailable"] * absence
+        assert [record.__dict__["reason"] for record in caplog.records] == [
+            "token_unavailable"
+        ] * absence
         api.fault = None
         await token_of(kept)
 
@@ -176,7 +192,9 @@ async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None
     with pytest.raises(AgentError, match=r"Secret 's' is needed, .* --spoke-kubeconfig") as caught:
         await token_of(kept)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
-    with pytest.raises(AgentError, match=r"ConfigMap 'cas' is needed, .* --spoke-kubeconfig") as caught:
+    with pytest.raises(
+        AgentError, match=r"ConfigMap 'cas' is needed, .* --spoke-kubeconfig"
+    ) as caught:
         await kept.trust(CA)
     assert caught.value.reason is Reason.CA_UNAVAILABLE
 
@@ -189,7 +207,9 @@ async def test_a_ca_without_a_certificate_is_not_replaced_by_the_systems_cas(tex
     assert caught.value.reason is Reason.CA_UNAVAILABLE
 
 
-@pytest.mark.parametrize("found", [{}, {"data": None}, {"data": {"k": None}}, {"data": {"k": "dG9r*ZW4="}}])
+@pytest.mark.parametrize(
+    "found", [{}, {"data": None}, {"data": {"k": None}}, {"data": {"k": "dG9r*ZW4="}}]
+)
 async def test_a_secret_without_the_key_or_with_other_characters_holds_no_token(
     found: dict[str, Any],
 ) -> None:
@@ -203,7 +223,9 @@ async def test_a_secret_without_the_key_or_with_other_characters_holds_no_token(
 
 
 @pytest.mark.parametrize("token", ["", " \n", "two\nlines", "bell\a"])
-async def test_a_token_with_characters_not_allowed_in_a_header_is_refused(tmp_path: Path, token: str) -> None:
+async def test_a_token_with_characters_not_allowed_in_a_header_is_refused(
+    tmp_path: Path, token: str
+) -> None:
     file = tmp_path / "token"
     file.write_text(token)
     for auth in (TOKEN, OWN):
@@ -258,7 +280,9 @@ async def test_an_agent_that_does_not_know_a_credential_sends_nothing() -> None:
     )
     assert scoring_auth(entry) == Auth(oauth2=oauth2, certificate=PAIR.certificate)
     older = Auth(secret_name="s", secret_key=NEEDS_NEWER_AGENT)
-    with pytest.raises(AgentError, match=r"key '\(needs a newer agent\)' of Secret 's' holds no token"):
+    with pytest.raises(
+        AgentError, match=r"key '\(needs a newer agent\)' of Secret 's' holds no token"
+    ):
         await credentials(Api(token="s3cret")).sent(older)
     assert re.fullmatch(SECRET_KEY, NEEDS_NEWER_AGENT) is None
 
@@ -295,7 +319,9 @@ async def test_a_login_that_cannot_be_sent_is_named_without_its_value(
 
 async def test_a_header_from_a_secret_is_one_line_of_ascii() -> None:
     for value in ("s3cret\r\nHost: x", "s3crät", ""):
-        with pytest.raises(AgentError, match="key 'k' of Secret 's' holds no value of a header") as caught:
+        with pytest.raises(
+            AgentError, match="key 'k' of Secret 's' holds no value of a header"
+        ) as caught:
             await credentials(Api(token=value)).sent(Auth(headers=(KEY_HEADER,)))
         assert "s3cr" not in str(caught.value)
     headers = (Header(name="X-Org", value="a"), KEY_HEADER)
@@ -304,7 +330,9 @@ async def test_a_header_from_a_secret_is_one_line_of_ascii() -> None:
         assert sent.headers == {"X-Org": "a", "X-Key": "s3cret"}
     assert sent.secrets == ("s3cret",), "it is hidden wherever the source quotes it"
     assert "s3cret" not in repr(sent)
-    assert await token_of(credentials(Api(token=" s3cret \n"))) == "s3cret", "spaces around a token are not"
+    assert await token_of(credentials(Api(token=" s3cret \n"))) == "s3cret", (
+        "spaces around a token are not"
+    )
 
 
 async def test_nobody_else_can_read_a_private_key_while_it_is_loaded(
@@ -324,12 +352,16 @@ async def test_nobody_else_can_read_a_private_key_while_it_is_loaded(
     assert mode == 0o600
     assert not path.exists()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(AgentError, match="the temporary directory cannot be written: No such file") as caught:
+    with pytest.raises(
+        AgentError, match="the temporary directory cannot be written: No such file"
+    ) as caught:
         await credentials(api).trust(PAIR)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
 
-async def test_a_client_certificate_is_read_again_and_kept_while_it_is_the_same(tmp_path: Path) -> None:
+async def test_a_client_certificate_is_read_again_and_kept_while_it_is_the_same(
+    tmp_path: Path,
+) -> None:
     api = Api(pair=pair_in(tmp_path))
     kept = credentials(api)
     assert await kept.trust(Auth()) is None, "no context of its own without a CA and a certificate"
@@ -347,8 +379,12 @@ async def test_a_client_certificate_is_read_again_and_kept_while_it_is_the_same(
     assert await kept.trust(PAIR) is not first
 
 
-@pytest.mark.parametrize("case", ["no-certificate", "another-key", "encrypted", "no-key", "missing"])
-async def test_a_pair_that_cannot_be_used_is_named_without_its_content(tmp_path: Path, case: str) -> None:
+@pytest.mark.parametrize(
+    "case", ["no-certificate", "another-key", "encrypted", "no-key", "missing"]
+)
+async def test_a_pair_that_cannot_be_used_is_named_without_its_content(
+    tmp_path: Path, case: str
+) -> None:
     pair = pair_in(tmp_path)
     locked = serialization.load_pem_private_key(pair["k"].encode(), password=None).private_bytes(
         serialization.Encoding.PEM,

@@ -69,7 +69,10 @@ async def test_callers_without_answers_leave_half_of_the_slots_to_others() -> No
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
-        ("https://user:secret@host:9090/api/v1/query?token=secret#x", "https://host:9090/api/v1/query"),
+        (
+            "https://user:secret@host:9090/api/v1/query?token=secret#x",
+            "https://host:9090/api/v1/query",
+        ),
         ("http://[::1]:80/x", "http://[::1]:80/x"),
         ("http://[::1/x", "(unreadable URL)"),
     ],

@@ -38,7 +38,9 @@ async def test_more_results_than_an_agent_reads_are_refused() -> None:
 
 
 @pytest.mark.parametrize("element", [b"0", b"{}", b'{"a":{}}', b"[]"])
-async def test_an_answer_of_millions_of_values_is_refused_before_it_is_decoded(element: bytes) -> None:
+async def test_an_answer_of_millions_of_values_is_refused_before_it_is_decoded(
+    element: bytes,
+) -> None:
     """In memory each would need far more than in the answer."""
     body = b'{"results":[' + b",".join([element] * 2_000_000) + b"]}"
     with pytest.raises(AgentError) as caught:
@@ -51,7 +53,9 @@ ODD = {
     "a bad result": lambda rows: [*rows[:700], {"score": "high"}, *rows[700:]],
     "deeper ones": lambda rows: [{**row, "why": [rows[0], rows[1]]} for row in rows],
     "NaN": lambda rows: [*rows, {"metric": {}, "score": float("nan")}],
-    "seams in strings": lambda rows: [{**row, "metric": {"node": '"},{"metric":{}'}} for row in rows],
+    "seams in strings": lambda rows: [
+        {**row, "metric": {"node": '"},{"metric":{}'}} for row in rows
+    ],
     "spaces": lambda rows: rows,
 }
 

@@ -20,7 +20,9 @@ RECHECK_SECONDS = 300.0
 
 DELAY = 10.0
 EMPTY = parse(b"[]")
-CPU = parse(b'[{"name": "cpu", "scoreName": "cpu", "scoringEndpoint": "http://a/", "scoringInterval": 60}]')
+CPU = parse(
+    b'[{"name": "cpu", "scoreName": "cpu", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'
+)
 CPU_AND_DISK = parse(
     b'[{"name": "cpu", "scoreName": "cpu", "scoringEndpoint": "http://a/", "scoringInterval": 60},'
     b' {"name": "disk", "scoreName": "disk", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'
@@ -185,7 +187,9 @@ async def test_a_hub_that_fails_at_a_deletion_is_asked_again_soon() -> None:
     assert not store.objects
 
 
-@pytest.mark.parametrize("fault", [AgentError("away", reason=Reason.UNREACHABLE), ValueError("a bug")])
+@pytest.mark.parametrize(
+    "fault", [AgentError("away", reason=Reason.UNREACHABLE), ValueError("a bug")]
+)
 async def test_failures_are_logged_and_retried_with_growing_pauses(
     fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -261,7 +265,9 @@ async def test_an_object_that_is_being_written_is_deleted_after_its_write() -> N
         store.under_way = {("c1", "new-score"), ("c1", "cpu")}
         await asyncio.sleep(5)
         assert store.deletions == {"old-score": pytest.approx(15, abs=0.1)}
-        store.objects["new-score"] = Stored(name="new-score", values={}, valid_until=None, labels={})
+        store.objects["new-score"] = Stored(
+            name="new-score", values={}, valid_until=None, labels={}
+        )
         store.under_way = {("c1", "cpu")}
         await asyncio.sleep(5)
         assert store.deletions["new-score"] == pytest.approx(20, abs=0.1)
@@ -282,9 +288,7 @@ async def test_names_of_scores_that_are_gone_are_forgotten() -> None:
     store = Store()
     with pruning(store) as pruner:
         for number in range(50):
-            one = (
-                b'[{"name": "s", "scoreName": "s%d", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'
-            )
+            one = b'[{"name": "s", "scoreName": "s%d", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'
             pruner.set(parse(one % number))
             await asyncio.sleep(1000)
         assert pruner._named == {"s49"}

@@ -76,7 +76,10 @@ class Store:
             raise fault
         self._hub.writes.append((self._hub.elapsed, self._cluster, name))
         self._hub.objects[self._cluster, name] = Stored(
-            name=name, values=values, valid_until=valid_until, labels=labels(scorer, hub_scorer=True)
+            name=name,
+            values=values,
+            valid_until=valid_until,
+            labels=labels(scorer, hub_scorer=True),
         )
         if self._cluster in self._hub.lost:
             raise self._hub.lost.pop(self._cluster)
@@ -140,14 +143,18 @@ async def publishing(
 
 
 @asynccontextmanager
-async def one_scorer(*, seconds: float = 0.01, ttl: float = TTL) -> AsyncIterator[tuple[Hub, Publication]]:
+async def one_scorer(
+    *, seconds: float = 0.01, ttl: float = TTL
+) -> AsyncIterator[tuple[Hub, Publication]]:
     """The scorer cpu with a publisher of its own."""
     hub = Hub(seconds=seconds)
     async with publishing(hub) as running:
         yield hub, running.publication("cpu", ttl=ttl)
 
 
-def offer(publication: Publication, clusters: list[str], values: Mapping[str, int] = VALUES) -> None:
+def offer(
+    publication: Publication, clusters: list[str], values: Mapping[str, int] = VALUES
+) -> None:
     for cluster in clusters:
         publication.offer(cluster, dict(values))
 
@@ -305,7 +312,8 @@ async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
         bursts = [starts[0], *(after for before, after in pairwise(starts) if after - before > 1)]
         pauses = [after - before for before, after in pairwise(bursts)]
         assert all(
-            0.7 * wait <= found <= 1.3 * wait + 1 for wait, found in zip((2, 4, 8), pauses, strict=False)
+            0.7 * wait <= found <= 1.3 * wait + 1
+            for wait, found in zip((2, 4, 8), pauses, strict=False)
         )
         assert len(pauses) >= 3
         await asyncio.sleep(275)
@@ -334,7 +342,9 @@ async def test_a_step_that_sends_nothing_does_not_say_that_the_hub_is_back(idle:
         assert asked <= 120
         hub.faults = {}
         await asyncio.sleep(200)
-        assert len({cluster for _, cluster, _ in hub.writes}) == 20, "it does not take long to return"
+        assert len({cluster for _, cluster, _ in hub.writes}) == 20, (
+            "it does not take long to return"
+        )
 
 
 async def test_failures_of_a_cluster_are_logged_once_for_each_reason(
@@ -396,7 +406,9 @@ async def test_offers_that_change_nothing_do_not_fill_the_schedule() -> None:
         assert len(running.publisher._schedule) == 1
 
 
-async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     hub = Hub()
     hub.faults["c1"] = RuntimeError("oops")
     async with publishing(hub) as running:
@@ -578,7 +590,9 @@ _AWAY = {
 }
 
 
-@pytest.mark.parametrize("reason", [*sorted(_AWAY), Reason.FORBIDDEN, Reason.INVALID_BODY, Reason.INTERNAL])
+@pytest.mark.parametrize(
+    "reason", [*sorted(_AWAY), Reason.FORBIDDEN, Reason.INVALID_BODY, Reason.INTERNAL]
+)
 async def test_failures_that_every_cluster_would_have_pause_all_of_them(reason: Reason) -> None:
     async with one_scorer() as (hub, cpu):
         hub.faults["c1"] = AgentError("no", reason=reason)

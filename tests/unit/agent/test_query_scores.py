@@ -41,7 +41,9 @@ async def _score(series: Series) -> Results:
 
 
 async def _fetched(result: object, *, kind: str) -> Series:
-    body = json.dumps({"status": "success", "data": {"resultType": kind, "result": result}}).encode()
+    body = json.dumps(
+        {"status": "success", "data": {"resultType": kind, "result": result}}
+    ).encode()
     return await promjson.read([body], where="query")
 
 
@@ -54,7 +56,9 @@ async def test_the_value_of_each_series_is_its_score() -> None:
             {"metric": {"node": "d", "__name__": "up", "job": "x"}, "values": [[1, "0"]]},
         )
     )
-    assert [(one.item, score) for one, score in zip(found.label_sets, found.scores, strict=True)] == [
+    assert [
+        (one.item, score) for one, score in zip(found.label_sets, found.scores, strict=True)
+    ] == [
         ("a", 1.5),
         ("b", -2000.0),
         ("c", 8.0),
@@ -117,7 +121,9 @@ def _compact(value: object) -> bytes:
 @given(
     st.lists(
         st.tuples(
-            st.dictionaries(st.sampled_from(["node", "pod", "job"]), st.text(max_size=6), max_size=3),
+            st.dictionaries(
+                st.sampled_from(["node", "pod", "job"]), st.text(max_size=6), max_size=3
+            ),
             st.floats(),
         ),
         max_size=40,
@@ -157,7 +163,8 @@ def _data(series: Series) -> Any:
 
 def _answer(result: object, *, kind: str = "matrix", **more: object) -> bytes:
     return json.dumps(
-        {"status": "success", "data": {"resultType": kind, "result": result}, **more}, separators=(",", ":")
+        {"status": "success", "data": {"resultType": kind, "result": result}, **more},
+        separators=(",", ":"),
     ).encode()
 
 
@@ -171,7 +178,12 @@ def _large(count: int = 4000, **labels: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"warnings": ["PromQL warning: x"], "infos": ["y"]}, {"stats": {"result": [{"metric": {}}]}}]
+    "more",
+    [
+        {},
+        {"warnings": ["PromQL warning: x"], "infos": ["y"]},
+        {"stats": {"result": [{"metric": {}}]}},
+    ],
 )
 def test_a_large_matrix_is_forwarded_completely(more: dict[str, object]) -> None:
     result = _large()
@@ -199,7 +211,9 @@ def test_a_large_matrix_is_forwarded_completely(more: dict[str, object]) -> None
 def test_any_formatting_of_json_is_read(spelling: dict[str, Any]) -> None:
     """Quotes inside a label are escaped, so they do not separate series."""
     result = _large(x='"},{"metric":{"a":"b"},"values":[', y='"result":[')
-    text = json.dumps({"status": "success", "data": {"result": result, "resultType": "matrix"}}, **spelling)
+    text = json.dumps(
+        {"status": "success", "data": {"result": result, "resultType": "matrix"}}, **spelling
+    )
     series = _read(text.encode())
     assert series.count == len(result)
     assert _data(series) == result
@@ -232,7 +246,9 @@ SERIES = st.lists(
     st.fixed_dictionaries(
         {
             "metric": LABEL,
-            "values": st.lists(st.tuples(st.integers(0, 2**40), st.text(max_size=5)).map(list), max_size=3),
+            "values": st.lists(
+                st.tuples(st.integers(0, 2**40), st.text(max_size=5)).map(list), max_size=3
+            ),
         }
     )
 )

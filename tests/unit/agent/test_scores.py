@@ -29,7 +29,9 @@ LABELS = st.tuples(*[st.text(max_size=4)] * WIDTH)
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
 RESULTS = st.lists(st.tuples(LABELS, SCORES), max_size=30)
 TEMPLATE = st.lists(
-    st.sampled_from([*(f"${{{name}}}" for name in dimension.PLACEHOLDERS), "${odd}", "%s", "%", ";", "${"]),
+    st.sampled_from(
+        [*(f"${{{name}}}" for name in dimension.PLACEHOLDERS), "${odd}", "%s", "%", ";", "${"]
+    ),
     max_size=5,
 ).map("".join)
 
@@ -44,14 +46,18 @@ def test_item_names_are_those_of_the_wire(
 ) -> None:
     prepared = item_namer(template=template, cluster=cluster, score_name=score_name)(labels)
     plain = dict(zip(dimension.LABELS, labels, strict=True))
-    assert prepared == dimension.fill(template, cluster=cluster, score_name=score_name, labels=plain)
+    assert prepared == dimension.fill(
+        template, cluster=cluster, score_name=score_name, labels=plain
+    )
 
 
 def _scorer(**more: object) -> Summary:
     return Summary(name="n", score_name="s", score_dimension_format="${node}", **more)  # type: ignore[arg-type]
 
 
-def _label_sets(template: str = "${node}", *, cluster: str = "c", score_name: str = "s") -> LabelSets:
+def _label_sets(
+    template: str = "${node}", *, cluster: str = "c", score_name: str = "s"
+) -> LabelSets:
     return LabelSets(template=template, cluster=cluster, score_name=score_name)
 
 
@@ -94,22 +100,31 @@ def test_items_are_those_of_the_wire(
 
 @given(RESULTS, st.integers(1, 7))
 def test_the_size_of_batches_does_not_matter(given_results: list[Result], size: int) -> None:
-    assert _items(given_results, scorer=_scorer(), size=size) == _items(given_results, scorer=_scorer())
+    assert _items(given_results, scorer=_scorer(), size=size) == _items(
+        given_results, scorer=_scorer()
+    )
 
 
 NASTY = st.text(
-    alphabet=st.one_of(st.sampled_from('\\"\n{}=,%'), st.characters(codec="utf-8", exclude_characters="\r")),
+    alphabet=st.one_of(
+        st.sampled_from('\\"\n{}=,%'), st.characters(codec="utf-8", exclude_characters="\r")
+    ),
     max_size=8,
 )
 
 
 @given(st.lists(st.tuples(st.tuples(*[NASTY] * WIDTH), SCORES), max_size=10), NASTY, NASTY)
-def test_samples_can_be_parsed_back(given_results: list[Result], cluster: str, score_name: str) -> None:
+def test_samples_can_be_parsed_back(
+    given_results: list[Result], cluster: str, score_name: str
+) -> None:
     text = _text(given_results, _label_sets(cluster=cluster, score_name=score_name))
     parsed: dict[tuple[str, ...], float] = {}
     for family in text_string_to_metric_families(text.decode()):
         for sample in family.samples:
-            assert (sample.labels["ds_cluster"], sample.labels["ds_score_name"]) == (cluster, score_name)
+            assert (sample.labels["ds_cluster"], sample.labels["ds_score_name"]) == (
+                cluster,
+                score_name,
+            )
             parsed[tuple(sample.labels[f"ds_{label}"] for label in dimension.LABELS)] = sample.value
     assert parsed == dict(given_results)
 
@@ -128,12 +143,16 @@ async def test_the_first_invalid_result_is_named_by_its_index(bad: str) -> None:
         f'{{"metric": {{}}, "score": {bad if number in wrong else number}}}'
         for number in range(2 * results.BATCH)
     )
-    read = await results.read(f'{{"results": [{rows}]}}'.encode(), where="api", label_sets=_label_sets())
+    read = await results.read(
+        f'{{"results": [{rows}]}}'.encode(), where="api", label_sets=_label_sets()
+    )
     assert (len(read.scores), read.dropped.total()) == (2 * results.BATCH - 2, 2)
     assert read.first_fault.startswith(f"result {results.BATCH + 50}: ")
 
 
-METRIC = st.dictionaries(st.sampled_from([*dimension.LABELS, "other"]), st.text(max_size=3), max_size=3)
+METRIC = st.dictionaries(
+    st.sampled_from([*dimension.LABELS, "other"]), st.text(max_size=3), max_size=3
+)
 
 
 @given(st.lists(st.lists(st.tuples(METRIC, SCORES), max_size=6), max_size=5))
@@ -145,7 +164,9 @@ async def test_cached_label_sets_do_not_change_results(
         rows = [{"metric": metric, "score": score} for metric, score in answer]
         body = json.dumps({"results": rows}, ensure_ascii=len(rows) % 2 == 0).encode()
         again = await results.read(body, where="api", label_sets=remembering)
-        assert again == await results.read(body, where="api", label_sets=_label_sets("${node};${pod}"))
+        assert again == await results.read(
+            body, where="api", label_sets=_label_sets("${node};${pod}")
+        )
         assert [one.item for one in again.label_sets] == [
             f"{metric.get('node', '')};{metric.get('pod', '')}" for metric, _ in answer
         ]

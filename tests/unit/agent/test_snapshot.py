@@ -17,7 +17,10 @@ def _parse(*entries: dict[str, Any]) -> snapshot.Snapshot:
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown scoring type": ({"scoringType": "query"}, "scoringType 'query' is not one of API, Query"),
+    "an unknown scoring type": (
+        {"scoringType": "query"},
+        "scoringType 'query' is not one of API, Query",
+    ),
     "a query without a source": (
         {"scoringType": "Query", "sourceType": "None"},
         "scoringType Query needs a source",
@@ -89,7 +92,10 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         {"scoreAggregation": "mean"},
         "scoreAggregation 'mean' is not one of Last, Mean, Min, Max, Sum",
     ),
-    "a Secret without a key": ({"sourceEndpointAuthName": "s"}, "sourceEndpointAuthKey must both be set"),
+    "a Secret without a key": (
+        {"sourceEndpointAuthName": "s"},
+        "sourceEndpointAuthKey must both be set",
+    ),
     "a key without a Secret": ({"scoringEndpointAuthKey": "k"}, "scoringEndpointAuthName and"),
 }
 
@@ -98,7 +104,9 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_invalid_entry_is_reported_and_skipped(name: str) -> None:
     """The valid ones run, the file is not complete, and the index is that in the file."""
     change, text = FAULTS[name]
-    found = _parse({"name": 7}, GOOD, {**entry("bad", scoring="http://s", source="http://p"), **change})
+    found = _parse(
+        {"name": 7}, GOOD, {**entry("bad", scoring="http://s", source="http://p"), **change}
+    )
     assert [scorer.name for scorer in found.scorers] == ["good"]
     assert [(problem.index, problem.name) for problem in found.problems] == [(0, ""), (2, "bad")]
     assert text in found.problems[1].reason
@@ -114,7 +122,9 @@ def test_two_scorers_of_one_object_name() -> None:
 def test_the_hub_scorer_does_not_run_an_entry_of_the_agents() -> None:
     found = snapshot.parse(json.dumps([GOOD]).encode(), clusters.encode([]).encode())
     assert (found.scorers, found.complete) == ((), False)
-    assert [one.reason for one in found.problems] == ["runsOn is not Hub: the agents run this entry"]
+    assert [one.reason for one in found.problems] == [
+        "runsOn is not Hub: the agents run this entry"
+    ]
 
 
 def test_an_instant_query_needs_no_step() -> None:
@@ -122,7 +132,9 @@ def test_an_instant_query_needs_no_step() -> None:
 
 
 def test_a_query_without_a_type_means_prometheus() -> None:
-    assert _parse({**GOOD, "sourceType": ""}, entry("none", scoring="http://s", sourceType="")).complete
+    assert _parse(
+        {**GOOD, "sourceType": ""}, entry("none", scoring="http://s", sourceType="")
+    ).complete
 
 
 @pytest.mark.parametrize("content", [b"[]", b" [ ]\n"])

@@ -26,11 +26,15 @@ class Untouched(ApiServer):
 
 
 @pytest.mark.parametrize(("count", "letters"), [(MAX_SCORE_ITEMS, 0), (6000, 200)])
-async def test_too_many_items_are_refused_with_advice_and_not_sent(count: int, letters: int) -> None:
+async def test_too_many_items_are_refused_with_advice_and_not_sent(
+    count: int, letters: int
+) -> None:
     server = Untouched(load=lambda: pytest.fail("no access"), timeout_seconds=1)
     store = HubStore(server=server, cluster="c1")
     values = {f"{'n' * letters}{number}": 1 for number in range(count)}
-    with pytest.raises(AgentError, match=f"{count} items make an object of .*; use a coarser") as caught:
+    with pytest.raises(
+        AgentError, match=f"{count} items make an object of .*; use a coarser"
+    ) as caught:
         await store.write("cpu", scorer="cpu", values=values, valid_until=1_800_000_000.0)
     assert caught.value.reason is Reason.TOO_LARGE
 
@@ -56,7 +60,10 @@ class SlowValues(Mapping[str, int]):
 
 
 async def test_labels_that_stand_are_not_written_again() -> None:
-    sent, stands = list[str](), {"metadata": {"name": "cpu", "labels": labels("cpu", hub_scorer=False)}}
+    sent, stands = (
+        list[str](),
+        {"metadata": {"name": "cpu", "labels": labels("cpu", hub_scorer=False)}},
+    )
 
     class Answered(ApiServer):
         async def call(self, method: str, path: str, **how: Any) -> Any:
@@ -79,7 +86,9 @@ async def _read(store: DirectoryStore, name: str) -> Stored | None:
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("then", ["write", "delete"])
-async def test_a_cancelled_write_does_not_finish_after_the_next_change(tmp_path: Path, then: str) -> None:
+async def test_a_cancelled_write_does_not_finish_after_the_next_change(
+    tmp_path: Path, then: str
+) -> None:
     """A worker is replaced, or its scorer removed, while a slow disk still writes the old scores."""
     store, old = _store(tmp_path), SlowValues(1)
     await store.write("s", scorer="n", values={"a": 0}, valid_until=2e9)
@@ -111,7 +120,10 @@ async def test_a_directory_that_cannot_be_written_is_a_failure_of_the_write(tmp_
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the directory should be")
     store = _store(blocked)
-    for call in (store.list_owned(), store.write("s", scorer="n", values={"a": 1}, valid_until=2e9)):
+    for call in (
+        store.list_owned(),
+        store.write("s", scorer="n", values={"a": 1}, valid_until=2e9),
+    ):
         with pytest.raises(AgentError, match="blocked") as caught:
             await call
         assert caught.value.reason is Reason.WRITE_FAILED
@@ -129,7 +141,9 @@ async def test_a_directory_that_cannot_be_written_is_a_failure_of_the_write(tmp_
         b"metadata: [1]\nstatus: {scores: {a: 1}}",
     ],
 )
-async def test_an_invalid_file_is_replaced_and_hides_no_other(tmp_path: Path, content: bytes) -> None:
+async def test_an_invalid_file_is_replaced_and_hides_no_other(
+    tmp_path: Path, content: bytes
+) -> None:
     """A damaged file, or a file of another program, is no failure of a scorer."""
     store = _store(tmp_path)
     await store.write("other", scorer="m", values={"a": 3}, valid_until=2e9)

@@ -56,7 +56,10 @@ class Bench:
     async def apply(self, *, step: int = 0) -> None:
         """``step`` is an edit of the broken scorer."""
         broken = Summary(name="broken", score_name="broken", scoring_interval=1, source_step=step)
-        both: Sequence[Summary] = (broken, Summary(name="well", score_name="well", scoring_interval=1))
+        both: Sequence[Summary] = (
+            broken,
+            Summary(name="well", score_name="well", scoring_interval=1),
+        )
         await self.scheduler.apply(both)
 
     async def more_runs(self, name: str, count: int) -> None:
@@ -107,10 +110,14 @@ async def test_pauses_after_failures_grow_to_five_minutes_or_the_interval(
     running = asyncio.create_task(worker.run(splay=0.0))
     await asyncio.sleep(sum(pauses) + 1)
     running.cancel()
-    assert [after - before for before, after in pairwise(runs)][: len(pauses)] == pytest.approx(pauses)
+    assert [after - before for before, after in pairwise(runs)][: len(pauses)] == pytest.approx(
+        pauses
+    )
 
 
-async def test_a_failed_worker_affects_no_other_and_can_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_worker_affects_no_other_and_can_be_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The handling of a failure fails, too."""
     bench = Bench(ZeroDivisionError())
     monkeypatch.setattr("dsf_agent.schedule.worker.Backoff", None)
@@ -172,5 +179,7 @@ def test_a_metric_names_the_source_that_a_scorer_names_now() -> None:
     metrics = Metrics(cluster="c")
     for source in ("old", "new", None):
         metrics.of("cpu").names_source(source)
-        named = [one.labels["source"] for family in metrics.sources.collect() for one in family.samples]
+        named = [
+            one.labels["source"] for family in metrics.sources.collect() for one in family.samples
+        ]
         assert named == ([source] if source else [])

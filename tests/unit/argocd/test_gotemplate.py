@@ -161,7 +161,9 @@ def test_small_numbers_are_no_trouble(text: str) -> None:
     ],
 )
 def test_what_nobody_can_tell_is_no_error(text: str, offset: int) -> None:
-    assert [(found.trouble, found.offset) for found in check(text, None)] == [(Trouble.UNSURE, offset)]
+    assert [(found.trouble, found.offset) for found in check(text, None)] == [
+        (Trouble.UNSURE, offset)
+    ]
 
 
 @pytest.mark.parametrize("text", [text for text, _ in gotemplates.RUNS])
@@ -234,7 +236,9 @@ def test_what_go_cannot_run_of_loops_and_numbers(text: str, offset: int, message
 
 def test_a_long_or_deep_template_is_told_and_a_long_text_without_actions_is_not() -> None:
     assert check("x" * LONGEST * 2, DECIDED) == ()
-    assert [found.trouble for found in check("x" * LONGEST + "{{.name}}", DECIDED)] == [Trouble.COST]
+    assert [found.trouble for found in check("x" * LONGEST + "{{.name}}", DECIDED)] == [
+        Trouble.COST
+    ]
     depth = DEEPEST + 1
     for text in (
         "{{ " + "(" * depth + ".name" + ")" * depth + " }}",
@@ -243,7 +247,9 @@ def test_a_long_or_deep_template_is_told_and_a_long_text_without_actions_is_not(
     ):
         assert [found.trouble for found in check(text, DECIDED)] == [Trouble.COST]
     assert check("{{.name}} " * 500, DECIDED) == ()
-    assert [found.trouble for found in check("{{ print .server .server }}" * 600, DECIDED)] == [Trouble.COST]
+    assert [found.trouble for found in check("{{ print .server .server }}" * 600, DECIDED)] == [
+        Trouble.COST
+    ]
 
 
 def test_several_actions_have_a_finding_each() -> None:
@@ -292,12 +298,20 @@ def test_a_label_that_is_lacking_may_be_asked_for(text: str) -> None:
 def test_a_label_that_is_lacking_may_not_be_written(text: str, offset: int) -> None:
     assert check(text, GIVEN) == ()
     [found] = check(text, GIVEN, REGION)
-    assert (found.trouble, found.offset, found.lacks) == (Trouble.LACKING, offset, ("labels", "region"))
+    assert (found.trouble, found.offset, found.lacks) == (
+        Trouble.LACKING,
+        offset,
+        ("labels", "region"),
+    )
 
 
 def test_what_a_template_reads_of_clusters_is_known_without_running_it() -> None:
     text = '{{ if .labels.env }}{{ .claims.zone }}{{ else }}{{ index .labels "a.b/c" }}{{ end }}{{ .name }}'
-    assert reads(text, GIVEN) == {("labels", "env"): 6, ("claims", "zone"): 23, ("labels", "a.b/c"): 57}
+    assert reads(text, GIVEN) == {
+        ("labels", "env"): 6,
+        ("claims", "zone"): 23,
+        ("labels", "a.b/c"): 57,
+    }
     assert reads("{{ $l := .labels }}{{ $l.a }}", GIVEN) == {("labels", "a"): 22}
 
 
@@ -315,13 +329,18 @@ def test_what_a_template_reads_of_clusters_is_known_without_running_it() -> None
 )
 def test_labels_and_claims_are_read_by_name(text: str, offset: int) -> None:
     """Only those that a template reads by name are rendered."""
-    assert [(found.trouble, found.offset) for found in check(text, GIVEN)] == [(Trouble.WHOLE, offset)]
+    assert [(found.trouble, found.offset) for found in check(text, GIVEN)] == [
+        (Trouble.WHOLE, offset)
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("{{.labels.topology.kubernetes.io/region}}", 'write index .labels "topology.kubernetes.io/region"'),
+        (
+            "{{.labels.topology.kubernetes.io/region}}",
+            'write index .labels "topology.kubernetes.io/region"',
+        ),
         ("{{ .name }}{{ .claims.my-zone | lower }}", 'write index .claims "my-zone"'),
         ("{{ .my-key }}", 'a name with - in it is written index . "NAME"'),
     ],

@@ -24,14 +24,22 @@ EMPTY = {"metadata": {}, "spec": {"destination": {}, "project": ""}}
         ),
         # Pointers: false is not the default of `enabled`.
         (
-            {"template": {"spec": {"syncPolicy": {"automated": {"enabled": False, "prune": False}}}}},
+            {
+                "template": {
+                    "spec": {"syncPolicy": {"automated": {"enabled": False, "prune": False}}}
+                }
+            },
             {"template": {"spec": {"syncPolicy": {"automated": {"enabled": False}}}}},
         ),
         ({"template": {"spec": {"syncPolicy": {"automated": {}}}}},) * 2,
         # Elements may hold anything, and requeueAfterSeconds is a pointer. A generator always has a template.
         (
             {"generators": [{"list": {"elements": [{"name": "", "on": False}]}}]},
-            {"generators": [{"list": {"elements": [{"name": "", "on": False}], "template": EMPTY}}]},
+            {
+                "generators": [
+                    {"list": {"elements": [{"name": "", "on": False}], "template": EMPTY}}
+                ]
+            },
         ),
         (
             {"generators": [{"clusterDecisionResource": {"requeueAfterSeconds": 0, "name": ""}}]},

@@ -37,12 +37,21 @@ def test_warnings_and_partial_answers_are_told() -> None:
     [
         (b"<html>", "store did not answer as Prometheus' /api/v1/query_range does"),
         (b"{}", "store failed: status ''"),
-        (b'{"status":"success","data":{"resultType":"vector","result":[]}}', "gave a vector, where a matrix"),
-        (answer_of([{"metric": {}, "values": [[1, "x"]]}]), "samples that are no pairs of time and value"),
+        (
+            b'{"status":"success","data":{"resultType":"vector","result":[]}}',
+            "gave a vector, where a matrix",
+        ),
+        (
+            answer_of([{"metric": {}, "values": [[1, "x"]]}]),
+            "samples that are no pairs of time and value",
+        ),
         (answer_of([{"metric": {}, "values": [[1, "2", "3"]]}]), "no pairs of time and value"),
         (answer_of([{"metric": {}, "values": [[2, "1"], [1, "1"]]}]), "in order of time"),
         (answer_of([{"metric": {}, "values": [], "histograms": [[1, {}]]}]), "native histograms"),
-        (b'{"status":"error","errorType":"bad_data","error":"parse error"}', "failed: bad_data: parse error"),
+        (
+            b'{"status":"error","errorType":"bad_data","error":"parse error"}',
+            "failed: bad_data: parse error",
+        ),
         (b"[" * 100_000, "store did not answer as"),
     ],
 )

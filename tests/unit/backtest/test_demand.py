@@ -37,7 +37,11 @@ def _columns(moves: Sequence[Arrival], *, takes: float, noise: float = 0.0) -> S
 
 
 def _measured(
-    moves: Sequence[Arrival], columns: ScoreColumns, *, others: Sequence[Arrival] = (), weight: int = 1
+    moves: Sequence[Arrival],
+    columns: ScoreColumns,
+    *,
+    others: Sequence[Arrival] = (),
+    weight: int = 1,
 ) -> Measured | None:
     term = Term("r", "v", weight, delay=LATE, range=RANGE)
     return measure(moves, everybody=[*moves, *others], term=term, columns=columns)

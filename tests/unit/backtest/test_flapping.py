@@ -5,7 +5,8 @@ from gitops_dsf.hub.flapping import Change, episodes, largest_swing, returns
 
 def _changes(*story: tuple[float, str, str]) -> list[Change]:
     return [
-        Change(at=at, left=tuple(left.split()), joined=tuple(joined.split())) for at, left, joined in story
+        Change(at=at, left=tuple(left.split()), joined=tuple(joined.split()))
+        for at, left, joined in story
     ]
 
 

@@ -35,19 +35,29 @@ def _track(values: Sequence[int], *, every: int = 1) -> Track:
     return Track(ttl=900.0, at=at, values={"v": array("b", values)})
 
 
-def _decided(state: HubState, tracks: Tracks, *, name: str = "p") -> list[tuple[int, tuple[str, ...]]]:
+def _decided(
+    state: HubState, tracks: Tracks, *, name: str = "p"
+) -> list[tuple[int, tuple[str, ...]]]:
     """Number of the point and clusters of each decision."""
     found = run(state.placements.values(), state=state, tracks=tracks, grid=GRID)
     return [(each.number, each.clusters) for each in found.lines[f"ns/{name}"].decided]
 
 
 @pytest.mark.parametrize("others", [{}, {"Balance": 1}])
-def test_clusters_are_compared_only_with_those_that_pass_the_filters(others: Mapping[str, int]) -> None:
+def test_clusters_are_compared_only_with_those_that_pass_the_filters(
+    others: Mapping[str, int],
+) -> None:
     """While b has no score, c has the most CPU, and 100 points for it."""
     exists = 'managedCluster.scores("r").exists(score, score.name == "v")'
     policy = exact(("r/v", 1), ("ResourceAllocatableCPU", 1), *others.items())
     state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy, "predicates": cel(exists)})
-    tracks = {"r": {"a": _track([50] * 41), "b": _track([ABSENT] * 20 + [-100] * 21), "c": _track([10] * 41)}}
+    tracks = {
+        "r": {
+            "a": _track([50] * 41),
+            "b": _track([ABSENT] * 20 + [-100] * 21),
+            "c": _track([10] * 41),
+        }
+    }
     assert _decided(state, tracks) == [(0, ("c",)), (20, ("b",))]
 
 
@@ -80,7 +90,9 @@ def test_balance_counts_decisions_that_are_made_at_once() -> None:
         q={"numberOfClusters": 1, "prioritizerPolicy": exact(("r/v", 1))},
         p={"numberOfClusters": 1, "prioritizerPolicy": exact(("Balance", 1))},
     )
-    tracks = {"r": {"a": _track([20] * 41), "b": _track([10] * 20 + [30] * 21), "c": _track([5] * 41)}}
+    tracks = {
+        "r": {"a": _track([20] * 41), "b": _track([10] * 20 + [30] * 21), "c": _track([5] * 41)}
+    }
     assert _decided(state, tracks, name="q") == [(0, ("a",)), (20, ("b",))]
     assert _decided(state, tracks) == [(0, ("b",)), (20, ("a",))]
 

@@ -19,7 +19,9 @@ def test_every_code_is_explained() -> None:
 def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "dsf310"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("DSF310 no eligible cluster (error)\n\nThe application would run nowhere.")
+    assert out.startswith(
+        "DSF310 no eligible cluster (error)\n\nThe application would run nowhere."
+    )
     assert "\nWith this finding:\n\n    # apps/web.yaml\n    spec:\n" in out
     assert "{env: staging}" in out.partition("Without it:")[0]
     assert "{env: prod}" in out.partition("Without it:")[2]

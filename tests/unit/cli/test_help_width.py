@@ -9,7 +9,10 @@ from dsf_scorer.command import main as dsf_scorer
 from gitops_dsf.cli.helptext import filled
 from gitops_dsf.cli.main import VERBS, main
 
-CHILDREN = [*(["ci", job] for job in ("check", "publish")), *(["scorer", a] for a in ("run", "check", "new"))]
+CHILDREN = [
+    *(["ci", job] for job in ("check", "publish")),
+    *(["scorer", a] for a in ("run", "check", "new")),
+]
 PAGES = [[], *([name] for name in VERBS), *CHILDREN]
 
 
@@ -18,7 +21,10 @@ def dsf_agent(words: list[str]) -> object:
 
 
 def page(
-    words: list[str], columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    columns: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> str:
     monkeypatch.setenv("COLUMNS", str(columns))
     assert main([*words, "--help"]) == 0

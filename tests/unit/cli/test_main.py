@@ -20,7 +20,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"gitops-dsf {__version__}\n"
 
 
-def test_without_a_verb_the_help_teaches_and_the_usage_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_verb_the_help_teaches_and_the_usage_is_wrong(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main([]) == 2
     out = capsys.readouterr().out
     assert all(name in out for name in VERBS)
@@ -37,13 +39,19 @@ def test_without_a_verb_the_help_teaches_and_the_usage_is_wrong(capsys: pytest.C
         (["valdate"], "there is no verb valdate; did you mean validate?"),
         (["bogus"], "there is no verb bogus; the verbs are init, validate, "),
         ([""], "there is no verb ''; the verbs are "),
-        (["validate", "--outptu", "json"], "validate has no option --outptu; did you mean --output?"),
+        (
+            ["validate", "--outptu", "json"],
+            "validate has no option --outptu; did you mean --output?",
+        ),
         (["--verison"], "gitops-dsf has no option --verison; did you mean --version?"),
         (
             ["scorer", "check", "http://a", "--tokn-file=x"],
             "no option --tokn-file; did you mean --token-file?",
         ),
-        (["render", "--zzzzzzzz"], "has no option --zzzzzzzz; `gitops-dsf render --help` lists them"),
+        (
+            ["render", "--zzzzzzzz"],
+            "has no option --zzzzzzzz; `gitops-dsf render --help` lists them",
+        ),
         (["render", "one", "two"], "gitops-dsf render takes no more arguments, and two is one"),
         (["-o", "json", "init", "x"], "gitops-dsf init has no option -o"),
         (["-o", "json", "valdate"], "there is no verb valdate; did you mean validate?"),
@@ -77,7 +85,9 @@ def test_help_of_a_verb_teaches_and_has_no_heavy_imports() -> None:
     told = json.loads(output_of(sys.executable, "-c", HELP_OF_ALL))
     assert told["pages"].keys() == VERBS.keys()
     for verb, page in told["pages"].items():
-        assert f"gitops-dsf {verb}" in page.partition("options:")[2], f"{verb}: an example of what to type"
+        assert f"gitops-dsf {verb}" in page.partition("options:")[2], (
+            f"{verb}: an example of what to type"
+        )
         assert "exit codes: 0 " in page.lower(), verb
     assert told["heavy"] == []
 
@@ -110,8 +120,12 @@ def test_validate_and_backtest_import_and_end_without_needless_work(tmp_path: Pa
     assert said.splitlines()[-1:] == ["[0, 0] [] quiet"]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--help", "validate"], ["--debug", "--help", "render"]])
-def test_help_before_a_verb_lists_all_verbs(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--help", "validate"], ["--debug", "--help", "render"]]
+)
+def test_help_before_a_verb_lists_all_verbs(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 0
     listed = capsys.readouterr().out
     assert [verb for verb in VERBS if f"\n  {verb} " not in listed] == []
@@ -257,7 +271,14 @@ def test_a_working_directory_that_was_deleted_is_no_bug(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "before", [["-o", "json"], ["-ojson"], ["--output", "json"], ["--output=json"], ["--debug", "-o", "json"]]
+    "before",
+    [
+        ["-o", "json"],
+        ["-ojson"],
+        ["--output", "json"],
+        ["--output=json"],
+        ["--debug", "-o", "json"],
+    ],
 )
 def test_the_format_can_be_named_before_the_verb(
     before: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -281,7 +302,9 @@ sys.exit(program.load()())
 """
 
 
-@pytest.mark.parametrize("name", ["gitops_dsf.cli.main", "argparse", "gitops_dsf.cli.validate", "pydantic"])
+@pytest.mark.parametrize(
+    "name", ["gitops_dsf.cli.main", "argparse", "gitops_dsf.cli.validate", "pydantic"]
+)
 def test_an_interrupt_while_modules_are_read_is_no_traceback(name: str) -> None:
     done = program(sys.executable, "-c", INTERRUPTED.format(name=name))
     assert (done.returncode, done.stderr) == (130, "gitops-dsf: interrupted\n")

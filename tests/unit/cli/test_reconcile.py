@@ -13,11 +13,16 @@ from tests.support.repositories import BASE
     [
         ("git: {url: https://git.example.com/f.git}, probes: {}", "probes is not a field of spec"),
         ("git: {url: fleet}", "is nothing that Argo CD could clone"),
-        ("git: {url: 'https://tom:secret@git.example.com/team/fleet'}", "write the URL without them"),
+        (
+            "git: {url: 'https://tom:secret@git.example.com/team/fleet'}",
+            "write the URL without them",
+        ),
         ("git: {url: fleet", ":4:7: the bracket or quote that opens here"),
     ],
 )
-def test_wrong_settings(spec: str, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_wrong_settings(
+    spec: str, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     config = tmp_path / "gitops-dsf.yaml"
     head = BASE["gitops-dsf.yaml"].partition("spec:")[0]
     config.write_text(f"{head}spec: {{reconciler: {{proposals: {{kinds: [Locks]}}}}, {spec}}}\n")

@@ -41,7 +41,9 @@ def bad(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_a_valid_repository_is_0_and_silent_on_stdout(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_valid_repository_is_0_and_silent_on_stdout(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["validate", str(root)]) == 0
     out, err = capsys.readouterr()
     assert out == ""
@@ -85,7 +87,8 @@ def test_paths_are_relative_to_the_working_directory(
 def test_github_annotations_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "-o", "github"]) == 1
     assert (
-        capsys.readouterr().out == "::error file=clusters/a%2Cb%3A 100%25.yaml,line=2,col=7,title=DSF012::"
+        capsys.readouterr().out
+        == "::error file=clusters/a%2Cb%3A 100%25.yaml,line=2,col=7,title=DSF012::"
         "kind ManagedClustr is not read in a fleet repository (did you mean ManagedCluster?)\n"
     )
 
@@ -145,7 +148,9 @@ def test_values_and_names_of_files_neither_colour_nor_break_the_output(
     root: Path, style: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (root / "scorers").mkdir()
-    text = 'apiVersion: v1\nkind: "\\e[31mred\\n::error::forged\\u202e\\u2028"\nmetadata: {name: a}\n'
+    text = (
+        'apiVersion: v1\nkind: "\\e[31mred\\n::error::forged\\u202e\\u2028"\nmetadata: {name: a}\n'
+    )
     (root / "scorers" / "a\x1b[32m.yaml").write_text(text)
     assert main(["validate", str(root), "-o", style]) == 1
     out = capsys.readouterr().out
@@ -207,16 +212,23 @@ spec:
 """
 
 
-def test_fix_writes_hints_and_keeps_comments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fix_writes_hints_and_keeps_comments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "blog.yaml"
     file.write_text(BLOG)
     file.chmod(0o640)
     assert main(["validate", str(file)]) == 1
-    assert "1 error, 0 warnings in 1 file; gitops-dsf validate --fix mends 1" in capsys.readouterr().err
+    assert (
+        "1 error, 0 warnings in 1 file; gitops-dsf validate --fix mends 1"
+        in capsys.readouterr().err
+    )
     assert main(["validate", "--fix", str(file)]) == 0
     shown = capsys.readouterr()
     assert shown.out == ""
-    fixed = f"{file}:8:11: fixed: type: prometheus is the spelling of an older text; write Prometheus\n"
+    fixed = (
+        f"{file}:8:11: fixed: type: prometheus is the spelling of an older text; write Prometheus\n"
+    )
     assert fixed in shown.err
     assert file.stat().st_mode & 0o777 == 0o640
     assert file.read_text() == MENDED
@@ -261,7 +273,9 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_only_findings_about_the_file_are_shown(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_findings_about_the_file_are_shown(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["validate", "clusters/b.yaml"]) == 1
     out = capsys.readouterr().out
     assert out.startswith("clusters/b.yaml:3:18: error DSF018: ")
@@ -275,20 +289,27 @@ def test_only_findings_about_the_file_are_shown(fleet: Path, capsys: pytest.Capt
 def test_standard_input_is_checked_on_its_own(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for text, code in ((CLUSTER.replace("NAME", "same"), 0), (CLUSTER.replace("NAME", "same: 1"), 1)):
+    for text, code in (
+        (CLUSTER.replace("NAME", "same"), 0),
+        (CLUSTER.replace("NAME", "same: 1"), 1),
+    ):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         assert main(["validate", "-"]) == code, capsys.readouterr().out
     assert capsys.readouterr().out.startswith("-:3:")
 
 
-def test_a_file_of_no_repository_is_checked_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_no_repository_is_checked_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "scorer.yaml"
     file.write_text("apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplicatio\n")
     assert main(["validate", str(file)]) == 1
     assert "did you mean ScoredApplication?" in capsys.readouterr().out
 
 
-def test_a_file_that_is_not_there_is_wrong_usage(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there_is_wrong_usage(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["validate", "clusters/a.yaml", "clusters/x.yaml"]) == 2
     assert "clusters/x.yaml is not a file" in capsys.readouterr().err
     assert main(["validate", str(fleet / "clusters"), "clusters/a.yaml"]) == 2

@@ -56,7 +56,9 @@ def test_a_pipe_follows_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("columns", ["", "0", "-1", "wide", "8²"])
-def test_columns_that_are_no_width_are_ignored(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_that_are_no_width_are_ignored(
+    columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     with redirect_stdout(io.StringIO()):
         assert len(table(["out", "because"], ROWS).splitlines()) == 3

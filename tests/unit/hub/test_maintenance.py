@@ -20,7 +20,14 @@ from gitops_dsf.hub.maintenance import (
 )
 
 HOUR = 3600.0
-ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Pacific/Apia")
+ZONES = (
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "Australia/Lord_Howe",
+    "Asia/Kolkata",
+    "Pacific/Apia",
+)
 EVERY_DAY = tuple(DAYS)
 clocks = st.builds("{:02}:{:02}".format, st.integers(0, 23), st.integers(0, 59))
 weeklies = st.builds(
@@ -51,7 +58,8 @@ def overlap(one: Period | Weekly, other: Period | Weekly) -> bool:
 
 def nominal(weekly: Weekly) -> timedelta:
     first, last = (
-        timedelta(hours=int(text[:2]), minutes=int(text[3:])) for text in (weekly.opens, weekly.closes)
+        timedelta(hours=int(text[:2]), minutes=int(text[3:]))
+        for text in (weekly.opens, weekly.closes)
     )
     return (last - first) % timedelta(days=1)
 
@@ -76,7 +84,9 @@ def test_the_next_period_is_the_first_that_has_not_ended(weekly: Weekly, now: fl
 def test_windows_that_are_open_at_once_overlap(one: Weekly, other: Weekly, now: float) -> None:
     if open_period(one, now) is not None and open_period(other, now) is not None:
         year = timedelta(days=364).total_seconds()
-        assert overlap(one, other) or (one.zone != other.zone and now > at("2027-01-01T00:00:00Z") - year)
+        assert overlap(one, other) or (
+            one.zone != other.zone and now > at("2027-01-01T00:00:00Z") - year
+        )
     assert overlap(one, other) == overlap(other, one)
 
 
@@ -84,11 +94,36 @@ def test_windows_that_are_open_at_once_overlap(one: Weekly, other: Weekly, now: 
     ("weekly", "now", "start", "end"),
     [
         # 02:30 does not exist on the 28th of March 2027, and exists twice on the 31st of October.
-        (nightly("02:30", "04:30"), "2027-03-28T00:00:00+01:00", "03:30:00+02:00", "04:30:00+02:00"),
-        (nightly("01:00", "02:30"), "2027-03-28T00:00:00+01:00", "01:00:00+01:00", "03:30:00+02:00"),
-        (nightly("02:30", "04:30"), "2027-10-31T00:00:00+02:00", "02:30:00+02:00", "04:30:00+01:00"),
-        (nightly("01:00", "02:30"), "2027-10-31T00:00:00+02:00", "01:00:00+02:00", "02:30:00+01:00"),
-        (nightly("01:00", "02:30"), "2027-06-01T00:00:00+02:00", "01:00:00+02:00", "02:30:00+02:00"),
+        (
+            nightly("02:30", "04:30"),
+            "2027-03-28T00:00:00+01:00",
+            "03:30:00+02:00",
+            "04:30:00+02:00",
+        ),
+        (
+            nightly("01:00", "02:30"),
+            "2027-03-28T00:00:00+01:00",
+            "01:00:00+01:00",
+            "03:30:00+02:00",
+        ),
+        (
+            nightly("02:30", "04:30"),
+            "2027-10-31T00:00:00+02:00",
+            "02:30:00+02:00",
+            "04:30:00+01:00",
+        ),
+        (
+            nightly("01:00", "02:30"),
+            "2027-10-31T00:00:00+02:00",
+            "01:00:00+02:00",
+            "02:30:00+01:00",
+        ),
+        (
+            nightly("01:00", "02:30"),
+            "2027-06-01T00:00:00+02:00",
+            "01:00:00+02:00",
+            "02:30:00+02:00",
+        ),
     ],
 )
 def test_a_change_of_clocks_in_a_window(weekly: Weekly, now: str, start: str, end: str) -> None:
@@ -108,19 +143,29 @@ def test_a_period_of_which_clocks_leave_nothing_is_left_out() -> None:
     [
         (nightly("02:30", "04:00", "Sun"), (date(2026, 3, 29), "02:30", False)),
         (nightly("23:00", "02:00", "Sat"), (date(2026, 3, 29), "02:00", False)),
-        (nightly("23:00", "01:30", "Sat", zone="America/New_York"), (date(2026, 11, 1), "01:30", True)),
+        (
+            nightly("23:00", "01:30", "Sat", zone="America/New_York"),
+            (date(2026, 11, 1), "01:30", True),
+        ),
         (nightly("02:30", "04:00", "Mon"), None),
         (nightly("03:00", "04:00", "Sun"), None),
         (nightly("02:30", "04:00", zone="UTC"), None),
     ],
 )
-def test_changes_of_clocks_that_hit_a_window(weekly: Weekly, found: tuple[date, str, bool] | None) -> None:
+def test_changes_of_clocks_that_hit_a_window(
+    weekly: Weekly, found: tuple[date, str, bool] | None
+) -> None:
     assert clock_change(weekly) == found
 
 
 def test_a_single_period() -> None:
     window = Period(100.0, 200.0)
-    assert [open_period(window, now) for now in (99.0, 100.0, 199.0, 200.0)] == [None, window, window, None]
+    assert [open_period(window, now) for now in (99.0, 100.0, 199.0, 200.0)] == [
+        None,
+        window,
+        window,
+        None,
+    ]
     assert next_period(window, 50.0) == window
     assert next_period(window, 200.0) is None
     assert next_period(Period(200.0, 100.0), 0.0) is None
@@ -150,7 +195,9 @@ def test_what_is_open_at_once_is_found_when_it_opens() -> None:
     """Three nights of which only two touch, and a period that meets one of them in its third week."""
     first, second, third = (nightly(*hours, "Sun", zone="UTC") for hours in NIGHTS)
     weeks = Period(at("2027-03-01T00:00:00Z"), at("2027-03-31T00:00:00Z"))
-    groups = {(opening, *sorted(group)) for opening, group in together([first, second, third, weeks])}
+    groups = {
+        (opening, *sorted(group)) for opening, group in together([first, second, third, weeks])
+    }
     assert {each[1:] for each in groups if 3 not in each} == {(0,), (0, 1), (2,)}
     assert {each[1:] for each in groups if 3 in each} == {(3,), (0, 3), (0, 1, 3), (2, 3)}
     assert (1, 0, 1) in groups

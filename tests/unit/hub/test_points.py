@@ -30,14 +30,22 @@ def test_what_keeps_a_placement_where_it_is_has_no_part_in_the_mean(
 
 @pytest.mark.parametrize(
     ("total", "weight", "expected"),
-    [(650, 10, "65"), (655, 10, "65.5"), (200, 3, "66.67"), (-5, 2, "-2.5"), (-1, 1000, "0"), (0, 3, "0")],
+    [
+        (650, 10, "65"),
+        (655, 10, "65.5"),
+        (200, 3, "66.67"),
+        (-5, 2, "-2.5"),
+        (-1, 1000, "0"),
+        (0, 3, "0"),
+    ],
 )
 def test_a_mean_has_at_most_two_decimals(total: int, weight: int, expected: str) -> None:
     assert points_text(points_of(total, weight)) == expected
 
 
 @pytest.mark.parametrize(
-    ("total", "weight", "expected"), [(251, 10, "25.1"), (61, 3, "20.34"), (1, 1000, "0.01"), (3, 3, "1")]
+    ("total", "weight", "expected"),
+    [(251, 10, "25.1"), (61, 3, "20.34"), (1, 1000, "0.01"), (3, 3, "1")],
 )
 def test_what_is_missing_is_rounded_up(total: int, weight: int, expected: str) -> None:
     assert points_text(points_needed(total, weight)) == expected

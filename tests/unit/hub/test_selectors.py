@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gitops_dsf.hub.objects import LabelRequirement, LabelSelector
-from gitops_dsf.hub.selectors import LabelIndex, Requirement, Selector, SelectorError, compile_selector
+from gitops_dsf.hub.selectors import (
+    LabelIndex,
+    Requirement,
+    Selector,
+    SelectorError,
+    compile_selector,
+)
 
 LABELS: list[dict[str, str]] = [{}, {"k": "a"}, {"k": "b"}, {"j": "a"}]
 
@@ -43,7 +49,9 @@ def test_index_and_requirement_agree(requirement: Requirement, found: set[int]) 
 )
 def test_refused(key: str, operator: str, values: tuple[str, ...], message: str) -> None:
     """The controller's words, as far as they name the mistake."""
-    selector = LabelSelector(match_expressions=(LabelRequirement(key=key, operator=operator, values=values),))
+    selector = LabelSelector(
+        match_expressions=(LabelRequirement(key=key, operator=operator, values=values),)
+    )
     with pytest.raises(SelectorError) as error:
         compile_selector(selector)
     assert message in str(error.value)

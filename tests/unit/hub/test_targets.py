@@ -20,15 +20,23 @@ def raw(item: Any) -> msgspec.Raw:
 
 
 def land(name: str, **labels: str) -> ManagedCluster:
-    return cluster(raw({"metadata": {"name": name, "labels": labels, "creationTimestamp": THEN}}))[1]
+    return cluster(raw({"metadata": {"name": name, "labels": labels, "creationTimestamp": THEN}}))[
+        1
+    ]
 
 
 def made(**spec: Any) -> DynamicScorer:
-    whole = {"configURL": "http://a/config", "scoring": {"params": {"name": "cpu", "interval": 5}}, **spec}
+    whole = {
+        "configURL": "http://a/config",
+        "scoring": {"params": {"name": "cpu", "interval": 5}},
+        **spec,
+    }
     return scorer(raw({"metadata": {"name": "cpu"}, "spec": whole}))[1]
 
 
-CLUSTERS = {name: land(name, zone=zone) for name, zone in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"))}
+CLUSTERS = {
+    name: land(name, zone=zone) for name, zone in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"))
+}
 HERE = agent(available="True", created=100.0)
 ADDONS = dict.fromkeys("abc", HERE)
 
@@ -39,7 +47,9 @@ YOUNGER = addon(
 
 
 def runs(item: DynamicScorer, *masks: Mask) -> str:
-    return "".join(sorted(TargetClusters(clusters=CLUSTERS, addons=ADDONS, masks=masks).expected(item)))
+    return "".join(
+        sorted(TargetClusters(clusters=CLUSTERS, addons=ADDONS, masks=masks).expected(item))
+    )
 
 
 def test_everywhere_means_where_the_agent_is() -> None:
@@ -54,7 +64,10 @@ def test_everywhere_means_where_the_agent_is() -> None:
         ({"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["y"]}]}, "ab"),
         ({"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}, ""),
         (
-            {"matchLabels": {"zone": "x"}, "matchExpressions": [{"key": "gpu", "operator": "DoesNotExist"}]},
+            {
+                "matchLabels": {"zone": "x"},
+                "matchExpressions": [{"key": "gpu", "operator": "DoesNotExist"}],
+            },
             "ab",
         ),
         ({"matchExpressions": [{"key": "zone", "operator": "Near", "values": ["y"]}]}, ""),

@@ -52,8 +52,12 @@ def test_inside_the_cluster() -> None:
 
 
 def test_metadata_services() -> None:
-    assert [host for host in (METADATA + NO_METADATA).split() if is_metadata(host)] == METADATA.split()
+    assert [
+        host for host in (METADATA + NO_METADATA).split() if is_metadata(host)
+    ] == METADATA.split()
 
 
 def test_the_pod_itself() -> None:
-    assert [host for host in f"{POD_ITSELF} {OTHERS}".split() if is_local(host)] == POD_ITSELF.split()
+    assert [
+        host for host in f"{POD_ITSELF} {OTHERS}".split() if is_local(host)
+    ] == POD_ITSELF.split()

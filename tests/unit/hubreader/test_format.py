@@ -30,7 +30,9 @@ DIMENSIONS = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, ma
 MOMENTS = st.integers(0, 4_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
 VALUES = st.dictionaries(DIMENSIONS, st.integers(-100, 100), max_size=3)
 SCORES = st.builds(
-    lambda values, until: score_of(sorted(values.items()), valid_until=until), VALUES, st.none() | MOMENTS
+    lambda values, until: score_of(sorted(values.items()), valid_until=until),
+    VALUES,
+    st.none() | MOMENTS,
 )
 DECISIONS = st.lists(
     st.builds(
@@ -42,13 +44,17 @@ DECISIONS = st.lists(
     ),
     unique_by=lambda item: (item.metadata.namespace, item.metadata.name),
 ).map(
-    lambda found: tuple(sorted(found, key=lambda item: (item.metadata.namespace or "", item.metadata.name)))
+    lambda found: tuple(
+        sorted(found, key=lambda item: (item.metadata.namespace or "", item.metadata.name))
+    )
 )
 LABELS = st.dictionaries(NAMES, DIMENSIONS, max_size=2)
 TAINTS = st.lists(
     st.builds(Taint, key=NAMES, effect=st.sampled_from(["NoSelect", "NoSelectIfNew"])), max_size=2
 ).map(tuple)
-CLAIMS = LABELS.map(lambda found: tuple(ClusterClaim(key, value) for key, value in sorted(found.items())))
+CLAIMS = LABELS.map(
+    lambda found: tuple(ClusterClaim(key, value) for key, value in sorted(found.items()))
+)
 
 
 @st.composite
@@ -67,7 +73,9 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         origin="a place",
         observed_at=draw(st.none() | MOMENTS),
         scores=draw(
-            st.dictionaries(NAMES, st.dictionaries(NAMES, SCORES, min_size=1, max_size=3), max_size=3)
+            st.dictionaries(
+                NAMES, st.dictionaries(NAMES, SCORES, min_size=1, max_size=3), max_size=3
+            )
         ),
         decisions=draw(DECISIONS),
         clusters={name: draw(facts(name)) for name in names},
@@ -116,7 +124,10 @@ SCORE = (
         ),
         (f"{HEAD}observed: now\n", "unknown field `observed`"),
         (f"{HEAD}scores: {{cpu: {{eu: {{values: {{}}, raw: {{}}}}}}}}\n", "unknown field `raw`"),
-        ("apiVersion: gitops-dsf.io/v9\nkind: HubSnapshot\n", "this version reads gitops-dsf.io/v1alpha1"),
+        (
+            "apiVersion: gitops-dsf.io/v9\nkind: HubSnapshot\n",
+            "this version reads gitops-dsf.io/v1alpha1",
+        ),
         (
             f"{SCORE}status: {{scores: [{{name: cpu, value: high}}]}}\n",
             "AddOnPlacementScore eu/cpu: Expected `int`, got `str`",
@@ -141,9 +152,7 @@ def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
         from_path(tmp_path)
 
 
-TABLE = (
-    f"{HEAD}scores: {{cpu: {{ap: {{values: {{cpu: 7}}}}, eu: {{values: {{cpu: 1}}, validUntil: now}}}}}}\n"
-)
+TABLE = f"{HEAD}scores: {{cpu: {{ap: {{values: {{cpu: 7}}}}, eu: {{values: {{cpu: 1}}, validUntil: now}}}}}}\n"
 
 
 @pytest.mark.parametrize("text", [f"{SCORE}status: {{validUntil: '2026-06-01T00:00:00'}}\n", TABLE])
@@ -153,12 +162,16 @@ def test_a_score_whose_time_cannot_be_read_is_named_and_counts_as_0(text: str) -
     [problem] = found.problems
     assert problem.startswith("AddOnPlacementScore eu/cpu cannot be read and counts as 0: ")
     assert "validUntil" in problem
-    assert not from_contents([("state.yaml", text.encode())], origin="x", resources=frozenset()).problems
+    assert not from_contents(
+        [("state.yaml", text.encode())], origin="x", resources=frozenset()
+    ).problems
 
 
 @pytest.mark.parametrize("levels", [70, 500])
 def test_json_that_nests_deeper_than_its_readers_recurse_is_a_mistake(levels: int) -> None:
-    text = ('{"kind": "ManagedCluster", "a":' + '{"a":' * levels + "1" + "}" * (levels + 1)).encode()
+    text = (
+        '{"kind": "ManagedCluster", "a":' + '{"a":' * levels + "1" + "}" * (levels + 1)
+    ).encode()
     (document,) = documents(text, file="hub.json")
     with pytest.raises(SnapshotError, match=r"hub\.json: more than 64 levels"):
         document.plain()
@@ -169,7 +182,9 @@ def test_other_kinds_and_hidden_files_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / ".tmp.yaml").write_text("kind: [\n")
     (tmp_path / "notes.txt").write_text("kind: [\n")
     (tmp_path / "deep").mkdir()
-    (tmp_path / "deep/score.yml").write_text(f"{SCORE}status: {{scores: [{{name: cpu, value: 3}}]}}\n")
+    (tmp_path / "deep/score.yml").write_text(
+        f"{SCORE}status: {{scores: [{{name: cpu, value: 3}}]}}\n"
+    )
     found = from_path(tmp_path).published("cpu", "eu")
     assert found is not None
     assert dict(found.items()) == {"cpu": 3}
@@ -177,7 +192,14 @@ def test_other_kinds_and_hidden_files_are_passed_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 s"), (119.9, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h"), (172_800, "2 d")],
+    [
+        (0, "0 s"),
+        (119.9, "119 s"),
+        (120, "2 min"),
+        (7199, "119 min"),
+        (7200, "2 h"),
+        (172_800, "2 d"),
+    ],
 )
 def test_ages(seconds: float, text: str) -> None:
     assert age_text(seconds) == text

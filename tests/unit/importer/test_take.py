@@ -56,7 +56,10 @@ def fleet(tmp_path: Path) -> Path:
 
 
 def bring(
-    fleet: Path, *objects: dict[str, Any], selection: Selection | None = None, overwrite: bool = False
+    fleet: Path,
+    *objects: dict[str, Any],
+    selection: Selection | None = None,
+    overwrite: bool = False,
 ) -> Import:
     found = take(fleet, objects, selection=selection or Selection(), overwrite=overwrite)
     write_files(found.root, found.files)
@@ -64,7 +67,9 @@ def bring(
 
 
 def sample() -> dict[str, Any]:
-    [found] = [item for item in samples() if item["metadata"]["name"] == "example-performance-scorer"]
+    [found] = [
+        item for item in samples() if item["metadata"]["name"] == "example-performance-scorer"
+    ]
     return found
 
 
@@ -78,24 +83,44 @@ def test_a_new_cluster_is_what_people_decide_about_it(fleet: Path) -> None:
     labels = {"region": "eu", "answer": "yes", "build": "017", "compliance.example.com/level": "3"}
     bring(
         fleet,
-        managed_cluster("ber-1", labels=labels, taints=[{"key": "gpu", "value": "a", "effect": "NoSelect"}]),
+        managed_cluster(
+            "ber-1", labels=labels, taints=[{"key": "gpu", "value": "a", "effect": "NoSelect"}]
+        ),
     )
     assert document(fleet / "clusters" / "ber-1.yaml") == {
         "apiVersion": f"{OCM}/v1",
         "kind": "ManagedCluster",
         "metadata": {
             "name": "ber-1",
-            "labels": {f"{OCM}/clusterset": "fleet", "region": "eu", "answer": "yes", "build": "017"},
+            "labels": {
+                f"{OCM}/clusterset": "fleet",
+                "region": "eu",
+                "answer": "yes",
+                "build": "017",
+            },
         },
-        "spec": {"hubAcceptsClient": True, "taints": [{"key": "gpu", "value": "a", "effect": "NoSelect"}]},
-        "status": {"clusterClaims": [{"name": "platform.open-cluster-management.io", "value": "AWS"}]},
+        "spec": {
+            "hubAcceptsClient": True,
+            "taints": [{"key": "gpu", "value": "a", "effect": "NoSelect"}],
+        },
+        "status": {
+            "clusterClaims": [{"name": "platform.open-cluster-management.io", "value": "AWS"}]
+        },
     }
-    assert [item for item in check(fleet).diagnostics if item.position.file.startswith("clusters/")] == []
+    assert [
+        item for item in check(fleet).diagnostics if item.position.file.startswith("clusters/")
+    ] == []
 
 
 def test_flags_take_more(fleet: Path) -> None:
-    selection = Selection(labels=("compliance.example.com/*",), claims=("kubeversion.*",), resources=True)
-    bring(fleet, managed_cluster("ber-1", labels={"compliance.example.com/level": "3"}), selection=selection)
+    selection = Selection(
+        labels=("compliance.example.com/*",), claims=("kubeversion.*",), resources=True
+    )
+    bring(
+        fleet,
+        managed_cluster("ber-1", labels={"compliance.example.com/level": "3"}),
+        selection=selection,
+    )
     written = document(fleet / "clusters" / "ber-1.yaml")
     assert written["metadata"]["labels"]["compliance.example.com/level"] == "3"
     assert [claim["name"] for claim in written["status"]["clusterClaims"]] == [
@@ -115,7 +140,9 @@ def test_what_a_selector_of_the_repository_asks_for_is_taken(fleet: Path) -> Non
     )
     bring(
         fleet,
-        managed_cluster("ber-1", labels={"node.example.com/arch": "arm64", "node.example.com/other": "x"}),
+        managed_cluster(
+            "ber-1", labels={"node.example.com/arch": "arm64", "node.example.com/other": "x"}
+        ),
     )
     written = document(fleet / "clusters" / "ber-1.yaml")
     assert written["metadata"]["labels"].keys() == {f"{OCM}/clusterset", "node.example.com/arch"}
@@ -134,7 +161,12 @@ def test_what_scorers_on_the_hub_recognise_clusters_by_is_taken(fleet: Path) -> 
             f"  scoring: {{type: Query, params: {{name: by-{kind}, interval: 60}}}}\n",
             encoding="utf-8",
         )
-    bring(fleet, managed_cluster("ber-1", labels={"node.example.com/id": "7", "node.example.com/other": "x"}))
+    bring(
+        fleet,
+        managed_cluster(
+            "ber-1", labels={"node.example.com/id": "7", "node.example.com/other": "x"}
+        ),
+    )
     written = document(fleet / "clusters" / "ber-1.yaml")
     assert written["metadata"]["labels"].keys() == {f"{OCM}/clusterset", "node.example.com/id"}
     assert labels["claim"] in {claim["name"] for claim in written["status"]["clusterClaims"]}
@@ -183,7 +215,9 @@ def test_claims_and_taints_change_one_by_one(fleet: Path) -> None:
         {"key": "gpu", "effect": "NoSelectIfNew"},
         {"key": "maintenance", "effect": "NoSelect", "value": "planned"},
     ]
-    found = bring(fleet, managed_cluster("fra-7", labels={"region": "eu", "rack": "07"}, taints=taints))
+    found = bring(
+        fleet, managed_cluster("fra-7", labels={"region": "eu", "rack": "07"}, taints=taints)
+    )
     assert "# until the switch is replaced" in path.read_text(encoding="utf-8")
     assert document(path)["spec"]["taints"] == [
         {"key": "maintenance", "effect": "NoSelect", "value": "planned"},
@@ -214,9 +248,13 @@ def test_a_scorer_that_git_has_counts(fleet: Path) -> None:
     before = path.read_bytes()
     found = bring(fleet, dynamic_scorer("sample", interval=60))
     assert (found.files, path.read_bytes()) == ({}, before)
-    assert [line.changes for line in found.differing] == [("spec.scoring.params.interval: 30 -> 60",)]
+    assert [line.changes for line in found.differing] == [
+        ("spec.scoring.params.interval: 30 -> 60",)
+    ]
     overwritten = bring(fleet, dynamic_scorer("sample", interval=60), overwrite=True)
-    assert [line.changes for line in overwritten.changed] == [("spec.scoring.params.interval: 30 -> 60",)]
+    assert [line.changes for line in overwritten.changed] == [
+        ("spec.scoring.params.interval: 30 -> 60",)
+    ]
     assert document(path)["spec"]["scoring"]["params"]["interval"] == 60
 
 
@@ -240,7 +278,9 @@ def test_a_file_of_the_same_name_gets_one_more_document(fleet: Path) -> None:
     path = fleet / "clusters" / "ber-1.yaml"
     path.write_text(WRITTEN_BY_HAND, encoding="utf-8")
     bring(fleet, managed_cluster("ber-1"), managed_cluster("fra-8", labels={"region": "us"}))
-    names = [item["metadata"]["name"] for item in yamlfast.load_all(path.read_text(encoding="utf-8"))]
+    names = [
+        item["metadata"]["name"] for item in yamlfast.load_all(path.read_text(encoding="utf-8"))
+    ]
     assert names == ["fra-7", "fra-8", "ber-1"]
     assert "region: us" in path.read_text(encoding="utf-8").replace('"', "")
 
@@ -257,7 +297,9 @@ def test_line_breaks_of_windows_stay(fleet: Path) -> None:
 def test_a_name_that_is_no_name_is_refused(fleet: Path, name: Any) -> None:
     before = set(fleet.parent.rglob("*"))
     with pytest.raises(RepositoryError, match="not the name of an object"):
-        bring(fleet, {"apiVersion": f"{OCM}/v1", "kind": "ManagedCluster", "metadata": {"name": name}})
+        bring(
+            fleet, {"apiVersion": f"{OCM}/v1", "kind": "ManagedCluster", "metadata": {"name": name}}
+        )
     assert set(fleet.parent.rglob("*")) == before
 
 
@@ -301,9 +343,14 @@ def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Pat
         "config": {
             "description": "A score",
             "name": "simple-prediction-scorer",
-            "scoring": {"params": {"interval": 30, "name": "simple_prediction_score"}, "path": "/scoring"},
+            "scoring": {
+                "params": {"interval": 30, "name": "simple_prediction_score"},
+                "path": "/scoring",
+            },
             "source": {
-                key: value for key, value in CONFIGS["simple-prediction-scorer"]["source"].items() if value
+                key: value
+                for key, value in CONFIGS["simple-prediction-scorer"]["source"].items()
+                if value
             },
         },
         "configURL": "http://simple-prediction-scorer:8000/config",
@@ -312,7 +359,9 @@ def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Pat
         (name, "DSF116") for name in names if name not in locked
     ]
     # One sample sends its token to a node's address over http.
-    assert {item.code for item in check(fleet).diagnostics if item.severity is Severity.ERROR} == {"DSF127"}
+    assert {item.code for item in check(fleet).diagnostics if item.severity is Severity.ERROR} == {
+        "DSF127"
+    }
     settings = fleet / "gitops-dsf.yaml"
     settings.write_text(
         settings.read_text().replace(
@@ -334,7 +383,9 @@ def test_a_lock_that_git_has_stays_unless_it_is_to_be_overwritten(fleet: Path) -
     static = sample()
     bring(fleet, static)
     path = fleet / "locks" / "example-performance-scorer.yaml"
-    accepted = path.read_text(encoding="utf-8").replace("interval: 30", "interval: 45  # slower is enough")
+    accepted = path.read_text(encoding="utf-8").replace(
+        "interval: 30", "interval: 45  # slower is enough"
+    )
     path.write_text(accepted, encoding="utf-8")
     assert bring(fleet, static).files == {}
     assert path.read_text(encoding="utf-8") == accepted
@@ -354,13 +405,18 @@ def test_a_query_scorer_comes_back_from_the_hub_without_findings(fleet: Path) ->
         result.resolved.repository,
     )
     (fleet / "scorers" / "cpu-headroom.yaml").unlink()
-    by_hand = {**rendered, "metadata": {"name": "cpu-headroom", "namespace": "open-cluster-management"}}
+    by_hand = {
+        **rendered,
+        "metadata": {"name": "cpu-headroom", "namespace": "open-cluster-management"},
+    }
     found = bring(fleet, {**by_hand, "status": {"healthStatus": "Active"}})
     assert not found.refused
     again = check(fleet)
     assert [item for item in again.diagnostics if "cpu-headroom" in item.position.file] == []
     assert again.resolved is not None
-    assert [item.scoring_type for item in again.resolved.scorers if item.name == "cpu-headroom"] == ["Query"]
+    assert [
+        item.scoring_type for item in again.resolved.scorers if item.name == "cpu-headroom"
+    ] == ["Query"]
 
 
 @pytest.mark.parametrize("change", ["mode", "url", "nothing"])

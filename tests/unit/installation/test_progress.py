@@ -25,9 +25,19 @@ def live(*, source: dict[str, str] = SOURCE, sync: str = "Synced", **status: Any
     [
         (None, False, "Argo CD has not compared it with git yet"),
         ({"status": {}}, False, "Argo CD has not compared it with git yet"),
-        (live(source={**SOURCE, "repoURL": "other"}), False, "Argo CD has not compared it with git yet"),
         (
-            {"status": {"conditions": [{"type": "ComparisonError", "message": "authentication required"}]}},
+            live(source={**SOURCE, "repoURL": "other"}),
+            False,
+            "Argo CD has not compared it with git yet",
+        ),
+        (
+            {
+                "status": {
+                    "conditions": [
+                        {"type": "ComparisonError", "message": "authentication required"}
+                    ]
+                }
+            },
             False,
             "authentication required",
         ),
@@ -57,10 +67,16 @@ def test_an_application_is_done_when_the_wanted_source_is_applied(
     [
         (None, False, "not there yet"),
         ({}, False, "not established yet"),
-        ({"status": {"conditions": [{"type": "Established", "status": "True"}]}}, True, "established"),
+        (
+            {"status": {"conditions": [{"type": "Established", "status": "True"}]}},
+            True,
+            "established",
+        ),
     ],
 )
-def test_a_kind_is_done_when_it_is_established(item: dict[str, Any] | None, done: bool, state: str) -> None:
+def test_a_kind_is_done_when_it_is_established(
+    item: dict[str, Any] | None, done: bool, state: str
+) -> None:
     step = definition("dynamicscorers", item)
     assert (step.done, step.state) == (done, state)
 
@@ -80,9 +96,19 @@ def deployment(ready: int) -> dict[str, Any]:
     [
         (lease(15), deployment(1), True, "pod-a leads"),
         (lease(16), deployment(1), False, "no replica leads yet"),
-        (lease(15), deployment(0), False, "no pod is ready; its image is registry.example.com/reconciler:1"),
+        (
+            lease(15),
+            deployment(0),
+            False,
+            "no pod is ready; its image is registry.example.com/reconciler:1",
+        ),
         (lease(15), None, False, "its Deployment is not there yet"),
-        (None, deployment(0), False, "no pod is ready; its image is registry.example.com/reconciler:1"),
+        (
+            None,
+            deployment(0),
+            False,
+            "no pod is ready; its image is registry.example.com/reconciler:1",
+        ),
         (None, None, False, "its Deployment is not there yet"),
     ],
 )

@@ -8,7 +8,15 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.flapping import Change
-from gitops_dsf.journal.record import Record, ScoreChange, appended, encode, file_of, new_record, read
+from gitops_dsf.journal.record import (
+    Record,
+    ScoreChange,
+    appended,
+    encode,
+    file_of,
+    new_record,
+    read,
+)
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, recent, times, values_at
 from tests.support.journalrecords import AT, record
 
@@ -91,7 +99,9 @@ def test_a_time_that_does_not_exist_in_utc_is_a_bad_line(time: str) -> None:
     line = encode(record()).replace(b"2026-06-01T03:12:07.123000Z", time.encode())
     found = read({"2026-06.jsonl": line + encode(record(2))})
     assert found.records == (record(2),)
-    assert list(found.bad) == ["2026-06.jsonl:1: this line is not a record: date value out of range"]
+    assert list(found.bad) == [
+        "2026-06.jsonl:1: this line is not a record: date value out of range"
+    ]
 
 
 def test_a_clock_that_went_back_does_not_swap_changes() -> None:
@@ -134,7 +144,8 @@ def test_an_application_is_found_by_any_of_its_names() -> None:
 
 def told(number: int, **scores: int) -> Record:
     changes = tuple(
-        ScoreChange(name="AddOn/cpu/cpu", cluster=name, after=value) for name, value in scores.items()
+        ScoreChange(name="AddOn/cpu/cpu", cluster=name, after=value)
+        for name, value in scores.items()
     )
     return record(number, at=datetime.fromtimestamp(number, UTC), scores=changes)
 

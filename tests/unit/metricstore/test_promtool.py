@@ -9,7 +9,9 @@ from gitops_dsf.metricstore.promtool import evaluate
 from gitops_dsf.views.scoretests.queries import Answer, QueryError, Question
 
 
-def answer(folder: Path, report: str, *, runs: int = 1, expressions: tuple[str, ...] = ("q",)) -> Answer:
+def answer(
+    folder: Path, report: str, *, runs: int = 1, expressions: tuple[str, ...] = ("q",)
+) -> Answer:
     (folder / "report").write_text(report, encoding="utf-8")
     program = folder / "promtool"
     program.write_text(f'#!/bin/sh\ncp "$3" {folder}/asked\ncat {folder}/report >&2\nexit 1\n')
@@ -30,7 +32,9 @@ def entry(got: str, time: str = "0s") -> str:
 
 
 def test_samples_become_columns_of_runs(tmp_path: Path) -> None:
-    report = entry('{node="a"} 1E+00, {node="b"} -2.5E-01') + entry("nil") + entry('{node="b"} +Inf')
+    report = (
+        entry('{node="a"} 1E+00, {node="b"} -2.5E-01') + entry("nil") + entry('{node="b"} +Inf')
+    )
     found = answer(tmp_path, f"\n  FAILED:\n{report}", runs=3)
     assert found.runs == 3
     assert {(labels[0], values) for labels, values in found.series} == {
@@ -40,7 +44,9 @@ def test_samples_become_columns_of_runs(tmp_path: Path) -> None:
 
 
 def test_the_results_of_all_expressions_are_one_answer(tmp_path: Path) -> None:
-    found = answer(tmp_path, entry('{pod="a"} 1E+00') + entry('{pod="b"} 2E+00'), expressions=("a", "b"))
+    found = answer(
+        tmp_path, entry('{pod="a"} 1E+00') + entry('{pod="b"} 2E+00'), expressions=("a", "b")
+    )
     assert found.runs == 1
     assert {values for _, values in found.series} == {(1.0,), (2.0,)}
 
@@ -59,7 +65,10 @@ def test_quotes_braces_and_escapes_in_labels_are_read(tmp_path: Path) -> None:
 
 def test_a_histogram_has_no_value(tmp_path: Path) -> None:
     found = answer(tmp_path, entry('{node="a"} {{schema:1 count:3 sum:3}}, {node="b"} 1E+00'))
-    assert {(labels[0], str(values[0])) for labels, values in found.series} == {("a", "nan"), ("b", "1.0")}
+    assert {(labels[0], str(values[0])) for labels, values in found.series} == {
+        ("a", "nan"),
+        ("b", "1.0"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -81,7 +90,9 @@ def test_other_reports_are_errors(tmp_path: Path, report: str, message: str) -> 
 
 
 def test_a_program_that_cannot_run_is_an_error(tmp_path: Path) -> None:
-    question = Question(scorer="s", cluster="c", expressions=("q",), times=range(1), metrics=(), interval=1)
+    question = Question(
+        scorer="s", cluster="c", expressions=("q",), times=range(1), metrics=(), interval=1
+    )
     with pytest.raises(QueryError, match="cannot be run: No such file or directory"):
         evaluate(question, program=tmp_path / "none")
 

@@ -19,7 +19,9 @@ def tree(**files: str) -> RenderedTree:
     """Keys use ``__`` for ``/``."""
     paths = {key.replace("__", "/"): (HEADER, text.encode()) for key, text in files.items()}
     paths = dict(sorted(paths.items()))
-    return RenderedTree(files={**paths, INVENTORY: (HEADER, *(f"{path}\n".encode() for path in paths))})
+    return RenderedTree(
+        files={**paths, INVENTORY: (HEADER, *(f"{path}\n".encode() for path in paths))}
+    )
 
 
 def bring(wanted: RenderedTree, rendered: Path) -> None:
@@ -49,7 +51,9 @@ def test_a_foreign_file_is_reported_and_never_touched(tmp_path: Path) -> None:
     assert note.read_text() == "mine"
 
 
-def test_a_file_of_ours_that_a_killed_render_left_out_of_the_inventory_is_taken_back(tmp_path: Path) -> None:
+def test_a_file_of_ours_that_a_killed_render_left_out_of_the_inventory_is_taken_back(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "a").write_bytes(HEADER + b"old\n")
     changes = compare(tree(x__a="1\n"), tmp_path)
@@ -57,7 +61,9 @@ def test_a_file_of_ours_that_a_killed_render_left_out_of_the_inventory_is_taken_
     assert changes.blocked == ()
 
 
-@pytest.mark.parametrize("line", ["../outside", "/etc/passwd", "x/../../outside", "x//a", "./a", "x\\a"])
+@pytest.mark.parametrize(
+    "line", ["../outside", "/etc/passwd", "x/../../outside", "x//a", "./a", "x\\a"]
+)
 def test_an_inventory_line_that_leads_elsewhere_deletes_nothing(tmp_path: Path, line: str) -> None:
     rendered = tmp_path / "rendered"
     bring(tree(x__a="1\n"), rendered)
@@ -93,7 +99,9 @@ class Killer:
         return step
 
 
-def test_a_render_after_a_kill_at_any_step_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_render_after_a_kill_at_any_step_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every file is old, new or not there; the next render, of either state, leaves exactly its files and
     those of others.
     """
@@ -141,7 +149,9 @@ def test_a_file_that_cannot_be_written_is_named_and_takes_no_other_with_it(tmp_p
 
 def content(root: Path) -> dict[str, bytes]:
     return {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
     }
 
 
@@ -161,7 +171,9 @@ def test_dropped_works_are_counted_by_cluster_not_by_shard(tmp_path: Path) -> No
 
 
 def works(*names: str) -> dict[str, tuple[bytes, ...]]:
-    files: dict[str, tuple[bytes, ...]] = {f"{name}.manifestwork.yaml": (HEADER, b"x\n") for name in names}
+    files: dict[str, tuple[bytes, ...]] = {
+        f"{name}.manifestwork.yaml": (HEADER, b"x\n") for name in names
+    }
     return {**files, INVENTORY: (HEADER, *(f"{path}\n".encode() for path in sorted(files)))}
 
 

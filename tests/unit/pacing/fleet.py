@@ -32,7 +32,10 @@ def herd(
     """A hub where every application ranks by one score. `placed` are the clusters of each application."""
     documents = hub()
     for name, value in scores.items():
-        documents += [cluster(name, taints=list((taints or {}).get(name, ()))), score(name, free=value)]
+        documents += [
+            cluster(name, taints=list((taints or {}).get(name, ()))),
+            score(name, free=value),
+        ]
     for name, clusters in placed.items():
         documents.append(
             {
@@ -50,13 +53,21 @@ def herd(
     state = HubState.build(documents)
     term = Term("r", "free", weight, demand=demand, delay=delay, range=span)
     ranking = PacedRanking((term,), steady=steady, refuges=refuges)
-    paced = {key: Paced.of(state.placement(key), ranking) for key in (f"ns/{name}" for name in placed)}
+    paced = {
+        key: Paced.of(state.placement(key), ranking) for key in (f"ns/{name}" for name in placed)
+    }
     return state, paced
 
 
 def situation(
-    found: tuple[HubState, dict[str, Paced]], *, pace: Pace = PACE, moves: Sequence[Move] = (), **more: Any
+    found: tuple[HubState, dict[str, Paced]],
+    *,
+    pace: Pace = PACE,
+    moves: Sequence[Move] = (),
+    **more: Any,
 ) -> Situation:
     """The herd under a pace."""
     state, paced = found
-    return Situation(hub=state, paced=paced, ledger=Ledger(tuple(moves)), pace=pace, now=MOMENT, **more)
+    return Situation(
+        hub=state, paced=paced, ledger=Ledger(tuple(moves)), pace=pace, now=MOMENT, **more
+    )

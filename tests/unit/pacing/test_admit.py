@@ -5,7 +5,15 @@ import pytest
 from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.admit import Reason, Situation, admit
-from gitops_dsf.pacing.ledger import Move, Phase, Shift, assume, shifts_of, surely_unmeasured, unmeasured
+from gitops_dsf.pacing.ledger import (
+    Move,
+    Phase,
+    Shift,
+    assume,
+    shifts_of,
+    surely_unmeasured,
+    unmeasured,
+)
 from gitops_dsf.pacing.waves import waves
 from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
 
@@ -14,7 +22,10 @@ TWENTY = {f"app-{number:02}": ("c1",) for number in range(20)}
 
 
 def moved(found: Situation) -> list[tuple[str, str, str]]:
-    return [(wish.placement.removeprefix("ns/"), wish.source, wish.target) for wish in admit(found).moves]
+    return [
+        (wish.placement.removeprefix("ns/"), wish.source, wish.target)
+        for wish in admit(found).moves
+    ]
 
 
 def ended(name: str, source: str, target: str, ago: float) -> Move:
@@ -31,7 +42,9 @@ def ended(name: str, source: str, target: str, ago: float) -> Move:
 def test_a_herd_is_admitted_one_arrival_at_a_time() -> None:
     """Without a demand all twenty want c2, and one may go."""
     found = admit(situation(herd(FOUR, TWENTY)))
-    assert [(wish.placement, wish.target, wish.points) for wish in found.moves] == [("ns/app-00", "c2", 22.0)]
+    assert [(wish.placement, wish.target, wish.points) for wish in found.moves] == [
+        ("ns/app-00", "c2", 22.0)
+    ]
     assert {each.reason for each in found.waiting} == {Reason.ARRIVALS}
     assert len(found.waiting) == 19
 
@@ -49,7 +62,12 @@ def test_no_more_than_the_pace_allows_are_under_way() -> None:
     """A move that is under way counts, whatever its phase is, and one that ended does not."""
     placed = {"a": ("c1",), "b": ("c2",), "c": ("c3",)}
     scores = {"c1": 0, "c2": 0, "c3": 0, "d1": 90, "d2": 80}
-    for phase, count in ((Phase.ADMITTED, 1), (Phase.HANDOVER, 1), (Phase.WITHDRAWN, 1), (Phase.ENDED, 2)):
+    for phase, count in (
+        (Phase.ADMITTED, 1),
+        (Phase.HANDOVER, 1),
+        (Phase.WITHDRAWN, 1),
+        (Phase.ENDED, 2),
+    ):
         other = Move(placement="ns/z", source="c9", target="c8", since=SECONDS, phase=phase)
         pace = PACE.model_copy(update={"arrivals_per_cluster": 9})
         found = admit(situation(herd(scores, placed), pace=pace, moves=[other]))
@@ -60,7 +78,12 @@ def test_no_more_than_the_pace_allows_are_under_way() -> None:
 def test_what_ocm_moved_itself_is_no_admitted_move() -> None:
     """A failover does not use up the pace, but its arrivals count."""
     lost = Move(
-        placement="ns/z", source="c9", target="c2", since=SECONDS, phase=Phase.HANDOVER, admitted=False
+        placement="ns/z",
+        source="c9",
+        target="c2",
+        since=SECONDS,
+        phase=Phase.HANDOVER,
+        admitted=False,
     )
     found = admit(situation(herd(FOUR, {"a": ("c1",)}), moves=[lost]))
     assert [each.reason for each in found.waiting] == [Reason.ARRIVALS]
@@ -125,7 +148,9 @@ def test_of_two_clusters_with_the_same_sum_the_first_name_is_sure() -> None:
     placed = {"a": ("c2",), "z": ("c2",)}
     found = herd({"c1": 89, "c2": 79}, placed, demand=5, weight=10, steady=1, delay=360, span=0)
     pace = PACE.model_copy(update={"settle_seconds": 0})
-    assert moved(situation(found, pace=pace, moves=[ended("z", "c1", "c2", 1)])) == [("a", "c2", "c1")]
+    assert moved(situation(found, pace=pace, moves=[ended("z", "c1", "c2", 1)])) == [
+        ("a", "c2", "c1")
+    ]
 
 
 def test_a_cluster_where_a_lower_score_is_better_may_have_measured_a_move_too() -> None:
@@ -133,7 +158,9 @@ def test_a_cluster_where_a_lower_score_is_better_may_have_measured_a_move_too() 
     found = herd({"c1": 21, "c2": 21}, SHARED, demand=6, weight=-10, steady=1, delay=360, span=0)
     admission = admit(situation(found, moves=[ended("z", "c2", "c1", 1)]))
     assert not admission.moves
-    assert [each.reason for each in admission.waiting if each.wish.placement == "ns/a"] == [Reason.MEASURING]
+    assert [each.reason for each in admission.waiting if each.wish.placement == "ns/a"] == [
+        Reason.MEASURING
+    ]
 
 
 @pytest.mark.parametrize(
@@ -190,9 +217,9 @@ def test_an_application_rests_until_its_move_is_measured() -> None:
     moves = [ended("a", "c3", "c1", 599)]
     cordoned = herd(FOUR, {"a": ("c1",)}, taints={"c1": [{"key": "x", "effect": "NoSelectIfNew"}]})
     drained = herd(FOUR, {"a": ("c1",)}, taints={"c1": [{"key": "x", "effect": "NoSelect"}]})[0]
-    assert moved(situation(cordoned, pace=pace, moves=moves, drained=drained, leaving=frozenset({"c1"}))) == [
-        ("a", "c1", "c2")
-    ]
+    assert moved(
+        situation(cordoned, pace=pace, moves=moves, drained=drained, leaving=frozenset({"c1"}))
+    ) == [("a", "c1", "c2")]
 
 
 def test_of_moves_that_gain_the_same_the_largest_load_goes_first() -> None:
@@ -217,7 +244,9 @@ def test_a_move_that_is_under_way_is_not_wished_again() -> None:
 def test_frozen(name: str) -> None:
     """An application, a source and a target can be frozen."""
     found = admit(situation(herd(FOUR, {"a": ("c1",)}), frozen={name: "maintenance night"}))
-    assert [(each.reason, each.message) for each in found.waiting] == [(Reason.FROZEN, "maintenance night")]
+    assert [(each.reason, each.message) for each in found.waiting] == [
+        (Reason.FROZEN, "maintenance night")
+    ]
 
 
 def test_an_infeasible_cluster_is_left_by_ocm_itself() -> None:
@@ -236,8 +265,12 @@ def test_a_drained_cluster_is_left_first() -> None:
     drained = herd(scores, placed, taints={"c1": [{"key": "x", "effect": "NoSelect"}]})[0]
     pace = PACE.model_copy(update={"concurrent": 1, "arrivals_per_cluster": 5})
     found = admit(situation(cordoned, pace=pace, drained=drained, leaving=frozenset({"c1"})))
-    assert [(wish.placement, wish.target, wish.drains) for wish in found.moves] == [("ns/a", "c3", True)]
-    assert [(each.wish.placement, each.reason) for each in found.waiting] == [("ns/b", Reason.CONCURRENT)]
+    assert [(wish.placement, wish.target, wish.drains) for wish in found.moves] == [
+        ("ns/a", "c3", True)
+    ]
+    assert [(each.wish.placement, each.reason) for each in found.waiting] == [
+        ("ns/b", Reason.CONCURRENT)
+    ]
 
 
 def test_stickiness_counts_as_written() -> None:
@@ -263,7 +296,9 @@ def test_only_one_cluster_of_several_changes_at_a_time() -> None:
 
 def test_waves_of_a_herd_end_evenly() -> None:
     """With a demand that is right, twenty applications spread until no cluster is clearly better."""
-    found = situation(herd(FOUR, TWENTY, demand=2), pace=PACE.model_copy(update={"cooldown_seconds": 0}))
+    found = situation(
+        herd(FOUR, TWENTY, demand=2), pace=PACE.model_copy(update={"cooldown_seconds": 0})
+    )
     shown = [wave.moves for wave in waves(found)]
     assert all(len(wave) <= PACE.concurrent for wave in shown)
     left = {"c1": 40, "c2": 62, "c3": 58, "c4": 55}
@@ -283,16 +318,22 @@ def test_waves_of_a_herd_end_evenly() -> None:
         (Phase.WITHDRAWN, [("a", "c2"), ("b", "c3")]),
     ],
 )
-def test_waves_begin_when_what_is_under_way_is_done(phase: Phase, expected: list[tuple[str, str]]) -> None:
+def test_waves_begin_when_what_is_under_way_is_done(
+    phase: Phase, expected: list[tuple[str, str]]
+) -> None:
     """OCM has followed a handover, will follow an admitted move, and not one that is withdrawn. After a move
     to c2, with a demand of 5, c3 is better.
     """
     on = "c2" if phase is Phase.HANDOVER else "c1"
     under_way = Move(placement="ns/a", source="c1", target="c2", since=SECONDS, phase=phase)
     pace = PACE.model_copy(update={"concurrent": 1, "cooldown_seconds": 0})
-    found = situation(herd(FOUR, {"a": (on,), "b": ("c1",)}, demand=5), pace=pace, moves=[under_way])
+    found = situation(
+        herd(FOUR, {"a": (on,), "b": ("c1",)}, demand=5), pace=pace, moves=[under_way]
+    )
     shown = [
-        (wish.placement.removeprefix("ns/"), wish.target) for wave in waves(found) for wish in wave.moves
+        (wish.placement.removeprefix("ns/"), wish.target)
+        for wave in waves(found)
+        for wish in wave.moves
     ]
     assert shown == expected
 
@@ -319,7 +360,9 @@ def test_a_range_measures_a_move_little_by_little(elapsed: float, share: float) 
     """The mean of ten minutes shows half of a change after five."""
     ended = MOVE.entered(Phase.ENDED, 1000.0)
     assert unmeasured(ended, TERM, now=1000.0 + elapsed) == pytest.approx(share)
-    assert unmeasured(MOVE, TERM, now=1000.0 + elapsed) == 1.0, "nothing is measured while it is under way"
+    assert unmeasured(MOVE, TERM, now=1000.0 + elapsed) == 1.0, (
+        "nothing is measured while it is under way"
+    )
 
 
 def test_the_target_is_assumed_lower_and_the_source_higher() -> None:
@@ -329,12 +372,17 @@ def test_the_target_is_assumed_lower_and_the_source_higher() -> None:
         found = {each.cluster: each.points for each in shifts_of(MOVE, ranking, now=0.0)}
         assert found == {"c2": -10 * sign, "c1": 10 * sign}
     new = Move(placement="ns/a", source="", target="c2", since=0.0)
-    assert [each.cluster for each in shifts_of(new, PacedRanking((TERM,), steady=0), now=0.0)] == ["c2"]
+    assert [each.cluster for each in shifts_of(new, PacedRanking((TERM,), steady=0), now=0.0)] == [
+        "c2"
+    ]
 
 
 def test_assumed_scores() -> None:
     """Shifts add up within the range of scores. Other items, clusters and names stay the same objects."""
-    scores = {"r": {"c1": score_of({"free": 40, "other": 1}), "c2": score_of({"free": -95})}, "s": {}}
+    scores = {
+        "r": {"c1": score_of({"free": 40, "other": 1}), "c2": score_of({"free": -95})},
+        "s": {},
+    }
     shifts = [
         *(Shift(cluster="c2", resource="r", dimension="free", points=-4.6) for _ in range(2)),
         Shift(cluster="c3", resource="r", dimension="free", points=-4),

@@ -81,7 +81,9 @@ def test_what_has_room_is_stored_whole(count: int) -> None:
 
 
 def test_of_six_thousand_waiting_moves_those_with_the_largest_gain_are_named() -> None:
-    whole = StoredMoves(ledger=Ledger((UNDER_WAY,), DECIDED), queue=Queue(tuple(map(waiting, range(6000)))))
+    whole = StoredMoves(
+        ledger=Ledger((UNDER_WAY,), DECIDED), queue=Queue(tuple(map(waiting, range(6000))))
+    )
     found = fitted(whole)
     assert found.ledger == whole.ledger
     assert len(found.queue.waiting) > 3000
@@ -115,7 +117,9 @@ def test_what_is_shown_goes_before_the_ledger() -> None:
 def test_decisions_go_before_moves_and_the_moves_that_ended_first_before_others() -> None:
     """Then nothing begins until those that were left out no longer matter."""
     moves = (UNDER_WAY, *map(ended, range(10_000)))
-    decided = {f"argocd/application-of-a-team-{number:05}": ("cluster-1",) for number in range(10_000)}
+    decided = {
+        f"argocd/application-of-a-team-{number:05}": ("cluster-1",) for number in range(10_000)
+    }
     found = fitted(StoredMoves(ledger=Ledger(moves, decided))).ledger
     assert found.decided == {}
     assert found.moves[0] == UNDER_WAY

@@ -40,7 +40,9 @@ NO_SCORES: Scores = {}
 @lru_cache
 def _hub(lost: str) -> HubState:
     """Four clusters; one of them may be lost."""
-    return HubState.build(hub(*(cluster(name, taints=[TAINT] if name == lost else []) for name in CLUSTERS)))
+    return HubState.build(
+        hub(*(cluster(name, taints=[TAINT] if name == lost else []) for name in CLUSTERS))
+    )
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,18 @@ class Scene:
     def chosen(self, items: Items, *, lost: str = "", scores: Scores = NO_SCORES) -> set[str]:
         """What OCM decides with these items."""
         names = [f"s{number}" for number in range(len(self.weights))]
-        prioritizers = [(f"r/{name}", weight) for name, weight in zip(names, self.weights, strict=True)]
+        prioritizers = [
+            (f"r/{name}", weight) for name, weight in zip(names, self.weights, strict=True)
+        ]
         placement = msgspec.convert(
             {
                 "metadata": {"name": "a", "namespace": "ns"},
                 "spec": {
                     "numberOfClusters": len(self.decided),
                     "prioritizerPolicy": exact(
-                        *prioritizers, (f"{MOVES_SCORE}/{KEY}", HOLD_WEIGHT), ("Steady", HOLD_WEIGHT)
+                        *prioritizers,
+                        (f"{MOVES_SCORE}/{KEY}", HOLD_WEIGHT),
+                        ("Steady", HOLD_WEIGHT),
                     ),
                 },
             },
@@ -149,7 +155,9 @@ def test_a_refuge_moves_nothing_and_decides_a_failover(
 
 
 @given(found=scenes(), data=st.data())
-def test_a_move_is_carried_out_in_spite_of_refuges(found: tuple[Scene, Scores], data: st.DataObject) -> None:
+def test_a_move_is_carried_out_in_spite_of_refuges(
+    found: tuple[Scene, Scores], data: st.DataObject
+) -> None:
     """Between the writes the Placement is where it was, or where it goes. Afterwards it stays there."""
     scene, later = found
     source = data.draw(st.sampled_from(scene.decided))

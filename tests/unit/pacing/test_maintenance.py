@@ -59,7 +59,9 @@ def test_a_cordon_and_a_drain() -> None:
     assert found.frozen == {}
 
 
-@pytest.mark.parametrize(("now", "is_open"), [(99.0, False), (100.0, True), (1999.0, True), (2000.0, False)])
+@pytest.mark.parametrize(
+    ("now", "is_open"), [(99.0, False), (100.0, True), (1999.0, True), (2000.0, False)]
+)
 def test_nothing_happens_outside_of_the_window(now: float, is_open: bool) -> None:
     found = effect({"action": "Drain", **PROD}, now=now)
     assert (found == Effect()) == (not is_open)
@@ -99,11 +101,21 @@ class TestAdmission:
     SCORES = {"c1": 90, "c2": 40, "c3": 30}
     PLACED = {"a": ["c1"], "b": ["c1"], "c": ["c2"]}
 
-    def admitted(self, *, frozen: dict[str, str] | None = None) -> tuple[list[tuple[str, str]], list[Reason]]:
+    def admitted(
+        self, *, frozen: dict[str, str] | None = None
+    ) -> tuple[list[tuple[str, str]], list[Reason]]:
         hub, paced = herd(self.SCORES, self.PLACED)
-        left, _ = herd(self.SCORES, self.PLACED, taints={"c1": [{"key": MAINTENANCE_TAINT, "effect": LEAVE}]})
+        left, _ = herd(
+            self.SCORES, self.PLACED, taints={"c1": [{"key": MAINTENANCE_TAINT, "effect": LEAVE}]}
+        )
         found = admit(
-            situation((hub, paced), pace=PACE, drained=left, leaving=frozenset({"c1"}), frozen=frozen or {})
+            situation(
+                (hub, paced),
+                pace=PACE,
+                drained=left,
+                leaving=frozenset({"c1"}),
+                frozen=frozen or {},
+            )
         )
         return [(each.placement, each.target) for each in found.moves], [
             each.reason for each in found.waiting
@@ -125,7 +137,9 @@ class TestDepartures:
 
     def drained(self, *, at: float | None = None, **more: Any) -> Situation:
         hub, paced = herd(self.SCORES, self.PLACED, demand=6)
-        effect = Effect(cordoned=frozenset({"c1"}), drained={"c1": Drained(maintenance="m", period=PERIOD)})
+        effect = Effect(
+            cordoned=frozenset({"c1"}), drained={"c1": Drained(maintenance="m", period=PERIOD)}
+        )
         hub = tainted_by(hub, effect)
         return situation(
             (hub, paced),
@@ -138,7 +152,10 @@ class TestDepartures:
     def shown(self, found: Situation) -> list[tuple[float, list[tuple[str, str]]]]:
         start = found.seconds
         return [
-            (wave.at - start, [(each.placement.removeprefix("ns/"), each.target) for each in wave.moves])
+            (
+                wave.at - start,
+                [(each.placement.removeprefix("ns/"), each.target) for each in wave.moves],
+            )
             for wave in waves(found, measured=False)
         ]
 
@@ -151,8 +168,12 @@ class TestDepartures:
 
     def test_a_window_of_later_does_not_wait_for_moves_of_now(self) -> None:
         """Arrivals on both of the other clusters are not measured yet."""
-        arrival = Move(placement="ns/d", source="c2", target="c4", since=SECONDS - 5, phase=Phase.HANDOVER)
-        second = Move(placement="ns/d", source="c4", target="c3", since=SECONDS - 5, phase=Phase.HANDOVER)
+        arrival = Move(
+            placement="ns/d", source="c2", target="c4", since=SECONDS - 5, phase=Phase.HANDOVER
+        )
+        second = Move(
+            placement="ns/d", source="c4", target="c3", since=SECONDS - 5, phase=Phase.HANDOVER
+        )
         assert self.shown(self.drained(moves=[arrival, second]))[0][0] == 600
         later = self.drained(moves=[arrival, second], at=SECONDS + 86_400)
         assert self.shown(later)[0][0] == 0
@@ -184,14 +205,27 @@ def state(
     others = [f"ns/other-{number}" for number in range(unpaced)]
     decided = {name: {"c1"} for name in names + others} | {"ns/away": {"c2"}}
     return state_of(
-        items, said, decided=decided, paced=[*names, "ns/away"], before=before or MaintenanceState(), now=now
+        items,
+        said,
+        decided=decided,
+        paced=[*names, "ns/away"],
+        before=before or MaintenanceState(),
+        now=now,
     )
 
 
 def test_who_is_left_and_who_stays() -> None:
     (drain,) = state(2, unpaced=1).drains
     assert drain == Drain(
-        "c1", "m0", NOW, 2000.0, first=2, count=2, left=("ns/0", "ns/1"), stays=("ns/other-0",), stays_count=1
+        "c1",
+        "m0",
+        NOW,
+        2000.0,
+        first=2,
+        count=2,
+        left=("ns/0", "ns/1"),
+        stays=("ns/other-0",),
+        stays_count=1,
     )
 
 
@@ -231,7 +265,11 @@ def test_windows_say_when_they_change(now: float, stage: Stage) -> None:
 def test_what_is_shown_is_bounded_and_read_again() -> None:
     found = state(MOST_NAMED + 5, unpaced=MOST_NAMED + 5)
     (drain,) = found.drains
-    assert (drain.count, len(drain.left), len(drain.stays)) == (MOST_NAMED + 5, MOST_NAMED, MOST_NAMED)
+    assert (drain.count, len(drain.left), len(drain.stays)) == (
+        MOST_NAMED + 5,
+        MOST_NAMED,
+        MOST_NAMED,
+    )
     assert read_moves(StoredMoves(maintenance=found).data).maintenance == found
     names = [f"c{number}" for number in range(MOST_DRAINS + 1)]
     items = windows({"action": "Drain", "clusters": names})

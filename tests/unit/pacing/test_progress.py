@@ -27,7 +27,11 @@ def move(phase: Phase, ago: float = 0.0, *, admitted: bool = True) -> Move:
 
 
 def after(
-    before: Move, *clusters: str, published: bool = False, finished: bool = False, settled: bool = True
+    before: Move,
+    *clusters: str,
+    published: bool = False,
+    finished: bool = False,
+    settled: bool = True,
 ) -> str:
     """The phase of the move after a look; `gone` when the ledger has it no more."""
     found = advance(
@@ -143,7 +147,11 @@ def test_times_in_the_future_count_as_now() -> None:
             )
         ),
         maintenance=MaintenanceState(
-            drains=(Drain(cluster="c1", maintenance="patch", since=FUTURE, until=FUTURE, first=1, count=1),)
+            drains=(
+                Drain(
+                    cluster="c1", maintenance="patch", since=FUTURE, until=FUTURE, first=1, count=1
+                ),
+            )
         ),
     )
     found = stored.not_after(NOW)

@@ -10,7 +10,14 @@ from msgspec.structs import replace
 from gitops_dsf.hub.objects import Toleration
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.publication import Round, Values
-from gitops_dsf.pacing.refuges import Items, by_lost_cluster, drawn_by, items_of, moving_in, plan_refuges
+from gitops_dsf.pacing.refuges import (
+    Items,
+    by_lost_cluster,
+    drawn_by,
+    items_of,
+    moving_in,
+    plan_refuges,
+)
 from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.simulator import HubState
 from tests.unit.pacing.fleet import MOMENT, herd
@@ -142,7 +149,10 @@ def test_the_plan_by_lost_cluster() -> None:
     """A Placement on two clusters appears twice; one that is at its refuge does not."""
     refuges = {"ns/a": "c3", "ns/b": "c2", "ns/c": "c1", "ns/d": "c9"}
     decided = {"ns/a": ("c1", "c2"), "ns/b": ("c1",), "ns/c": ("c1",)}
-    assert by_lost_cluster(refuges, decided) == {"c1": {"ns/a": "c3", "ns/b": "c2"}, "c2": {"ns/a": "c3"}}
+    assert by_lost_cluster(refuges, decided) == {
+        "c1": {"ns/a": "c3", "ns/b": "c2"},
+        "c2": {"ns/a": "c3"},
+    }
 
 
 MOVE = Move(placement="ns/a", source="c1", target="c2", since=0)
@@ -166,7 +176,9 @@ def test_a_placement_is_drawn_before_it_is_pushed() -> None:
 def test_refuges_are_read_back() -> None:
     """They survive a restart. A cluster that is left is none."""
     assert drawn_by(items_of([MOVE], {"ns/b": "c3"})) == {"ns/a": "c2", "ns/b": "c3"}
-    assert drawn_by({"c1": {"ns/b": 50}, "c2": {"ns/b": 50}}) == {"ns/b": "c1"}, "between two writes"
+    assert drawn_by({"c1": {"ns/b": 50}, "c2": {"ns/b": 50}}) == {"ns/b": "c1"}, (
+        "between two writes"
+    )
 
 
 def test_a_move_is_carried_out_by_the_item_that_pushes() -> None:

@@ -16,7 +16,9 @@ from tests.support.rendering import rendered, scorer
     ("cluster", "shards", "expected"),
     [("eu-west-1", 1, 0), ("eu-west-1", 8, 2), ("c0", 100, 19), ("a.b.c", 7, 3)],
 )
-def test_a_shard_depends_on_the_name_and_the_number_alone(cluster: str, shards: int, expected: int) -> None:
+def test_a_shard_depends_on_the_name_and_the_number_alone(
+    cluster: str, shards: int, expected: int
+) -> None:
     """Pinned: a cluster that changed its directory would be pruned from one Application and created by
     another.
     """
@@ -29,7 +31,10 @@ def test_clusters_that_run_the_same_share_one_configuration(tmp_path: Path) -> N
         "kind": "DynamicScoringConfig",
         "metadata": {"name": "dynamic-scoring-config"},
         "spec": {
-            "masks": [{"clusterName": "c1", "scoreName": "gpu"}, {"clusterName": "c3", "scoreName": "gpu"}]
+            "masks": [
+                {"clusterName": "c1", "scoreName": "gpu"},
+                {"clusterName": "c3", "scoreName": "gpu"},
+            ]
         },
     }
     result = rendered(tmp_path, scorer("cpu"), scorer("gpu"), config, clusters=5)

@@ -14,7 +14,14 @@ from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.hub.targets import TargetClusters
-from gitops_dsf.reconciler.freshness import Assessment, Owner, assess, find_dead, owners, why_not_renewed
+from gitops_dsf.reconciler.freshness import (
+    Assessment,
+    Owner,
+    assess,
+    find_dead,
+    owners,
+    why_not_renewed,
+)
 from gitops_dsf.reconciler.hub.kinds import cluster
 from gitops_dsf.reconciler.scan import Scan
 from tests.support.typed import agent, scorer
@@ -58,36 +65,82 @@ UNMASKED = "True Fresh fresh on 1 cluster; missing or masked on 1 cluster (b): C
     [
         ({"a": fresh(), "b": fresh(225)}, "ab", {}, "True Fresh fresh on 2 clusters"),
         ({"a": fresh()}, "a", {}, "True Fresh fresh on 1 cluster"),
-        ({"a": fresh(), "b": LATE}, "ab", {}, "True Fresh fresh on 2 clusters, about to expire on 1 cluster"),
-        ({"b": fresh(-1), "c": fresh(count=0)}, "bc", {}, "False Expired fresh on 0 clusters; expired or"),
-        ({"a": fresh(0), "b": fresh(-1)}, "ab", {}, "False Expired fresh on 1 cluster, about to expire on 1"),
+        (
+            {"a": fresh(), "b": LATE},
+            "ab",
+            {},
+            "True Fresh fresh on 2 clusters, about to expire on 1 cluster",
+        ),
+        (
+            {"b": fresh(-1), "c": fresh(count=0)},
+            "bc",
+            {},
+            "False Expired fresh on 0 clusters; expired or",
+        ),
+        (
+            {"a": fresh(0), "b": fresh(-1)},
+            "ab",
+            {},
+            "False Expired fresh on 1 cluster, about to expire on 1",
+        ),
         (
             {"a": fresh(), "b": fresh(count=0)},
             "ab",
             {},
             "False Expired fresh on 1 cluster; expired or empty on 1",
         ),
-        ({"a": fresh()}, "abc", {}, "False Missing fresh on 1 cluster; missing on 2 clusters (b, c)"),
-        ({}, "abcdefg", {}, "False NoScores fresh on 0 clusters; missing on 7 clusters (a, b, c, d, e and 2"),
+        (
+            {"a": fresh()},
+            "abc",
+            {},
+            "False Missing fresh on 1 cluster; missing on 2 clusters (b, c)",
+        ),
+        (
+            {},
+            "abcdefg",
+            {},
+            "False NoScores fresh on 0 clusters; missing on 7 clusters (a, b, c, d, e and 2",
+        ),
         # What is not expected is not missed, but counts when it is there.
-        ({"a": fresh(), "z": fresh(-1)}, "a", {}, "False Expired fresh on 1 cluster; expired or empty on 1"),
+        (
+            {"a": fresh(), "z": fresh(-1)},
+            "a",
+            {},
+            "False Expired fresh on 1 cluster; expired or empty on 1",
+        ),
         # A new one has time.
-        ({"a": fresh()}, "ab", {"since": NOW - 119}, "True Fresh fresh on 1 cluster; not published yet on 1"),
-        ({"a": fresh()}, "ab", {"since": NOW - 120}, "False Missing fresh on 1 cluster; missing on 1"),
+        (
+            {"a": fresh()},
+            "ab",
+            {"since": NOW - 119},
+            "True Fresh fresh on 1 cluster; not published yet on 1",
+        ),
+        (
+            {"a": fresh()},
+            "ab",
+            {"since": NOW - 120},
+            "False Missing fresh on 1 cluster; missing on 1",
+        ),
         ({}, "ab", {"since": NOW - 119}, "Unknown"),
         # Without masks nobody is blamed.
         ({"a": fresh()}, "ab", {"masks_known": False}, UNMASKED),
         ({}, "ab", {"masks_known": False}, "Unknown"),
     ],
 )
-def test_what_is_said(scores: dict[str, Score], expected: str, more: dict[str, Any], said: str) -> None:
+def test_what_is_said(
+    scores: dict[str, Score], expected: str, more: dict[str, Any], said: str
+) -> None:
     found = assessed(scores, expected, **more)
     assert f"{found.status} {found.reason} {found.message}".startswith(said)
 
 
 @pytest.mark.parametrize(
     ("spec", "reason"),
-    [({"suspend": True}, "Suspended"), ({"scoreDestination": "None"}, "NotPublished"), ({}, "NoCluster")],
+    [
+        ({"suspend": True}, "Suspended"),
+        ({"scoreDestination": "None"}, "NotPublished"),
+        ({}, "NoCluster"),
+    ],
 )
 def test_nowhere_to_run(spec: dict[str, Any], reason: str) -> None:
     found = assessed({}, "", **spec)
@@ -114,7 +167,10 @@ def test_the_first_placements_are_named_and_the_others_counted() -> None:
 
 def test_of_scorers_with_one_score_name_the_first_by_name_owns_it() -> None:
     found = owners([scorer("b", score="cpu_free"), scorer("a", score="CPU-free"), scorer("mem")])
-    assert {name: owner.item.name for name, owner in found.items()} == {"cpu-free": "a", "mem": "mem"}
+    assert {name: owner.item.name for name, owner in found.items()} == {
+        "cpu-free": "a",
+        "mem": "mem",
+    }
 
 
 TTL = 900.0
@@ -122,7 +178,9 @@ ALIVE = agent(available="True")
 
 
 def managed(name: str = "a", available: str = "True", **metadata: Any) -> ManagedCluster:
-    conditions = [{"type": "ManagedClusterConditionAvailable", "status": available}] if available else []
+    conditions = (
+        [{"type": "ManagedClusterConditionAvailable", "status": available}] if available else []
+    )
     body = {"metadata": {"name": name, **metadata}, "status": {"conditions": conditions}}
     return cluster(msgspec.Raw(msgspec.json.encode(body)))[1]
 
@@ -158,7 +216,10 @@ def score(until: float | None, *, on_hub: bool = False) -> Score:
 
 
 def owner_on(runs_on: str) -> Owner:
-    plain = {"metadata": {"name": "cpu"}, "spec": {"runsOn": runs_on, "scoring": {"params": {"interval": 5}}}}
+    plain = {
+        "metadata": {"name": "cpu"},
+        "spec": {"runsOn": runs_on, "scoring": {"params": {"interval": 5}}},
+    }
     return Owner(item=msgspec.convert(plain, DynamicScorer), ttl=TTL)
 
 
@@ -181,7 +242,9 @@ def test_what_may_live_is_never_dead() -> None:
         now=NOW,
     )
     assert found == [("cpu", "long-ago"), ("cpu", "longer-ago")]
-    found = find_dead("cpu", {"a": score(NOW - 9 * TTL)}, clusters={}, addons={}, owner=None, now=NOW)
+    found = find_dead(
+        "cpu", {"a": score(NOW - 9 * TTL)}, clusters={}, addons={}, owner=None, now=NOW
+    )
     assert found == [], "without a scorer they stay for a day"
 
 

@@ -163,20 +163,26 @@ def steady(store: Store, leg: float = 0.01) -> Way:
 
 
 legs = st.lists(
-    st.one_of(st.none(), st.floats(min_value=0.001, max_value=0.2), st.floats(min_value=0, max_value=14)),
+    st.one_of(
+        st.none(), st.floats(min_value=0.001, max_value=0.2), st.floats(min_value=0, max_value=14)
+    ),
     min_size=8,
     max_size=60,
 )
 
 
 @settings(examples(15))
-@given(ways=st.lists(st.tuples(legs, st.floats(min_value=-600, max_value=600)), min_size=2, max_size=3))
+@given(
+    ways=st.lists(st.tuples(legs, st.floats(min_value=-600, max_value=600)), min_size=2, max_size=3)
+)
 def test_two_never_lead_at_once(ways: list[tuple[list[float | None], float]]) -> None:
     async def main() -> None:
         store, watch = Store(), Watch()
         tasks = [
             asyncio.create_task(
-                watch.replica(f"replica-{number}", Way(store, itertools.cycle([*delays, 0.01]), skew))
+                watch.replica(
+                    f"replica-{number}", Way(store, itertools.cycle([*delays, 0.01]), skew)
+                )
             )
             for number, (delays, skew) in enumerate(ways)
         ]
@@ -228,7 +234,9 @@ async def test_an_answer_that_is_no_lease_leads_nowhere(page: bytes) -> None:
     assert proxy.created == proxy.specs == [], "nothing says that there is no lease"
 
 
-async def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_its_last_renewal() -> None:
+async def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_its_last_renewal() -> (
+    None
+):
     store = Store()
     first, second = lease(steady(store), "first"), lease(steady(store), "second")
     await first.acquire()
@@ -242,7 +250,9 @@ async def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_i
 
 
 @pytest.mark.parametrize("seconds", [1.0, 3.0, 3.8])
-async def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(seconds: float) -> None:
+async def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(
+    seconds: float,
+) -> None:
     one = lease(steady(Store(), leg=seconds / 2))
     async with asyncio.timeout(30):
         await one.acquire()
@@ -506,7 +516,9 @@ async def test_a_holder_that_takes_the_lease_between_read_and_write_is_named() -
     class Raced(Store):
         async def replace(self, path: str, item: Mapping[str, Any], /) -> bytes:
             if self.specs[-1]["holderIdentity"] == "one" and len(self.specs) == 3:
-                self.write({"holderIdentity": "two", "leaseDurationSeconds": 15, "renewTime": "now"})
+                self.write(
+                    {"holderIdentity": "two", "leaseDurationSeconds": 15, "renewTime": "now"}
+                )
             return await super().replace(path, item)
 
     store = Raced()

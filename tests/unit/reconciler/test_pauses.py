@@ -24,7 +24,9 @@ RECONCILER = Path(api.__file__).parents[1]
 @pytest.mark.parametrize(
     ("backoff", "seconds"),
     [
-        pytest.param(api.REFUSED, [10, 20, 40, 80, 160, 300, 300], id="status of a scorer, items of moves"),
+        pytest.param(
+            api.REFUSED, [10, 20, 40, 80, 160, 300, 300], id="status of a scorer, items of moves"
+        ),
         pytest.param(moves.RETRIES, [5, 10, 20, 40, 60, 60], id="a move"),
         pytest.param(refresh.REFUSED, [2, 4, 8, 16, 32, 64, 120, 120], id="a refresh"),
         pytest.param(clone.RETRIES, [10, 20, 40, 80, 160, 320, 600, 600], id="a push"),
@@ -48,7 +50,9 @@ def test_no_pauses_are_written_twice() -> None:
         ast.unparse(node)
         for path in sorted(RECONCILER.rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Backoff"
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "Backoff"
     ]
     assert len(written) >= 7
     assert [text for text, count in Counter(written).items() if count > 1] == []

@@ -51,7 +51,9 @@ def test_of_several_placements_one_that_became_empty_is_not_passed_on() -> None:
     debounce.decisions.observe([full, other], 61)
     assert names(debounce, both, 66) == ["web"], "Argo CD may have looked by itself meanwhile"
     debounce.decisions.observe([page(), other], 80)
-    assert names(debounce, asked, 82) == [], "a look that failed is not asked for again while one is empty"
+    assert names(debounce, asked, 82) == [], (
+        "a look that failed is not asked for again while one is empty"
+    )
     debounce.decisions.observe([page(), page("c", placement="api")], 90)
     assert names(debounce, both, 95) == ["web"], "the other has news of its own"
 

@@ -44,8 +44,13 @@ def breaker() -> CircuitBreaker:
 
 def test_a_score_without_a_scoring_api_is_lifted_and_never_suspended() -> None:
     """Its scorer had an API when it was suspended, and no probe will ever answer for it now."""
-    it, without = breaker(), state(health=None, scoring={"type": "Query", "params": {"name": "cpu_score"}})
-    assert it.decide([without], frozenset({"cpu_score"}), 0.0) == {"cpu_score": "it has no scoring API"}
+    it, without = (
+        breaker(),
+        state(health=None, scoring={"type": "Query", "params": {"name": "cpu_score"}}),
+    )
+    assert it.decide([without], frozenset({"cpu_score"}), 0.0) == {
+        "cpu_score": "it has no scoring API"
+    }
     assert it.decide([without], NONE, 100 * HOLD) == {}
 
 
@@ -103,14 +108,21 @@ SCORERS = st.lists(
         suspend=st.booleans() | st.just(False),
         health=st.sampled_from((None, ACTIVE, INACTIVE, INACTIVE, INACTIVE, UNKNOWN)),
         counts=st.builds(
-            ScoreCounts, expected=st.integers(0, 5), fresh=st.integers(0, 2), stale=st.integers(0, 5)
+            ScoreCounts,
+            expected=st.integers(0, 5),
+            fresh=st.integers(0, 2),
+            stale=st.integers(0, 5),
         ),
     ),
     max_size=6,
     unique_by=lambda item: item.scorer.name,
 )
 STEPS = st.lists(
-    st.tuples(SCORERS, st.frozensets(st.sampled_from("abcxy"), max_size=2) | st.none(), st.floats(0, 2_000)),
+    st.tuples(
+        SCORERS,
+        st.frozensets(st.sampled_from("abcxy"), max_size=2) | st.none(),
+        st.floats(0, 2_000),
+    ),
     max_size=12,
 )
 
@@ -124,7 +136,9 @@ def test_laws(steps: list[tuple[list[ScorerState], frozenset[str] | None, float]
         now += seconds
         current = by_hand if by_hand is not None else current
         since = {
-            each.scorer.name: since.get(each.scorer.name, now) for each in scorers if each.health is INACTIVE
+            each.scorer.name: since.get(each.scorer.name, now)
+            for each in scorers
+            if each.health is INACTIVE
         }
         update = it.decide(scorers, current, now)
         assert it.decide(scorers, current, now) == update, "asking again changes nothing"
@@ -144,7 +158,9 @@ def test_laws(steps: list[tuple[list[ScorerState], frozenset[str] | None, float]
 
 
 def test_only_available_agents_that_published_are_counted() -> None:
-    expected = frozenset({"fresh", "stale", "endless", "never", "offline", "unknown", "silent", "absent"})
+    expected = frozenset(
+        {"fresh", "stale", "endless", "never", "offline", "unknown", "silent", "absent"}
+    )
     addons = dict.fromkeys(("fresh", "stale", "endless", "never"), agent(available="True")) | {
         "offline": agent(available="False"),
         "unknown": agent(available="Unknown"),

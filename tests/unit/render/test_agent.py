@@ -115,9 +115,16 @@ class TestPullSecrets:
 
     def namespaces(self, found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
         """The agent's namespace in the add-on and in the works."""
-        works = [item["spec"]["workload"] for item in found.values() if item["kind"] == "ManifestWork"]
+        works = [
+            item["spec"]["workload"] for item in found.values() if item["kind"] == "ManifestWork"
+        ]
         manifests = [*templates(found).values(), *(work["manifests"] for work in works)]
-        return [item["metadata"] for listed in manifests for item in listed if item["kind"] == "Namespace"]
+        return [
+            item["metadata"]
+            for listed in manifests
+            for item in listed
+            if item["kind"] == "Namespace"
+        ]
 
     @pytest.mark.parametrize(("names", "copied"), [([OCM], True), (["agents"], False)])
     def test_ocm_copies_its_own_only_where_it_is_named(

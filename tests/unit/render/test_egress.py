@@ -37,10 +37,16 @@ def namespace(name: str) -> dict[str, Any]:
     ("url", "expected"),
     [
         ("http://prometheus.monitoring.svc:9090/api", [ports(443, 6443), namespace("monitoring")]),
-        ("http://prometheus.monitoring.svc.cluster.local", [ports(443, 6443), namespace("monitoring")]),
+        (
+            "http://prometheus.monitoring.svc.cluster.local",
+            [ports(443, 6443), namespace("monitoring")],
+        ),
         ("https://p-0.p.monitoring.svc:9090", [ports(443, 6443), namespace("monitoring")]),
         # A domain of the cluster that nobody here knows: perhaps a Service, perhaps not.
-        ("http://p.monitoring.svc.corp.example:9090", [ports(443, 6443, 9090), namespace("monitoring")]),
+        (
+            "http://p.monitoring.svc.corp.example:9090",
+            [ports(443, 6443, 9090), namespace("monitoring")],
+        ),
         ("http://api", [ports(443, 6443), namespace("dynamic-scoring")]),
         ("http://api.scoring:8000", [ports(443, 6443, 8000), namespace("scoring")]),
         # A namespace that is called svc, and a domain with such a label: before it is no namespace.
@@ -58,7 +64,9 @@ def namespace(name: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_an_endpoint_is_allowed_by_what_a_policy_can_say_of_it(url: str, expected: list[Any]) -> None:
+def test_an_endpoint_is_allowed_by_what_a_policy_can_say_of_it(
+    url: str, expected: list[Any]
+) -> None:
     assert rules(url) == expected
 
 
@@ -67,5 +75,10 @@ def test_rules_are_few_and_in_order_whatever_the_number_of_scorers() -> None:
     urls += [f"https://h-{number}.example.com:{8000 + number % 2}" for number in range(50)]
     urls += ["http://10.0.0.7:2", "http://10.0.0.7:1"]
     address = {"to": [{"ipBlock": {"cidr": "10.0.0.7/32"}}], **ports(1, 2)}
-    assert rules(*urls) == [ports(443, 6443, 8000, 8001), namespace("b-0"), namespace("b-1"), address]
+    assert rules(*urls) == [
+        ports(443, 6443, 8000, 8001),
+        namespace("b-0"),
+        namespace("b-1"),
+        address,
+    ]
     assert rules(*reversed(urls)) == rules(*urls)

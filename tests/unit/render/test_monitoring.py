@@ -106,8 +106,14 @@ class TestQueries:
     def test_what_is_grouped_by_exists(self, where: str, known: dict[str, frozenset[str]]) -> None:
         for node in nodes(promql_parser.parse(QUERIES[where])):
             if type(node).__name__ == "AggregateExpr" and node.modifier is not None:
-                names = [inner.name for inner in nodes(node.expr) if type(inner).__name__ == "VectorSelector"]
-                assert set(node.modifier.labels) <= known[names[0]] | SCRAPED, f"{where}: {names[0]}"
+                names = [
+                    inner.name
+                    for inner in nodes(node.expr)
+                    if type(inner).__name__ == "VectorSelector"
+                ]
+                assert set(node.modifier.labels) <= known[names[0]] | SCRAPED, (
+                    f"{where}: {names[0]}"
+                )
 
 
 class TestAlerts:
@@ -158,7 +164,9 @@ class TestDashboard:
         for panel in PANELS:
             assert panel["datasource"]["uid"] == "${datasource}"
             assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
-            assert all(target["datasource"]["uid"] == "${datasource}" for target in panel["targets"])
+            assert all(
+                target["datasource"]["uid"] == "${datasource}" for target in panel["targets"]
+            )
             assert panel["description"]
 
     def test_legends_use_labels_that_the_result_has(self) -> None:
@@ -167,7 +175,9 @@ class TestDashboard:
                 grouped = re.match(r"^(?:sum|max) by \(([^)]*)\)", target["expr"])
                 used = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
                 if grouped is not None:
-                    assert used == {label.strip() for label in grouped[1].split(",")}, panel["title"]
+                    assert used == {label.strip() for label in grouped[1].split(",")}, panel[
+                        "title"
+                    ]
 
 
 class TestFiles:
@@ -189,8 +199,14 @@ class TestManifests:
     def test_what_is_asked_for_is_rendered_and_nothing_else(self, tmp_path: Path) -> None:
         unasked = self.of(tmp_path / "unasked")
         found = self.of(tmp_path / "asked", serviceMonitor=True, rules=True, dashboard=True)
-        monitor, rules = found["ServiceMonitor/gitops-dsf-reconciler"], found["PrometheusRule/gitops-dsf"]
-        board, service = found["ConfigMap/gitops-dsf-dashboard"], found["Service/gitops-dsf-reconciler"]
+        monitor, rules = (
+            found["ServiceMonitor/gitops-dsf-reconciler"],
+            found["PrometheusRule/gitops-dsf"],
+        )
+        board, service = (
+            found["ConfigMap/gitops-dsf-dashboard"],
+            found["Service/gitops-dsf-reconciler"],
+        )
         assert [item for item in (monitor, rules, board) if item in unasked.values()] == []
         assert len(found) == len(unasked) + 3
         wanted = monitor["spec"]["selector"]["matchLabels"].items()

@@ -66,7 +66,8 @@ class TestPlacements:
     def test_a_dimension_cannot_break_out_of_its_string(self, tmp_path: Path) -> None:
         odd = scorer("cpu", scoreDimensionFormat='a"b\\c')
         (item,) = kind(
-            objects(rendered(tmp_path, odd, application("web", onMissingScore="Exclude"))), "Placement"
+            objects(rendered(tmp_path, odd, application("web", onMissingScore="Exclude"))),
+            "Placement",
         )
         (expression,) = item["spec"]["predicates"][0]["requiredClusterSelector"]["celSelector"][
             "celExpressions"
@@ -90,7 +91,9 @@ def test_a_carried_document_with_an_empty_namespace_goes_to_argo_cd(
 ) -> None:
     found = objects(rendered(tmp_path, scorer("cpu"), carried("web", namespace=namespace)))
     assert found["delivery/placement.web.yaml"]["metadata"]["namespace"] == "argocd"
-    assert [item["spec"]["clusterSet"] for item in kind(found, "ManagedClusterSetBinding")] == ["default"]
+    assert [item["spec"]["clusterSet"] for item in kind(found, "ManagedClusterSetBinding")] == [
+        "default"
+    ]
 
 
 def carried(name: str, **metadata: str | None) -> dict[str, Any]:
@@ -104,7 +107,12 @@ def carried(name: str, **metadata: str | None) -> dict[str, Any]:
         },
     }
     api = f"{fleets.OCM}/v1beta1"
-    return {"apiVersion": api, "kind": "Placement", "metadata": {"name": name, **metadata}, "spec": spec}
+    return {
+        "apiVersion": api,
+        "kind": "Placement",
+        "metadata": {"name": name, **metadata},
+        "spec": spec,
+    }
 
 
 @pytest.mark.parametrize(("clusters", "codes"), [(2, []), (14, ["DSF153"])])

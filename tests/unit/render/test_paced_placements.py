@@ -13,13 +13,18 @@ from tests.support.rendering import application, objects, rendered, scorer
 
 RANGED = scorer(
     "cpu",
-    source={"host": "http://prometheus.svc:9090", "params": {"query": "up", "range": 600, "step": 60}},
+    source={
+        "host": "http://prometheus.svc:9090",
+        "params": {"query": "up", "range": 600, "step": 60},
+    },
     scoreRange={"min": 0, "max": 1},
 )
 PATH = "delivery/placement.web.yaml"
 
 
-def placements(root: Path, app: dict[str, Any], **settings: Any) -> tuple[Placement, dict[str, Any]]:
+def placements(
+    root: Path, app: dict[str, Any], **settings: Any
+) -> tuple[Placement, dict[str, Any]]:
     found = objects(rendered(root, RANGED, app, **settings))
     document = next(item for path, item in found.items() if item["kind"] == "Placement")
     return msgspec.convert(document, Placement), document
@@ -31,7 +36,10 @@ def test_a_paced_placement_holds_and_says_what_people_wrote(tmp_path: Path) -> N
     found, document = placements(tmp_path, app, pace={})
     assert document["spec"]["prioritizerPolicy"]["configurations"] == [
         {
-            "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "cpu", "scoreName": "cpu"}},
+            "scoreCoordinate": {
+                "type": "AddOn",
+                "addOn": {"resourceName": "cpu", "scoreName": "cpu"},
+            },
             "weight": 1,
         },
         {
@@ -44,7 +52,9 @@ def test_a_paced_placement_holds_and_says_what_people_wrote(tmp_path: Path) -> N
         {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": 10},
     ]
     ranking = paced_ranking(found)
-    assert ranking == PacedRanking((Term("cpu", "cpu", 4, demand=5, delay=120, range=600),), steady=1)
+    assert ranking == PacedRanking(
+        (Term("cpu", "cpu", 4, demand=5, delay=120, range=600),), steady=1
+    )
     with_refuges = paced_ranking(placements(tmp_path / "refuges", app, pace={"refuges": True})[0])
     assert with_refuges == replace(ranking, refuges=True)
 

@@ -19,16 +19,23 @@ EVERYTHING = {"monitoring": {"serviceMonitor": True, "rules": True, "dashboard":
 
 def allows(project: Object, item: Object) -> bool:
     spec, meta = project["spec"], item["metadata"]
-    group, kind, namespace = item["apiVersion"].rpartition("/")[0], item["kind"], meta.get("namespace")
+    group, kind, namespace = (
+        item["apiVersion"].rpartition("/")[0],
+        item["kind"],
+        meta.get("namespace"),
+    )
     if namespace is None:
         return any(
-            (entry["group"], entry["kind"]) == (group, kind) and fnmatchcase(meta["name"], entry["name"])
+            (entry["group"], entry["kind"]) == (group, kind)
+            and fnmatchcase(meta["name"], entry["name"])
             for entry in spec["clusterResourceWhitelist"]
         )
     if {"group": group, "kind": kind} not in spec["namespaceResourceWhitelist"]:
         return False
     patterns = [entry["namespace"] for entry in spec["destinations"]]
-    denied = any(fnmatchcase(namespace, pattern[1:]) for pattern in patterns if pattern.startswith("!"))
+    denied = any(
+        fnmatchcase(namespace, pattern[1:]) for pattern in patterns if pattern.startswith("!")
+    )
     return not denied and any(
         fnmatchcase(namespace, pattern) for pattern in patterns if not pattern.startswith("!")
     )
@@ -42,13 +49,17 @@ class Tree:
             documents.append(on_hub("headroom"))
         self.files = objects(rendered(root, *documents, **settings))
         self.projects = {
-            item["metadata"]["name"]: item for item in self.files.values() if item["kind"] == "AppProject"
+            item["metadata"]["name"]: item
+            for item in self.files.values()
+            if item["kind"] == "AppProject"
         }
 
     def applied(self) -> Iterator[tuple[Object, Object]]:
         """Every object that Argo CD applies, with the project of its Application."""
         of = {
-            item["spec"]["source"]["path"].rpartition("/")[2]: self.projects[item["spec"]["project"]]
+            item["spec"]["source"]["path"].rpartition("/")[2]: self.projects[
+                item["spec"]["project"]
+            ]
             for item in self.files.values()
             if item["kind"] == "Application"
         }
@@ -66,7 +77,9 @@ def tree(tmp_path: Path) -> Tree:
 @pytest.mark.parametrize("mode", ["ManifestWork", "UpstreamController"])
 def test_everything_that_is_rendered_is_allowed(tmp_path: Path, mode: str) -> None:
     tree = Tree(tmp_path, reconciler=EVERYTHING, delivery={"mode": mode})
-    assert [item["metadata"]["name"] for project, item in tree.applied() if not allows(project, item)] == []
+    assert [
+        item["metadata"]["name"] for project, item in tree.applied() if not allows(project, item)
+    ] == []
 
 
 def test_no_kind_and_no_name_is_allowed_that_is_not_rendered(tree: Tree) -> None:
@@ -78,14 +91,18 @@ def test_no_kind_and_no_name_is_allowed_that_is_not_rendered(tree: Tree) -> None
             for item in ours
             if "namespace" in item["metadata"]
         }
-        allowed = {(entry["group"], entry["kind"]) for entry in project["spec"]["namespaceResourceWhitelist"]}
+        allowed = {
+            (entry["group"], entry["kind"])
+            for entry in project["spec"]["namespaceResourceWhitelist"]
+        }
         # delivery.mode UpstreamController renders the DynamicScoringConfig itself.
-        assert allowed - kinds <= {("dynamic-scoring.open-cluster-management.io", "DynamicScoringConfig")}, (
-            name
-        )
+        assert allowed - kinds <= {
+            ("dynamic-scoring.open-cluster-management.io", "DynamicScoringConfig")
+        }, name
         for entry in project["spec"]["clusterResourceWhitelist"]:
             assert any(
-                item["kind"] == entry["kind"] and fnmatchcase(item["metadata"]["name"], entry["name"])
+                item["kind"] == entry["kind"]
+                and fnmatchcase(item["metadata"]["name"], entry["name"])
                 for item in ours
             ), f"{name} allows {entry}"
 
@@ -117,10 +134,16 @@ def test_a_file_that_somebody_adds_is_allowed_nowhere(
 
 
 def test_a_work_may_not_bring_rights_into_the_namespaces_of_the_hub(tree: Tree) -> None:
-    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"}}
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "x"},
+    }
     works = tree.projects["gitops-dsf-works"]
     for namespace, allowed in (("c0", True), ("argocd", False), ("open-cluster-management", False)):
-        assert allows(works, {**binding, "metadata": {"name": "x", "namespace": namespace}}) is allowed
+        assert (
+            allows(works, {**binding, "metadata": {"name": "x", "namespace": namespace}}) is allowed
+        )
 
 
 @pytest.mark.parametrize("mode", ["ManifestWork", "UpstreamController"])
@@ -134,7 +157,9 @@ def test_the_paths_of_a_tree_are_known_without_rendering_it(tmp_path: Path, mode
 
 
 def test_the_projects_take_applications_of_argocds_namespace_only(tree: Tree) -> None:
-    assert {name: project["spec"]["sourceNamespaces"] for name, project in tree.projects.items()} == {
+    assert {
+        name: project["spec"]["sourceNamespaces"] for name, project in tree.projects.items()
+    } == {
         "gitops-dsf": ["argocd"],
         "gitops-dsf-works": ["argocd"],
     }
@@ -142,8 +167,14 @@ def test_the_projects_take_applications_of_argocds_namespace_only(tree: Tree) ->
 
 def test_the_policy_knows_every_application_and_no_other(tmp_path: Path) -> None:
     """What it refuses is tested on a real API server, in tests/hub/test_platform_projects.py."""
-    git = {"url": "https://git.example.com/fleet.git", "targetRevision": "live", "path": "fleets/eu"}
-    tree = Tree(tmp_path, reconciler=EVERYTHING, git=git, output={"shards": 2}, argocd={"project": "fleet"})
+    git = {
+        "url": "https://git.example.com/fleet.git",
+        "targetRevision": "live",
+        "path": "fleets/eu",
+    }
+    tree = Tree(
+        tmp_path, reconciler=EVERYTHING, git=git, output={"shards": 2}, argocd={"project": "fleet"}
+    )
     policy = tree.files["argocd/validatingadmissionpolicy.gitops-dsf-applications.yaml"]["spec"]
     paths = {variable["name"]: variable["expression"] for variable in policy["variables"]}["path"]
     assert json.loads(paths.partition("[?")[0]) == {
@@ -162,5 +193,7 @@ def test_the_policy_knows_every_application_and_no_other(tmp_path: Path) -> None
     [_, ours] = policy["validations"]
     for value in ('"https://git.example.com/fleet.git"', '"live"'):
         assert f'orValue("") == {value}' in ours["expression"]
-    binding = tree.files["argocd/validatingadmissionpolicybinding.gitops-dsf-applications.yaml"]["spec"]
+    binding = tree.files["argocd/validatingadmissionpolicybinding.gitops-dsf-applications.yaml"][
+        "spec"
+    ]
     assert binding == {"policyName": "gitops-dsf-applications", "validationActions": ["Deny"]}

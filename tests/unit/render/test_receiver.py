@@ -20,7 +20,11 @@ def pushed(name: str = "cpu", *, query: str = "k8s_pod_cpu_usage_ratio", **spec:
     """A scorer that reads what collectors push."""
     params = {"query": query, "range": 3600, "step": 60}
     return scorer(name, source={"type": "OpenTelemetry", "params": params}) | (
-        {"spec": scorer(name)["spec"] | {"source": {"type": "OpenTelemetry", "params": params}} | spec}
+        {
+            "spec": scorer(name)["spec"]
+            | {"source": {"type": "OpenTelemetry", "params": params}}
+            | spec
+        }
     )
 
 
@@ -42,7 +46,9 @@ class Fleet:
         return manifests
 
     def configuration(self, cluster: str = "c0") -> Object:
-        (found,) = [item for item in self.work(cluster) if item["metadata"]["name"] == "gitops-dsf-otlp"]
+        (found,) = [
+            item for item in self.work(cluster) if item["metadata"]["name"] == "gitops-dsf-otlp"
+        ]
         loaded: Object = yamlfast.load(found["data"]["prometheus.yml"])
         return loaded
 

@@ -36,7 +36,11 @@ EVERYTHING: dict[str, Any] = {
     "journal": {"enabled": True, "branch": "fleet-journal", "intervalSeconds": 120},
     "gitSecret": {"name": "fleet-push"},
 }
-GIT = {"url": "https://git.example.com/platform/fleet.git", "targetRevision": "trunk", "path": "fleets/eu"}
+GIT = {
+    "url": "https://git.example.com/platform/fleet.git",
+    "targetRevision": "trunk",
+    "path": "fleets/eu",
+}
 
 
 def reconciler_of(root: Path, **settings: Any) -> dict[str, dict[str, Any]]:
@@ -76,7 +80,10 @@ class TestSettings:
             "trunk",
             "fleets/eu",
         )
-        assert (str(settings.git.credentials), str(settings.git.work_dir)) == (CREDENTIALS_DIR, WORK_DIR)
+        assert (str(settings.git.credentials), str(settings.git.work_dir)) == (
+            CREDENTIALS_DIR,
+            WORK_DIR,
+        )
         assert settings.git.author == "Fleet Bot <fleet-bot@example.com>"
         wanted = Reconciler.model_validate(EVERYTHING)
         for name in ("probe", "suspend", "proposals", "state", "journal"):
@@ -84,9 +91,9 @@ class TestSettings:
 
     def test_new_settings_make_new_pods(self, tmp_path: Path) -> None:
         pods = [
-            reconciler_of(tmp_path / str(seconds), reconciler={"probe": {"intervalSeconds": seconds}})[
-                f"Deployment/{NAME}"
-            ]["spec"]["template"]
+            reconciler_of(
+                tmp_path / str(seconds), reconciler={"probe": {"intervalSeconds": seconds}}
+            )[f"Deployment/{NAME}"]["spec"]["template"]
             for seconds in (30, 31)
         ]
         assert pods[0] != pods[1]
@@ -121,7 +128,9 @@ class TestPods:
         settings = settings_of(found, tmp_path)
         assert settings.spec.allowed_token_hosts == hosts
         folders = [mount["mountPath"] for mount in container(found)["volumeMounts"][2:]]
-        assert folders == [f"{settings.secrets}/{name}" for name in ("forecast-token", "forecast-tls")]
+        assert folders == [
+            f"{settings.secrets}/{name}" for name in ("forecast-token", "forecast-tls")
+        ]
         without = reconciler_of(tmp_path / "b", allowedTokenHosts=hosts)
         assert settings_of(without, tmp_path).secrets is None
 
@@ -129,13 +138,19 @@ class TestPods:
 class TestSwitches:
     def test_disabled_it_leaves_an_account_without_rights(self, tmp_path: Path) -> None:
         """Argo CD never prunes a directory to nothing by itself."""
-        assert set(reconciler_of(tmp_path, reconciler={"enabled": False})) == {f"ServiceAccount/{NAME}"}
+        assert set(reconciler_of(tmp_path, reconciler={"enabled": False})) == {
+            f"ServiceAccount/{NAME}"
+        }
 
     def test_the_list_of_applications_does_not_depend_on_it(self, tmp_path: Path) -> None:
         bootstraps = []
         for number, enabled in enumerate((True, False)):
-            found = objects(rendered(tmp_path / str(number), scorer("cpu"), reconciler={"enabled": enabled}))
-            bootstraps.append({path: item for path, item in found.items() if path.startswith("argocd/")})
+            found = objects(
+                rendered(tmp_path / str(number), scorer("cpu"), reconciler={"enabled": enabled})
+            )
+            bootstraps.append(
+                {path: item for path, item in found.items() if path.startswith("argocd/")}
+            )
         assert bootstraps[0] == bootstraps[1]
         assert "argocd/application.gitops-dsf-reconciler.yaml" in bootstraps[0]
 

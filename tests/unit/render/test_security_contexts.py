@@ -11,12 +11,17 @@ import pytest
 from tests.support.rendering import objects, on_hub, rendered
 
 VOLUMES = {"configMap", "downwardAPI", "emptyDir", "projected", "secret"}
-RECEIVER = {"image": "registry.example.com/prometheus:3.12.0", "collectorNamespaces": ["observability"]}
+RECEIVER = {
+    "image": "registry.example.com/prometheus:3.12.0",
+    "collectorNamespaces": ["observability"],
+}
 
 
 def pods(root: Path, *, user: int | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every pod with everything switched on, by the name of its Deployment."""
-    pushed = on_hub("pushed", runsOn="Spokes", source={"type": "OpenTelemetry", "params": {"query": "up"}})
+    pushed = on_hub(
+        "pushed", runsOn="Spokes", source={"type": "OpenTelemetry", "params": {"query": "up"}}
+    )
     found = objects(
         rendered(
             root,
@@ -44,7 +49,10 @@ def test_pods_name_no_user_and_nothing_of_the_host(tmp_path: Path) -> None:
         "gitops-dsf-reconciler",
     }
     for _, pod in found:
-        assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+        assert pod["securityContext"] == {
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
         assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
         assert {next(iter(volume.keys() - {"name"})) for volume in pod["volumes"]} <= VOLUMES
         for container in (*pod["containers"], *pod.get("initContainers", [])):

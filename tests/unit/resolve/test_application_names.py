@@ -126,7 +126,9 @@ def test_nothing_is_said_where_names_cannot_meet(documents: list[fleets.Object])
 )
 def test_applicationsets_of_ones_own_are_looked_at(template: str, name: str) -> None:
     """One that follows the Placement of a ScoredApplication, under another name."""
-    found = findings(*clusters("eu-1", "1", "b-eu-1"), app("web"), raw_set("second", template, follows="web"))
+    found = findings(
+        *clusters("eu-1", "1", "b-eu-1"), app("web"), raw_set("second", template, follows="web")
+    )
     assert [f"both generate the Application {name}:" in item.message for item in found] == [True]
     assert found[0].position.column == 15, "the template's name"
 
@@ -149,11 +151,16 @@ def test_two_sets_of_ones_own_with_a_suffix_can_meet() -> None:
         (raw_placement("p", clusterSets=["global"], predicates=[{}]), "web-{{name}}"),
         (
             raw_placement(
-                "p", clusterSets=["global"], predicates=[{"requiredClusterSelector": {"claimSelector": {}}}]
+                "p",
+                clusterSets=["global"],
+                predicates=[{"requiredClusterSelector": {"claimSelector": {}}}],
             ),
             "web-{{name}}",
         ),
-        (raw_placement("p", clusterSets=["global"], predicates=[labelled(env="prod")]), "web-{{name}}"),
+        (
+            raw_placement("p", clusterSets=["global"], predicates=[labelled(env="prod")]),
+            "web-{{name}}",
+        ),
         (raw_placement("other", clusterSets=["global"]), "web-{{name}}"),
         (raw_placement("p", clusterSets=["global"]), "web-{{name}}-{{server}}"),
         (raw_placement("p", clusterSets=["global"]), "web"),
@@ -161,7 +168,10 @@ def test_two_sets_of_ones_own_with_a_suffix_can_meet() -> None:
     ],
 )
 def test_nothing_is_said_of_what_is_not_certain(placement: fleets.Object, template: str) -> None:
-    assert findings(*clusters("eu-1"), app("web"), placement, raw_set("second", template, follows="p")) == []
+    assert (
+        findings(*clusters("eu-1"), app("web"), placement, raw_set("second", template, follows="p"))
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,28 +187,42 @@ NAMES = st.from_regex(r"[ab](-[ab]){0,3}", fullmatch=True)
 
 
 @settings(examples(30))
-@given(st.lists(st.tuples(NAMES, st.booleans()), max_size=6, unique_by=lambda item: item[0]), st.data())
+@given(
+    st.lists(st.tuples(NAMES, st.booleans()), max_size=6, unique_by=lambda item: item[0]), st.data()
+)
 def test_what_is_found_is_what_a_search_of_all_pairs_finds(
     inventory: list[tuple[str, bool]], data: st.DataObject
 ) -> None:
     """Every pair of applications that meet has one finding, with names that do meet; no other pair
     has one.
     """
-    apps = data.draw(st.lists(st.tuples(NAMES, st.booleans()), max_size=6, unique_by=lambda item: item[0]))
+    apps = data.draw(
+        st.lists(st.tuples(NAMES, st.booleans()), max_size=6, unique_by=lambda item: item[0])
+    )
     documents = [fleets.cluster(name, **({LABEL: "red"} if red else {})) for name, red in inventory]
     found = (
         findings(*documents, *(app(name, "red" if red else "global") for name, red in apps))
         if documents or apps
         else []
     )
-    made = {name: {f"{name}-{one}" for one, is_red in inventory if is_red or not red} for name, red in apps}
+    made = {
+        name: {f"{name}-{one}" for one, is_red in inventory if is_red or not red}
+        for name, red in apps
+    }
     meeting = {
-        frozenset({one, other}) for one in made for other in made if one != other and made[one] & made[other]
+        frozenset({one, other})
+        for one in made
+        for other in made
+        if one != other and made[one] & made[other]
     }
     pairs = []
     for item in found:
         words = item.message.split()
-        one, other, name = words[0], words[5], item.message.partition("Application ")[2].partition(":")[0]
+        one, other, name = (
+            words[0],
+            words[5],
+            item.message.partition("Application ")[2].partition(":")[0],
+        )
         assert name in made[one] & made[other]
         pairs.append(frozenset({one, other}))
     assert sorted(map(sorted, pairs)) == sorted(map(sorted, meeting))
@@ -209,13 +233,17 @@ def test_a_large_fleet_of_names_that_almost_meet_is_looked_at_in_a_moment() -> N
     other half.
     """
     names = [*(str(number) for number in range(1000)), *(f"eu-{number}" for number in range(1000))]
-    inventory = [fleets.cluster(name, **{LABEL: "a" if name.startswith("eu-") else "b"}) for name in names]
+    inventory = [
+        fleets.cluster(name, **{LABEL: "a" if name.startswith("eu-") else "b"}) for name in names
+    ]
     apps = [
         app(f"{name}{rest}", "b")
         for name in (f"app{number}" for number in range(500))
         for rest in ("", "-eu")
     ]
-    context = context_of(declare(load_text(fleets.text_of([*inventory, *apps]), file="apps/x.yaml")))
+    context = context_of(
+        declare(load_text(fleets.text_of([*inventory, *apps]), file="apps/x.yaml"))
+    )
     start = time.process_time()
     assert list(applications_have_one_maker(context)) == []
     assert time.process_time() - start < 1.0
@@ -233,7 +261,10 @@ def test_a_scored_placement_of_another_namespace_is_not_the_one_that_is_followed
         "spec": {"scores": [{"scorer": "cpu"}], "placement": {"clusterSets": ["global"]}},
     }
     found = findings(
-        *clusters("eu-1", "1"), app("web"), shared, raw_set("second", "web-{{name}}", follows="shared")
+        *clusters("eu-1", "1"),
+        app("web"),
+        shared,
+        raw_set("second", "web-{{name}}", follows="shared"),
     )
     assert len(found) == count
 
@@ -242,7 +273,10 @@ def taken_over(*documents: fleets.Object) -> list[str]:
     declared = declare(load_text(fleets.text_of(documents), file="apps/x.yaml"))
     found = list(applications_of_the_tree_stay_ours(context_of(declared)))
     assert {(item.code, str(item.severity)) for item in found} <= {("DSF362", "error")}
-    return [item.message.partition(" would generate the Application ")[2].split(",")[0] for item in found]
+    return [
+        item.message.partition(" would generate the Application ")[2].split(",")[0]
+        for item in found
+    ]
 
 
 @pytest.mark.parametrize(
@@ -258,7 +292,9 @@ def taken_over(*documents: fleets.Object) -> list[str]:
         ("dsf", "delivery", []),
     ],
 )
-def test_no_set_takes_over_an_application_of_the_tree(name: str, cluster: str, expected: list[str]) -> None:
+def test_no_set_takes_over_an_application_of_the_tree(
+    name: str, cluster: str, expected: list[str]
+) -> None:
     """Argo CD lets a set replace the spec of an Application that nobody owns."""
     assert taken_over(*clusters("eu-2", cluster), app(name)) == expected
 

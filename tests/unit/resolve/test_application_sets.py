@@ -10,7 +10,18 @@ import yaml
 from gitops_dsf.diagnostics import Diagnostic
 from tests.support.repositories import APP, BASE, findings
 
-REFUSED = ("DSF014", "DSF016", "DSF104", "DSF335", "DSF336", "DSF346", "DSF347", "DSF411", "DSF412", "DSF413")
+REFUSED = (
+    "DSF014",
+    "DSF016",
+    "DSF104",
+    "DSF335",
+    "DSF336",
+    "DSF346",
+    "DSF347",
+    "DSF411",
+    "DSF412",
+    "DSF413",
+)
 """Codes of what Argo CD would refuse, or could not use."""
 DECISION = {
     "configMapRef": "gitops-dsf-placement-decisions",
@@ -53,7 +64,13 @@ def written(
                 "destination": {"name": "{{.name}}", "namespace": "web"}
                 if destination is None
                 else destination,
-                **({"source": SOURCE} if source is None else {} if source == "none" else {"source": source}),
+                **(
+                    {"source": SOURCE}
+                    if source is None
+                    else {}
+                    if source == "none"
+                    else {"source": source}
+                ),
                 **template,
             },
         },
@@ -68,7 +85,11 @@ def written(
     text = yaml.safe_dump(json.loads(json.dumps(document)), sort_keys=False, width=500)
     apps = text + "---\n" + (placement() if placed is None else placed)
     return [
-        (item.code, text.splitlines()[item.position.line - 1].strip().removeprefix("- "), item.message)
+        (
+            item.code,
+            text.splitlines()[item.position.line - 1].strip().removeprefix("- "),
+            item.message,
+        )
         for item in findings(apps=apps, clusters=CLUSTERS)
         if item.code in REFUSED
     ]
@@ -106,7 +127,14 @@ def told(*codes_and_lines: tuple[str, str], among: list[tuple[str, str, str]]) -
         [BY_DECISION],
         [{"list": {"elements": [{"a": "1"}, {"a": "2"}]}}],
         [{"matrix": {"generators": [BY_DECISION, {"list": {"elements": [{"a": "1"}]}}]}}],
-        [{"merge": {"mergeKeys": ["name"], "generators": [BY_DECISION, {"list": {"elements": []}}]}}],
+        [
+            {
+                "merge": {
+                    "mergeKeys": ["name"],
+                    "generators": [BY_DECISION, {"list": {"elements": []}}],
+                }
+            }
+        ],
     ],
 )
 def test_one_name_for_several_applications(generators: object) -> None:
@@ -150,7 +178,15 @@ def test_two_generators_whose_applications_have_one_name() -> None:
         ("{{.a}}", [{"list": {"elements": [{"a": "1"}, {"a": "2"}]}}], None, None),
         (
             "web",
-            [{"git": {"repoURL": SOURCE["repoURL"], "revision": "HEAD", "directories": [{"path": "*"}]}}],
+            [
+                {
+                    "git": {
+                        "repoURL": SOURCE["repoURL"],
+                        "revision": "HEAD",
+                        "directories": [{"path": "*"}],
+                    }
+                }
+            ],
             None,
             None,
         ),
@@ -251,7 +287,8 @@ def test_one_of_both_passes(destination: object, generators: object, more: objec
 
 
 @pytest.mark.parametrize(
-    ("generators", "line"), [([], "generators: []"), ([{}], "{}"), ([{"selector": {}}], "selector: {}")]
+    ("generators", "line"),
+    [([], "generators: []"), ([{}], "{}"), ([{"selector": {}}], "selector: {}")],
 )
 def test_a_set_without_generators_generates_nothing(generators: object, line: str) -> None:
     assert told(("DSF413", line), among=written(generators=generators))
@@ -311,7 +348,9 @@ def test_a_set_without_generators_generates_nothing(generators: object, line: st
         ),
     ],
 )
-def test_sources_that_argocd_could_not_use(source: object, template: object, code: str, line: str) -> None:
+def test_sources_that_argocd_could_not_use(
+    source: object, template: object, code: str, line: str
+) -> None:
     found = written(source=source, **template)  # type: ignore[arg-type]
     assert told((code, line), among=found)
 
@@ -366,7 +405,13 @@ def test_urls_of_generators_and_of_their_templates(
         {"source": {**SOURCE, "repoURL": "file:///srv/git/web.git"}},
         {"source": {**SOURCE, "repoURL": "git://git.example.com/web.git"}},
         {"source": {"repoURL": "oci://ghcr.io/acme/web", "path": ".", "targetRevision": "1.0.0"}},
-        {"source": {"repoURL": "https://charts.example.com", "chart": "web", "targetRevision": "1.x"}},
+        {
+            "source": {
+                "repoURL": "https://charts.example.com",
+                "chart": "web",
+                "targetRevision": "1.x",
+            }
+        },
         {
             "source": {
                 "repoURL": "registry-1.docker.io/bitnamicharts",
@@ -377,10 +422,19 @@ def test_urls_of_generators_and_of_their_templates(
         {"source": {"repoURL": "localhost:5000/charts", "chart": "nginx", "targetRevision": "1"}},
         {"source": {"repoURL": "{{.values.repo}}", "path": "deploy"}},
         {"source": {"repoURL": "https://git.example.com/{{ .name }}.git", "path": "{{ .name }}"}},
-        {"source": {"repoURL": '{{ printf "https://x/\\"%s" .name }}', "path": '{{ printf "\\x41" }}'}},
+        {
+            "source": {
+                "repoURL": '{{ printf "https://x/\\"%s" .name }}',
+                "path": '{{ printf "\\x41" }}',
+            }
+        },
         {
             "sources": [
-                {"repoURL": "https://charts.example.com", "chart": "web", "targetRevision": "1.2.3"},
+                {
+                    "repoURL": "https://charts.example.com",
+                    "chart": "web",
+                    "targetRevision": "1.2.3",
+                },
                 {"repoURL": "https://git.example.com/values.git", "ref": "values"},
                 {**SOURCE, "path": "more"},
             ]
@@ -397,7 +451,12 @@ def test_published_forms_of_sources_pass(sources: dict[str, object]) -> None:
     source = sources.get("source", "none")
     rest = {name: value for name, value in sources.items() if name != "source"}
     generators = [
-        {"clusterDecisionResource": {**DECISION, "values": {"repo": "https://git.example.com/a.git"}}}
+        {
+            "clusterDecisionResource": {
+                **DECISION,
+                "values": {"repo": "https://git.example.com/a.git"},
+            }
+        }
     ]
     assert written(source=source, generators=generators, **rest) == []  # type: ignore[arg-type]
 
@@ -492,5 +551,9 @@ def test_the_folder_of_the_fleet_is_inside_of_the_repository(path: str, codes: l
 
 def test_a_scored_application_may_write_actions_into_its_url() -> None:
     labelled = BASE["clusters/c.yaml"]
-    apps = APP.replace('"https://git.example.com/web.git"', "'https://git.example.com/{{ .labels.env }}.git'")
-    assert [item.code for item in findings(apps=apps, clusters=labelled) if item.code in REFUSED] == []
+    apps = APP.replace(
+        '"https://git.example.com/web.git"', "'https://git.example.com/{{ .labels.env }}.git'"
+    )
+    assert [
+        item.code for item in findings(apps=apps, clusters=labelled) if item.code in REFUSED
+    ] == []

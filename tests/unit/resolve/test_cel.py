@@ -45,7 +45,10 @@ def test_most_of_what_ocm_refuses_is_found() -> None:
         ("managedCluster.metadata.name ==", [(31, "CEL: mismatched input '<EOF>'")]),
         ("managedCluster.metadata.nam e", [(28, "CEL: extraneous input 'e'")]),
         ('managedCluster.metadata.name == "a', [(32, "CEL: token recognition error")]),
-        ("a == b", [(0, "CEL: undeclared reference to 'a'"), (5, "CEL: undeclared reference to 'b'")]),
+        (
+            "a == b",
+            [(0, "CEL: undeclared reference to 'a'"), (5, "CEL: undeclared reference to 'b'")],
+        ),
         ("true &&\n  nope(1)", [(14, "CEL: undeclared reference to 'nope'")]),
         ("'ü😀' == nope", [(8, "CEL: undeclared reference to 'nope'")]),
         ("1 == 'a'", [(2, "CEL: found no matching overload for '_==_'")]),
@@ -54,13 +57,19 @@ def test_most_of_what_ocm_refuses_is_found() -> None:
         ("managedCluster.scores(1)", [(21, "CEL: found no matching overload for 'scores'")]),
         ("'a'.find('(') == 'a'", [(9, "CEL: error parsing regexp: missing ): (")]),
         ("99999999999999999999 == 1", [(0, "CEL: invalid int literal")]),
-        ("managedCluster.metadata.labels.size()", [(0, "CEL: the expression yields int, not true or false")]),
+        (
+            "managedCluster.metadata.labels.size()",
+            [(0, "CEL: the expression yields int, not true or false")],
+        ),
         (
             "true && manageCluster.metadata.name == 'a'",
             [(30, "CEL: undeclared reference to 'manageCluster.")],
         ),
         ("true && a\n.b", [(10, "CEL: undeclared reference to")]),
-        ("size(managedCluster.metadata.name)", [(0, "CEL: the expression yields int, not true or false")]),
+        (
+            "size(managedCluster.metadata.name)",
+            [(0, "CEL: the expression yields int, not true or false")],
+        ),
         ("'prod'", [(0, "CEL: the expression yields string, not true or false")]),
         ("null", [(0, "CEL: the expression yields null, not true or false")]),
         ("quantity('1')", [(0, "CEL: the expression yields quantity, not true or false")]),
@@ -75,7 +84,8 @@ def test_mistakes_have_a_place_and_words(expression: str, found: list[tuple[int,
 
 
 @pytest.mark.parametrize(
-    "expression", ["a" * 5000, f"'{'a' * 5000}", "@" * 5000, f"'a'.find('({'a' * 5000}')", "9" * 5000]
+    "expression",
+    ["a" * 5000, f"'{'a' * 5000}", "@" * 5000, f"'a'.find('({'a' * 5000}')", "9" * 5000],
 )
 def test_words_stay_short(expression: str) -> None:
     assert all(len(item.message) < 200 for item in check(expression))
@@ -129,5 +139,7 @@ def test_the_engine_is_imported_only_where_there_is_cel(tmp_path: Path) -> None:
     (tmp_path / "with" / "apps" / "raw.yaml").write_text(
         PLACEMENT + "            - \"'env' in managedCluster.metadata.labels\"\n"
     )
-    told = output_of(sys.executable, "-c", SCRIPT, tmp_path / "without", tmp_path / "with").splitlines()
+    told = output_of(
+        sys.executable, "-c", SCRIPT, tmp_path / "without", tmp_path / "with"
+    ).splitlines()
     assert [line for line in told if line.startswith("0 ")] == ["0 False", "0 True"]

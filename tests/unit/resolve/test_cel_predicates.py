@@ -30,7 +30,10 @@ def clusters(**more: object) -> str:
 
 
 def told(
-    *expressions: str, labels: dict[str, object] | None = None, fleet: str | None = None, **spec: object
+    *expressions: str,
+    labels: dict[str, object] | None = None,
+    fleet: str | None = None,
+    **spec: object,
 ) -> list[str]:
     required = {"celSelector": {"celExpressions": list(expressions)}}
     if labels is not None:
@@ -53,7 +56,11 @@ def told(
         ('managedCluster.metadata.labels.zone == "a"', "oslo and 1 more", '"zone"'),
         ('managedCluster.Status.version == "v1"', "all 3 clusters that may be chosen", '"Status"'),
         ('managedCluster.metadata.labels.evn == "x"', "all 3 clusters that may be chosen", '"evn"'),
-        ('managedCluster.metadata.annotations["a"] == "x"', "all 3 clusters that may be chosen", '"a"'),
+        (
+            'managedCluster.metadata.annotations["a"] == "x"',
+            "all 3 clusters that may be chosen",
+            '"a"',
+        ),
         (
             "managedCluster.status.version.openshift == 'x'",
             "all 3 clusters that may be chosen",
@@ -61,12 +68,16 @@ def told(
         ),
     ],
 )
-def test_an_expression_that_fails_on_clusters_names_them(expression: str, who: str, key: str) -> None:
+def test_an_expression_that_fails_on_clusters_names_them(
+    expression: str, who: str, key: str
+) -> None:
     assert told(expression) == [FAILS.format(who, key)]
 
 
 def test_an_expression_whose_value_is_no_bool_on_a_cluster() -> None:
-    [message] = told("has(managedCluster.metadata.labels.env) ? managedCluster.metadata.labels.env : true")
+    [message] = told(
+        "has(managedCluster.metadata.labels.env) ? managedCluster.metadata.labels.env : true"
+    )
     assert message.startswith(
         "the expression fails on berlin and 1 more: the result is not a bool but STRING:"
     )
@@ -110,7 +121,9 @@ def test_nothing_is_said_of_what_git_does_not_know(expression: str) -> None:
 def test_what_git_knows_of_resources_counts() -> None:
     known = clusters(status={"allocatable": {"cpu": "4"}, "capacity": {"cpu": "4"}})
     expression = 'quantity(managedCluster.status.allocatable["gpu"]).isGreaterThan(quantity("1"))'
-    assert told(expression, fleet=known) == [FAILS.format("all 3 clusters that may be chosen", '"gpu"')]
+    assert told(expression, fleet=known) == [
+        FAILS.format("all 3 clusters that may be chosen", '"gpu"')
+    ]
 
 
 def test_only_clusters_that_could_be_chosen_count() -> None:
@@ -118,8 +131,12 @@ def test_only_clusters_that_could_be_chosen_count() -> None:
     exists = {"matchExpressions": [{"key": "env", "operator": "Exists"}]}
     assert told(expression, labels=exists) == []
     assert told('"env" in managedCluster.metadata.labels', expression) == []
-    edge = clusters().replace('"tier": "gold"', '"cluster.open-cluster-management.io/clusterset": "edge"')
-    kind = '{"apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet"'
+    edge = clusters().replace(
+        '"tier": "gold"', '"cluster.open-cluster-management.io/clusterset": "edge"'
+    )
+    kind = (
+        '{"apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet"'
+    )
     sets = "".join(f'\n---\n{kind}, "metadata": {{"name": "{name}"}}}}' for name in ("edge",))
     assert told(expression, fleet=edge + sets, clusterSets=["default"]) == []
     assert told(expression, fleet=edge + sets, clusterSets=["edge"]) == [
@@ -139,7 +156,9 @@ def test_a_cluster_that_another_predicate_takes_is_not_dropped() -> None:
 
 def test_without_an_inventory_a_new_cluster_is_asked() -> None:
     new = "a cluster without labels of its own"
-    assert told('managedCluster.metadata.labels.env == "x"', fleet="") == [FAILS.format(new, '"env"')]
+    assert told('managedCluster.metadata.labels.env == "x"', fleet="") == [
+        FAILS.format(new, '"env"')
+    ]
     assert told('managedCluster.metadata.labels[?"env"].orValue("") == "x"', fleet="") == []
 
 
@@ -149,5 +168,7 @@ def test_the_hint_says_what_was_meant() -> None:
         "metadata: {name: p, namespace: argocd}\nspec:\n  predicates:\n    - requiredClusterSelector:\n"
         "        celSelector: {celExpressions: ['managedCluster.Status.version == \"a\"']}\n"
     )
-    [found] = [item for item in findings(apps=placement, clusters=clusters()) if item.code == "DSF316"]
+    [found] = [
+        item for item in findings(apps=placement, clusters=clusters()) if item.code == "DSF316"
+    ]
     assert (found.hint, str(found.position)) == ("did you mean status?", "apps/x.yaml:7:40")

@@ -35,7 +35,11 @@ spec:
 """
 SWITCH = "  goTemplate: true\n  goTemplateOptions: [missingkey=error]\n"
 GO_TEMPLATE = APPS[APPS.index(SWITCH) : APPS.index("    spec: {project")]
-SHARED = app("web}", "shared}").replace("ScoredApplication", "ScoredPlacement").partition("  application")[0]
+SHARED = (
+    app("web}", "shared}")
+    .replace("ScoredApplication", "ScoredPlacement")
+    .partition("  application")[0]
+)
 FILES = {
     **BASE,
     "gitops-dsf.yaml": UPSTREAM,
@@ -55,12 +59,20 @@ FILES = {
         ("DSF405", "configMapRef: gitops-dsf-placement-decisions", "configMapRef: other"),
         ("DSF402", "        labelSelector", "        name: web\n        labelSelector"),
         ("DSF345", "  goTemplate: true\n", ""),
-        ("DSF024", "argocd}\nspec:\n  num", "argocd, labels: {argocd.argoproj.io/hook: a}}\nspec:\n  num"),
+        (
+            "DSF024",
+            "argocd}\nspec:\n  num",
+            "argocd, labels: {argocd.argoproj.io/hook: a}}\nspec:\n  num",
+        ),
         ("DSF336", 'web.git", path: deploy', 'a/web/tree/main", path: deploy'),
         ("DSF350", "{scorer: cpu }", "{scorer: cpu, demand: 5}"),
         ("DSF016", "{scorer: cpu, cluster", "{resource: cpu-score, dimension: d, cluster"),
         ("DSF123", "'up'", "'up; ;'"),
-        ("DSF146", "host: http://prom:9090", "type: Kubernetes, host: http://prom:9090, dialect: Other"),
+        (
+            "DSF146",
+            "host: http://prom:9090",
+            "type: Kubernetes, host: http://prom:9090, dialect: Other",
+        ),
     ],
 )
 def test_the_hint_is_written(tmp_path: Path, code: str, right: str, wrong: str) -> None:
@@ -98,7 +110,9 @@ def test_the_hint_is_written(tmp_path: Path, code: str, right: str, wrong: str) 
         # goTemplate: true would break the tag beside it.
         (
             GO_TEMPLATE,
-            GO_TEMPLATE.replace(SWITCH, "").replace("web-{{.clusterName}}", "{{name}}-{{.clusterName}}"),
+            GO_TEMPLATE.replace(SWITCH, "").replace(
+                "web-{{.clusterName}}", "{{name}}-{{.clusterName}}"
+            ),
             "{{.clusterName}} is a Go template, and goTemplate is not set: Argo CD leaves it as it is\n",
         ),
     ],

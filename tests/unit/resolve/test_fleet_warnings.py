@@ -65,7 +65,9 @@ def test_without_a_range_scores_can_differ_by_200() -> None:
     assert len(told("DSF363", scorers=bare, apps=APP + "  stickiness: 250\n")) == 1
 
 
-def by_score(weight: int, steady: int, number: str = "numberOfClusters: 1, ", name: str = "cpu-score") -> str:
+def by_score(
+    weight: int, steady: int, number: str = "numberOfClusters: 1, ", name: str = "cpu-score"
+) -> str:
     return placement(
         f"{{{number}clusterSets: [global], prioritizerPolicy: {{mode: Exact, configurations: ["
         "{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: "
@@ -117,7 +119,9 @@ def test_the_lead_of_steady_is_in_points_of_the_weighted_mean() -> None:
 )
 def test_more_clusters_than_are_eligible(rules: str, hint: str) -> None:
     found = told("DSF364", clusters=TWO, apps=app("{numberOfClusters: 1}", rules))
-    assert [(str(item.severity), item.hint) for item in found] == ([("warning", hint)] if hint else [])
+    assert [(str(item.severity), item.hint) for item in found] == (
+        [("warning", hint)] if hint else []
+    )
 
 
 def test_more_clusters_than_are_eligible_of_a_copied_placement() -> None:
@@ -134,7 +138,10 @@ def test_clusters_that_join_later_are_expected_where_the_settings_say_so() -> No
 
 def test_clusters_are_not_counted_while_one_of_them_cannot_be_read() -> None:
     broken = f"{CLUSTER}---\n{CLUSTER.replace('prod-1', 'edge-1').replace('env: prod', 'env: [a]')}"
-    assert told("DSF364", clusters=broken, apps=app("numberOfClusters: 1", "numberOfClusters: 2")) == []
+    assert (
+        told("DSF364", clusters=broken, apps=app("numberOfClusters: 1", "numberOfClusters: 2"))
+        == []
+    )
 
 
 SECOND = app("{name: web}", "{name: shop}")
@@ -147,21 +154,34 @@ SECOND = app("{name: web}", "{name: shop}")
         (SECOND.replace("destinationNamespace: web", "destinationNamespace: shop"), 0),
         (SECOND.replace("path: deploy", "path: shop"), 0),
         (SECOND.replace("path: deploy", "path: deploy, targetRevision: next"), 0),
-        (SECOND.replace("{numberOfClusters: 1}", "{clusterSelector: {matchLabels: {env: edge}}}"), 0),
+        (
+            SECOND.replace(
+                "{numberOfClusters: 1}", "{clusterSelector: {matchLabels: {env: edge}}}"
+            ),
+            0,
+        ),
     ],
 )
 def test_two_applications_with_the_same_objects(second: str, counts: int) -> None:
-    first = app("{numberOfClusters: 1}", "{numberOfClusters: 1, clusterSelector: {matchLabels: {env: prod}}}")
+    first = app(
+        "{numberOfClusters: 1}",
+        "{numberOfClusters: 1, clusterSelector: {matchLabels: {env: prod}}}",
+    )
     found = told("DSF365", clusters=TWO, apps=f"{first}---\n{second}")
     assert len(found) == counts
     for item in found:
         assert str(item.severity) == "warning"
-        assert "shop and web (apps/x.yaml:3:18) deploy the same source into the namespace web" in item.message
+        assert (
+            "shop and web (apps/x.yaml:3:18) deploy the same source into the namespace web"
+            in item.message
+        )
         assert "such as prod-1" in item.message
 
 
 def test_a_copied_set_with_the_objects_of_an_application() -> None:
-    raw = application_set(f"{{clusterDecisionResource: {{{CONFIG}, {LABELS.replace(': p}', ': web}')}}}}}")
+    raw = application_set(
+        f"{{clusterDecisionResource: {{{CONFIG}, {LABELS.replace(': p}', ': web}')}}}}}"
+    )
     raw = raw.replace("{metadata: {name: a}", "{metadata: {name: 'b-{{name}}'}")
     raw = raw.replace("destination: {name: a}", "destination: {name: a, namespace: web}")
     raw = raw.replace(
@@ -169,7 +189,9 @@ def test_a_copied_set_with_the_objects_of_an_application() -> None:
         '{repoURL: "https://git.example.com/web.git", path: deploy}',
     )
     assert len(told("DSF365", apps=f"{APP}---\n{raw}")) == 1
-    assert told("DSF365", apps=f"{APP}---\n{raw.replace('namespace: web', 'namespace: other')}") == []
+    assert (
+        told("DSF365", apps=f"{APP}---\n{raw.replace('namespace: web', 'namespace: other')}") == []
+    )
 
 
 def many(count: int) -> str:
@@ -178,7 +200,9 @@ def many(count: int) -> str:
 
 def scorers(count: int, spec: str, text: str = BASE["scorers/s.yaml"]) -> str:
     fields = "".join(f"  {part}\n" for part in spec.split(", "))
-    short = text.replace("interval: 60", "interval: 20").replace("  scoring:", f"{fields}  scoring:")
+    short = text.replace("interval: 60", "interval: 20").replace(
+        "  scoring:", f"{fields}  scoring:"
+    )
     names = (("{name: cpu}", "{{name: cpu{}}}"), ("cpu_score", "cpu{}_score"))
     found = []
     for number in range(count):
@@ -224,4 +248,6 @@ spec:
 def test_more_writes_than_the_hub_scorer_makes(clusters: int, counts: int) -> None:
     text = scorers(10, "scoreTTLSeconds: 60", BY_HUB)
     found = told("DSF192", scorers=text, clusters=many(clusters))
-    assert ["scorers on the hub need about 51 writes" in item.message for item in found] == [True] * counts
+    assert ["scorers on the hub need about 51 writes" in item.message for item in found] == [
+        True
+    ] * counts

@@ -13,7 +13,12 @@ FLEET = "---\n".join(MANY.split("---\n")[:10])
 
 @pytest.mark.parametrize(
     ("spec", "expected"),
-    [("", 9 / 450), ("scoreTTLSeconds: 100", 9 / 50), ("suspend: true", 0), ("scoreDestination: None", 0)],
+    [
+        ("", 9 / 450),
+        ("scoreTTLSeconds: 100", 9 / 50),
+        ("suspend: true", 0),
+        ("scoreDestination: None", 0),
+    ],
 )
 def test_every_published_score_is_written_at_half_of_its_ttl(spec: str, expected: float) -> None:
     """Of ten clusters one is masked. The default TTL is 900 s or ten intervals, whichever is more."""
@@ -21,8 +26,12 @@ def test_every_published_score_is_written_at_half_of_its_ttl(spec: str, expected
     masked = masks("{clusterName: c0, scoreName: cpu_score}")
     found = resolved(scorers=text, clusters=FLEET, config=masked)
     assert found.hub_writes_per_second == pytest.approx(expected)
-    slow = resolved(scorers=text.replace("interval: 60", "interval: 300"), clusters=FLEET, config=masked)
-    assert slow.hub_writes_per_second == pytest.approx(expected if "TTL" in spec else expected * 0.3)
+    slow = resolved(
+        scorers=text.replace("interval: 60", "interval: 300"), clusters=FLEET, config=masked
+    )
+    assert slow.hub_writes_per_second == pytest.approx(
+        expected if "TTL" in spec else expected * 0.3
+    )
 
 
 def test_validate_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from gitops_dsf.resolve.rankings import hold_weights, nearest_weights, reach
 
-WEIGHTS = st.lists(st.tuples(st.integers(-10, 10), st.sampled_from([100, 200])), min_size=1, max_size=6)
+WEIGHTS = st.lists(
+    st.tuples(st.integers(-10, 10), st.sampled_from([100, 200])), min_size=1, max_size=6
+)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +24,9 @@ WEIGHTS = st.lists(st.tuples(st.integers(-10, 10), st.sampled_from([100, 200])),
         ([0, 6], [200, 200], (0, 1)),
     ],
 )
-def test_proportions_stay(weights: list[int], spans: list[int], expected: tuple[int, ...] | None) -> None:
+def test_proportions_stay(
+    weights: list[int], spans: list[int], expected: tuple[int, ...] | None
+) -> None:
     """The smallest whole numbers of the same proportions count."""
     assert hold_weights(weights, spans) == expected
 
@@ -34,7 +38,9 @@ def test_no_scores_outweigh_what_holds(scores: list[tuple[int, int]]) -> None:
     for found in (hold_weights(weights, spans), nearest_weights(weights, spans)):
         if found is None:
             continue
-        assert [(each > 0) - (each < 0) for each in found] == [(each > 0) - (each < 0) for each in weights]
+        assert [(each > 0) - (each < 0) for each in found] == [
+            (each > 0) - (each < 0) for each in weights
+        ]
         swing = reach(found, spans)
         assert swing < 500
         assert swing + 500 < 1000

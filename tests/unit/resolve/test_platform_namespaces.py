@@ -57,7 +57,9 @@ def told(code: str, **documents: str) -> list[str]:
 
 @pytest.mark.parametrize(("name", "owner"), PLATFORM)
 def test_a_cluster_like_a_namespace_of_the_platform_is_an_error(name: str, owner: str) -> None:
-    found = [item for item in findings(clusters=f"{CLUSTER}---\n{named(name)}") if item.code == "DSF210"]
+    found = [
+        item for item in findings(clusters=f"{CLUSTER}---\n{named(name)}") if item.code == "DSF210"
+    ]
     [finding] = found
     assert (str(finding.severity), str(finding.position)) == ("error", "clusters/c.yaml:7:18")
     assert finding.message.startswith(f"the hub's namespace {name} belongs to {owner} (")
@@ -83,7 +85,9 @@ def test_placements_stay_out_of_namespaces_of_the_platform(name: str, owner: str
     for text in (shared(name), own):
         found = told("DSF360", apps=text)
         assert len(found) == (name != "argocd")
-        assert all(f"the hub's namespace {name} belongs to {owner} (" in message for message in found)
+        assert all(
+            f"the hub's namespace {name} belongs to {owner} (" in message for message in found
+        )
 
 
 def test_placements_stay_out_of_the_namespaces_of_clusters_and_of_the_reconciler() -> None:
@@ -136,5 +140,7 @@ def test_an_application_set_elsewhere_is_told_once() -> None:
 def test_the_namespace_of_a_copied_document_is_a_name_and_no_pattern(name: str) -> None:
     """The AppProject reads `*` and `!` as patterns."""
     text = placement("{}").replace("namespace: argocd", f"namespace: '{name}'")
-    found = [(item.code, str(item.position)) for item in findings(apps=text) if item.code == "DSF016"]
+    found = [
+        (item.code, str(item.position)) for item in findings(apps=text) if item.code == "DSF016"
+    ]
     assert found == [("DSF016", "apps/x.yaml:3:32")]

@@ -57,7 +57,9 @@ def test_an_application_set_in_a_project_of_the_platform_is_an_error(project: st
         '"spec:\\n  {{- if .values.x }}\\n  project: PROJECT\\n  {{- end }}\\n"',
     ],
 )
-def test_a_template_patch_with_a_project_of_the_platform_is_an_error(project: str, patch: str) -> None:
+def test_a_template_patch_with_a_project_of_the_platform_is_an_error(
+    project: str, patch: str
+) -> None:
     text = follower(rest=f"{KEEPING}, templatePatch: {patch.replace('PROJECT', project)}")
     found = projects(apps=text)
     assert [(code, severity) for code, _, severity in found] == [("DSF410", Severity.ERROR)]
@@ -87,7 +89,9 @@ def test_a_generator_s_own_template_with_a_project_of_the_platform_is_an_error(
 def test_the_projects_of_the_platform_are_those_that_the_settings_name(name: str) -> None:
     settings = BASE["gitops-dsf.yaml"].replace("spec: {", "spec: {argocd: {project: fleet}, ")
     text = app("destinationNamespace: web", f"destinationNamespace: web, project: {name}")
-    assert projects(settings=settings, apps=text) == [("DSF410", "apps/x.yaml:5:121", Severity.ERROR)]
+    assert projects(settings=settings, apps=text) == [
+        ("DSF410", "apps/x.yaml:5:121", Severity.ERROR)
+    ]
 
 
 @pytest.mark.parametrize("project", ["default", "gitops-dsf-apps", "works", "gitops", "team-a"])
@@ -96,7 +100,9 @@ def test_any_other_project_is_allowed(project: str) -> None:
     patch = f"templatePatch: 'spec: {{project: {project}}}'"
     settings = BASE["gitops-dsf.yaml"].replace("spec: {", "spec: {argocd: {project: gitops-dsf}, ")
     text = app("destinationNamespace: web", f"destinationNamespace: web, project: {project}")
-    set_ = follower(f"{{clusterDecisionResource: {{{CONFIG}, {LABELS}, {own}}}}}", f"{KEEPING}, {patch}")
+    set_ = follower(
+        f"{{clusterDecisionResource: {{{CONFIG}, {LABELS}, {own}}}}}", f"{KEEPING}, {patch}"
+    )
     assert projects(settings=settings, apps=text) == []
     assert projects(settings=settings, apps=set_.replace("project: a", f"project: {project}")) == []
 
@@ -122,7 +128,9 @@ def test_the_name_of_a_project_elsewhere_is_no_error(text: str) -> None:
         ("project: a", "project: 'gitops-{{values.rest}}'"),
     ],
 )
-def test_a_templated_project_could_become_one_of_the_platform_and_is_an_error(old: str, new: str) -> None:
+def test_a_templated_project_could_become_one_of_the_platform_and_is_an_error(
+    old: str, new: str
+) -> None:
     found = projects(apps=follower().replace(old, new))
     assert [(code, severity) for code, _, severity in found] == [("DSF404", Severity.ERROR)]
 
@@ -142,5 +150,7 @@ def test_a_generator_s_own_template_may_name_the_namespace_of_the_platform_too(b
     own = "template: {metadata: {}, spec: {project: a, destination: {namespace: kube-system}}}"
     text = follower(f"{{clusterDecisionResource: {{{CONFIG}, {LABELS}, {own}}}}}")
     if by == "template":
-        text = follower().replace("destination: {name: a}", "destination: {name: a, namespace: kube-system}")
+        text = follower().replace(
+            "destination: {name: a}", "destination: {name: a, namespace: kube-system}"
+        )
     assert [item.code for item in findings(apps=text) if item.code == "DSF341"] == ["DSF341"]

@@ -16,9 +16,15 @@ from tests.support.repositories import listed
     ("query", "kind", "offset"),
     [
         ("foo{a=1}", "syntax", 6),
-        *((text, "syntax", 0) for text in listed("sum by (node)(x) + | a b | sum by (a b)(x) | é | x @ y")),
+        *(
+            (text, "syntax", 0)
+            for text in listed("sum by (node)(x) + | a b | sum by (a b)(x) | é | x @ y")
+        ),
         *((text, "syntax", 0) for text in ("", '"open', 'x{a="b" c="d"}', "sum(x[5m])")),
-        *((text, "syntax", len(text)) for text in listed("sum(rate(a[5m] | x offset | x[5m: | # only")),
+        *(
+            (text, "syntax", len(text))
+            for text in listed("sum(rate(a[5m] | x offset | x[5m: | # only")
+        ),
         *((text, "syntax", len(text) - 1) for text in ("sum(a) / sum(b))", "sum(a) + rate(b[5m)")),
         ('avg(rate(a{x=")"}[1h]) / b))', "syntax", 27),
         ("1 + rate(x)", "syntax", 4),
@@ -39,7 +45,10 @@ def test_a_mistake_has_its_offset(query: str, kind: str, offset: int) -> None:
         ("raate(a[5m])", "did you mean rate?"),
         ("avg_over_tme(a[5m])", "did you mean avg_over_time?"),
         ("averg(a)", "did you mean avg?"),
-        ("new(a)", "check its spelling; if the source is no Prometheus, write source.dialect: Other"),
+        (
+            "new(a)",
+            "check its spelling; if the source is no Prometheus, write source.dialect: Other",
+        ),
     ],
 )
 def test_an_unknown_function_gets_the_closest_name(query: str, hint: str) -> None:
@@ -179,13 +188,19 @@ def test_a_query_that_keeps_clusters_apart(query: str) -> None:
         ("sum(x)", {"sum": "write sum by (cluster) (...)"}),
         ("SUM(x) BY (node)", {"SUM": "write sum by (cluster, node) (...)"}),
         ("avg without (cluster, node) (x)", {"avg": "remove cluster from without (cluster, node)"}),
-        ("sum by (cluster) (sum by (node) (x))", {"sum by (node)": "write sum by (cluster, node) (...)"}),
+        (
+            "sum by (cluster) (sum by (node) (x))",
+            {"sum by (node)": "write sum by (cluster, node) (...)"},
+        ),
         ("topk(3, x)", {"topk": "write topk by (cluster) (...)"}),
         ("count_values('cluster', x)", {"count_values": "write count_values by (cluster) (...)"}),
         ("x + 1 > -y / on (node) z", {"/ on": "write on (cluster, node)"}),
         ("a - ignoring (cluster) b", {"- ignoring": "remove cluster from ignoring (...)"}),
         ("a{x!='1'} or on () b", {"or on": "write on (cluster)"}),
-        ("x offset -5m unless ignoring (cluster) y", {"unless": "remove cluster from ignoring (...)"}),
+        (
+            "x offset -5m unless ignoring (cluster) y",
+            {"unless": "remove cluster from ignoring (...)"},
+        ),
         ("x or vector(0)", {"vector": "write an expression that keeps the label cluster"}),
         ("absent(x)", {"absent": "write an expression that keeps the label cluster"}),
         (
@@ -206,7 +221,9 @@ def test_a_query_that_keeps_clusters_apart(query: str) -> None:
         ),
     ],
 )
-def test_the_clause_that_mixes_clusters_is_named_with_its_place(query: str, marks: dict[str, str]) -> None:
+def test_the_clause_that_mixes_clusters_is_named_with_its_place(
+    query: str, marks: dict[str, str]
+) -> None:
     assert mixed(query) == [(query.index(text), hint) for text, hint in marks.items()]
 
 
@@ -214,5 +231,6 @@ def mixed(query: str) -> list[tuple[int, str]]:
     checked = check(query)
     assert checked.tree is not None, checked.mistakes
     return [
-        (clause.offset, clause.hint) for clause in mixing_clauses(query, checked.tree, "cluster", most=500)
+        (clause.offset, clause.hint)
+        for clause in mixing_clauses(query, checked.tree, "cluster", most=500)
     ]

@@ -48,7 +48,10 @@ def lock(config: str) -> str:
 def test_defaults_of_a_scorer_without_a_source() -> None:
     found = effective(BARE)
     assert (found.source_type, found.source_endpoint) == ("None", "")
-    assert (found.spec.location, found.spec.score_destination) == ("Internal", "AddOnPlacementScore")
+    assert (found.spec.location, found.spec.score_destination) == (
+        "Internal",
+        "AddOnPlacementScore",
+    )
     assert (found.scoring_origin, found.scoring_path) == ("http://api.svc:8000", "/scoring")
     assert found.scoring_endpoint == "http://api.svc:8000/scoring"
     assert (found.ttl_seconds, found.spec.score_aggregation) == (900, "Last")
@@ -80,7 +83,11 @@ def test_a_query_is_all_that_a_scorer_without_a_scoring_api_needs() -> None:
         (BY_QUERY, "host: http://p:1/api/v1/query_range/", "http://p:1/api/v1/query"),
         (BY_QUERY, "host: http://p:1", "http://p:1/api/v1/query"),
         (BY_QUERY, "host: http://p:1, path: /api/v1/query_range", "http://p:1/api/v1/query"),
-        (BY_QUERY, "host: http://p:1, path: prom/api/v1/query_range", "http://p:1/prom/api/v1/query"),
+        (
+            BY_QUERY,
+            "host: http://p:1, path: prom/api/v1/query_range",
+            "http://p:1/prom/api/v1/query",
+        ),
         (BY_QUERY, "host: http://p:1/prom/api/v1/query_range", "http://p:1/prom/api/v1/query"),
         (BY_QUERY, "host: http://p:1/prom/api/v1/query", "http://p:1/prom/api/v1/query"),
         (BY_QUERY, "host: http://p:1, path: /instant", "http://p:1/instant"),
@@ -100,7 +107,9 @@ def test_with_full_the_locks_non_empty_fields_win_one_by_one() -> None:
     source, scoring = found.source.params, found.scoring.params
     assert (source.query, source.range, source.step) == ("up", 60, 30)
     assert (scoring.name, scoring.interval) == ("locked", 60)
-    assert effective(asking("up"), locks=config).score_name == "cpu_score", "with None it does not count"
+    assert effective(asking("up"), locks=config).score_name == "cpu_score", (
+        "with None it does not count"
+    )
 
 
 def test_the_scoring_host_never_comes_from_the_source() -> None:
@@ -117,9 +126,14 @@ def test_a_lock_does_not_say_where_the_source_of_a_reference_is() -> None:
         "spec: {variants: [{host: 'http://prom:9090'}]}\n"
     )
     config = "source: {type: None, host: 'http://other', path: /o, params: {query: up, range: 60, step: 15}}"
-    found = resolved(scorers=below("source: {ref: platform}", FULL), locks=lock(config), config=source)
+    found = resolved(
+        scorers=below("source: {ref: platform}", FULL), locks=lock(config), config=source
+    )
     there = found.on_cluster(found.scorers[0], "prod-1")
-    assert (there.source_type, there.source_endpoint) == ("Prometheus", "http://prom:9090/api/v1/query_range")
+    assert (there.source_type, there.source_endpoint) == (
+        "Prometheus",
+        "http://prom:9090/api/v1/query_range",
+    )
     assert there.spec.source.params.query == "up"
 
 

@@ -39,7 +39,10 @@ def test_what_no_cluster_matches_is_an_error_unless_clusters_may_join_later(allo
         *findings(settings=settings, apps=app("{numberOfClusters: 1}", f"{{{NOWHERE}}}")),
     ]
     severity = "warning" if allowed else "error"
-    assert [(item.code, str(item.severity)) for item in found] == [("DSF203", severity), ("DSF310", severity)]
+    assert [(item.code, str(item.severity)) for item in found] == [
+        ("DSF203", severity),
+        ("DSF310", severity),
+    ]
     assert [LATER in item.hint for item in found] == [not allowed] * 2
 
 
@@ -67,7 +70,9 @@ spec:
   reconciler: {image: r.example.com/reconciler}
 """
 REST = {
-    "scorers": scorer("interval: 60}", "interval: 60}, auth: {tokenSecretRef: {name: token, key: t}}")
+    "scorers": scorer(
+        "interval: 60}", "interval: 60}, auth: {tokenSecretRef: {name: token, key: t}}"
+    )
     .replace("http://api.svc:8000", "https://api.example.com")
     .replace(
         "  scoring:",

@@ -68,7 +68,9 @@ class TestClustersInNoSet:
         clusters = f"{EDGE}---\n{in_set('prod-8', None)}---\n{in_set('prod-9', None)}"
         apps = app("{numberOfClusters: 1}", "{numberOfClusters: 1, clusterSets: [edge]}")
         [found] = told("DSF212", clusters=clusters, apps=apps)
-        assert found.message.startswith("prod-8 and 1 more are in no ManagedClusterSet but OCM's default")
+        assert found.message.startswith(
+            "prod-8 and 1 more are in no ManagedClusterSet but OCM's default"
+        )
 
     def test_an_empty_label_is_that_of_the_default_set(self) -> None:
         """OCM's webhook writes `default` over it (managedcluster_mutating.go)."""
@@ -122,7 +124,9 @@ class TestIgnoredNamespaces:
         assert len(told("DSF213", settings=own)) == 1
 
     def test_of_applications_and_placements_it_counts(self) -> None:
-        assert told("DSF213", apps=APP.replace("{name: web}", "{name: web, namespace: argocd}")) == []
+        assert (
+            told("DSF213", apps=APP.replace("{name: web}", "{name: web, namespace: argocd}")) == []
+        )
         assert told("DSF213", apps=placement("{}")) == []
 
 
@@ -144,7 +148,9 @@ class TestLowestScores:
             ("outputMin: 0, outputMax: 100", -1, 0),
         ],
     )
-    def test_an_end_of_0_is_what_a_missing_score_counts(self, fields: str, weight: int, counts: int) -> None:
+    def test_an_end_of_0_is_what_a_missing_score_counts(
+        self, fields: str, weight: int, counts: int
+    ) -> None:
         apps = app("{scorer: cpu}", f"{{scorer: cpu, weight: {weight}}}")
         found = told("DSF193", scorers=scaled(fields), apps=apps)
         assert [str(item.severity) for item in found] == ["notice"] * counts
@@ -152,12 +158,16 @@ class TestLowestScores:
 
     def test_it_is_told_once_for_a_scorer_and_only_if_it_ranks(self) -> None:
         zero = scaled("outputMin: 0, outputMax: 100")
-        two = f"{APP}---\n{app('{name: web}', '{name: b}').replace('Namespace: web', 'Namespace: b')}"
+        two = (
+            f"{APP}---\n{app('{name: web}', '{name: b}').replace('Namespace: web', 'Namespace: b')}"
+        )
         assert len(told("DSF193", scorers=zero, apps=two)) == 1
         assert told("DSF193", scorers=zero) == []
 
     def test_a_scorer_with_a_lock_is_looked_at_too(self) -> None:
-        found = told("DSF193", scorers=scaled("outputMin: 0, outputMax: 100", FULL), locks=LOCK, apps=APP)
+        found = told(
+            "DSF193", scorers=scaled("outputMin: 0, outputMax: 100", FULL), locks=LOCK, apps=APP
+        )
         assert [str(item.position) for item in found] == ["scorers/s.yaml:9:43"]
 
     def test_without_the_score_a_cluster_may_be_left_out(self) -> None:
@@ -180,7 +190,9 @@ class TestDeadBands:
             (21, 20, False, 0),  # every cluster is chosen
         ],
     )
-    def test_above_the_stickiness(self, points: int, stickiness: int, number: bool, counts: int) -> None:
+    def test_above_the_stickiness(
+        self, points: int, stickiness: int, number: bool, counts: int
+    ) -> None:
         apps = APP if number else app("{numberOfClusters: 1}", "{}")
         found = told("DSF366", scorers=deadband(points), apps=f"{apps}  stickiness: {stickiness}\n")
         assert [str(item.severity) for item in found] == ["warning"] * counts
@@ -225,11 +237,15 @@ class TestVersionsOfImages:
         found = told("DSF194", settings=settings)
         assert [str(item.severity) for item in found] == ["notice"] * counts
         for item in found:
-            assert item.message.startswith("spec.agent.image is version 0.0.1, and this gitops-dsf is ")
+            assert item.message.startswith(
+                "spec.agent.image is version 0.0.1, and this gitops-dsf is "
+            )
 
     def test_of_the_reconciler_and_not_of_a_rollout(self) -> None:
         """A rollout has another version on purpose."""
-        settings = SETTINGS.replace("r.example.com/reconciler", "r.example.com/gitops-dsf-reconciler:0.0.1")
+        settings = SETTINGS.replace(
+            "r.example.com/reconciler", "r.example.com/gitops-dsf-reconciler:0.0.1"
+        )
         assert len(told("DSF194", settings=settings)) == 1
         image = "image: 'r.example.com/gitops-dsf-agent:0.0.1'"
         rollout = f"rollout: [{{clusterSelector: {{matchLabels: {{env: prod}}}}, {image}}}]"
@@ -258,7 +274,9 @@ class TestPace:
     def test_an_application_on_every_cluster_is_not_paced(
         self, settings: str, placement: str, moves: str, severity: str
     ) -> None:
-        found = told("DSF350", settings=settings, apps=app("{numberOfClusters: 1}", placement) + moves)
+        found = told(
+            "DSF350", settings=settings, apps=app("{numberOfClusters: 1}", placement) + moves
+        )
         assert [str(item.severity) for item in found] == ([severity] if severity else [])
         for item in found:
             assert item.message == (
@@ -271,10 +289,13 @@ class TestPace:
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\nmetadata: {name: shared}\n"
             "spec: {scores: [{scorer: cpu}], placement: {numberOfClusters: 1}}\n"
         )
-        follower = app("{numberOfClusters: 1}", "{ref: shared}").replace("  scores: [{scorer: cpu}]\n", "")
+        follower = app("{numberOfClusters: 1}", "{ref: shared}").replace(
+            "  scores: [{scorer: cpu}]\n", ""
+        )
         [found] = told("DSF350", settings=PACED, apps=f"{follower}---\n{shared}")
         assert (
-            found.message == "the pace has no effect on web: it follows a ScoredPlacement, which is not paced"
+            found.message
+            == "the pace has no effect on web: it follows a ScoredPlacement, which is not paced"
         )
         assert str(found.severity) == "notice"
 

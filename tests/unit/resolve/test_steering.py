@@ -101,15 +101,15 @@ def test_what_it_only_shows_or_writes_itself_does_not(key: str) -> None:
     assert not steers(key)
 
 
-@pytest.mark.parametrize("key", ["helm.sh/chart", "meta.helm.sh/release-name", "example.com/hook", "argocd"])
+@pytest.mark.parametrize(
+    "key", ["helm.sh/chart", "meta.helm.sh/release-name", "example.com/hook", "argocd"]
+)
 def test_common_metadata_of_charts_does_not(key: str) -> None:
     """Who renders ApplicationSets with Helm has these on every object."""
     assert not steers(key)
 
 
-APPS: Final = (
-    f"{placement('{}')}---\n{application_set(f'{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}')}"
-)
+APPS: Final = f"{placement('{}')}---\n{application_set(f'{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}')}"
 SCORED: Final = """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: ScoredPlacement
@@ -210,4 +210,6 @@ def test_the_labels_of_the_agents_service_monitor_reach_every_cluster() -> None:
     monitor = "agent: {serviceMonitor: {labels: {argocd.argoproj.io/hook: PostSync}}}"
     text = BASE["gitops-dsf.yaml"].replace("spec: {", f"spec: {{{monitor}, ")
     [found] = [item for item in findings(settings=text) if item.code == "DSF024"]
-    assert found.message.startswith("spec.agent.serviceMonitor.labels: argocd.argoproj.io/hook would steer")
+    assert found.message.startswith(
+        "spec.agent.serviceMonitor.labels: argocd.argoproj.io/hook would steer"
+    )

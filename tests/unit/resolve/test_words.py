@@ -10,7 +10,9 @@ SETTINGS = BASE["gitops-dsf.yaml"]
 
 
 def told(**documents: str) -> list[tuple[str, str, str, str]]:
-    return [(item.code, str(item.position), item.message, item.hint) for item in findings(**documents)]
+    return [
+        (item.code, str(item.position), item.message, item.hint) for item in findings(**documents)
+    ]
 
 
 def test_a_percentage_of_points_is_a_number_of_points() -> None:
@@ -51,7 +53,10 @@ def test_the_fields_that_an_object_needs_are_named() -> None:
         'git: {url: "https://git.example.com/fleet.git"}', "git: true"
     )
     [(_, _, message, hint)] = told(settings=text)
-    assert (message, hint) == ("spec.git must be an object, not true", "write its fields, at least url")
+    assert (message, hint) == (
+        "spec.git must be an object, not true",
+        "write its fields, at least url",
+    )
 
 
 def test_what_is_written_is_quoted_as_it_is_written() -> None:
@@ -85,7 +90,9 @@ def test_promql_in_double_quotes(value: str, flow: bool) -> None:
     text = QUERY.replace("VALUE", value)
     if flow:
         text = f"  source: {{host: http://prom:9090, params: {{query: {value}, range: 60, step: 60}}}}\n"
-    [(code, position, message, hint)] = told(scorers=scorer("  scoreRange: {min: 0, max: 1}\n", text))
+    [(code, position, message, hint)] = told(
+        scorers=scorer("  scoreRange: {min: 0, max: 1}\n", text)
+    )
     whole = BASE["scorers/s.yaml"].replace("  scoreRange: {min: 0, max: 1}\n", text).splitlines()
     line = next(number for number, each in enumerate(whole, 1) if "query:" in each)
     column = whole[line - 1].index(value) + value.index('"', 1) + 1
@@ -105,10 +112,19 @@ def test_with_single_quotes_in_it_the_value_is_a_block() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["'up{job=\"api\"}'", '"up{job=\\"api\\"}"', "up{job='api'}", 'sum(up{job="api"})', '"up" # job="api"'],
+    [
+        "'up{job=\"api\"}'",
+        '"up{job=\\"api\\"}"',
+        "up{job='api'}",
+        'sum(up{job="api"})',
+        '"up" # job="api"',
+    ],
 )
 def test_what_yaml_reads_is_read(value: str) -> None:
-    assert told(scorers=scorer("  scoreRange: {min: 0, max: 1}\n", QUERY.replace("VALUE", value))) == []
+    assert (
+        told(scorers=scorer("  scoreRange: {min: 0, max: 1}\n", QUERY.replace("VALUE", value)))
+        == []
+    )
 
 
 def test_an_error_elsewhere_is_told_there() -> None:

@@ -43,7 +43,11 @@ def test_several_and_none() -> None:
     assert hide("one two-two-two", None, "one", "two-two-two", "") == "(token) (token)"
 
 
-@given(st.text(alphabet="ab-"), st.text(alphabet="ab-", min_size=1, max_size=20), st.text(alphabet="ab-"))
+@given(
+    st.text(alphabet="ab-"),
+    st.text(alphabet="ab-", min_size=1, max_size=20),
+    st.text(alphabet="ab-"),
+)
 def test_nothing_of_a_token_is_left(before: str, secret: str, after: str) -> None:
     assert secret not in hide(before + secret + after, secret)
 
@@ -96,7 +100,11 @@ async def _until_refused(stream: HeadStream) -> tuple[bytes, ExcessError]:
 
 @pytest.mark.parametrize(
     ("data", "most"),
-    [(b"HTTP/1.1 102 P\r\n\r\n" * BIG, HEAD_LINES), (b"x" * BIG, HEAD_BYTES), (b"a:\n" * BIG, HEAD_LINES)],
+    [
+        (b"HTTP/1.1 102 P\r\n\r\n" * BIG, HEAD_LINES),
+        (b"x" * BIG, HEAD_BYTES),
+        (b"a:\n" * BIG, HEAD_LINES),
+    ],
 )
 async def test_a_head_has_a_limit(data: bytes, most: int) -> None:
     stream = HeadStream(Peer(data))
@@ -129,7 +137,9 @@ async def test_the_event_loop_has_pieces_of_bodies_of_this_size() -> None:
 
 def test_connections_through_proxies_have_limits_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    client = webclient.client(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), timeout=httpx.Timeout(1))
+    client = webclient.client(
+        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), timeout=httpx.Timeout(1)
+    )
     routes = client._transport
     assert isinstance(routes, webclient.ProxyRoutes)
     for proxy in (None, "http://127.0.0.1:1"):

@@ -19,7 +19,9 @@ RECONCILER = JsonFormatter(below="gitops_dsf", traceback="error")
 
 
 def _record(text: str, **extra: str) -> logging.LogRecord:
-    record = logging.LogRecord("gitops_dsf.reconciler.x", logging.WARNING, "x.py", 1, text, None, None)
+    record = logging.LogRecord(
+        "gitops_dsf.reconciler.x", logging.WARNING, "x.py", 1, text, None, None
+    )
     record.created = 1_700_000_000.123
     vars(record).update(extra)
     return record
@@ -29,7 +31,10 @@ def test_text() -> None:
     line = TextFormatter(fields=LOG_FIELDS).format(
         _record("fetch failed: a\nb", scorer="c\npu", reason="timeout", other="x")
     )
-    assert line == "2023-11-14T22:13:20.123Z WARNING fetch failed: a\\nb (scorer=c\\npu reason=timeout)"
+    assert (
+        line
+        == "2023-11-14T22:13:20.123Z WARNING fetch failed: a\\nb (scorer=c\\npu reason=timeout)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ import pytest
 
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
 
-CLIENT = Client(token_url="https://login.example.com/token", name="agent", secret="s3cret-0123456789")
+CLIENT = Client(
+    token_url="https://login.example.com/token", name="agent", secret="s3cret-0123456789"
+)
 
 
 class Server:
@@ -54,7 +56,9 @@ class Server:
     ],
     ids=str,
 )
-async def test_a_token_is_kept_until_shortly_before_its_end(said: dict[str, Any], kept: float) -> None:
+async def test_a_token_is_kept_until_shortly_before_its_end(
+    said: dict[str, Any], kept: float
+) -> None:
     server = Server(**said)
     assert await server.get() == "token-1"
     await asyncio.sleep(kept - 0.1)
@@ -153,7 +157,12 @@ async def test_a_client_with_another_secret_gets_another_token() -> None:
 def test_what_is_sent(in_body: bool) -> None:
     """In a header, both parts are encoded as in a form (RFC 6749 section 2.3.1)."""
     client = Client(
-        token_url="https://a", name="a b", secret="x:ü&", scopes=("r", "w"), audience="me", in_body=in_body
+        token_url="https://a",
+        name="a b",
+        secret="x:ü&",
+        scopes=("r", "w"),
+        audience="me",
+        in_body=in_body,
     )
     headers, body = client.request()
     form = {name: value for name, [value] in parse_qs(body.decode()).items()}
@@ -180,10 +189,15 @@ def test_what_is_sent(in_body: bool) -> None:
         (b'{"access_token": ""}', "is empty, or has characters"),
         (b'{"access_token": "top-s3cret\\r\\nX-Evil: 1"}', "is empty, or has characters"),
         (b'{"access_token": "top s3cret"}', "is empty, or has characters"),
-        (b'{"access_token": "' + b"s3cret" * 3000 + b'"}', "a token of 18000 characters, more than 16384"),
+        (
+            b'{"access_token": "' + b"s3cret" * 3000 + b'"}',
+            "a token of 18000 characters, more than 16384",
+        ),
     ],
 )
-async def test_an_answer_that_is_no_token_is_told_without_its_content(body: bytes, words: str) -> None:
+async def test_an_answer_that_is_no_token_is_told_without_its_content(
+    body: bytes, words: str
+) -> None:
     server = Server()
 
     async def ask(_: Client) -> bytes:
@@ -196,9 +210,13 @@ async def test_an_answer_that_is_no_token_is_told_without_its_content(body: byte
     assert "s3cret" not in str(caught.value)
 
 
-async def test_a_server_that_quotes_the_secret_is_told_without_it(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_server_that_quotes_the_secret_is_told_without_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.DEBUG)
-    client = Client(token_url="https://login.example.com/token", name="agent", secret="s3cret/0123456789 x")
+    client = Client(
+        token_url="https://login.example.com/token", name="agent", secret="s3cret/0123456789 x"
+    )
     encoded = base64.b64encode(b"agent:s3cret%2F0123456789+x").decode()
     server = Server(expires_in=10)
     await server.get(client)

@@ -23,7 +23,9 @@ SYNCED_FIELDS = """
     name description source.type source.host source.path source.params.query source.params.range
     source.params.step scoring.host scoring.path scoring.params.name scoring.params.interval
 """
-NOT_STRUCTURAL = frozenset({"$ref", "anyOf", "oneOf", "allOf", "not", "title", "const", "$defs", "nullable"})
+NOT_STRUCTURAL = frozenset(
+    {"$ref", "anyOf", "oneOf", "allOf", "not", "title", "const", "$defs", "nullable"}
+)
 
 
 def schema_of(kind: str) -> dict[str, Any]:
@@ -43,7 +45,12 @@ def nodes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[st
 
 def a_scorer(**spec: Any) -> dict[str, Any]:
     minimal = {"description": "d", "configURL": "http://api/config", "configSyncMode": "None"}
-    return {"apiVersion": API, "kind": "DynamicScorer", "metadata": {"name": "cpu"}, "spec": minimal | spec}
+    return {
+        "apiVersion": API,
+        "kind": "DynamicScorer",
+        "metadata": {"name": "cpu"},
+        "spec": minimal | spec,
+    }
 
 
 def a_config(*masks: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +103,11 @@ def test_stored_defaults_are_the_models_defaults() -> None:
 ACCEPTED = [
     a_scorer(),
     a_scorer(
-        source={"type": "Prometheus", "host": "http://p", "params": {"query": "up", "range": 60, "step": 5}},
+        source={
+            "type": "Prometheus",
+            "host": "http://p",
+            "params": {"query": "up", "range": 60, "step": 5},
+        },
         scoring={
             "host": "http://s",
             "params": {"name": "cpu", "interval": 30},
@@ -135,7 +146,9 @@ def test_what_the_model_accepts_the_crd_accepts(document: dict[str, Any]) -> Non
     """As written, and as rendered with every default."""
     schema = schema_of(document["kind"])
     rendered = (
-        model_of(document).model_validate(document).model_dump(mode="json", by_alias=True, exclude_none=True)
+        model_of(document)
+        .model_validate(document)
+        .model_dump(mode="json", by_alias=True, exclude_none=True)
     )
     for version in (document, rendered):
         jsonschema.validate(version, schema)

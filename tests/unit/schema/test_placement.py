@@ -10,7 +10,9 @@ from gitops_dsf.packagedata import packaged
 from gitops_dsf.schema.editor import kind_schema
 from tests.support import yamlfast
 
-SCHEMA = Draft202012Validator(kind_schema("cluster.open-cluster-management.io/v1beta1", "Placement"))
+SCHEMA = Draft202012Validator(
+    kind_schema("cluster.open-cluster-management.io/v1beta1", "Placement")
+)
 PLACEMENT: dict[str, Any] = next(
     item
     for item in yamlfast.load_all(
@@ -29,7 +31,10 @@ def wrong(**spec: Any) -> list[str]:
 
 def scored(**changes: Any) -> dict[str, Any]:
     coordinate = {"type": "AddOn", "addOn": {"resourceName": "cpu", "scoreName": "cpu"}}
-    return {"mode": "Exact", "configurations": [{"scoreCoordinate": coordinate, "weight": 1, **changes}]}
+    return {
+        "mode": "Exact",
+        "configurations": [{"scoreCoordinate": coordinate, "weight": 1, **changes}],
+    }
 
 
 def test_the_placement_of_the_template_is_valid() -> None:
@@ -40,14 +45,24 @@ def test_the_placement_of_the_template_is_valid() -> None:
     ("spec", "path"),
     [
         ({"prioritizerPolicy": scored(weight=10)}, None),
-        ({"prioritizerPolicy": scored(weight=11)}, "$.spec.prioritizerPolicy.configurations[0].weight"),
+        (
+            {"prioritizerPolicy": scored(weight=11)},
+            "$.spec.prioritizerPolicy.configurations[0].weight",
+        ),
         ({"prioritizerPolicy": scored(weigth=1)}, "$.spec.prioritizerPolicy.configurations[0]"),
         ({"prioritizerPolicy": {"mode": "exact"}}, "$.spec.prioritizerPolicy.mode"),
         ({"numberOfCluster": 1}, "$.spec"),
         ({"numberOfClusters": "1"}, "$.spec.numberOfClusters"),
         ({"clusterSets": "fleet"}, "$.spec.clusterSets"),
         ({"tolerations": [{"operator": "Exist"}]}, "$.spec.tolerations[0].operator"),
-        ({"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"a": "b"}}}}]}, None),
+        (
+            {
+                "predicates": [
+                    {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"a": "b"}}}}
+                ]
+            },
+            None,
+        ),
         ({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "25%"}}}, None),
         ({"sortBy": {"anything": 1}}, None),
     ],

@@ -26,7 +26,9 @@ def priced(one: Series, arguments: Prices) -> float:
 
 
 def test_a_struct_is_filled() -> None:
-    assert ask(priced, [series([1], type="m"), series([1])], arguments={"prices": {"m": 4}}).scores == [
+    assert ask(
+        priced, [series([1], type="m"), series([1])], arguments={"prices": {"m": 4}}
+    ).scores == [
         4.0,
         1.0,
     ]
@@ -40,7 +42,9 @@ def test_a_struct_is_filled() -> None:
         ({"prices": {}, "defalt": 2}, "unknown field `defalt`"),
     ],
 )
-def test_wrong_arguments_are_refused_with_their_place(arguments: dict[str, Any] | None, text: str) -> None:
+def test_wrong_arguments_are_refused_with_their_place(
+    arguments: dict[str, Any] | None, text: str
+) -> None:
     reply = ask(priced, [], arguments=arguments)
     assert reply.status == 422
     assert text in reply.error

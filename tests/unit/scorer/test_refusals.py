@@ -53,13 +53,21 @@ def roomy(one: Series) -> float | None:
             422,
             "'two' is not a number - at `$.data[0].values[1][1]`",
         ),
-        (b'{"data": [{"metric": {}, "histograms": [[1, {"count": "3"}]]}]}', 422, "native histograms"),
+        (
+            b'{"data": [{"metric": {}, "histograms": [[1, {"count": "3"}]]}]}',
+            422,
+            "native histograms",
+        ),
         (
             b'{"data": [{"metric": {}}, {"metric": {}}, {"metric": {}}]}',
             413,
             "3 series in one request; this scoring API takes 2",
         ),
-        (b'{"data": [], "arguments": 5}', 422, "Expected `object | null`, got `int` - at `$.arguments`"),
+        (
+            b'{"data": [], "arguments": 5}',
+            422,
+            "Expected `object | null`, got `int` - at `$.arguments`",
+        ),
         (b'{"data": [], "arguments": {"a": 1}}', 422, "takes no arguments"),
         (b'{"data": [' + b" " * 200 + b"]}", 413, "larger than 200 bytes"),
     ],
@@ -249,13 +257,17 @@ def test_a_thread_keeps_its_place_until_it_is_done(caplog: pytest.LogCaptureFixt
 def test_nobody_is_awaited_or_answered_in_vain(
     received: Message | None, settings: Settings, statuses: list[int]
 ) -> None:
-    assert [one["status"] for one in talk("http", received, settings) if "status" in one] == statuses
+    assert [
+        one["status"] for one in talk("http", received, settings) if "status" in one
+    ] == statuses
 
 
 @pytest.mark.parametrize("size", [1, 1 << 14])
 async def test_bodies_that_trickle_hold_no_place(size: int) -> None:
     """Ten callers send a piece every second. Others are answered at once, and the ten get 408 in the end."""
-    app = app_of(lambda one: one.last, Settings(max_concurrent=2, max_waiting=20, read_timeout_seconds=30))
+    app = app_of(
+        lambda one: one.last, Settings(max_concurrent=2, max_waiting=20, read_timeout_seconds=30)
+    )
     loop = asyncio.get_running_loop()
 
     async def trickle() -> int:
@@ -272,7 +284,9 @@ async def test_bodies_that_trickle_hold_no_place(size: int) -> None:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        await app({"type": "http", "method": "POST", "path": "/scoring", "headers": []}, receive, send)
+        await app(
+            {"type": "http", "method": "POST", "path": "/scoring", "headers": []}, receive, send
+        )
         return int(sent[0]["status"])
 
     slow = [asyncio.create_task(trickle()) for _ in range(10)]
@@ -286,7 +300,9 @@ async def test_bodies_that_trickle_hold_no_place(size: int) -> None:
 
 async def test_large_bodies_are_read_a_few_at_a_time_and_small_ones_beside_them() -> None:
     """What is larger than 1 MiB is limited in number, because it is in memory."""
-    app = app_of(lambda one: one.last, Settings(max_concurrent=2, max_waiting=20, read_timeout_seconds=30))
+    app = app_of(
+        lambda one: one.last, Settings(max_concurrent=2, max_waiting=20, read_timeout_seconds=30)
+    )
     asked = list[int]()
 
     async def large(number: int) -> int:
@@ -303,7 +319,9 @@ async def test_large_bodies_are_read_a_few_at_a_time_and_small_ones_beside_them(
         async def send(message: Message) -> None:
             sent.append(message)
 
-        await app({"type": "http", "method": "POST", "path": "/scoring", "headers": []}, receive, send)
+        await app(
+            {"type": "http", "method": "POST", "path": "/scoring", "headers": []}, receive, send
+        )
         return int(sent[0]["status"])
 
     tasks = [asyncio.create_task(large(number)) for number in range(5)]
@@ -331,5 +349,7 @@ def talk(kind: str, received: Message | None, settings: Settings) -> list[Messag
         sent.append(message)
 
     app = app_of(lambda one: one.last, settings)
-    asyncio.run(app({"type": kind, "method": "POST", "path": "/scoring", "headers": []}, receive, send))
+    asyncio.run(
+        app({"type": kind, "method": "POST", "path": "/scoring", "headers": []}, receive, send)
+    )
     return sent

@@ -141,7 +141,9 @@ def test_it_can_be_mounted_below_a_prefix(path: str) -> None:
     body = msgspec.json.encode({"data": [series([2])]})
     reply = send(mean, "POST", path, body=body, root_path="/apis/mean")
     assert reply.scores == [2.0]
-    config = msgspec.json.decode(send(mean, "GET", "/config", root_path="/apis/mean").body, type=ScorerConfig)
+    config = msgspec.json.decode(
+        send(mean, "GET", "/config", root_path="/apis/mean").body, type=ScorerConfig
+    )
     assert config.scoring.path == "/apis/mean/scoring"
 
 

@@ -57,7 +57,9 @@ def test_a_rotated_token_counts_at_once(token_file: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "", "\n \n", "x" * 70_000])
-def test_an_unusable_token_file_closes_and_shows_in_health(token_file: Path, content: str | None) -> None:
+def test_an_unusable_token_file_closes_and_shows_in_health(
+    token_file: Path, content: str | None
+) -> None:
     app = app_with(Settings(token_file=token_file))
     assert send(app, "GET", "/healthz").status == 200
     if content is None:
@@ -75,7 +77,11 @@ def test_an_unusable_token_file_closes_and_shows_in_health(token_file: Path, con
 def test_a_byte_order_mark_is_no_part_of_a_token(token_file: Path) -> None:
     token_file.write_bytes(b"\xef\xbb\xbffirst\r\nsecond\r\n")
     app = app_with(Settings(token_file=token_file))
-    assert [ask(app, token=token).status for token in ("first", "second", "third")] == [200, 200, 401]
+    assert [ask(app, token=token).status for token in ("first", "second", "third")] == [
+        200,
+        200,
+        401,
+    ]
     settings = Settings.from_environment({"SCORER_TOKEN": "\ufefffirst\r\n"})
     assert ask(app_with(settings), token="first").status == 200
 
@@ -127,13 +133,19 @@ def test_every_setting_has_a_variable() -> None:
 @pytest.mark.parametrize(
     ("environment", "text"),
     [
-        ({"SCORER_MAX_BODY_BYTES": "64Mi"}, "SCORER_MAX_BODY_BYTES is '64Mi'; write a whole number"),
+        (
+            {"SCORER_MAX_BODY_BYTES": "64Mi"},
+            "SCORER_MAX_BODY_BYTES is '64Mi'; write a whole number",
+        ),
         ({"SCORER_MAX_SERIES": "1.5"}, "write a whole number"),
         ({"SCORER_TIMEOUT_SECONDS": "nan"}, "SCORER_TIMEOUT_SECONDS is nan"),
         ({"SCORER_TIMEOUT_SECONDS": "inf"}, "SCORER_TIMEOUT_SECONDS is inf"),
         ({"SCORER_MAX_CONCURRENT": "0"}, "SCORER_MAX_CONCURRENT is 0; it must be a number above 0"),
         ({"SCORER_MAX_WAITING": "-1"}, "SCORER_MAX_WAITING is -1; it must be a number not below 0"),
-        ({"SCORER_TOKEN": "a", "SCORER_TOKEN_FILE": "/b"}, "keep one of SCORER_TOKEN_FILE and SCORER_TOKEN"),
+        (
+            {"SCORER_TOKEN": "a", "SCORER_TOKEN_FILE": "/b"},
+            "keep one of SCORER_TOKEN_FILE and SCORER_TOKEN",
+        ),
     ],
 )
 def test_settings_that_make_no_sense_stop_the_start(environment: dict[str, str], text: str) -> None:

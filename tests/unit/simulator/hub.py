@@ -35,7 +35,9 @@ def viewed(document: Object) -> Object:
 def plain(found: Verdict | Explanation) -> Object:
     """JSON data as programs read it."""
     read: Object = (
-        found.to_dict() if isinstance(found, Verdict) else msgspec.json.decode(msgspec.json.encode(found))
+        found.to_dict()
+        if isinstance(found, Verdict)
+        else msgspec.json.decode(msgspec.json.encode(found))
     )
     return read
 
@@ -100,7 +102,9 @@ def cluster(
     }
 
 
-def score(cluster_name: str, resource: str = "r", *, until: str | None = None, **values: int) -> Object:
+def score(
+    cluster_name: str, resource: str = "r", *, until: str | None = None, **values: int
+) -> Object:
     status: Object = {"scores": [{"name": name, "value": value} for name, value in values.items()]}
     if until:
         status["validUntil"] = until
@@ -116,7 +120,11 @@ def decision(
 ) -> Object:
     return {
         "kind": "PlacementDecision",
-        "metadata": {"name": name, "namespace": namespace, "labels": {f"{GROUP}/placement": placement}},
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {f"{GROUP}/placement": placement},
+        },
         "status": {"decisions": [{"clusterName": found, "reason": ""} for found in clusters]},
     }
 

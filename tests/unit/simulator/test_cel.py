@@ -60,7 +60,9 @@ def test_answers_as_go_does(predicates: CelPredicates) -> None:
 
 def test_most_expressions_are_supported(predicates: CelPredicates) -> None:
     """Unsupported stays the exception."""
-    refused = [text for text, _ in DATA["expressions"] if isinstance(predicates.check(text), Unsupported)]
+    refused = [
+        text for text, _ in DATA["expressions"] if isinstance(predicates.check(text), Unsupported)
+    ]
     assert len(refused) < len(DATA["expressions"]) / 8
 
 
@@ -71,7 +73,9 @@ def test_cluster_views_are_what_go_makes_of_the_type() -> None:
 
 def test_unsupported_is_no_verdict() -> None:
     """What cannot be answered is said, and nothing is concluded."""
-    verdict = run(cluster("c1"), decision("c1"), placement(predicates=cel("'%d'.format([1]) == '1'")))
+    verdict = run(
+        cluster("c1"), decision("c1"), placement(predicates=cel("'%d'.format([1]) == '1'"))
+    )
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert (verdict.ranked, verdict.evicted, verdict.scores) == ((), (), None)
     assert plain(verdict)["unsupported"] == [
@@ -122,7 +126,9 @@ def test_what_is_refused_outright(expression: str, reason: str) -> None:
     assert reason in str(verdict.unsupported[0])
 
 
-def test_a_placement_that_is_not_scheduled_keeps_its_decisions_whatever_its_expressions_say() -> None:
+def test_a_placement_that_is_not_scheduled_keeps_its_decisions_whatever_its_expressions_say() -> (
+    None
+):
     document = placement(predicates=cel("'%d'.format([1]) == '1'"))
     document["metadata"]["annotations"] = {f"{GROUP}/experimental-scheduling-disable": "true"}
     verdict = run(cluster("c1"), decision("c1"), document)

@@ -15,7 +15,9 @@ STATUS = {"allocatable": {"cpu": "1500m"}}
 CLAIMS = [{"name": "plain", "value": "7"}, {"name": "padded", "value": "7 "}]
 
 
-def answer(expression: str, *objects: dict[str, Any], **fields: Any) -> bool | str | Unsupported | None:
+def answer(
+    expression: str, *objects: dict[str, Any], **fields: Any
+) -> bool | str | Unsupported | None:
     """The answer for the cluster c1. Checks the expression first."""
     state = HubState.build([cluster("c1", **{"status": STATUS, **fields}), *objects])
     problem = state.cel.check(expression)
@@ -79,7 +81,10 @@ def test_what_is_true(expression: str) -> None:
     ("expression", "words"),
     [
         ("managedCluster.metadata.scores('r').size() == 0", "failed to get cluster name"),
-        ("managedCluster.scores('r').size() == 0", 'addonplacementscores "r" not found in namespace c1'),
+        (
+            "managedCluster.scores('r').size() == 0",
+            'addonplacementscores "r" not found in namespace c1',
+        ),
         ("'{'.parseJSON() == 1", "failed to parse json"),
         ("'1e999'.parseJSON() == 1.0", "out of range"),
         ("'NaN'.parseJSON() == 1.0", "NaN is not JSON"),
@@ -153,7 +158,13 @@ ALL = "all(a, {0}.all(b, {0}.all(c, a != b || b != c)))"
                 f"{reflection} (together with quantities, URLs, addresses or versions)",
             )
             for reflection in ("type", "dyn", "string")
-            for value in ("quantity('1')", "url('https://h')", "ip('::1')", "cidr('::/1')", "semver('1.0.0')")
+            for value in (
+                "quantity('1')",
+                "url('https://h')",
+                "ip('::1')",
+                "cidr('::/1')",
+                "semver('1.0.0')",
+            )
         ),
         ("string(duration('1s')) == '1s'", {}, "string (together with durations"),
         ("managedCluster == managedCluster", {}, "after a list but not after a watch"),
@@ -237,7 +248,11 @@ def test_times_of_a_yaml_parser_are_texts() -> None:
 
 def test_namespaces_of_a_cluster_as_cel_sees_them() -> None:
     """Fields without omitempty are there, conditions only if there are any."""
-    condition = {"type": "Available", "status": "True", "lastTransitionTime": "2026-06-01T12:00:00+02:00"}
+    condition = {
+        "type": "Available",
+        "status": "True",
+        "lastTransitionTime": "2026-06-01T12:00:00+02:00",
+    }
     entries = [{"name": "a", "clusterSet": "s", "conditions": [condition]}, {"conditions": []}]
     assert viewed(cluster("c1", status={"managedNamespaces": entries}))["status"] == {
         "conditions": None,

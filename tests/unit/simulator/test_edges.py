@@ -137,7 +137,9 @@ METADATA = {
 def test_the_metadata_that_cel_sees() -> None:
     """The fields that are kept of ObjectMeta. Expressions that name others are not answered."""
     assert viewed({"metadata": METADATA | {"unknown": 1}})["metadata"] == METADATA
-    found = run(cluster("c1"), placement(predicates=cel("has(managedCluster.metadata.resourceVersion)")))
+    found = run(
+        cluster("c1"), placement(predicates=cel("has(managedCluster.metadata.resourceVersion)"))
+    )
     assert found.unsupported
 
 
@@ -181,7 +183,9 @@ CONTRADICTION = [{"key": "k", "operator": "Exists", "value": "v"}]
 
 def test_tolerations_are_checked_only_for_clusters() -> None:
     assert run(placement(tolerations=CONTRADICTION)).status.code is Code.SUCCESS
-    assert run(cluster("c1"), placement(tolerations=CONTRADICTION)).status.code is Code.MISCONFIGURED
+    assert (
+        run(cluster("c1"), placement(tolerations=CONTRADICTION)).status.code is Code.MISCONFIGURED
+    )
 
 
 def disabled(**spec: Any) -> dict[str, Any]:
@@ -192,15 +196,25 @@ def disabled(**spec: Any) -> dict[str, Any]:
 
 def test_a_disabled_placement_has_no_conditions_if_it_would_panic() -> None:
     shown = plain(run(cluster("c1"), disabled(numberOfClusters=-1)))
-    assert (shown["outcome"], shown["satisfied"], shown["misconfigured"]) == ("Disabled", None, None)
+    assert (shown["outcome"], shown["satisfied"], shown["misconfigured"]) == (
+        "Disabled",
+        None,
+        None,
+    )
 
 
 def test_which_evictions_are_due_to_a_mistake() -> None:
     strategy = {
         "groupStrategy": {
             "decisionGroups": [
-                {"groupName": "a", "groupClusterSelector": {"labelSelector": {"matchLabels": {"g": "a"}}}},
-                {"groupName": "b", "groupClusterSelector": {"labelSelector": {"matchLabels": {"!": "b"}}}},
+                {
+                    "groupName": "a",
+                    "groupClusterSelector": {"labelSelector": {"matchLabels": {"g": "a"}}},
+                },
+                {
+                    "groupName": "b",
+                    "groupClusterSelector": {"labelSelector": {"matchLabels": {"!": "b"}}},
+                },
             ]
         }
     }
@@ -231,7 +245,10 @@ def test_which_clusters_have_no_score() -> None:
 def test_a_namespace_without_bindings() -> None:
     verdict = simulate([placement()], "ns/p", NOW)
     assert verdict.satisfied is not None
-    assert (verdict.satisfied.status, verdict.satisfied.reason) == (False, "NoManagedClusterSetBindings")
+    assert (verdict.satisfied.status, verdict.satisfied.reason) == (
+        False,
+        "NoManagedClusterSetBindings",
+    )
 
 
 def test_a_decision_without_the_label_belongs_to_no_placement() -> None:
@@ -256,7 +273,8 @@ def typed(*documents: dict[str, Any]) -> HubState:
 
 def decisions(*found: tuple[str, str]) -> list[PlacementDecision]:
     return [
-        msgspec.convert(decision(name, namespace=namespace), PlacementDecision) for namespace, name in found
+        msgspec.convert(decision(name, namespace=namespace), PlacementDecision)
+        for namespace, name in found
     ]
 
 
@@ -332,7 +350,15 @@ def test_what_is_no_quantity(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("exponent", "value"),
-    [(0, 1.0), (3, 1e3), (-3, 1e-3), (308, 1e308), (309, float("inf")), (-323, 1e-323), (-324, 0.0)],
+    [
+        (0, 1.0),
+        (3, 1e3),
+        (-3, 1e-3),
+        (308, 1e308),
+        (309, float("inf")),
+        (-323, 1e-323),
+        (-324, 0.0),
+    ],
 )
 def test_pow10(exponent: int, value: float) -> None:
     """Go's table, with its ends."""
@@ -354,7 +380,13 @@ def test_a_number_beyond_every_float_is_infinite(text: str) -> None:
     ("text", "canonical"),
     [
         *(("1.0Ki", "1Ki"), ("1.5Ki", "1536"), ("0.5Mi", "512Ki")),
-        *(("1000.0", "1k"), ("0.1n", "1n"), ("1000e3", "1e6"), ("0.9765625Ki", "1k"), ("01Ki", "01Ki")),
+        *(
+            ("1000.0", "1k"),
+            ("0.1n", "1n"),
+            ("1000e3", "1e6"),
+            ("0.9765625Ki", "1k"),
+            ("01Ki", "01Ki"),
+        ),
     ],
 )
 def test_canonical_texts(text: str, canonical: str) -> None:

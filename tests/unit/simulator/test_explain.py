@@ -6,7 +6,18 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import explain, margins
-from tests.unit.simulator.hub import GROUP, NOW, cel, cluster, decision, exact, placement, plain, run, score
+from tests.unit.simulator.hub import (
+    GROUP,
+    NOW,
+    cel,
+    cluster,
+    decision,
+    exact,
+    placement,
+    plain,
+    run,
+    score,
+)
 
 SCORES = {"c1": 10, "c2": 20, "c3": 30}
 
@@ -69,7 +80,9 @@ def test_unreachable_scores_are_said() -> None:
 )
 def test_contributions_say_what_is_odd(extra: list[dict[str, Any]], note: str) -> None:
     """A score that is missing or expired is told from a real 0."""
-    found = explain(run(cluster("c1"), *extra, placement(prioritizerPolicy=exact(("r/a", 2)))), "c1")
+    found = explain(
+        run(cluster("c1"), *extra, placement(prioritizerPolicy=exact(("r/a", 2)))), "c1"
+    )
     assert [part.note for part in found.contributions] == [note]
     assert [part.points for part in found.contributions] == [18 if not note else 0]
 
@@ -100,7 +113,9 @@ def test_an_explanation_as_data() -> None:
         "rank": 3,
         "total": 3,
         "points": 10,
-        "contributions": [{"name": "AddOn/r/a", "weight": 1, "score": 10, "points": 10, "note": ""}],
+        "contributions": [
+            {"name": "AddOn/r/a", "weight": 1, "score": 10, "points": 10, "note": ""}
+        ],
         "rival": "c3",
         "rivalPoints": 30,
         "margin": 20,
@@ -142,7 +157,9 @@ def test_a_score_outside_of_what_its_scorer_publishes_is_no_flip() -> None:
     assert explain(verdict, "c3", spans={resource: (flip.needed, 100)}).nearest is not None
 
 
-@pytest.mark.parametrize(("name", "words"), [("c1", "keeps its decision"), ("c2", "has no decision")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("c1", "keeps its decision"), ("c2", "has no decision")]
+)
 def test_why_a_cluster_is_in_a_decision_that_is_not_made_again(name: str, words: str) -> None:
     document = placement()
     document["metadata"]["annotations"] = {f"{GROUP}/experimental-scheduling-disable": "true"}

@@ -36,7 +36,10 @@ def refused(objects: Any, match: str, *, reference: Any = "ns/p", now: Any = NOW
         ),
         (placement(numberOfClusters=2**40), "at `spec.numberOfClusters`"),
         (cluster("c1", labels={"a": 1}), "(ManagedCluster c1): Expected `str`, got `int`"),  # type: ignore[dict-item]
-        (cluster("c1", taints=[{"key": "k", "timeAdded": "yesterday"}]), "at `spec.taints[0].timeAdded`"),
+        (
+            cluster("c1", taints=[{"key": "k", "timeAdded": "yesterday"}]),
+            "at `spec.taints[0].timeAdded`",
+        ),
         (
             cluster("c1", taints=[{"key": "k", "timeAdded": "2026-01-01T00:00:00"}]),
             "at `spec.taints[0].timeAdded`",
@@ -58,8 +61,13 @@ def test_an_object_twice() -> None:
     """A hub has one object of a kind and name."""
     refused([placement(), placement()], "objects[1] (Placement ns/p) appears twice")
     refused([cluster("c1"), cluster("c1")], "objects[1] (ManagedCluster c1) appears twice")
-    refused([score("c1", a=1), score("c1", b=1)], "objects[1] (AddOnPlacementScore c1/r) appears twice")
-    refused([decision("c1"), decision("c1")], "objects[1] (PlacementDecision ns/p-decision-1) appears twice")
+    refused(
+        [score("c1", a=1), score("c1", b=1)], "objects[1] (AddOnPlacementScore c1/r) appears twice"
+    )
+    refused(
+        [decision("c1"), decision("c1")],
+        "objects[1] (PlacementDecision ns/p-decision-1) appears twice",
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +115,9 @@ def test_explain_wants_a_known_cluster() -> None:
         explain(verdict, "c9")
 
 
-@pytest.mark.parametrize("spec", [{"prioritizerPolicy": 7}, {"tolerations": [7]}, {"decisionStrategy": 7}])
+@pytest.mark.parametrize(
+    "spec", [{"prioritizerPolicy": 7}, {"tolerations": [7]}, {"decisionStrategy": 7}]
+)
 def test_defaults_refuse_other_shapes(spec: dict[str, Any]) -> None:
     """A spec that is no Placement's is named."""
     with pytest.raises(SimulatorInputError, match="spec is not shaped as a Placement's"):
@@ -144,7 +154,10 @@ def test_defaults_leave_what_is_written() -> None:
         },
         "decisionStrategy": {
             "other": 1,
-            "groupStrategy": {"clustersPerDecisionGroup": "100%", "decisionGroups": [{"groupName": "a"}]},
+            "groupStrategy": {
+                "clustersPerDecisionGroup": "100%",
+                "decisionGroups": [{"groupName": "a"}],
+            },
         },
         "tolerations": [{"key": "k", "operator": "Equal"}],
     }

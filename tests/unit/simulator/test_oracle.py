@@ -75,7 +75,9 @@ def test_warning_names_the_expired_scores() -> None:
             continue
         if sum(result.status.code == WARNING for result in verdict.prioritizers) == 1:
             compared += 1
-            assert sorted(verdict.status.message.split()) == sorted(scenario.verdict["statusMessage"].split())
+            assert sorted(verdict.status.message.split()) == sorted(
+                scenario.verdict["statusMessage"].split()
+            )
     assert compared > 50
 
 
@@ -109,7 +111,9 @@ def shown(verdict: Verdict) -> dict[str, Any]:
     return {
         "clusterSets": data["clusterSets"],
         "filters": data["filters"],
-        "prioritizers": sorted(data["prioritizers"], key=lambda found: json.dumps(found, sort_keys=True))
+        "prioritizers": sorted(
+            data["prioritizers"], key=lambda found: json.dumps(found, sort_keys=True)
+        )
         or None,
         "scores": data["scores"],
         "ranked": data["ranked"],
@@ -137,5 +141,9 @@ def scheduled_differences(case: Mapping[str, Any]) -> list[str]:
 
 def test_agrees_with_schedule() -> None:
     """Every field that Schedule() returns."""
-    found = {number: lines for number, case in enumerate(CASES) if (lines := scheduled_differences(case))}
-    assert not found, "\n  ".join(f"{number} differs in {line}" for number in found for line in found[number])
+    found = {
+        number: lines for number, case in enumerate(CASES) if (lines := scheduled_differences(case))
+    }
+    assert not found, "\n  ".join(
+        f"{number} differs in {line}" for number in found for line in found[number]
+    )

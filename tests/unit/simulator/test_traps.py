@@ -32,14 +32,18 @@ from tests.unit.simulator.hub import (
 def test_group_sizes(written: int | str | None, sizes: list[int]) -> None:
     """Percentages round up; nothing and too much mean all."""
     strategy = {"groupStrategy": {"clustersPerDecisionGroup": written}}
-    verdict = run(*(cluster(f"c{number}") for number in range(5)), placement(decisionStrategy=strategy))
+    verdict = run(
+        *(cluster(f"c{number}") for number in range(5)), placement(decisionStrategy=strategy)
+    )
     assert [len(group.clusters) for group in verdict.groups] == sizes
 
 
 def test_percentage_rounds_as_floats_do() -> None:
     """7 % of 100 clusters are 8, because 7/100*100 is a little more than 7."""
     strategy = {"groupStrategy": {"clustersPerDecisionGroup": "7%"}}
-    verdict = run(*(cluster(f"c{number:03}") for number in range(100)), placement(decisionStrategy=strategy))
+    verdict = run(
+        *(cluster(f"c{number:03}") for number in range(100)), placement(decisionStrategy=strategy)
+    )
     assert len(verdict.groups[0].clusters) == 8
 
 
@@ -83,7 +87,11 @@ def test_what_a_verdict_without_a_decision_has_as_data() -> None:
 @pytest.mark.parametrize(
     ("taint", "toleration", "reason"),
     [
-        ({"effect": "NoSelect"}, {"key": "other", "operator": "Exists"}, "taint k:NoSelect is not tolerated"),
+        (
+            {"effect": "NoSelect"},
+            {"key": "other", "operator": "Exists"},
+            "taint k:NoSelect is not tolerated",
+        ),
         (
             {"effect": "NoSelectIfNew"},
             {"key": "other", "operator": "Exists"},
@@ -100,7 +108,9 @@ def test_what_a_verdict_without_a_decision_has_as_data() -> None:
         (
             {"effect": "NoSelect", "timeAdded": "2026-05-31T23:00:00Z"},
             {"key": "k", "operator": "Exists", "tolerationSeconds": 300},
-            ("taint k:NoSelect is not tolerated since 2026-05-31T23:05:00+00:00 (tolerationSeconds 300)"),
+            (
+                "taint k:NoSelect is not tolerated since 2026-05-31T23:05:00+00:00 (tolerationSeconds 300)"
+            ),
         ),
         (
             {"effect": "NoSelect", "value": "v"},
@@ -114,8 +124,12 @@ def test_what_a_verdict_without_a_decision_has_as_data() -> None:
         ),
     ],
 )
-def test_why_a_taint_is_not_tolerated(taint: dict[str, Any], toleration: dict[str, Any], reason: str) -> None:
-    verdict = run(cluster("c1", taints=[{"key": "k", **taint}]), placement(tolerations=[toleration]))
+def test_why_a_taint_is_not_tolerated(
+    taint: dict[str, Any], toleration: dict[str, Any], reason: str
+) -> None:
+    verdict = run(
+        cluster("c1", taints=[{"key": "k", **taint}]), placement(tolerations=[toleration])
+    )
     assert verdict.dropped["c1"].reason == reason
 
 
@@ -291,4 +305,7 @@ def test_only_a_placement_that_moves_is_decided_once_more_from_where_it_is_then(
     }
     after = HubState.build([*documents, decision("c1")])
     assert settle(after, ("ns/q",), AT)[0]["ns/q"].chosen == {"c2"}
-    assert {item.placement: item.cluster_names for item in decisions} == {"p": ("c1",), "q": ("c1",)}
+    assert {item.placement: item.cluster_names for item in decisions} == {
+        "p": ("c1",),
+        "q": ("c1",),
+    }

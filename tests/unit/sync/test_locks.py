@@ -39,7 +39,9 @@ def page(name: str, query: str, interval: int) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value["params"]}
 
 
-@given(fleets(), st.lists(st.builds(page, NAMES, QUERIES, st.integers(-1, 90)), min_size=5, max_size=5))
+@given(
+    fleets(), st.lists(st.builds(page, NAMES, QUERIES, st.integers(-1, 90)), min_size=5, max_size=5)
+)
 @settings(examples(12))
 def test_what_is_admitted_adds_no_error(sources: FleetSources, pages: list[dict[str, Any]]) -> None:
     with TemporaryDirectory() as folder:
@@ -56,7 +58,10 @@ def admitted(root: Path, pages: list[dict[str, Any]]) -> tuple[dict[str, str], l
     loaded = load(root)
     declared = declare(loaded)
     full = [item.name for item in declared.scorers if item.value.spec.config_sync_mode == "Full"]
-    texts = {file.relative_to(root).as_posix(): file.read_text("utf-8") for file in root.glob("locks/*.yaml")}
+    texts = {
+        file.relative_to(root).as_posix(): file.read_text("utf-8")
+        for file in root.glob("locks/*.yaml")
+    }
     answers = dict(zip(full, pages, strict=False))
     plan = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
     refused = [item.scorer for item in plan.outcomes if item.verdict is LockState.REFUSED]
@@ -65,7 +70,9 @@ def admitted(root: Path, pages: list[dict[str, Any]]) -> tuple[dict[str, str], l
 
 URL = "http://scorer.example.com/config"
 
-LINES = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cn", "Zl", "Zp", "Co", "Cf"]), max_size=20)
+LINES = st.text(
+    st.characters(exclude_categories=["Cc", "Cs", "Cn", "Zl", "Zp", "Co", "Cf"]), max_size=20
+)
 TEXTS = st.one_of(
     LINES,
     st.lists(LINES, max_size=4).map("\n".join),
@@ -83,7 +90,9 @@ CONFIGS = st.fixed_dictionaries(
             {},
             optional={
                 "host": TEXTS,
-                "params": st.fixed_dictionaries({}, optional={"query": TEXTS, "step": st.integers(0, 10**6)}),
+                "params": st.fixed_dictionaries(
+                    {}, optional={"query": TEXTS, "step": st.integers(0, 10**6)}
+                ),
             },
         ),
         "scoring": st.fixed_dictionaries(
@@ -117,7 +126,9 @@ def test_a_new_and_a_changed_lock_read_back_and_keep_still(
 
 
 @given(CONFIGS, CONFIGS)
-def test_the_neighbour_in_the_file_keeps_its_word(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_the_neighbour_in_the_file_keeps_its_word(
+    first: dict[str, Any], second: dict[str, Any]
+) -> None:
     text = updated("", scorer="cpu", config_url=URL, config=first)
     text = updated(text, scorer="mem", config_url=URL, config=second)
     text = updated(text, scorer="mem", config_url="http://new.example.com", config=first)
@@ -159,7 +170,9 @@ spec:
         config_url=URL,
         config={"name": "b", "scoring": {"host": "http://scorer.example.com"}},
     )
-    assert found == neighbour + mine.replace("name: a ", "name: b ").replace("    description: old\n", "")
+    assert found == neighbour + mine.replace("name: a ", "name: b ").replace(
+        "    description: old\n", ""
+    )
 
 
 def answered(body: bytes, media: str = "application/json") -> Page:

@@ -43,7 +43,11 @@ def test_notes_are_the_section_of_the_version(root: Path) -> None:
     ("tag", "changes", "said"),
     [
         ("v1.1.0", "## [1.1.0]\n\n- Old.\n", "the tag v1.1.0 is for another version than 1.2.0"),
-        ("v1.2.0", "## [Unreleased]\n\n- New.\n", "no section '## [1.2.0] - DATE'; rename 'Unreleased'"),
+        (
+            "v1.2.0",
+            "## [Unreleased]\n\n- New.\n",
+            "no section '## [1.2.0] - DATE'; rename 'Unreleased'",
+        ),
         ("v1.2.0", "## [1.2.0]\n\n## [1.1.0]\n\n- Old.\n", "no section '## [1.2.0]"),
     ],
 )
@@ -63,7 +67,9 @@ def test_every_distribution_has_a_readme_and_the_licence(folder: Path) -> None:
 
 def test_the_bill_names_packages_and_distributions() -> None:
     listed = "pypi ruamel.yaml 0.19.1\ndeb/debian libstdc++6 1:12.2+b1\npypi ruamel.yaml 0.19.1\n"
-    document = json.loads(release.bill("image", "1.0.0", digest="sha256:00", epoch=0, listed=listed))
+    document = json.loads(
+        release.bill("image", "1.0.0", digest="sha256:00", epoch=0, listed=listed)
+    )
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
     assert document["metadata"]["component"]["purl"] == "pkg:oci/image@sha256%3A00"
     assert document["metadata"]["component"]["version"] == "1.0.0"

@@ -17,7 +17,9 @@ def fields() -> set[str]:
 
 
 def test_every_page_is_in_the_navigation_once(fields: set[str]) -> None:
-    listed = [page for pages in groups((DOCS / "README.md").read_text("utf-8")).values() for page in pages]
+    listed = [
+        page for pages in groups((DOCS / "README.md").read_text("utf-8")).values() for page in pages
+    ]
     assert len(listed) == len(set(listed))
     assert PAGES - set(listed) - fields == {"README.md"}
 

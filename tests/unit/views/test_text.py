@@ -24,7 +24,8 @@ def test_text_is_no_markup(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"), [("portal", "`portal`"), ("a`b", "`` a`b ``"), ("a\nb", "`a b`"), ("``", "``` `` ```")]
+    ("text", "shown"),
+    [("portal", "`portal`"), ("a`b", "`` a`b ``"), ("a\nb", "`a b`"), ("``", "``` `` ```")],
 )
 def test_a_code_span_ends_where_it_should(text: str, shown: str) -> None:
     assert code(text) == shown

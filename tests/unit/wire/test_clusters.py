@@ -11,8 +11,12 @@ FLEETS = st.lists(
     st.builds(
         FleetCluster,
         name=st.text(min_size=1, max_size=8),
-        scorers=st.lists(st.sampled_from(("cpu", "mem", "price")), max_size=3, unique=True).map(tuple),
-        values=st.dictionaries(st.sampled_from(("claim:id", "label:x")), st.text(max_size=5), max_size=2),
+        scorers=st.lists(st.sampled_from(("cpu", "mem", "price")), max_size=3, unique=True).map(
+            tuple
+        ),
+        values=st.dictionaries(
+            st.sampled_from(("claim:id", "label:x")), st.text(max_size=5), max_size=2
+        ),
     ),
     max_size=8,
     unique_by=lambda item: item.name,
@@ -50,9 +54,18 @@ def test_clusters_with_the_same_scorers_share_a_list_and_have_a_line_each() -> N
         ("[]", "not a valid list of clusters"),
         ('{"scorers": [], "clusters": [{"name": "a"}', "not a valid list of clusters"),
         ('{"scorers": [], "clusters": [{"name": ""}]}', "a cluster has no name"),
-        ('{"scorers": [], "clusters": [{"name": "a"}, {"name": "a"}]}', "the cluster 'a' is listed twice"),
-        ('{"scorers": [["x"]], "clusters": [{"name": "a", "scorers": 1}]}', "refers to list 1 of 1"),
-        ('{"scorers": [["x"]], "clusters": [{"name": "a", "scorers": -1}]}', "refers to list -1 of 1"),
+        (
+            '{"scorers": [], "clusters": [{"name": "a"}, {"name": "a"}]}',
+            "the cluster 'a' is listed twice",
+        ),
+        (
+            '{"scorers": [["x"]], "clusters": [{"name": "a", "scorers": 1}]}',
+            "refers to list 1 of 1",
+        ),
+        (
+            '{"scorers": [["x"]], "clusters": [{"name": "a", "scorers": -1}]}',
+            "refers to list -1 of 1",
+        ),
     ],
 )
 def test_a_list_that_is_not_valid_is_refused_as_a_whole(text: str, message: str) -> None:
@@ -63,4 +76,6 @@ def test_a_list_that_is_not_valid_is_refused_as_a_whole(text: str, message: str)
 @pytest.mark.parametrize("encoded", [True, False])
 def test_a_byte_order_mark_is_no_part_of_the_list(encoded: bool) -> None:
     text = "\ufeff" + clusters.encode([FleetCluster(name="c1", scorers=("cpu",))])
-    assert clusters.decode(text.encode() if encoded else text) == (FleetCluster(name="c1", scorers=("cpu",)),)
+    assert clusters.decode(text.encode() if encoded else text) == (
+        FleetCluster(name="c1", scorers=("cpu",)),
+    )

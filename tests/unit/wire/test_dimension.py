@@ -53,7 +53,9 @@ def test_many_placeholders_are_matched_in_no_time() -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["${node}", "${pod}", "${cluster}", "${scoreName}", "${other}", "a", ";", "ab", "("]),
+        st.sampled_from(
+            ["${node}", "${pod}", "${cluster}", "${scoreName}", "${other}", "a", ";", "ab", "("]
+        ),
         max_size=6,
     ),
     st.text(alphabet="ab;s", max_size=8),
@@ -66,8 +68,12 @@ def test_it_agrees_with_a_pattern_that_backtracks(
     pattern = re.escape(template).replace(re.escape("${scoreName}"), "s")
     for label in ("node", "pod", "cluster"):
         pattern = pattern.replace(re.escape(f"${{{label}}}"), ".*")
-    assert dimension.can_yield(template, name, score_name="s") == bool(re.fullmatch(pattern, name, re.DOTALL))
+    assert dimension.can_yield(template, name, score_name="s") == bool(
+        re.fullmatch(pattern, name, re.DOTALL)
+    )
     # It says yes to every name that fill makes.
     assert dimension.can_yield(
-        template, dimension.fill(template, cluster="c", score_name="s", labels=labels), score_name="s"
+        template,
+        dimension.fill(template, cluster="c", score_name="s", labels=labels),
+        score_name="s",
     )

@@ -9,18 +9,33 @@ from dsf_wire.summary import Header, SecretRef
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        *((name, "") for name in ("X-Scope-OrgID", "THANOS-TENANT", "cookie", "a", "x_1.2~!#$%&'*+^`|")),
+        *(
+            (name, "")
+            for name in ("X-Scope-OrgID", "THANOS-TENANT", "cookie", "a", "x_1.2~!#$%&'*+^`|")
+        ),
         ("", "'' is not the name of a header"),
         ("X Org", "'X Org' is not the name of a header"),
         ("X-Org:", "'X-Org:' is not the name of a header"),
         ("X-Org\r\nHost", "is not the name of a header"),
         ("ünder", "is not the name of a header"),
-        *((name, "the agent sets the header") for name in ("Host", "AUTHORIZATION", "accept", "User-Agent")),
+        *(
+            (name, "the agent sets the header")
+            for name in ("Host", "AUTHORIZATION", "accept", "User-Agent")
+        ),
         *((name, "the agent sets the header") for name in ("Content-Type", "content-length")),
         *((name, "the agent sets the header") for name in ("Accept-Encoding", "Content-Encoding")),
-        *((name, "concerns a single connection") for name in ("Connection", "TE", "keep-alive", "Trailer")),
-        *((name, "concerns a single connection") for name in ("Transfer-Encoding", "Upgrade", "Expect")),
-        *((name, "concerns a single connection") for name in ("Proxy-Authorization", "proxy-connection")),
+        *(
+            (name, "concerns a single connection")
+            for name in ("Connection", "TE", "keep-alive", "Trailer")
+        ),
+        *(
+            (name, "concerns a single connection")
+            for name in ("Transfer-Encoding", "Upgrade", "Expect")
+        ),
+        *(
+            (name, "concerns a single connection")
+            for name in ("Proxy-Authorization", "proxy-connection")
+        ),
     ],
 )
 def test_the_name_of_a_header(name: str, words: str) -> None:

@@ -10,7 +10,9 @@ from dsf_wire.ownership import UNNAMED, FieldsEntry, Writer, other_writers
 OURS = FieldsEntry(manager="gitops-dsf-agent", operation="Apply", subresource="status")
 LABELS = FieldsEntry(manager="gitops-dsf-agent", operation="Apply")
 AT = datetime(2026, 6, 1, 12, tzinfo=UTC)
-OTHER = FieldsEntry(manager="dynamic-scoring-agent", operation="Update", subresource="status", time=AT)
+OTHER = FieldsEntry(
+    manager="dynamic-scoring-agent", operation="Update", subresource="status", time=AT
+)
 OTHERS_LABELS = FieldsEntry(manager="kubectl-label", operation="Update", time=AT)
 
 
@@ -21,7 +23,12 @@ OTHERS_LABELS = FieldsEntry(manager="kubectl-label", operation="Update", time=AT
         ([OURS, OTHERS_LABELS], True, True, ()),
         ([OURS, OTHER], True, True, (Writer(manager="dynamic-scoring-agent", at=AT.timestamp()),)),
         ([OTHER], False, True, (Writer(manager="dynamic-scoring-agent", at=AT.timestamp()),)),
-        ([msgspec.structs.replace(OTHER, time=None)], True, True, (Writer(manager=OTHER.manager, at=None),)),
+        (
+            [msgspec.structs.replace(OTHER, time=None)],
+            True,
+            True,
+            (Writer(manager=OTHER.manager, at=None),),
+        ),
         ([], False, True, (UNNAMED,)),
         ([OTHERS_LABELS], False, True, (UNNAMED,)),
         ([], False, False, ()),

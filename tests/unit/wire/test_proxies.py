@@ -62,7 +62,11 @@ def test_what_no_proxy_lists_is_called_directly(no_proxy: str, url: str, direct:
         ({"http_proxy": "http://a", "HTTP_PROXY": "http://b"}, "http://a", None),
         ({"HTTP_PROXY": "proxy.example.com:3128"}, PROXY, None),
         ({"HTTP_PROXY": ""}, None, None),
-        ({"HTTP_PROXY": " http://me:pass%21word@proxy:3128 "}, "http://me:pass%21word@proxy:3128", None),
+        (
+            {"HTTP_PROXY": " http://me:pass%21word@proxy:3128 "},
+            "http://me:pass%21word@proxy:3128",
+            None,
+        ),
     ],
 )
 def test_the_variable_of_the_scheme(
@@ -74,7 +78,8 @@ def test_the_variable_of_the_scheme(
 
 
 @pytest.mark.parametrize(
-    "value", ["socks5://me:s3cret@h:1080", "http://me:s3cret@", "http://s3cret@h:99999", "http://s3cret h"]
+    "value",
+    ["socks5://me:s3cret@h:1080", "http://me:s3cret@", "http://s3cret@h:99999", "http://s3cret h"],
 )
 def test_a_proxy_that_cannot_be_used_is_named_where_it_is_needed(value: str) -> None:
     proxies = Proxies.of({"HTTPS_PROXY": value, "NO_PROXY": ".svc"})

@@ -68,7 +68,10 @@ def test_queries_are_promql_and_the_page_says_what_each_measure_means() -> None:
     rows = re.findall(r"^\| `([a-z_]+)`", table, re.MULTILINE)
     assert rows == [name for name, measure in MEASURES.items() if not measure.per_node]
     resources = ("cpu_", "memory_", "pods_", "extended_")
-    both = {name for name in rows if name.startswith(resources)} - {"pods_pending", "pods_unschedulable"}
+    both = {name for name in rows if name.startswith(resources)} - {
+        "pods_pending",
+        "pods_unschedulable",
+    }
     of_nodes = {name for name, measure in MEASURES.items() if measure.per_node}
     assert of_nodes == {"node_ready", *(f"node_{name}" for name in both)}
 

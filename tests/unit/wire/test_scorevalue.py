@@ -80,7 +80,11 @@ def test_with_a_range(raw: float, score_range: ScoreRange, value: int, *, clampe
     FINITE,
     st.none()
     | st.builds(
-        _range, st.floats(-1e9, -1.0), st.floats(0.0, 1e9), st.integers(-100, 100), st.integers(-100, 100)
+        _range,
+        st.floats(-1e9, -1.0),
+        st.floats(0.0, 1e9),
+        st.integers(-100, 100),
+        st.integers(-100, 100),
     ),
 )
 def test_the_value_is_always_publishable(raw: float, score_range: ScoreRange | None) -> None:
@@ -113,6 +117,9 @@ def test_a_range_as_wide_as_floats_are_gives_its_limits() -> None:
 
 def test_the_default_score_is_an_item_named_without_labels() -> None:
     scorer = Summary(
-        name="s", score_name="cpu", default_score=7, score_dimension_format="${scoreName}@${cluster}"
+        name="s",
+        score_name="cpu",
+        default_score=7,
+        score_dimension_format="${scoreName}@${cluster}",
     )
     assert default_items(scorer, cluster="c1") == {"cpu@c1": 7}

@@ -50,7 +50,9 @@ def test_a_password_may_have_spaces_and_letters_of_any_language(raw: bytes, kept
     ],
     ids=map(str, range(8)),
 )
-def test_anything_else_is_refused_and_not_repeated(read: object, raw: bytes | str, fault: str) -> None:
+def test_anything_else_is_refused_and_not_repeated(
+    read: object, raw: bytes | str, fault: str
+) -> None:
     assert callable(read)
     with pytest.raises(SecretFault) as caught:
         read(raw)

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from dsf_wire import scorename, summary
 from dsf_wire.constants import default_ttl_seconds
-from dsf_wire.summary import ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, SummariesError, Summary
+from dsf_wire.summary import (
+    ConfigMapRef,
+    EndpointAuth,
+    PublishRule,
+    ScoreRange,
+    SummariesError,
+    Summary,
+)
 
 FULL = Summary(
     name="n",
@@ -35,7 +42,12 @@ def test_what_is_written_is_read_back() -> None:
 
 @given(
     st.lists(
-        st.builds(Summary, name=st.text(min_size=1), score_name=st.text(min_size=1), source_query=st.text()),
+        st.builds(
+            Summary,
+            name=st.text(min_size=1),
+            score_name=st.text(min_size=1),
+            source_query=st.text(),
+        ),
         unique_by=lambda one: one.name,
     )
 )
@@ -113,7 +125,12 @@ def test_what_is_no_list_as_a_whole(text: str | bytes) -> None:
 
 
 def test_the_default_time_to_live() -> None:
-    assert [default_ttl_seconds(seconds) for seconds in (1, 90, 91, 3600)] == [900, 900, 910, 36_000]
+    assert [default_ttl_seconds(seconds) for seconds in (1, 90, 91, 3600)] == [
+        900,
+        900,
+        910,
+        36_000,
+    ]
 
 
 @pytest.mark.parametrize("data", [None, {}, {"scorers": ""}, {"scorers": "[]"}, {"other": "cpu"}])
@@ -125,7 +142,9 @@ def test_the_names_are_a_json_array() -> None:
     assert scorename.suspended({"scorers": '["cpu", "gpu", "cpu"]', "other": "x"}) == {"cpu", "gpu"}
 
 
-@pytest.mark.parametrize("data", [{"scorers": "cpu"}, {"scorers": "[1]"}, {"scorers": 5}, ["cpu"], "cpu"])
+@pytest.mark.parametrize(
+    "data", [{"scorers": "cpu"}, {"scorers": "[1]"}, {"scorers": 5}, ["cpu"], "cpu"]
+)
 def test_anything_else_is_an_error(data: Any) -> None:
     with pytest.raises(msgspec.DecodeError):
         scorename.suspended(data)

@@ -63,14 +63,20 @@ def version(facts: Facts) -> Iterator[Finding]:
         return
     workloads = [item for source in WORKLOADS for item in facts.of(source)]
     # Its programs share an image. The others, such as Dex and Redis, have versions of their own.
-    images = {image for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)}
+    images = {
+        image for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)
+    }
     found = versions_of(item for item in workloads if images & images_of(item).keys())
     controllers = {name: version for name, version in found.items() if CONTROLLER in name}
     untold = sorted(
-        name_of(item) for item in workloads if CONTROLLER in name_of(item) and name_of(item) not in found
+        name_of(item)
+        for item in workloads
+        if CONTROLLER in name_of(item) and name_of(item) not in found
     )
     if untold:
-        look = facts.in_argocd("get", "deployments", *untold, "-o", "jsonpath={..containers[*].image}")
+        look = facts.in_argocd(
+            "get", "deployments", *untold, "-o", "jsonpath={..containers[*].image}"
+        )
         yield warning(
             f"the version of {names_text(untold)} is not known, because the image has no tag with a version:"
             f" Argo CD {MINIMUM} or newer is needed; an older one fails on a number in a PlacementDecision",
@@ -116,8 +122,12 @@ def policy(facts: Facts) -> Iterator[Finding]:
 
 def _set_parameter(facts: Facts, patch: str) -> str:
     """A fix for a parameter. The ApplicationSet controller reads its parameters when it starts."""
-    change = facts.in_argocd("patch", "configmap", "argocd-cmd-params-cm", "--type=merge", "-p", patch)
-    restart = facts.in_argocd("rollout", "restart", "deployment", "argocd-applicationset-controller")
+    change = facts.in_argocd(
+        "patch", "configmap", "argocd-cmd-params-cm", "--type=merge", "-p", patch
+    )
+    restart = facts.in_argocd(
+        "rollout", "restart", "deployment", "argocd-applicationset-controller"
+    )
     return f"{change} && {restart}"
 
 
@@ -144,7 +154,8 @@ def delivery(facts: Facts) -> Iterator[Finding]:
         yield error(f"the hub does not serve {DSF_GROUP}: our CRDs are not there", facts.install)
     if not facts.of(Source.DELIVERY):
         yield warning(
-            "no Application applies the rendered tree: what is merged does not reach the hub", facts.install
+            "no Application applies the rendered tree: what is merged does not reach the hub",
+            facts.install,
         )
         return
     for item in facts.of(Source.DELIVERY):
@@ -207,12 +218,16 @@ _NO_CLUSTER: Final = re.compile(r'no entry for key "(?:labels|claims)"')
 def placements(facts: Facts) -> Iterator[Finding]:
     """Does OCM understand the rendered Placements?"""
     ours = [
-        item for item in facts.inputs.placements if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER
+        item
+        for item in facts.inputs.placements
+        if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER
     ]
     for item in ours:
         key, name = item.key, item.metadata.name
         describe = facts.command("-n", item.metadata.namespace or "", "describe", "placement", name)
-        misconfigured, satisfied = map(item.condition, ("PlacementMisconfigured", "PlacementSatisfied"))
+        misconfigured, satisfied = map(
+            item.condition, ("PlacementMisconfigured", "PlacementSatisfied")
+        )
         if misconfigured.status == "True":
             fix = "edit it in apps/ and render; gitops-dsf validate"
             yield error(f"Placement {key} is misconfigured: {misconfigured.message}", fix)
@@ -244,9 +259,15 @@ def clusters(facts: Facts) -> Iterator[Finding]:
     decided, eligible = _pushed(facts)
     secrets = facts.of(Source.CLUSTER_SECRETS)
     refused = {
-        item.cluster: item.refusal for item in facts.inputs.applications if item.application and item.refusal
+        item.cluster: item.refusal
+        for item in facts.inputs.applications
+        if item.application and item.refusal
     }
-    named = {name for name in eligible | refused.keys() if any(_names(secret, name) for secret in secrets)}
+    named = {
+        name
+        for name in eligible | refused.keys()
+        if any(_names(secret, name) for secret in secrets)
+    }
     proven = {item.cluster for item in facts.inputs.applications} - refused.keys()
     everyone = facts.inputs.snapshot.clusters.keys() | proven
     spare = sum(not any(_names(secret, name) for name in everyone) for secret in secrets)
@@ -262,7 +283,9 @@ def clusters(facts: Facts) -> Iterator[Finding]:
     if len(guessed) > spare:
         least = f"at least {len(guessed) - spare} of " if spare else ""
         what = f"Argo CD has no cluster Secret for {least}{names_text(guessed)}"
-        yield warning(f"{what}: an application that is decided for it is left out", _add(guessed[0]))
+        yield warning(
+            f"{what}: an application that is decided for it is left out", _add(guessed[0])
+        )
     elif guessed:
         what = f"{names_text(guessed)}: no Secret shows it in its name or a label"
         fix = "argocd cluster list  # NAME must be the name of the ManagedCluster"
@@ -286,7 +309,10 @@ def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
 
 def _names(secret: Object, cluster: str) -> bool:
     metadata = secret["metadata"]
-    words = {*(metadata.get("labels") or {}).values(), *(metadata.get("annotations") or {}).values()}
+    words = {
+        *(metadata.get("labels") or {}).values(),
+        *(metadata.get("annotations") or {}).values(),
+    }
     ends = ("", "-cluster", "-secret", "-cluster-secret")
     usual = {f"cluster-{cluster}", *(f"{cluster}{end}" for end in ends)}
     return name_of(secret) in usual or cluster in words

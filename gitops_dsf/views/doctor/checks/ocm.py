@@ -42,7 +42,10 @@ DANGER: Final = "an older one lets one cluster act as another, or as the hub (CV
 NAMESPACE: Final = "open-cluster-management-hub"
 """The namespace where the cluster manager runs OCM (ocm manifests/cluster-manager)."""
 GATES: Final = {
-    "AddonManagement": ("addOnManagerConfiguration", "no add-on is installed, so no cluster gets an agent"),
+    "AddonManagement": (
+        "addOnManagerConfiguration",
+        "no add-on is installed, so no cluster gets an agent",
+    ),
     "DefaultClusterSet": (
         "registrationConfiguration",
         "a cluster without a set label is in no ManagedClusterSet, not even `default`",
@@ -60,7 +63,9 @@ def installed(facts: Facts) -> Iterator[Finding]:
         if version not in facts.groups.get(group, ())
     ]
     if missing:
-        yield error(f"the hub does not serve {names_text(missing)}", facts.clusteradm("init", "--wait"))
+        yield error(
+            f"the hub does not serve {names_text(missing)}", facts.clusteradm("init", "--wait")
+        )
     yield ok("the hub serves every OCM kind that is rendered")
 
 
@@ -68,7 +73,9 @@ def version(facts: Facts) -> Iterator[Finding]:
     """Do OCM's own Deployments run at least the version that we need?"""
     deployments = facts.of(Source.OCM_DEPLOYMENTS)
     if not deployments:
-        yield unknown(f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM} or newer is needed")
+        yield unknown(
+            f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM} or newer is needed"
+        )
         return
     found = versions_of(deployments)
     old = [f"{name} {version}" for name, version in sorted(found.items()) if version < MINIMUM]
@@ -92,7 +99,9 @@ def features(facts: Facts) -> Iterator[Finding]:
     """Is a feature gate switched off that is on by default, and that we rely on?"""
     manager = facts.one(Source.CLUSTER_MANAGERS)
     if manager is None and not facts.of(Source.OCM_DEPLOYMENTS):
-        yield unknown("neither a ClusterManager nor OCM's Deployments are there to tell the feature gates")
+        yield unknown(
+            "neither a ClusterManager nor OCM's Deployments are there to tell the feature gates"
+        )
         return
     spec = (manager or {}).get("spec") or {}
     name = name_of(manager) if manager is not None else "cluster-manager"
@@ -125,7 +134,9 @@ def clusters(facts: Facts) -> Iterator[Finding]:
             continue
         if cluster.spec is None or not cluster.spec.hub_accepts_client:
             fix = facts.clusteradm("accept", "--clusters", name)
-            yield error(f"{name} is not accepted, so its agent cannot reach the hub", fix, subject=name)
+            yield error(
+                f"{name} is not accepted, so its agent cannot reach the hub", fix, subject=name
+            )
             continue
         available = cluster.condition(AVAILABLE_CONDITION)
         if cluster.condition("ManagedClusterJoined").status != "True":
@@ -145,7 +156,9 @@ def agents(facts: Facts) -> Iterator[Finding]:
     states = sorted(facts.of(Source.ADDON_STATES), key=namespace_of)
     for item in states:
         cluster = namespace_of(item)
-        applied = [condition(item, kind) or {} for kind in ("RegistrationApplied", "ManifestApplied")]
+        applied = [
+            condition(item, kind) or {} for kind in ("RegistrationApplied", "ManifestApplied")
+        ]
         failed = next((one for one in applied if one.get("status") == "False"), None)
         if failed is not None:
             fix = facts.command("-n", cluster, "describe", "managedclusteraddon", ADDON_NAME)
@@ -255,7 +268,8 @@ def upstream(facts: Facts) -> Iterator[Finding]:
         if both:
             what = f"writes the same ConfigMap as ours on {names_text(both)}"
         yield error(
-            f"the upstream addon's ManifestWork {what}: the last writer wins, and both report Applied", fix
+            f"the upstream addon's ManifestWork {what}: the last writer wins, and both report Applied",
+            fix,
         )
     for item in facts.of(Source.SCORING_CONFIGS):
         namespace, name = namespace_of(item), name_of(item)

@@ -13,7 +13,17 @@ from gitops_dsf.hub.placements import decided
 from gitops_dsf.hub.pods import obstacles, read_leadership
 from gitops_dsf.pacing.maintenance import MaintenanceState
 from gitops_dsf.pacing.refuges import published_refuges
-from gitops_dsf.views.doctor.facts import RIGHTS, Facts, Finding, Source, error, name_of, ok, unknown, warning
+from gitops_dsf.views.doctor.facts import (
+    RIGHTS,
+    Facts,
+    Finding,
+    Source,
+    error,
+    name_of,
+    ok,
+    unknown,
+    warning,
+)
 from gitops_dsf.views.status.inputs import Part
 from gitops_dsf.wording import names_text, plural
 
@@ -37,7 +47,13 @@ def reconciler(facts: Facts) -> Iterator[Finding]:
         yield warning(f"no reconciler ever led; pod {name_of(pods[0])} is there", logs)
         return
     if lease is None:
-        apply = ("apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/reconciler")
+        apply = (
+            "apply",
+            "--server-side",
+            "--field-manager=argocd-controller",
+            "-f",
+            "rendered/reconciler",
+        )
         yield warning(
             "no reconciler ever led: no status, no immediate moves, and with MakeBeforeBreak the old copies"
             " of applications stay",
@@ -106,14 +122,20 @@ def windows(facts: Facts) -> Iterator[Finding]:
     state = MaintenanceState() if moves is None else moves.maintenance
     if past := sorted(each.name for each in state.windows if each.changes is None):
         fix = "remove the Maintenance of this name from the fleet repository, or write a later end"
-        yield warning(f"{plural(len(past), 'maintenance window')} in the past: {names_text(past)}", fix)
+        yield warning(
+            f"{plural(len(past), 'maintenance window')} in the past: {names_text(past)}", fix
+        )
     for each in state.drains:
         if each.late:
             when = f"by {timestamp_of(each.until)}, when {each.maintenance} ends"
-            fix = "raise concurrent or arrivalsPerCluster of spec.pace in gitops-dsf.yaml, or the end"
+            fix = (
+                "raise concurrent or arrivalsPerCluster of spec.pace in gitops-dsf.yaml, or the end"
+            )
             yield warning(f"{each.cluster} will not be empty {when}: {each.count} left", fix)
     count = plural(len(state.windows), "maintenance window")
-    yield ok(f"{count}, none of them past" if state.windows else "no maintenance of paced applications")
+    yield ok(
+        f"{count}, none of them past" if state.windows else "no maintenance of paced applications"
+    )
 
 
 def planned(facts: Facts) -> Iterator[Finding]:
@@ -147,7 +169,9 @@ def _without(facts: Facts, stuck: Sequence[str], others: Sequence[str]) -> Itera
     if stuck:
         have = "has" if len(stuck) == 1 else "have"
         fix = f"gitops-dsf status --placement {stuck[0]}  # then widen its clusterSelector or clusterSets"
-        yield warning(f"{names_text(stuck)} {have} no refuge: no cluster besides its own is eligible", fix)
+        yield warning(
+            f"{names_text(stuck)} {have} no refuge: no cluster besides its own is eligible", fix
+        )
     if others:
         have = "has" if len(others) == 1 else "have"
         fix = f"{facts.on_hub('logs', '-l', POD_LABEL)}  # it plans a refuge within a minute of a decision"

@@ -28,7 +28,11 @@ def scorers(facts: Facts) -> Iterator[Finding]:
             yield warning(f"the scoring API of {name} does not answer: {why}", describe)
         if synced.status == "False":
             sync = f"gitops-dsf sync --scorer {name}  # in the fleet repository"
-            fix = f"{sync}; then review the lock and merge" if synced.reason == "Drifted" else describe
+            fix = (
+                f"{sync}; then review the lock and merge"
+                if synced.reason == "Drifted"
+                else describe
+            )
             yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
         if view.at_default and view.at_default == view.histogram.total():
             what = f"every score of {name} is its defaultScore {view.scorer.spec.default_score}"
@@ -42,7 +46,9 @@ def scorers(facts: Facts) -> Iterator[Finding]:
     without = f" ({len(views) - len(apis)} without a scoring API)" if len(apis) < len(views) else ""
     found = f"{plural(len(views), 'scorer')}{without}, {looked} of them probed by the reconciler"
     inactive = sum(view.scorer.health == "Inactive" for view in views)
-    yield ok(f"{found}, {f'{inactive} Inactive: see scores-fresh' if inactive else 'nothing wrong'}")
+    yield ok(
+        f"{found}, {f'{inactive} Inactive: see scores-fresh' if inactive else 'nothing wrong'}"
+    )
 
 
 def freshness(facts: Facts) -> Iterator[Finding]:
@@ -57,7 +63,9 @@ def freshness(facts: Facts) -> Iterator[Finding]:
             continue
         there += view.expected.intersection(view.published)
         waiting += view.unusual.get(State.WAITING, ())
-        dead = [name for state in DEAD for name in view.unusual.get(state, ()) if name in view.expected]
+        dead = [
+            name for state in DEAD for name in view.unusual.get(state, ()) if name in view.expected
+        ]
         absent = view.unusual.get(State.MISSING, [])
         if no_masks is not None:
             unclear += len(absent)
@@ -66,11 +74,14 @@ def freshness(facts: Facts) -> Iterator[Finding]:
             on_hub += _on_hub(facts, view.scorer.name, {"expired": dead, "missing": absent})
             continue
         if _is_nowhere(facts, view, [*dead, *absent]):
-            what = f"{view.scorer.name} has no score on any of {plural(len(view.expected), 'cluster')}"
+            what = (
+                f"{view.scorer.name} has no score on any of {plural(len(view.expected), 'cluster')}"
+            )
             why = "the agents there publish other scores"
             fix = facts.on_hub("describe", "dynamicscorer", view.scorer.name)
             yield warning(
-                f"{what}, and counts as 0 everywhere, although {why}", f"{fix}  # then its query or its API"
+                f"{what}, and counts as 0 everywhere, although {why}",
+                f"{fix}  # then its query or its API",
             )
             continue
         expected.update(view.expected)
@@ -89,7 +100,9 @@ def freshness(facts: Facts) -> Iterator[Finding]:
             f"{_scores_on(waiting)} not published yet: the scorer, the cluster or its agent is new{others}",
             "gitops-dsf doctor  # again in a few minutes",
         )
-    yield ok(f"{_scores_on(there)}, all there and valid" if there else "no cluster should have a score")
+    yield ok(
+        f"{_scores_on(there)}, all there and valid" if there else "no cluster should have a score"
+    )
 
 
 def _is_nowhere(facts: Facts, view: ScorerView, lacking: Sequence[str]) -> bool:
@@ -98,7 +111,10 @@ def _is_nowhere(facts: Facts, view: ScorerView, lacking: Sequence[str]) -> bool:
         return False
     for other in facts.overview.scorers:
         dead = {name for state in DEAD for name in other.unusual.get(state, ())}
-        if other is not view and (view.expected & other.expected).intersection(other.published) - dead:
+        if (
+            other is not view
+            and (view.expected & other.expected).intersection(other.published) - dead
+        ):
             return True
     return False
 
@@ -114,10 +130,14 @@ def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> It
             where = names_text(sorted(clusters))
             told = f"{scorer}, which runs on the hub: {what} on {where}, and counts as 0"
             fix = facts.on_hub("logs", f"deployment/{HUB_SCORER}")
-            yield warning(f"{told}: the hub scorer is down, or its source has no series of them", fix)
+            yield warning(
+                f"{told}: the hub scorer is down, or its source has no series of them", fix
+            )
 
 
-def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) -> Iterator[Finding]:
+def _by_cluster(
+    found: dict[str, list[str]], expected: Counter[str], what: str
+) -> Iterator[Finding]:
     for cluster, names in sorted(found.items()):
         every = len(names) == expected[cluster]
         shown = f"{cluster}: {what}: {names_text(names)}"
@@ -144,7 +164,9 @@ def ownership(facts: Facts) -> Iterator[Finding]:
 
 
 def _look(facts: Facts) -> str:
-    return f"{facts.command('get', 'dynamicscorers', '--all-namespaces')}  # then --hub-namespace NAME"
+    return (
+        f"{facts.command('get', 'dynamicscorers', '--all-namespaces')}  # then --hub-namespace NAME"
+    )
 
 
 def _unowned(facts: Facts) -> Iterator[Finding]:
@@ -196,17 +218,24 @@ def _contested(facts: Facts) -> Iterator[Finding]:
 
 
 def _show(facts: Facts, cluster: str, name: str) -> str:
-    return facts.command("-n", cluster, "get", SCORE_PLURAL, name, "-o", "yaml", "--show-managed-fields")
+    return facts.command(
+        "-n", cluster, "get", SCORE_PLURAL, name, "-o", "yaml", "--show-managed-fields"
+    )
 
 
 def _written_by_others(facts: Facts) -> set[tuple[str, str]]:
     """(cluster, name) of scores that another program owns."""
-    return {*facts.inputs.foreign, *((cluster, name) for cluster, name, _ in facts.inputs.contested)}
+    return {
+        *facts.inputs.foreign,
+        *((cluster, name) for cluster, name, _ in facts.inputs.contested),
+    }
 
 
 def tokens(facts: Facts) -> Iterator[Finding]:
     """Is a score missing whose scorer needs a token Secret, which only the cluster itself can show?"""
-    needing = [view for view in facts.overview.scorers if view.scorer.secrets and not view.suspended]
+    needing = [
+        view for view in facts.overview.scorers if view.scorer.secrets and not view.suspended
+    ]
     # Without the masks, a missing score cannot be told from a masked one.
     gone = DEAD | ({State.MISSING} if facts.missing(Part.MASKS) is None else set())
     for view in needing:
@@ -231,7 +260,8 @@ def tokens(facts: Facts) -> Iterator[Finding]:
                 what = f"{view.scorer.name} has no score on {names_text(clusters)}"
                 fix = on_cluster(clusters[0], f"get secret {' '.join(secrets)}")
                 yield warning(
-                    f"{what} and needs Secret {', '.join(secrets)} there, which the hub cannot see", fix
+                    f"{what} and needs Secret {', '.join(secrets)} there, which the hub cannot see",
+                    fix,
                 )
     known = f"{plural(len(needing), 'scorer')} with a token, and no score missing"
     scorers = known if needing else "no scorer needs a token"

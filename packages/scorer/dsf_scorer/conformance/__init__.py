@@ -125,7 +125,9 @@ def _judged(page: ScorerConfig, target: Target) -> Iterator[Finding]:
     path = f"/{scoring.path.lstrip('/')}" if scoring.path else DEFAULT_PATH
     source = structs.replace(source, params=structs.replace(source.params, step=step))
     try:
-        check_definition(structs.replace(page, source=source, scoring=structs.replace(scoring, path=path)))
+        check_definition(
+            structs.replace(page, source=source, scoring=structs.replace(scoring, path=path))
+        )
     except DefinitionError as problem:
         hint = "source.params has range and step, scoring.params name and interval"
         yield Finding("config.values", ERROR, str(problem), hint)
@@ -147,7 +149,10 @@ def _query(text: str, judge_query: JudgeQuery) -> Iterator[Finding]:
 def other_origin(scoring: ConfigScoring, target: Target) -> bool:
     """Whether scoring.host is a URL that is not on the origin of /config."""
     try:
-        return bool(scoring.host) and exchange.origin_of(exchange.split_http(scoring.host)) != target.origin
+        return (
+            bool(scoring.host)
+            and exchange.origin_of(exchange.split_http(scoring.host)) != target.origin
+        )
     except UsageError:
         return False
 
@@ -171,7 +176,9 @@ def check(
         host = config.scoring.host
         hint = f"pass --scoring-url to check {host}, if it may have the token"
         findings.append(
-            Finding("scoring.url", WARNING, f"checked at {url}, although /config names {host}", hint)
+            Finding(
+                "scoring.url", WARNING, f"checked at {url}, although /config names {host}", hint
+            )
         )
     if token:
         findings.append(_transport(url))
@@ -179,7 +186,9 @@ def check(
     endpoint = scoring.Endpoint(client=client, url=url, token=token)
     sample = Sample(data=nodes(3) if reads_metrics else []) if sample is None else sample
     findings += scoring.check(endpoint, sample, large=large, reads_metrics=reads_metrics)
-    errors, warnings = (sum(each.severity is kind for each in findings) for kind in (ERROR, WARNING))
+    errors, warnings = (
+        sum(each.severity is kind for each in findings) for kind in (ERROR, WARNING)
+    )
     return Report(url=target.config_url, errors=errors, warnings=warnings, findings=tuple(findings))
 
 

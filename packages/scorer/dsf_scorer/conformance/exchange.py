@@ -65,7 +65,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         yield f"{self.url}: {passed} checks passed, {self.warnings} warnings, {self.errors} errors"
 
     def json(self) -> str:
-        return printable_json(msgspec.json.format(msgspec.json.encode(self), indent=2).decode()) + "\n"
+        return (
+            printable_json(msgspec.json.format(msgspec.json.encode(self), indent=2).decode()) + "\n"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,9 @@ class Target:
         if scoring_url:
             split_http(scoring_url)
         path = parts.path.rstrip("/").removesuffix("/config") + "/config"
-        return cls(config_url=origin_of(parts) + path, origin=origin_of(parts), scoring_url=scoring_url)
+        return cls(
+            config_url=origin_of(parts) + path, origin=origin_of(parts), scoring_url=scoring_url
+        )
 
 
 def split_http(url: str) -> SplitResult:
@@ -95,7 +99,9 @@ def split_http(url: str) -> SplitResult:
     except ValueError as error:
         raise UsageError(f"{url!r} is not a URL: {error}") from None
     if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
-        msg = f"{url!r} is not the URL of a web server; write it as http://host:port or https://host"
+        msg = (
+            f"{url!r} is not the URL of a web server; write it as http://host:port or https://host"
+        )
         raise UsageError(msg)
     if parts.username is not None or parts.password is not None:
         msg = f"the URL of {parts.hostname} holds a user or password; remove it and pass a token file instead"
@@ -166,19 +172,25 @@ class Client:
     """For each read and write; the agent's is the same."""
     tls: ssl.SSLContext | None = None
 
-    def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> Reply:
+    def send(
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None
+    ) -> Reply:
         """Sends one request. Never raises because of the server."""
         began = time.monotonic()
         parts = split_http(url)
         connection = (
-            http.client.HTTPSConnection(parts.netloc, timeout=self.timeout_seconds, context=self.tls)
+            http.client.HTTPSConnection(
+                parts.netloc, timeout=self.timeout_seconds, context=self.tls
+            )
             if parts.scheme == "https"
             else http.client.HTTPConnection(parts.netloc, timeout=self.timeout_seconds)
         )
         try:
             with closing(connection):
                 try:
-                    connection.request(method, parts.path or "/", body, {"Connection": "close", **headers})
+                    connection.request(
+                        method, parts.path or "/", body, {"Connection": "close", **headers}
+                    )
                 except (BrokenPipeError, ConnectionResetError):
                     # A server may answer 413 and close the connection before it has read the body. Its answer
                     # can be read.

@@ -131,7 +131,9 @@ class Endpoint:
         return self.client.send(row.method, self.url, headers=headers, body=row.body)
 
 
-def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool = True) -> Iterator[Finding]:
+def check(
+    endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool = True
+) -> Iterator[Finding]:
     """Runs all checks, or the first if it fails. ``large``: series of the largest request, 0 for none."""
     row = Row(name="scoring.sample", what="sample series", body=sample.body())
     reply = endpoint.send(row)
@@ -148,13 +150,17 @@ def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool
             yield found
     if mistaken:
         message = f"answers {mistaken} of {len(MISTAKES)} malformed bodies"
-        yield Finding("scoring.any-body", NOTICE, f"{message}: with source.type None it needs no input")
+        yield Finding(
+            "scoring.any-body", NOTICE, f"{message}: with source.type None it needs no input"
+        )
 
 
 def _rows(sample: Sample, *, guarded: bool, large: int) -> Iterator[Row]:
     odd = "agents count that as a failed run, and no series of the cluster is scored; leave out what cannot"
     for name, what, data in _odd(sample):
-        yield Row(name=f"scoring.{name}", what=what, body=sample.body(data), hint=f"{odd} be scored")
+        yield Row(
+            name=f"scoring.{name}", what=what, body=sample.body(data), hint=f"{odd} be scored"
+        )
     if sample.arguments is None:
         body = replace(sample, arguments={}).body()
         yield Row(name="scoring.arguments", what="empty arguments", body=body)
@@ -167,9 +173,14 @@ def _rows(sample: Sample, *, guarded: bool, large: int) -> Iterator[Row]:
     for name, token in (("no-token", ""), ("wrong-token", "not-the-token")) if guarded else ():
         hint = "a token is expected, so answer 401 to everybody else"
         what, body = name.replace("-", " "), sample.body()
-        yield Row(name=f"scoring.{name}", what=what, body=body, expected="denial", token=token, hint=hint)
+        yield Row(
+            name=f"scoring.{name}", what=what, body=body, expected="denial", token=token, hint=hint
+        )
     if large and sample.data:
-        what, hint = f"{large} series", "raise the limit of the scoring API or of the proxy before it"
+        what, hint = (
+            f"{large} series",
+            "raise the limit of the scoring API or of the proxy before it",
+        )
         yield Row(name="scoring.large", what=what, body=sample.body(nodes(large)), hint=hint)
 
 
@@ -221,16 +232,24 @@ def _sample(reply: Reply, sample: Sample, *, token: str) -> Iterator[Finding]:
         yield wrong
         return
     if reply.status != 200:
-        hint = "give series and arguments that the scorer understands: --data FILE" if sample.generic else ""
+        hint = (
+            "give series and arguments that the scorer understands: --data FILE"
+            if sample.generic
+            else ""
+        )
         if reply.status in DENIED:
-            hint = "the token is not accepted" if token else "it asks for a token: pass --token-file"
+            hint = (
+                "the token is not accepted" if token else "it asks for a token: pass --token-file"
+            )
         yield Finding("scoring.sample", ERROR, f"answers {reply.status}{reply.excerpt}", hint)
         return
     results, faults = _results(reply.body)
     if faults:
         yield Finding("scoring.sample", ERROR, _first(faults))
         return
-    message = f"{len(results)} scores for {len(sample.data)} series in {reply.seconds * 1000:.0f} ms"
+    message = (
+        f"{len(results)} scores for {len(sample.data)} series in {reply.seconds * 1000:.0f} ms"
+    )
     yield Finding("scoring.sample", OK, message)
     if reply.has_mark:
         yield byte_order_mark("scoring.byte-order-mark")

@@ -41,7 +41,9 @@ def repository(server: GitServer) -> GitRepository:
     (repository.clone / "dir/run.sh").chmod(0o755)
     (repository.clone / "link").symlink_to("/etc/passwd")
     (repository.clone / "crlf.yaml").write_bytes(b"a: 1\r\n")
-    (repository.clone / ".gitattributes").write_text("*.yaml text eol=lf\n*.bin -text\n", encoding="utf-8")
+    (repository.clone / ".gitattributes").write_text(
+        "*.yaml text eol=lf\n*.bin -text\n", encoding="utf-8"
+    )
     repository.publish()
     return repository
 
@@ -74,7 +76,15 @@ async def test_what_a_commit_holds_is_read(mine: Clone, repository: GitRepositor
     assert await mine.heads("main", "gitops-dsf/*") == repository.branches()
     head = await mine.fetch("main")
     assert head == repository.branches()["main"]
-    names = [".gitattributes", "a.yaml", "crlf.yaml", "dir/b c.yaml", "dir/run.sh", "link", 'odd "name".txt']
+    names = [
+        ".gitattributes",
+        "a.yaml",
+        "crlf.yaml",
+        "dir/b c.yaml",
+        "dir/run.sh",
+        "link",
+        'odd "name".txt',
+    ]
     assert await mine.names(head) == names
     assert await mine.read(head, "dir/b c.yaml") == "b: \u00fc\n".encode()
     assert await mine.written_by(head) == "A Platform Engineer <platform@example.com>"
@@ -83,7 +93,11 @@ async def test_what_a_commit_holds_is_read(mine: Clone, repository: GitRepositor
 async def test_a_checkout_has_one_folder_without_what_is_rendered(
     mine: Clone, repository: GitRepository
 ) -> None:
-    files = {"eu [1]/scorers/a.yaml": "a\n", "eu [1]/rendered/x.yaml": "x\n", "eu [1]/rendered.yaml": "y\n"}
+    files = {
+        "eu [1]/scorers/a.yaml": "a\n",
+        "eu [1]/rendered/x.yaml": "x\n",
+        "eu [1]/rendered.yaml": "y\n",
+    }
     repository.commit(dict(files))
     await mine.heads("main")
     head = await mine.fetch("main")
@@ -101,7 +115,9 @@ async def test_contents_that_nobody_asks_for_are_not_fetched(
     git("config", "uploadpack.allowFilter", "true", folder=repository.bare)
     for number in range(3):
         (repository.clone / "rendered").mkdir(exist_ok=True)
-        (repository.clone / f"rendered/{number}.bin").write_bytes(random.Random(number).randbytes(1_000_000))
+        (repository.clone / f"rendered/{number}.bin").write_bytes(
+            random.Random(number).randbytes(1_000_000)
+        )
     repository.publish()
     mine = clone(repository.url, tmp_path / "work")
     head = await checked_out(mine)
@@ -133,7 +149,9 @@ async def test_no_hook_and_no_filter_of_the_repository_runs(
         (hooks / name).chmod(0o755)
     head = await mine.fetch("main")
     await mine.checkout(head, folder="")
-    await mine.push(await committed(mine, {"a.yaml": b"a: 2\n"}, parent=head), branch="ours", expected=None)
+    await mine.push(
+        await committed(mine, {"a.yaml": b"a: 2\n"}, parent=head), branch="ours", expected=None
+    )
     assert not ran.exists()
 
 
@@ -141,7 +159,11 @@ async def test_a_commit_changes_what_it_names_and_nothing_else(
     mine: Clone, repository: GitRepository
 ) -> None:
     head = await checked_out(mine)
-    for name, text in {"a.yaml": "a: 2\n", "dir/run.sh": "#!/bin/sh\necho\n", 'q "x".yaml': "n\n"}.items():
+    for name, text in {
+        "a.yaml": "a: 2\n",
+        "dir/run.sh": "#!/bin/sh\necho\n",
+        'q "x".yaml': "n\n",
+    }.items():
         (mine.tree / name).write_text(text, encoding="utf-8")
     names = ["a.yaml", "dir/run.sh", 'q "x".yaml', "crlf.yaml", "none"]
     (mine.tree / "crlf.yaml").unlink()
@@ -152,13 +174,19 @@ async def test_a_commit_changes_what_it_names_and_nothing_else(
     assert sorted(changed) == ["a.yaml", "crlf.yaml", "dir/run.sh", 'q "x".yaml']
     assert changed["dir/run.sh"].startswith("100755 "), "the file keeps its mode"
     shown = git(
-        "show", "--no-patch", "--format=%an <%ae>%n%cn <%ce>%n%aI%n%P%n%B", commit, folder=repository.bare
+        "show",
+        "--no-patch",
+        "--format=%an <%ae>%n%cn <%ce>%n%aI%n%P%n%B",
+        commit,
+        folder=repository.bare,
     )
     assert shown == f"{AUTHOR}\n{AUTHOR}\n2026-11-21T08:00:00+00:00\n{head}\nAccept\n\nBecause.\n\n"
     git("fsck", "--strict", folder=repository.bare)
 
 
-async def test_a_branch_is_replaced_only_under_its_lease(mine: Clone, repository: GitRepository) -> None:
+async def test_a_branch_is_replaced_only_under_its_lease(
+    mine: Clone, repository: GitRepository
+) -> None:
     await mine.heads("main")
     first = await committed(mine, {"snapshot.yaml": b"a: 1\n"})
     await mine.push(first, branch="state", expected=None)

@@ -100,7 +100,9 @@ async def test_a_byte_order_mark_is_no_part_of_a_secret(
 
 
 @pytest.mark.parametrize("content", ["s3cret-one\ns3cret-two", "s3cret-\u00e9", "s3cret-\x07"])
-def test_a_token_that_a_forge_cannot_get_is_named_and_not_repeated(secret: Path, content: str) -> None:
+def test_a_token_that_a_forge_cannot_get_is_named_and_not_repeated(
+    secret: Path, content: str
+) -> None:
     (secret / "token").write_text(content, encoding="utf-8")
     with pytest.raises(GitError) as caught:
         Credentials(folder=secret).token()
@@ -173,7 +175,9 @@ def _scan(seen: set[str], shown: set[str]) -> None:
             shown.add(line.decode(errors="replace"))
 
 
-async def test_another_server_never_gets_the_secret(server: GitServer, secret: Path, tmp_path: Path) -> None:
+async def test_another_server_never_gets_the_secret(
+    server: GitServer, secret: Path, tmp_path: Path
+) -> None:
     (secret / "token").write_text(SECRET, encoding="utf-8")
     configuration = dict(Credentials(folder=secret).settings("https://git.example.com/fleet.git"))
     assert set(configuration) == {"credential.helper", "credential.https://git.example.com.helper"}
@@ -283,7 +287,9 @@ def test_a_key_that_is_no_text_is_told(secret: Path, tmp_path: Path) -> None:
 def test_texts_are_cleaned_of_every_form(secret: Path) -> None:
     (secret / "username").write_text("tom\n", encoding="utf-8")
     (secret / "password").write_text("p@ss/word\n", encoding="utf-8")
-    cleaned = Credentials(folder=secret).cleaned("p@ss/word p%40ss%2Fword dG9tOnBAc3Mvd29yZA== rest")
+    cleaned = Credentials(folder=secret).cleaned(
+        "p@ss/word p%40ss%2Fword dG9tOnBAc3Mvd29yZA== rest"
+    )
     assert cleaned == "(token) (token) (token) rest"
 
 

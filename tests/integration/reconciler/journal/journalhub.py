@@ -17,7 +17,14 @@ from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.model.reconciler import JournalBranch
 from tests.hub.controlplane.gitrepository import GitRepository, git
-from tests.integration.reconciler.replica import Replica, fleet_on, in_time, put, read_again, running
+from tests.integration.reconciler.replica import (
+    Replica,
+    fleet_on,
+    in_time,
+    put,
+    read_again,
+    running,
+)
 from tests.support import hubobjects
 from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.virtual_time import wall
@@ -48,7 +55,10 @@ class JournalHub:
         fleet_on(self.hub)
 
     def score(self, cluster: str, value: int, name: str = "cpu") -> None:
-        put(self.hub, hubobjects.score(cluster, name, value, now=datetime.fromtimestamp(wall(), UTC)))
+        put(
+            self.hub,
+            hubobjects.score(cluster, name, value, now=datetime.fromtimestamp(wall(), UTC)),
+        )
 
     def decide(self, *clusters: str, placement: str = "guestbook") -> None:
         put(self.hub, hubobjects.decision(placement, *clusters))

@@ -38,7 +38,11 @@ async def test_a_noisy_score_is_named(scene: JournalHub) -> None:
         cpu, mem = (replica.flapping.settled(name) for name in ("cpu", "mem"))
         assert cpu is not None
         assert mem is not None
-        assert (cpu.status, cpu.reason, cpu.message) == ("False", "Flapping", f"argocd/guestbook {WORDS}")
+        assert (cpu.status, cpu.reason, cpu.message) == (
+            "False",
+            "Flapping",
+            f"argocd/guestbook {WORDS}",
+        )
         assert mem.status == "True"
         await asyncio.sleep(SPAN_SECONDS)
         assert replica.returns() == {}
@@ -55,7 +59,9 @@ def reachable(scene: JournalHub, cluster: str, status: str) -> None:
     put(scene.hub, item)
 
 
-async def is_lost_and_returns(scene: JournalHub, replica: Leader, cluster: str, refuge: str) -> None:
+async def is_lost_and_returns(
+    scene: JournalHub, replica: Leader, cluster: str, refuge: str
+) -> None:
     for status, decided in (("Unknown", refuge), ("True", cluster)):
         reachable(scene, cluster, status)
         await replica.view.clusters.refresh()
@@ -99,7 +105,9 @@ async def test_a_cluster_that_is_lost_again_and_again_is_blamed_itself(scene: Jo
         assert settled.status == "True"
 
 
-async def test_moves_of_a_placement_that_was_deleted_are_not_those_of_the_next_one(scene: JournalHub) -> None:
+async def test_moves_of_a_placement_that_was_deleted_are_not_those_of_the_next_one(
+    scene: JournalHub,
+) -> None:
     async with scene.replica() as replica:
         await replica.pushed(1)
         await replica.moves("cluster2")
@@ -118,6 +126,8 @@ async def test_moves_of_a_placement_that_was_deleted_are_not_those_of_the_next_o
         await replica.moves("cluster1")
         await replica.moves("cluster2")
         await asyncio.sleep(5)
-        assert list(replica.returns().values()) == [2.0], "the new one's own moves back and forth count"
+        assert list(replica.returns().values()) == [2.0], (
+            "the new one's own moves back and forth count"
+        )
         await replica.pushed(8)
     assert [record.number for record in scene.branch().records] == [1, 2, 3, 1, 2, 3, 4, 5]

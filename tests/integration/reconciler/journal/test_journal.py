@@ -15,7 +15,13 @@ from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import git
-from tests.integration.reconciler.journal.journalhub import AUTHOR, BRANCH, DRAIN, INTERVAL, JournalHub
+from tests.integration.reconciler.journal.journalhub import (
+    AUTHOR,
+    BRANCH,
+    DRAIN,
+    INTERVAL,
+    JournalHub,
+)
 from tests.integration.reconciler.replica import put
 from tests.support import hubobjects
 from tests.support.objecthub import FixedClaim
@@ -25,14 +31,21 @@ START = (None, ("cluster1",))
 
 async def test_a_move_is_recorded_with_its_reasons(scene: JournalHub) -> None:
     history = [{"revision": "0" * 40}, {"revision": "4f2c" * 10}]
-    scene.hub.put("applications", "gitops-dsf-delivery", namespace="argocd", status={"history": history})
+    scene.hub.put(
+        "applications", "gitops-dsf-delivery", namespace="argocd", status={"history": history}
+    )
     async with scene.replica() as replica:
         await replica.pushed(1)
         await replica.moves("cluster2", cluster1=35)
         await replica.pushed(2)
     start, move = scene.branch().records
     assert (start.kind, start.to, start.number) == ("Start", ("cluster1",), 1)
-    assert (move.kind, move.from_, move.to, move.number) == ("Change", ("cluster1",), ("cluster2",), 2)
+    assert (move.kind, move.from_, move.to, move.number) == (
+        "Change",
+        ("cluster1",),
+        ("cluster2",),
+        2,
+    )
     assert (move.placement, move.applications, move.commit) == (
         "argocd/guestbook",
         ("guestbook",),
@@ -44,12 +57,19 @@ async def test_a_move_is_recorded_with_its_reasons(scene: JournalHub) -> None:
     assert move.doubt == ""
     assert move.cause == MoveCause("Score", "cpu of cluster1 80 -> 35")
     assert start.cause is None
-    assert scene.hub.events("Moved", "Normal") == ["cluster1 -> cluster2: scores: cpu of cluster1 80 -> 35"]
+    assert scene.hub.events("Moved", "Normal") == [
+        "cluster1 -> cluster2: scores: cpu of cluster1 80 -> 35"
+    ]
     new, old = move.clusters
     assert (new.cluster, new.selected, new.points, new.rank) == ("cluster2", True, 60, 1)
     assert (old.cluster, old.selected, old.points, old.rank) == ("cluster1", False, 35, 3)
-    assert [(term.name, term.weight, term.score) for term in old.contributions] == [("AddOn/cpu/cpu", 1, 35)]
-    assert git("log", "-1", "--format=%an <%ae>", BRANCH, folder=scene.repository.bare).strip() == AUTHOR
+    assert [(term.name, term.weight, term.score) for term in old.contributions] == [
+        ("AddOn/cpu/cpu", 1, 35)
+    ]
+    assert (
+        git("log", "-1", "--format=%an <%ae>", BRANCH, folder=scene.repository.bare).strip()
+        == AUTHOR
+    )
 
 
 async def test_a_move_from_a_lost_cluster_has_no_other_cause(scene: JournalHub) -> None:
@@ -87,7 +107,10 @@ async def test_a_move_because_of_an_edit_names_the_commit(scene: JournalHub) -> 
         await replica.pushed(3)
     _, move, later = scene.branch().records
     assert move.cause == MoveCause("Edit", "commit beefbeefbe")
-    assert scene.hub.events("Moved", "Normal")[0] == "cluster1 -> cluster2: edit in git: commit beefbeefbe"
+    assert (
+        scene.hub.events("Moved", "Normal")[0]
+        == "cluster1 -> cluster2: edit in git: commit beefbeefbe"
+    )
     assert later.cause is not None
     assert later.cause.kind == "Score", "ten minutes after an edit it is not the cause any more"
 
@@ -95,7 +118,10 @@ async def test_a_move_because_of_an_edit_names_the_commit(scene: JournalHub) -> 
 async def test_a_cluster_that_no_longer_passes_is_named(scene: JournalHub) -> None:
     async with scene.replica() as replica:
         await replica.pushed(1)
-        spec = {"hubAcceptsClient": True, "taints": [{"key": "example.com/broken", "effect": "NoSelect"}]}
+        spec = {
+            "hubAcceptsClient": True,
+            "taints": [{"key": "example.com/broken", "effect": "NoSelect"}],
+        }
         put(scene.hub, {**hubobjects.cluster("cluster1"), "spec": spec})
         await replica.view.clusters.refresh()
         await replica.moves("cluster2")
@@ -106,7 +132,9 @@ async def test_a_cluster_that_no_longer_passes_is_named(scene: JournalHub) -> No
     assert "example.com/broken" in cause.detail
 
 
-async def test_records_of_a_paced_placement_speak_of_the_scores_that_people_wrote(scene: JournalHub) -> None:
+async def test_records_of_a_paced_placement_speak_of_the_scores_that_people_wrote(
+    scene: JournalHub,
+) -> None:
     put(scene.hub, hubobjects.paced(hubobjects.placement("guestbook", "cpu"), weight=5, steady=1))
     put(scene.hub, hubobjects.moves_score("cluster1", guestbook=-100))
     put(scene.hub, hubobjects.moves_score("cluster2", guestbook=50))
@@ -120,7 +148,10 @@ async def test_records_of_a_paced_placement_speak_of_the_scores_that_people_wrot
     assert move.doubt == ""
     assert b"gitops-dsf-moves" not in b"".join(scene.files().values())
     new, old = move.clusters
-    assert [(each.cluster, each.selected) for each in (new, old)] == [("cluster2", True), ("cluster1", False)]
+    assert [(each.cluster, each.selected) for each in (new, old)] == [
+        ("cluster2", True),
+        ("cluster1", False),
+    ]
     assert [(term.name, term.weight, term.score) for term in new.contributions] == [
         ("AddOn/cpu/cpu", 5, 60),
         ("Steady", 1, 0),
@@ -131,8 +162,13 @@ async def test_records_of_a_paced_placement_speak_of_the_scores_that_people_wrot
 async def test_odd_times_and_quantities_stop_no_record(scene: JournalHub) -> None:
     """Any agent can write the times, a spoke the quantities, and the API server accepts them."""
     times = ("9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "0000-01-01T00:00:00Z")
-    for number, (until, cpu) in enumerate(zip(times, ("1e2000", "9" * 5_000, "1e1.5"), strict=True), 4):
-        item, odd = hubobjects.score(f"cluster{number}", "cpu", 70), hubobjects.cluster(f"odd{number}")
+    for number, (until, cpu) in enumerate(
+        zip(times, ("1e2000", "9" * 5_000, "1e1.5"), strict=True), 4
+    ):
+        item, odd = (
+            hubobjects.score(f"cluster{number}", "cpu", 70),
+            hubobjects.cluster(f"odd{number}"),
+        )
         item["status"]["validUntil"] = until
         odd["status"] |= {"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}}
         put(scene.hub, item)
@@ -226,10 +262,17 @@ async def test_when_too_many_wait_changes_are_recorded_later(
         (("cluster2",), ("cluster1",)),
         (("cluster1",), ("cluster2",)),
     ]
-    assert [record.kind for record in scene.branch().records] == ["Start", "Change", "Later", "Change"]
+    assert [record.kind for record in scene.branch().records] == [
+        "Start",
+        "Change",
+        "Later",
+        "Change",
+    ]
 
 
-async def test_two_replicas_that_both_believe_to_lead_write_each_move_once(scene: JournalHub) -> None:
+async def test_two_replicas_that_both_believe_to_lead_write_each_move_once(
+    scene: JournalHub,
+) -> None:
     async with scene.replica() as one:
         await one.pushed(1)
         async with scene.replica() as two:
@@ -259,7 +302,9 @@ async def test_a_replica_that_lost_the_lease_records_nothing(scene: JournalHub) 
     assert scene.moves() == [START]
 
 
-async def test_while_the_repository_is_away_its_leader_records_and_a_new_one_waits(scene: JournalHub) -> None:
+async def test_while_the_repository_is_away_its_leader_records_and_a_new_one_waits(
+    scene: JournalHub,
+) -> None:
     away = scene.repository.bare.with_name("away.git")
     async with scene.replica() as replica:
         await replica.pushed(1)
@@ -304,7 +349,9 @@ async def test_a_placement_that_has_not_moved_for_months_is_not_started_again(
         for number in (1, 2, 3)
     ]
     (tmp_path / "other").mkdir()
-    clone = Clone(settings=GitSettings(url=scene.repository.url, author=AUTHOR), folder=tmp_path / "other")
+    clone = Clone(
+        settings=GitSettings(url=scene.repository.url, author=AUTHOR), folder=tmp_path / "other"
+    )
     await JournalBranch(clone=clone, name=BRANCH).append(later, at=now)
     async with scene.replica() as replica:
         await replica.moves("cluster2")
@@ -323,7 +370,9 @@ async def test_a_branch_of_something_else_is_not_touched(scene: JournalHub) -> N
     async with scene.replica() as replica:
         await asyncio.sleep(3 * INTERVAL)
         assert replica.metric("journal_pushes_total", outcome="failed")
-    assert git("ls-tree", "--name-only", BRANCH, folder=scene.repository.bare).split() == ["notes.txt"]
+    assert git("ls-tree", "--name-only", BRANCH, folder=scene.repository.bare).split() == [
+        "notes.txt"
+    ]
 
 
 async def test_a_hub_without_argo_cd_has_a_journal(scene: JournalHub) -> None:
@@ -337,9 +386,19 @@ async def test_a_hub_without_argo_cd_has_a_journal(scene: JournalHub) -> None:
 async def test_a_paced_move_is_recorded_with_its_admission(scene: JournalHub) -> None:
     """A move of another Placement, and one that OCM made itself, say nothing."""
     moves = [
-        Move(placement="argocd/other", source="cluster1", target="cluster2", since=1_700_000_000, gain=9.0),
         Move(
-            placement="argocd/guestbook", source="cluster1", target="cluster2", since=1_800_000_000, gain=25.0
+            placement="argocd/other",
+            source="cluster1",
+            target="cluster2",
+            since=1_700_000_000,
+            gain=9.0,
+        ),
+        Move(
+            placement="argocd/guestbook",
+            source="cluster1",
+            target="cluster2",
+            since=1_800_000_000,
+            gain=25.0,
         ),
     ]
     async with scene.replica() as replica:
@@ -354,6 +413,7 @@ async def test_a_paced_move_is_recorded_with_its_admission(scene: JournalHub) ->
     assert (start.admitted, itself.admitted, itself.gain) == (None, None, None)
     assert move.admitted is not None
     assert (move.admitted.timestamp(), move.gain) == (1_800_000_000, 25.0)
-    assert "  admitted at 2027-01-15 08:00:00 UTC, for +25.0 points by the written weights" in explained_text(
-        move
+    assert (
+        "  admitted at 2027-01-15 08:00:00 UTC, for +25.0 points by the written weights"
+        in explained_text(move)
     )

@@ -37,9 +37,13 @@ def candidate(cluster: str, *decided: str, overdue: bool = False) -> Candidate:
     """The copy of this cluster, which left the decision. Which copies the informers saw does not matter to a
     removal.
     """
-    copy = Application(name=f"web-{cluster}", uid=f"copy-{cluster}", application="web", cluster=cluster)
+    copy = Application(
+        name=f"web-{cluster}", uid=f"copy-{cluster}", application="web", cluster=cluster
+    )
     return Candidate(
-        item=ApplicationSet(name="web", uid="set-1", placements=frozenset({"web"}), handover=HANDOVER),
+        item=ApplicationSet(
+            name="web", uid="set-1", placements=frozenset({"web"}), handover=HANDOVER
+        ),
         handover=HANDOVER,
         state=MoveState(
             decided=frozenset(decided),
@@ -80,7 +84,9 @@ class MoveHub:
         }
         selector = {"matchLabels": {PLACEMENT_LABEL: "web"}}
         body = {
-            "generators": [{"clusterDecisionResource": {"configMapRef": "x", "labelSelector": selector}}],
+            "generators": [
+                {"clusterDecisionResource": {"configMapRef": "x", "labelSelector": selector}}
+            ],
             "template": {"metadata": {"name": "web-{{.name}}"}},
             "syncPolicy": {"applicationsSync": "create-update"},
             **spec,
@@ -89,7 +95,12 @@ class MoveHub:
         self.hub.put(SETS, "web", namespace=NAMESPACE, metadata=metadata, spec=body)
 
     def available(
-        self, cluster: str, status: str = "True", *, since: float | None = None, taints: tuple[str, ...] = ()
+        self,
+        cluster: str,
+        status: str = "True",
+        *,
+        since: float | None = None,
+        taints: tuple[str, ...] = (),
     ) -> None:
         """The ManagedCluster; `since` in seconds from now."""
         condition = {"type": "ManagedClusterConditionAvailable", "status": status}
@@ -112,7 +123,12 @@ class MoveHub:
         status = {"numberOfSelectedClusters": count, "decisionGroups": [{"clusterCount": count}]}
         spec = {"numberOfClusters": wanted}
         self.hub.put(
-            PLACEMENTS, "web", namespace=NAMESPACE, metadata={"uid": "placement-1"}, spec=spec, status=status
+            PLACEMENTS,
+            "web",
+            namespace=NAMESPACE,
+            metadata={"uid": "placement-1"},
+            spec=spec,
+            status=status,
         )
 
     def copy(self, cluster: str, *, status: Any = None, **metadata: Any) -> None:

@@ -13,7 +13,13 @@ from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.hub.waits import WaitingCopy, read_waits
 from gitops_dsf.reconciler.moves import controller
 from gitops_dsf.reconciler.moves.controller import MoveController
-from tests.integration.reconciler.moves.movehub import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, MoveHub
+from tests.integration.reconciler.moves.movehub import (
+    APPLICATIONS,
+    CLUSTERS,
+    NAMESPACE,
+    PROGRESSING,
+    MoveHub,
+)
 from tests.integration.reconciler.replica import Replica, read_again, running
 from tests.support.hubobjects import HUB
 from tests.support.objecthub import FixedClaim
@@ -159,7 +165,9 @@ async def test_nothing_is_written_where_no_copy_waits(scene: MoveHub) -> None:
     async with Leader(scene) as leader:
         await leader.after(100)
         await leader.after(100)
-    assert not [word for word in scene.hub.asked if "configmaps" in word and not word.startswith("GET")]
+    assert not [
+        word for word in scene.hub.asked if "configmaps" in word and not word.startswith("GET")
+    ]
 
 
 def told(scene: MoveHub) -> list[WaitingCopy]:
@@ -293,7 +301,9 @@ async def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while(scene: Mo
 
 
 @pytest.mark.parametrize("word", ["GET applicationsets", "GET placements"])
-async def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(scene: MoveHub, word: str) -> None:
+async def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(
+    scene: MoveHub, word: str
+) -> None:
     """As when the process is stopped at that await, and another replica leads by the time that it goes on."""
     scene.moved()
     async with Leader(scene) as leader:
@@ -353,7 +363,9 @@ async def test_a_cluster_that_ocm_does_not_see_keeps_its_copy_and_for_a_while_af
         assert scene.copies() == ["web-b"]
 
 
-async def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided(scene: MoveHub) -> None:
+async def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided(
+    scene: MoveHub,
+) -> None:
     scene.available("a", taints=("maintenance",))
     scene.decide("b")
     scene.copy("a")
@@ -371,7 +383,9 @@ async def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided(
         assert scene.copies() == ["web-a"], "OCM wanted it back; the other one is nobody's"
 
 
-async def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back(scene: MoveHub) -> None:
+async def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back(
+    scene: MoveHub,
+) -> None:
     scene.moved()
     async with Leader(scene) as leader:
         # The list is answered, and the watch is not.
@@ -406,7 +420,9 @@ async def test_what_is_not_understood_whole_is_left_alone_and_said(scene: MoveHu
         assert leader.metric("moves_waiting_seconds", applicationset="web") is None, (
             "it will never end by itself"
         )
-        assert scene.hub.events("MoveWaits")[0].endswith("with the label of one Placement (Generators)")
+        assert scene.hub.events("MoveWaits")[0].endswith(
+            "with the label of one Placement (Generators)"
+        )
         scene.application_set(syncPolicy={"applicationsSync": "sync"})
         await leader.after(1)
         assert leader.waits() == {}

@@ -34,10 +34,17 @@ READS = (
 )
 
 
-async def test_it_reads_everything_again_and_deletes_once(scene: MoveHub, deleter: CopyDeleter) -> None:
+async def test_it_reads_everything_again_and_deletes_once(
+    scene: MoveHub, deleter: CopyDeleter
+) -> None:
     assert await deleter.delete(candidate("a", "b")) is None
     assert scene.copies() == ["web-b"]
-    assert scene.hub.asked == [*READS, "PATCH applications/web-b", *READS, "DELETE applications/web-a"]
+    assert scene.hub.asked == [
+        *READS,
+        "PATCH applications/web-b",
+        *READS,
+        "DELETE applications/web-a",
+    ]
     assert await reason(deleter.delete(candidate("a", "b"))) == "Gone"
     assert len(scene.deletions()) == 1
 
@@ -49,11 +56,20 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "decided as well": (lambda scene: scene.decide("a", "b"), "DecisionUnsettled"),
     "decided elsewhere": (lambda scene: scene.decide("c"), "DecisionUnsettled"),
     "empty": (lambda scene: scene.decide(), "DecisionEmpty"),
-    "in the middle of a rewrite": (lambda scene: scene.decide("b", selected=2), "DecisionIncomplete"),
+    "in the middle of a rewrite": (
+        lambda scene: scene.decide("b", selected=2),
+        "DecisionIncomplete",
+    ),
     "another's page": (lambda scene: scene.decide("b", owner="placement-2"), "DecisionForeign"),
     "more copies wanted": (lambda scene: scene.decide("b", wanted=2), "WantedCount"),
-    "no Placement": (lambda scene: scene.hub.objects.pop((PLACEMENTS, NAMESPACE, "web")), "PlacementGone"),
-    "new copy not healthy": (lambda scene: scene.copy("b", status=PROGRESSING), "NewCopyNotHealthy"),
+    "no Placement": (
+        lambda scene: scene.hub.objects.pop((PLACEMENTS, NAMESPACE, "web")),
+        "PlacementGone",
+    ),
+    "new copy not healthy": (
+        lambda scene: scene.copy("b", status=PROGRESSING),
+        "NewCopyNotHealthy",
+    ),
     "new copy gone": (
         lambda scene: scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-b")),
         "NewCopyMissing",
@@ -62,17 +78,32 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "old copy going": (lambda scene: scene.copy("a", deletionTimestamp=GOING), "Going"),
     "old copy made anew": (lambda scene: scene.copy("a", uid="another"), "Gone"),
     "old copy nobody's": (lambda scene: scene.copy("a", ownerReferences=[]), "Gone"),
-    "old copy without finalizer": (lambda scene: scene.copy("a", finalizers=[]), "WorkloadWouldStay"),
+    "old copy without finalizer": (
+        lambda scene: scene.copy("a", finalizers=[]),
+        "WorkloadWouldStay",
+    ),
     "policy deletes": (
         lambda scene: scene.application_set(syncPolicy={"applicationsSync": "sync"}),
         "Changed",
     ),
     "other generators": (lambda scene: scene.application_set(generators=[]), "Changed"),
     "ApplicationSet made anew": (lambda scene: scene.application_set(uid="set-2"), "Changed"),
-    "the old copy's cluster is away": (lambda scene: scene.available("a", "Unknown"), "ClusterUnreachable"),
-    "the new copy's cluster is away": (lambda scene: scene.available("b", "False"), "NewCopyNotHealthy"),
-    "the old copy's cluster is back": (lambda scene: scene.available("a", since=-1), "ClusterReturned"),
-    "ApplicationSet gone": (lambda scene: scene.hub.objects.pop((SETS, NAMESPACE, "web")), "Changed"),
+    "the old copy's cluster is away": (
+        lambda scene: scene.available("a", "Unknown"),
+        "ClusterUnreachable",
+    ),
+    "the new copy's cluster is away": (
+        lambda scene: scene.available("b", "False"),
+        "NewCopyNotHealthy",
+    ),
+    "the old copy's cluster is back": (
+        lambda scene: scene.available("a", since=-1),
+        "ClusterReturned",
+    ),
+    "ApplicationSet gone": (
+        lambda scene: scene.hub.objects.pop((SETS, NAMESPACE, "web")),
+        "Changed",
+    ),
 }
 
 
@@ -96,7 +127,13 @@ def flip_back(scene: MoveHub) -> None:
     [
         (lambda scene: scene.copy("a"), 1, "", ["web-b"], 2),
         (lambda scene: scene.copy("a"), ATTEMPTS, "Conflict", ["web-a", "web-b"], ATTEMPTS),
-        (lambda scene: scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a")), 1, "Gone", ["web-b"], 1),
+        (
+            lambda scene: scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a")),
+            1,
+            "Gone",
+            ["web-b"],
+            1,
+        ),
         (flip_back, 1, "DecisionUnsettled", ["web-a", "web-b"], 1),
     ],
     ids=["another version", "another version each time", "somebody deletes it", "decided back"],

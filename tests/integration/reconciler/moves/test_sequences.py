@@ -170,9 +170,14 @@ def test_whatever_happens(steps: list[Any]) -> None:
                     await attempt(world, deleter, step)
                 else:
                     world.change(*step)
-                assert {name.removeprefix("web-") for name in world.scene.copies()} == world.health.keys()
+                assert {
+                    name.removeprefix("web-") for name in world.scene.copies()
+                } == world.health.keys()
                 assert world.health, "the last copy"
-            assert all((APPLICATIONS, NAMESPACE, f"web-{cluster}") in hub.objects for cluster in world.health)
+            assert all(
+                (APPLICATIONS, NAMESPACE, f"web-{cluster}") in hub.objects
+                for cluster in world.health
+            )
 
     virtual_time.run(go())
 

@@ -71,7 +71,9 @@ DELAYS = st.lists(st.floats(min_value=0, max_value=0.1), min_size=1, max_size=40
 
 @settings(examples(8), suppress_health_check=[HealthCheck.too_slow])
 @given(
-    delays=DELAYS, changes=st.lists(st.tuples(DELAYS, st.sampled_from("abc")), max_size=6), late=st.booleans()
+    delays=DELAYS,
+    changes=st.lists(st.tuples(DELAYS, st.sampled_from("abc")), max_size=6),
+    late=st.booleans(),
 )
 def test_any_order_of_requests_and_decisions_leaves_a_copy(
     delays: list[float], changes: list[tuple[list[float], str]], late: bool
@@ -179,7 +181,9 @@ async def test_a_deletion_waits_until_each_copy_that_it_relies_on_was_changed(
     ]
 
 
-async def test_a_copy_that_was_not_changed_is_not_relied_on(scene: MoveHub, deleter: CopyDeleter) -> None:
+async def test_a_copy_that_was_not_changed_is_not_relied_on(
+    scene: MoveHub, deleter: CopyDeleter
+) -> None:
     """One more copy becomes Healthy between the patches and the second reading."""
     scene.copy("c", status=PROGRESSING, finalizers=[])
 
@@ -211,7 +215,9 @@ async def test_a_hard_refresh_that_somebody_asked_for_is_not_taken_away(
     assert await deleter.delete(candidate("a", "b")) is None
 
 
-async def test_no_more_copies_are_refreshed_than_a_limit(scene: MoveHub, deleter: CopyDeleter) -> None:
+async def test_no_more_copies_are_refreshed_than_a_limit(
+    scene: MoveHub, deleter: CopyDeleter
+) -> None:
     many = [f"b{number}" for number in range(TOUCHED + 5)]
     scene.decide(*many)
     for cluster in many:

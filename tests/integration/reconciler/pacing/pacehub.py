@@ -89,13 +89,19 @@ class PaceHub(ObjectHub):
         return list(found["spec"].get("taints") or [])
 
     def cluster(self, name: str, free: int, **spec: Any) -> None:
-        self.put("managedclusters", name, kind="ManagedCluster", spec={"hubAcceptsClient": True, **spec})
+        self.put(
+            "managedclusters", name, kind="ManagedCluster", spec={"hubAcceptsClient": True, **spec}
+        )
         self.score(name, free)
 
     def score(self, cluster: str, free: int) -> None:
         status = {"scores": [{"name": RESOURCE, "value": free}]}
         self.put(
-            "addonplacementscores", RESOURCE, namespace=cluster, kind="AddOnPlacementScore", status=status
+            "addonplacementscores",
+            RESOURCE,
+            namespace=cluster,
+            kind="AddOnPlacementScore",
+            status=status,
         )
 
     def place(self, name: str, cluster: str, *, refuges: bool = False) -> None:
@@ -103,7 +109,9 @@ class PaceHub(ObjectHub):
         self.decide(name, cluster)
         term = Term(RESOURCE, RESOURCE, 1, demand=self.demand, delay=self.delay)
         ranking = PacedRanking((term,), steady=0, refuges=refuges)
-        policy = exact((f"{RESOURCE}/{RESOURCE}", 1), (f"{MOVES_SCORE}/{ARGOCD}/{name}", 10), ("Steady", 10))
+        policy = exact(
+            (f"{RESOURCE}/{RESOURCE}", 1), (f"{MOVES_SCORE}/{ARGOCD}/{name}", 10), ("Steady", 10)
+        )
         self.put(
             "placements",
             name,
@@ -124,7 +132,9 @@ class PaceHub(ObjectHub):
     def items(self) -> dict[str, dict[str, int]]:
         """The published items by cluster."""
         found = {
-            namespace: {each["name"]: each["value"] for each in item.get("status", {}).get("scores", [])}
+            namespace: {
+                each["name"]: each["value"] for each in item.get("status", {}).get("scores", [])
+            }
             for (plural, namespace, name), item in self.objects.items()
             if plural == "addonplacementscores" and name == MOVES_SCORE
         }
@@ -179,7 +189,9 @@ class PaceHub(ObjectHub):
             self.score(cluster, found["status"]["scores"][0]["value"] + points)
 
     def _check_move(self, key: str, source: str, target: str) -> None:
-        admitted = [each for each in self.ledger().under_way if each.admitted and each.placement == key]
+        admitted = [
+            each for each in self.ledger().under_way if each.admitted and each.placement == key
+        ]
         if not any((each.source, each.target) == (source, target) for each in admitted):
             self.broken.append(f"{key} moved from {source} to {target}, and nobody admitted that")
 
@@ -210,7 +222,9 @@ async def leading(hub: PaceHub, *, pace: Pace | None = PACE) -> AsyncIterator[Re
             yield replica
 
 
-def herd(hub: PaceHub, free: Mapping[str, int], *, count: int, on: str, refuges: bool = False) -> None:
+def herd(
+    hub: PaceHub, free: Mapping[str, int], *, count: int, on: str, refuges: bool = False
+) -> None:
     """Clusters with these points, and applications that are all on one of them."""
     with hub.nobody_decides():
         for number in range(count):

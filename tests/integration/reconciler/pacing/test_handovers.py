@@ -27,9 +27,14 @@ def application_set(hub: PaceHub, name: str = "web", *, policy: str = "create-up
         "applicationsets",
         name,
         namespace=ARGOCD,
-        metadata={"uid": f"set-{name}", "annotations": {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak"}},
+        metadata={
+            "uid": f"set-{name}",
+            "annotations": {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak"},
+        },
         spec={
-            "generators": [{"clusterDecisionResource": {"configMapRef": "x", "labelSelector": labels}}],
+            "generators": [
+                {"clusterDecisionResource": {"configMapRef": "x", "labelSelector": labels}}
+            ],
             "template": {"metadata": {"name": f"{name}-{{{{.name}}}}"}},
             "syncPolicy": {"applicationsSync": policy},
         },
@@ -49,7 +54,9 @@ def copy(hub: PaceHub, cluster: str, health: str, sync: str, *, of: str = "web")
 
 
 def remove_copy(hub: PaceHub, cluster: str, *, of: str = "web") -> None:
-    hub.remove({"kind": "Application", "metadata": {"name": f"{of}-{cluster}", "namespace": ARGOCD}})
+    hub.remove(
+        {"kind": "Application", "metadata": {"name": f"{of}-{cluster}", "namespace": ARGOCD}}
+    )
 
 
 def unavailable(hub: PaceHub, cluster: str) -> None:
@@ -84,12 +91,22 @@ CASES = [
     Case(name="no new copy", new=None, over=False),
     Case(name="the new copy is not healthy", new=("Progressing", "Synced"), over=False),
     Case(name="the new copy is not synced", new=("Healthy", "OutOfSync"), over=False),
-    Case(name="not healthy where Argo CD deletes", new=("Degraded", "Synced"), policy="sync", over=False),
+    Case(
+        name="not healthy where Argo CD deletes",
+        new=("Degraded", "Synced"),
+        policy="sync",
+        over=False,
+    ),
     Case(name="the old copy still runs", old=True, over=False),
     Case(name="the old copy is not ours to delete", old=True, policy="sync", over=True),
     Case(name="the old copy is out of reach", old=True, unavailable="c1", over=True),
     Case(name="the new copy is out of reach", unavailable="c2", over=False),
-    Case(name="the old copy runs, the new one is out of reach", old=True, unavailable="c2", over=False),
+    Case(
+        name="the old copy runs, the new one is out of reach",
+        old=True,
+        unavailable="c2",
+        over=False,
+    ),
 ]
 
 

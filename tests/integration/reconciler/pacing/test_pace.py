@@ -153,7 +153,9 @@ def test_two_leaders_do_not_exceed_the_pace_together(delays: list[float], begins
             each = cycle(delays)
 
             async def wait(word: str) -> None:
-                await asyncio.sleep(next(each) * (3 if word.startswith(("PUT", "PATCH", "POST")) else 1))
+                await asyncio.sleep(
+                    next(each) * (3 if word.startswith(("PUT", "PATCH", "POST")) else 1)
+                )
 
             hub.arrives = wait
             async with leading(hub):
@@ -172,7 +174,9 @@ async def test_what_ocm_does_not_follow_is_withdrawn() -> None:
         herd(hub, FREE, count=1, on="c1")
         async with leading(hub):
             with hub.nobody_decides():
-                await in_time(lambda: bool(hub.events("MoveWithdrawn")), what="the move is withdrawn")
+                await in_time(
+                    lambda: bool(hub.events("MoveWithdrawn")), what="the move is withdrawn"
+                )
                 await in_time(lambda: not hub.items(), what="no item")
                 assert hub.where("app-0") == "c1"
             await in_time(lambda: hub.where("app-0") == "c2", what="it is admitted again")
@@ -194,7 +198,9 @@ async def test_a_hub_whose_clock_was_wrong_delays_nothing_for_hours() -> None:
             hub.ahead = 0.0
             async with leading(hub):
                 began = wall()
-                await in_time(lambda: bool(hub.events("MoveWithdrawn")), what="the move is withdrawn")
+                await in_time(
+                    lambda: bool(hub.events("MoveWithdrawn")), what="the move is withdrawn"
+                )
                 assert wall() - began < 90
         assert hub.broken == []
 
@@ -227,7 +233,9 @@ def refuse_large(hub: PaceHub, most: int) -> None:
     hub.before = before
 
 
-async def test_a_queue_that_outgrows_the_configmap_holds_up_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_queue_that_outgrows_the_configmap_holds_up_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """Keys of somebody else leave room for a few of sixty moves that wait. The moves go on, the oldest wait
     is still counted, and it is told that only a part is shown.
     """
@@ -367,7 +375,9 @@ def test_the_page_shows_the_queue_as_it_was(monkeypatch: pytest.MonkeyPatch) -> 
                     await asyncio.sleep(moment - before)
                     stored = hub.get("configmaps", MOVES_SCORE, namespace=HUB)
                     assert stored is not None
-                    queue = queue_view(read_moves(stored["data"]), placements={"argocd/app-1"}, cluster=None)
+                    queue = queue_view(
+                        read_moves(stored["data"]), placements={"argocd/app-1"}, cluster=None
+                    )
                     lines = queue_lines(queue, everything=False) if queue is not None else ()
                     said += f"{timestamp_of(wall())}\n" + "".join(f"{line}\n" for line in lines)
             assert hub.broken == []
@@ -439,7 +449,9 @@ async def test_no_move_goes_to_a_cluster_that_a_changing_decision_names() -> Non
                 await asyncio.sleep(300)
                 assert hub.admitted() == []
                 assert replica.metric("paced_moves_waiting", reason="Unsettled") == 1
-            await in_time(lambda: any(each[0] == "app-0" for each in hub.moved), what="it has settled")
+            await in_time(
+                lambda: any(each[0] == "app-0" for each in hub.moved), what="it has settled"
+            )
             assert ("app-0", "c1", "c3") in hub.moved
 
 
@@ -496,7 +508,13 @@ async def test_a_score_that_expires_is_a_reason_to_move_although_nothing_is_writ
         with hub.nobody_decides():
             until = timestamp_of(wall() + 300)
             status = {"scores": [{"name": "free", "value": 90}], "validUntil": until}
-            hub.put("addonplacementscores", "free", namespace="c1", kind="AddOnPlacementScore", status=status)
+            hub.put(
+                "addonplacementscores",
+                "free",
+                namespace="c1",
+                kind="AddOnPlacementScore",
+                status=status,
+            )
         async with leading(hub):
             await asyncio.sleep(290)
             assert hub.admitted() == []

@@ -43,7 +43,11 @@ def lose(hub: PaceHub, cluster: str) -> None:
         "managedclusters",
         cluster,
         kind="ManagedCluster",
-        spec={"taints": [{"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}]},
+        spec={
+            "taints": [
+                {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}
+            ]
+        },
     )
 
 
@@ -87,7 +91,9 @@ async def test_the_cause_of_a_move_from_a_lost_cluster_is_the_cluster() -> None:
             await asyncio.sleep(30)
         way = f"app-0: c1 -> {hub.where('app-0')}: Handover since "
         assert [
-            line for line in lines if way in line and line.endswith(", lost cluster: OCM does not reach c1")
+            line
+            for line in lines
+            if way in line and line.endswith(", lost cluster: OCM does not reach c1")
         ]
         causes = {message.partition(": ")[2] for message in hub.events("Moved", "Warning")}
         assert causes == {"lost cluster: OCM does not reach c1"}
@@ -146,7 +152,9 @@ async def test_moves_go_on_beside_refuges() -> None:
     async with PaceHub() as hub:
         herd(hub, {"c1": 40, "c2": 62, "c3": 58, "c4": 20}, count=3, on="c1", refuges=True)
         async with leading(hub):
-            await in_time(lambda: len(hub.moved) == 2 and not list(hub.ledger().under_way), what="two moves")
+            await in_time(
+                lambda: len(hub.moved) == 2 and not list(hub.ledger().under_way), what="two moves"
+            )
             await asyncio.sleep(60)
         assert sorted(hub.moved) == [("app-0", "c1", "c2"), ("app-1", "c1", "c3")]
         found = refuges(hub)
@@ -180,16 +188,27 @@ async def test_a_refuge_that_the_view_does_not_show_yet_is_taken_away_before_the
         await publisher.publish(nothing, items_of([move], refuge))
         seen.append(hub.items())
     at_refuge, at_target = {"c3": {"ns/a": DRAW}}, {"c2": {"ns/a": DRAW}}
-    assert seen == [at_refuge, {**at_refuge, **at_target}, at_target, {**at_target, "c1": {"ns/a": -100}}]
+    assert seen == [
+        at_refuge,
+        {**at_refuge, **at_target},
+        at_target,
+        {**at_target, "c1": {"ns/a": -100}},
+    ]
 
 
 FREE = {"c1": 90, "c2": 40, "c3": 38}
 OURS = {"key": MAINTENANCE_TAINT, "effect": "NoSelectIfNew"}
-THEIRS = {"key": "example.com/kept", "effect": "PreferNoSelect", "timeAdded": "2026-01-01T00:00:00Z"}
+THEIRS = {
+    "key": "example.com/kept",
+    "effect": "PreferNoSelect",
+    "timeAdded": "2026-01-01T00:00:00Z",
+}
 HOUR = 3600.0
 
 
-def window(action: str, *clusters: str, opens: float = -60.0, closes: float = HOUR) -> dict[str, Any]:
+def window(
+    action: str, *clusters: str, opens: float = -60.0, closes: float = HOUR
+) -> dict[str, Any]:
     """`opens` and `closes` are seconds from now."""
     return {
         "name": action.lower(),
@@ -290,7 +309,10 @@ async def test_a_cluster_that_goes_while_another_gets_its_taint_ends_nothing() -
         hub.maintain(window("Cordon", "c2", "c3", "c4"))
 
         def between(word: str) -> None:
-            if word == "PATCH managedclusters" and (gone := hub.get("managedclusters", "c3")) is not None:
+            if (
+                word == "PATCH managedclusters"
+                and (gone := hub.get("managedclusters", "c3")) is not None
+            ):
                 hub.remove({"kind": "ManagedCluster", "metadata": gone["metadata"]})
 
         hub.between = between
@@ -310,7 +332,9 @@ async def test_a_taint_that_is_refused_is_tried_ever_more_rarely_and_holds_up_no
             await in_time(lambda: hub.taints("c3"), what="the taint of the other")
             # Changes of clusters wake the controller: heartbeats and claims of agents.
             for number in range(600):
-                hub.put("managedclusters", "busy", kind="ManagedCluster", spec={}, status={"n": number})
+                hub.put(
+                    "managedclusters", "busy", kind="ManagedCluster", spec={}, status={"n": number}
+                )
                 await asyncio.sleep(1)
             assert 5 <= hub.asked.count("PATCH managedclusters/c2") <= 12
             hub.refused.clear()

@@ -35,7 +35,9 @@ def is_write_of(seen: Seen, clusters: Iterable[str]) -> bool:
     )
 
 
-def refuse(hub: PaceHub, *clusters: str, status: int = 403, message: str = "a webhook denies it") -> None:
+def refuse(
+    hub: PaceHub, *clusters: str, status: int = 403, message: str = "a webhook denies it"
+) -> None:
     def before(seen: Seen) -> Reply | Fault | None:
         return failure(status, message) if is_write_of(seen, clusters) else None
 
@@ -73,8 +75,12 @@ async def test_refusals_of_many_clusters_are_counted_and_told() -> None:
         herd(hub, FREE, count=1, on="c1")
         refuse(hub, "c1", "c2", "c3", "c4")
         async with leading(hub) as replica:
-            await in_time(lambda: bool(hub.events("MoveAdmitted")), what="the Event of an admission")
-            assert hub.events("MoveAdmitted") == ["c1 -> c2: pace: +22.0 points by the written weights"]
+            await in_time(
+                lambda: bool(hub.events("MoveAdmitted")), what="the Event of an admission"
+            )
+            assert hub.events("MoveAdmitted") == [
+                "c1 -> c2: pace: +22.0 points by the written weights"
+            ]
             assert replica.metric("paced_moves_admitted_total") == 1
             assert replica.metric("paced_moves_under_way") == 1
             await in_time(lambda: bool(hub.events("MoveWithdrawn")), what="it is withdrawn")
@@ -99,7 +105,9 @@ async def test_a_source_that_refuses_keeps_its_applications_and_holds_no_place()
         assert hub.broken == []
 
 
-async def test_a_cluster_without_a_namespace_repels_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_cluster_without_a_namespace_repels_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """Nobody can be drawn to c2, so nobody is pushed away for it: OCM would choose by the scores."""
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
@@ -109,7 +117,10 @@ async def test_a_cluster_without_a_namespace_repels_nobody(caplog: pytest.LogCap
             await asyncio.sleep(300)
         assert hub.moved == [("app-0", "c1", "c3")]
         assert hub.broken == []
-    assert "the items of moves of cluster c2 are not written: cluster c2 has no namespace" in caplog.text
+    assert (
+        "the items of moves of cluster c2 are not written: cluster c2 has no namespace"
+        in caplog.text
+    )
     assert caplog.text.count("cluster c2 has no namespace") < 3
 
 
@@ -118,7 +129,9 @@ async def test_the_oldest_wait_goes_on_to_grow_while_looks_fail() -> None:
     async with PaceHub() as hub:
         herd(hub, FREE, count=6, on="c1")
         async with leading(hub) as replica:
-            await in_time(lambda: (replica.metric("paced_moves_waiting_seconds") or 0) > 0, what="one waits")
+            await in_time(
+                lambda: (replica.metric("paced_moves_waiting_seconds") or 0) > 0, what="one waits"
+            )
             hub.refused["configmaps"] = 403
             before = replica.metric("paced_moves_waiting_seconds") or 0
             await asyncio.sleep(1000)
@@ -200,7 +213,9 @@ async def test_what_another_program_wrote_since_is_read_and_not_assumed() -> Non
     async with PaceHub() as hub, hub.api() as api:
         publisher, wanted = ItemPublisher(api), items_of([], {"ns/a": "c3"})
         await publisher.publish(NOTHING, wanted)
-        hub.put(SCORES, MOVES_SCORE, namespace="c3", kind="AddOnPlacementScore", status={"scores": []})
+        hub.put(
+            SCORES, MOVES_SCORE, namespace="c3", kind="AddOnPlacementScore", status={"scores": []}
+        )
         await publisher.publish(NOTHING, wanted)
         assert hub.items() == {"c3": {"ns/a": 50}}
 
@@ -248,7 +263,9 @@ async def test_a_hub_that_does_not_answer_is_asked_once() -> None:
         publisher = ItemPublisher(api)
         hub.before = lambda seen: Fault() if seen.method != "GET" else None
         with pytest.raises(ApiError, match="does not answer"):
-            await publisher.publish(NOTHING, items_of([], {f"ns/{n}": f"c{n}" for n in range(1, 9)}))
+            await publisher.publish(
+                NOTHING, items_of([], {f"ns/{n}": f"c{n}" for n in range(1, 9)})
+            )
         assert len([seen for seen in hub.seen if seen.method == "POST"]) == 1
 
 
@@ -258,7 +275,9 @@ async def test_a_silent_hub_is_asked_once_a_look_for_the_taints_of_a_maintenance
         herd(hub, {f"c{number}": 0 for number in range(10)}, count=0, on="c1")
         names = [f"c{number}" for number in range(10)]
         start, end = timestamp_of(wall() - 60), timestamp_of(wall() + 3600)
-        hub.maintain({"name": "m", "action": "Cordon", "clusters": names, "start": start, "end": end})
+        hub.maintain(
+            {"name": "m", "action": "Cordon", "clusters": names, "start": start, "end": end}
+        )
         attempts: list[str] = []
 
         def silent(seen: Seen) -> Reply | Fault | None:
@@ -272,7 +291,9 @@ async def test_a_silent_hub_is_asked_once_a_look_for_the_taints_of_a_maintenance
             await asyncio.sleep(35)
             assert set(attempts) == {"c0"}
             hub.before = lambda seen: (
-                failure(403, "denied") if seen.method == "PATCH" and seen.path.endswith("/c0") else None
+                failure(403, "denied")
+                if seen.method == "PATCH" and seen.path.endswith("/c0")
+                else None
             )
             await in_time(lambda: bool(hub.taints("c9")), what="the others are cordoned")
             assert [name for name in names if not hub.taints(name)] == ["c0"]

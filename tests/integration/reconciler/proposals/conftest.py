@@ -62,7 +62,11 @@ async def _answered(task: Task) -> Change:
 def scene(hub: ObjectHub, tmp_path: Path) -> Iterator[ProposalHub]:
     """A fleet of five clusters, scorers cpu and mem whose locks say what their pages say."""
     with surroundings(tmp_path) as (server, repository, pages, secret):
-        files = {"gitops-dsf.yaml": SETTINGS, "rendered/platform/x.yaml": "x: 1\n", "README.md": "ours\n"}
+        files = {
+            "gitops-dsf.yaml": SETTINGS,
+            "rendered/platform/x.yaml": "x: 1\n",
+            "README.md": "ours\n",
+        }
         for name in ("cpu", "mem"):
             files[f"scorers/{name}.yaml"] = scorer(name, pages.url)
             files[f"locks/{name}.yaml"] = LOCK.format(name=name, url=pages.url)
@@ -71,7 +75,12 @@ def scene(hub: ObjectHub, tmp_path: Path) -> Iterator[ProposalHub]:
             files[f"clusters/c{number}.yaml"] = cluster(f"c{number}")
         repository.commit(dict(files))
         found = ProposalHub(
-            hub=hub, server=server, repository=repository, pages=pages, secret=secret, work=tmp_path / "work"
+            hub=hub,
+            server=server,
+            repository=repository,
+            pages=pages,
+            secret=secret,
+            work=tmp_path / "work",
         )
         for number in range(1, 6):
             found.joins(f"c{number}")

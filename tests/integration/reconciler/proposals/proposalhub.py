@@ -77,7 +77,9 @@ def page(score: str, *, query: str = "up", interval: int = 60) -> Any:
         "path": "/api/v1/query_range",
         "params": {"query": query, "range": 600, "step": 60},
     }
-    return says(source=source, scoring={"path": "/scoring", "params": {"name": score, "interval": interval}})
+    return says(
+        source=source, scoring={"path": "/scoring", "params": {"name": score, "interval": interval}}
+    )
 
 
 @dataclass(kw_only=True)
@@ -119,14 +121,18 @@ class ProposalHub:
 
     def joins(self, name: str, *, accepted: bool = True, **labels: str) -> None:
         metadata = {"labels": {"region": "eu", **labels}}
-        self.hub.put("managedclusters", name, metadata=metadata, spec={"hubAcceptsClient": accepted})
+        self.hub.put(
+            "managedclusters", name, metadata=metadata, spec={"hubAcceptsClient": accepted}
+        )
 
     def leaves(self, name: str) -> None:
         del self.hub.objects["managedclusters", "", name]
 
     @property
     def proposals(self) -> dict[str, str]:
-        return {name: commit for name, commit in self.repository.branches().items() if name != "main"}
+        return {
+            name: commit for name, commit in self.repository.branches().items() if name != "main"
+        }
 
     def amended(self, branch: str) -> str:
         """The commit that people add to this branch."""
@@ -152,7 +158,11 @@ class ProposalHub:
         """What `gitops-dsf validate` says of a branch."""
         bare = self.repository.bare
         git("clone", "--quiet", "--branch", branch, str(bare), str(folder), folder=bare)
-        return [str(item) for item in check(folder / self.folder).diagnostics if item.severity == "error"]
+        return [
+            str(item)
+            for item in check(folder / self.folder).diagnostics
+            if item.severity == "error"
+        ]
 
     @contextlib.asynccontextmanager
     async def working(
@@ -175,7 +185,9 @@ class ProposalHub:
                 forge=self.real or ("GitHub" if self.forge else "None"),
                 forge_url=self.forge.url if self.forge else None,
             )
-            controller = ProposalController(leader.shared, git=git, settings=settings, page_seconds=5)
+            controller = ProposalController(
+                leader.shared, git=git, settings=settings, page_seconds=5
+            )
             none = {"APART": 0.0, "LEFT": 0.0, "BETWEEN": replace(BETWEEN, first=0.0, ceiling=0.0)}
             with pytest.MonkeyPatch.context() as patch:
                 for name in self.hurries:
@@ -203,7 +215,9 @@ class Leader(Replica):
     def open(self, kind: str) -> float:
         return self.metric("proposal_open", kind=kind) or 0.0
 
-    async def until(self, condition: Callable[[], object], what: str, *, seconds: float = 60) -> None:
+    async def until(
+        self, condition: Callable[[], object], what: str, *, seconds: float = 60
+    ) -> None:
         try:
             async with asyncio.timeout(seconds):
                 while not condition():

@@ -23,9 +23,9 @@ async def test_joined_and_relabelled_clusters_are_offered_together(
         branch = scene.one
         assert branch.startswith("gitops-dsf/inventory-")
         assert scene.changed(branch) == ["clusters/c2.yaml", "clusters/c6.yaml"]
-        assert scene.repository.read("clusters/c2.yaml", branch=branch) == cluster("c2", region="us"), (
-            "the comment stays"
-        )
+        assert scene.repository.read("clusters/c2.yaml", branch=branch) == cluster(
+            "c2", region="us"
+        ), "the comment stays"
         assert "tier: gold" in scene.repository.read("clusters/c6.yaml", branch=branch)
         assert "feature" not in scene.repository.read("clusters/c6.yaml", branch=branch)
         assert scene.errors(branch, tmp_path / "copy") == []
@@ -37,7 +37,9 @@ async def test_joined_and_relabelled_clusters_are_offered_together(
         assert working.count("inventory", "pushed") == 1
 
 
-async def test_a_cluster_that_is_gone_for_long_is_removed(scene: ProposalHub, tmp_path: Path) -> None:
+async def test_a_cluster_that_is_gone_for_long_is_removed(
+    scene: ProposalHub, tmp_path: Path
+) -> None:
     scene.repository.commit(
         {"clusters/c5.yaml": None, "clusters/c1.yaml": cluster("c1") + "---\n" + cluster("c5")}
     )
@@ -45,7 +47,10 @@ async def test_a_cluster_that_is_gone_for_long_is_removed(scene: ProposalHub, tm
     async with scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         branch = scene.one
-        assert scene.repository.read("clusters/c1.yaml", branch=branch).rstrip() == cluster("c1").rstrip()
+        assert (
+            scene.repository.read("clusters/c1.yaml", branch=branch).rstrip()
+            == cluster("c1").rstrip()
+        )
         assert scene.changed(branch) == ["clusters/c1.yaml"]
         assert scene.errors(branch, tmp_path / "copy") == []
         scene.joins("c5")
@@ -114,15 +119,16 @@ async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
         "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind:"
         " DynamicScoringConfig\nmetadata:\n"
     )
-    mask += (
-        "  name: dynamic-scoring-config\nspec:\n  masks:\n    - clusterName: c5\n      scoreName: cpu_score\n"
-    )
+    mask += "  name: dynamic-scoring-config\nspec:\n  masks:\n    - clusterName: c5\n      scoreName: cpu_score\n"
     scene.repository.commit({"config/masks.yaml": mask})
     scene.leaves("c5")
     async with scene.working() as working:
         await working.looks_again("inventory", "undecided", times=3)
         assert scene.proposals == {}
-        assert "without c5 the repository would be invalid: DSF201 config/masks.yaml:7:20" in caplog.text
+        assert (
+            "without c5 the repository would be invalid: DSF201 config/masks.yaml:7:20"
+            in caplog.text
+        )
         scene.joins("c6")
         await read_again(working.view)
         await working.until(lambda: scene.proposals, "what joined is offered all the same")
@@ -154,7 +160,8 @@ async def test_two_looks_must_agree(scene: ProposalHub) -> None:
         first = scene.one
         now[0] += 600
         await working.until(
-            lambda: scene.proposals and first not in scene.proposals, "ten minutes after the last push"
+            lambda: scene.proposals and first not in scene.proposals,
+            "ten minutes after the last push",
         )
 
 
@@ -169,8 +176,14 @@ async def test_a_cluster_like_a_namespace_of_the_platform_is_left_out_and_named(
         await working.until(lambda: scene.proposals, "a branch appears")
         assert scene.changed(scene.one) == ["clusters/c6.yaml"]
         assert scene.errors(scene.one, tmp_path / "copy") == []
-        assert "openshift-config is left out: the hub's namespace openshift-config belongs to" in caplog.text
-        assert "kube-public is left out: the hub's namespace kube-public belongs to Kubernetes" in caplog.text
+        assert (
+            "openshift-config is left out: the hub's namespace openshift-config belongs to"
+            in caplog.text
+        )
+        assert (
+            "kube-public is left out: the hub's namespace kube-public belongs to Kubernetes"
+            in caplog.text
+        )
         # Others see it where they decide, too.
         shown = git("show", "--no-patch", "--format=%B", scene.one, folder=scene.repository.bare)
         assert "- c6 joined" in shown
@@ -225,7 +238,9 @@ def claims(scene: ProposalHub, name: str, value: str) -> None:
     scene.hub.put("managedclusters", name, metadata=metadata, spec=spec, status=status)
 
 
-async def test_no_claim_of_a_spoke_blocks_the_proposals_of_others(scene: ProposalHub, tmp_path: Path) -> None:
+async def test_no_claim_of_a_spoke_blocks_the_proposals_of_others(
+    scene: ProposalHub, tmp_path: Path
+) -> None:
     """It is written into the file that git has, as YAML that everybody reads."""
     claims(scene, "c2", "eu\nand\x07\x1b[31m more")
     scene.joins("c6")

@@ -12,7 +12,9 @@ pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 
 @pytest.mark.worker
-async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: ProposalHub, tmp_path: Path) -> None:
+async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(
+    scene: ProposalHub, tmp_path: Path
+) -> None:
     scene.over_http = True
     scene.departs("cpu")
     scene.drifts("mem", drifted=False)
@@ -26,10 +28,16 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
         assert scene.changed(branch) == ["locks/cpu.yaml"]
         assert "interval: 30" in scene.repository.read("locks/cpu.yaml", branch=branch)
         assert scene.errors(branch, tmp_path / "copy") == []
-        shown = git("show", "--no-patch", "--format=%an <%ae>%n%B", branch, folder=scene.repository.bare)
+        shown = git(
+            "show", "--no-patch", "--format=%an <%ae>%n%B", branch, folder=scene.repository.bare
+        )
         assert shown.startswith(f"{AUTHOR}\nAccept what /config of scorer cpu says\n")
         assert "- config.scoring.params.interval: 60 -> 30" in shown
-        assert (working.count("locks", "pushed"), working.open("locks"), working.open("inventory")) == (
+        assert (
+            working.count("locks", "pushed"),
+            working.open("locks"),
+            working.open("inventory"),
+        ) == (
             1,
             1,
             0,
@@ -77,7 +85,9 @@ async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: ProposalH
         await working.until(lambda: scene.proposals, "other content is news")
 
 
-async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: ProposalHub) -> None:
+async def test_what_was_merged_before_and_is_said_again_is_offered_again(
+    scene: ProposalHub,
+) -> None:
     """People who delete the branch of a merge refuse nothing."""
     scene.drifts("cpu")
 
@@ -85,7 +95,15 @@ async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: 
         branch = scene.one
         git("fetch", "--quiet", "origin", branch, folder=scene.repository.clone)
         git("merge", "--quiet", "--no-edit", "FETCH_HEAD", folder=scene.repository.clone)
-        git("push", "--quiet", "--atomic", "origin", "HEAD:main", f":{branch}", folder=scene.repository.clone)
+        git(
+            "push",
+            "--quiet",
+            "--atomic",
+            "origin",
+            "HEAD:main",
+            f":{branch}",
+            folder=scene.repository.clone,
+        )
 
     async with scene.working() as working:
         for interval in (30, 45):
@@ -97,7 +115,9 @@ async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: 
         await working.until(lambda: scene.proposals, "the first content again")
 
 
-async def test_the_locks_of_all_scorers_are_offered_together(scene: ProposalHub, tmp_path: Path) -> None:
+async def test_the_locks_of_all_scorers_are_offered_together(
+    scene: ProposalHub, tmp_path: Path
+) -> None:
     for name in ("cpu", "mem"):
         scene.departs(name)
     async with scene.working() as working:
@@ -111,9 +131,12 @@ async def test_the_locks_of_all_scorers_are_offered_together(scene: ProposalHub,
         assert scene.proposals == before, "it stays while one of its pages cannot be read"
 
 
-async def test_another_fleet_of_the_repository_is_not_touched(scene: ProposalHub, tmp_path: Path) -> None:
+async def test_another_fleet_of_the_repository_is_not_touched(
+    scene: ProposalHub, tmp_path: Path
+) -> None:
     files = {
-        path: scene.repository.read(path) for path in git("ls-files", folder=scene.repository.clone).split()
+        path: scene.repository.read(path)
+        for path in git("ls-files", folder=scene.repository.clone).split()
     }
     moved = {f"fleets/eu/{path}": text for path, text in files.items()}
     scene.repository.commit({**dict.fromkeys(files), **moved})

@@ -16,7 +16,9 @@ pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 LIMIT = (403, {"message": "You have exceeded a secondary rate limit"}, {"retry-after": "1"})
 
 
-async def test_a_request_is_opened_superseded_and_withdrawn(scene: ProposalHub, forge: GitHubServer) -> None:
+async def test_a_request_is_opened_superseded_and_withdrawn(
+    scene: ProposalHub, forge: GitHubServer
+) -> None:
     async with scene.offering() as working:
         assert forge.opened() == [scene.one]
         (first,) = forge.pulls
@@ -26,7 +28,9 @@ async def test_a_request_is_opened_superseded_and_withdrawn(scene: ProposalHub, 
         assert len(forge.pulls) == 1
         scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
         await working.until(
-            lambda: len(forge.opened()) == 1 and len(scene.proposals) == 1 and len(forge.pulls) == 2,
+            lambda: (
+                len(forge.opened()) == 1 and len(scene.proposals) == 1 and len(forge.pulls) == 2
+            ),
             "superseded",
         )
         assert first.state == "closed"
@@ -127,7 +131,9 @@ async def test_a_push_that_the_rules_refuse_stops_no_other(
     scene.joins("c6")
     async with scene.working() as working:
         await working.until(lambda: len(forge.opened()) == 1, "the other is offered")
-        await working.until(lambda: working.count("locks", "failed") >= 1, "the refused one is counted")
+        await working.until(
+            lambda: working.count("locks", "failed") >= 1, "the refused one is counted"
+        )
     assert "inventory-" in forge.opened()[0]
     assert "hook declined" in caplog.text
     assert TOKEN not in caplog.text
@@ -163,7 +169,9 @@ async def test_two_that_think_they_lead_offer_it_once(
         scene.work = tmp_path / "other"
         async with scene.working() as other:
             for each in (one, other):
-                await each.until(lambda each=each: each.count("locks", "unchanged") >= 2, "both see it")
+                await each.until(
+                    lambda each=each: each.count("locks", "unchanged") >= 2, "both see it"
+                )
     assert len(forge.pulls) == len(scene.proposals) == 1
 
 
@@ -241,7 +249,9 @@ async def test_a_replica_that_no_longer_leads_offers_and_withdraws_nothing(
         assert forge.opened() == []
 
 
-async def test_a_push_that_failed_delays_the_next_one_no_longer_than_a_failure(scene: ProposalHub) -> None:
+async def test_a_push_that_failed_delays_the_next_one_no_longer_than_a_failure(
+    scene: ProposalHub,
+) -> None:
     """The server refuses three pushes. Pauses between proposals, minutes to hours, are for those that people
     saw.
     """

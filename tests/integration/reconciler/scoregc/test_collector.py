@@ -108,7 +108,15 @@ async def test_what_nobody_renews_goes_and_is_told(hub: DeadScoreHub) -> None:
             "managedclusters", name, metadata={"creationTimestamp": "0000-01-01T00:00:00Z"}
         ),
     ],
-    ids=["renewed", "expired later", "agent back", "nobody's", "somebody's", "endless", "unreadable"],
+    ids=[
+        "renewed",
+        "expired later",
+        "agent back",
+        "nobody's",
+        "somebody's",
+        "endless",
+        "unreadable",
+    ],
 )
 async def test_what_changed_since_the_lists_is_left(
     hub: DeadScoreHub, change: Callable[[DeadScoreHub, str], None]
@@ -182,7 +190,9 @@ async def test_a_refusal_concerns_one_score_and_silence_ends_the_pass(hub: DeadS
         await until(lambda: hub.left() == [])
 
 
-async def test_a_watch_that_the_hub_refuses_stops_every_removal_until_it_is_back(hub: DeadScoreHub) -> None:
+async def test_a_watch_that_the_hub_refuses_stops_every_removal_until_it_is_back(
+    hub: DeadScoreHub,
+) -> None:
     async with collecting(hub) as leader:
         await until(lambda: leader.dead == 20)
         hub.refusals["WATCH managedclusters"] = [403] * 1000

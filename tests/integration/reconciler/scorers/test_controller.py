@@ -25,7 +25,11 @@ async def test_a_score_that_was_never_published_is_missing_until_it_is(
     hub.score("c1")
     hub.masks("[]")
     assert await leader.once() == 1
-    assert hub.condition("cpu") == ("False", "Missing", "fresh on 1 cluster; missing on 1 cluster (c2)")
+    assert hub.condition("cpu") == (
+        "False",
+        "Missing",
+        "fresh on 1 cluster; missing on 1 cluster (c2)",
+    )
     assert leader.metric("scored_clusters", scorer="cpu", state="missing") == 1
     assert leader.metric("score_not_fresh", scorer="cpu", cluster="c2", state="missing") == 1
     assert await leader.once() == 0
@@ -108,16 +112,23 @@ async def test_what_comes_to_be_expected_has_time(hub: ScorerHub, leader: Leader
     hub.score("c1")
     hub.masks('[{"clusterName": "c2", "scoreName": "cpu"}]')
     await leader.once()
-    assert hub.condition("cpu")[1:] == ("Fresh", "fresh on 1 cluster; not published yet on 1 cluster (new)")
+    assert hub.condition("cpu")[1:] == (
+        "Fresh",
+        "fresh on 1 cluster; not published yet on 1 cluster (new)",
+    )
     hub.masks("[]")
     await leader.once()
-    assert hub.condition("cpu")[2] == "fresh on 1 cluster; not published yet on 2 clusters (c2, new)"
+    assert (
+        hub.condition("cpu")[2] == "fresh on 1 cluster; not published yet on 2 clusters (c2, new)"
+    )
     hub.placement("web", decided="c1 new")
     await leader.once()
     assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 0, "no news"
 
 
-async def test_placements_that_rank_by_a_missing_score_are_named(hub: ScorerHub, leader: Leader) -> None:
+async def test_placements_that_rank_by_a_missing_score_are_named(
+    hub: ScorerHub, leader: Leader
+) -> None:
     hub.scorer("cpu")
     hub.joined("c1", "c2", "c3")
     hub.masks("[]")
@@ -138,7 +149,10 @@ async def test_placements_that_rank_by_a_missing_score_are_named(hub: ScorerHub,
     assert hub.condition("cpu")[2].endswith(
         ". Placement typo counts 3 clusters as 0; Placement web counts 2 clusters as 0"
     )
-    assert hub.events_about("Placement") == [("typo", "ScoresMissing", 1), ("web", "ScoresMissing", 1)]
+    assert hub.events_about("Placement") == [
+        ("typo", "ScoresMissing", 1),
+        ("web", "ScoresMissing", 1),
+    ]
     hub.score("c2")
     hub.score("c3")
     await leader.once()
@@ -160,7 +174,13 @@ async def test_items_of_moves_are_no_missing_scores_of_a_paced_placement(
     (term,) = plain["spec"]["prioritizerPolicy"]["configurations"]
     term["scoreCoordinate"]["addOn"]["scoreName"] = "all"
     item = hubobjects.paced(plain)
-    hub.put("placements", "web", namespace=hubobjects.ARGOCD, metadata=item["metadata"], spec=item["spec"])
+    hub.put(
+        "placements",
+        "web",
+        namespace=hubobjects.ARGOCD,
+        metadata=item["metadata"],
+        spec=item["spec"],
+    )
     hub.decide("web", "c1")
     await leader.once()
     assert hub.events_about("Placement") == []
@@ -205,7 +225,9 @@ async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_t
     assert await counted() == 3, "without a predicate it may choose all three"
 
 
-async def test_a_status_that_the_hub_refuses_does_not_stop_the_others(hub: ScorerHub, leader: Leader) -> None:
+async def test_a_status_that_the_hub_refuses_does_not_stop_the_others(
+    hub: ScorerHub, leader: Leader
+) -> None:
     for name in ("a", "b", "c", "d"):
         hub.scorer(name)
     hub.refusals["PATCH dynamicscorers"] = [403, 409, 500]
@@ -297,7 +319,9 @@ async def asked(pages: PageServer, page: str, times: int) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_change_of_one_scorer_is_no_probe_of_the_others(hub: ScorerHub, pages: PageServer) -> None:
+async def test_a_change_of_one_scorer_is_no_probe_of_the_others(
+    hub: ScorerHub, pages: PageServer
+) -> None:
     for name in ("one", "two"):
         hub.scorer(name, configURL=f"{pages.url}/{name}", configSyncMode="Full")
     async with probing(hub) as view:
@@ -337,9 +361,9 @@ async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_
                 await first.once()
             # With the same generation: as if the API had stopped.
             change(hub, "cpu", configURL=NOBODY)
-            (hub.get("dynamicscorers", "cpu", namespace=NAMESPACE) or {})["metadata"]["generation"] = (
-                generation
-            )
+            (hub.get("dynamicscorers", "cpu", namespace=NAMESPACE) or {})["metadata"][
+                "generation"
+            ] = generation
             async with leading(hub) as second:
                 await second.once()
             assert hub.condition("cpu", "Healthy")[0] == status

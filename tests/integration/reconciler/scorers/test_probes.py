@@ -74,12 +74,16 @@ async def test_those_that_hang_cost_one_time_limit_and_no_verdict_of_others() ->
 async def test_places_that_hang_are_given_free_after_one_time_limit_each() -> None:
     async with serving(good=2, hanging=4) as (urls, silent):
         found, taken = await timed(urls, concurrent=2)
-    assert {url for url in urls if isinstance(found[Request(f"{url}/healthz")], Fault)} == set(silent)
+    assert {url for url in urls if isinstance(found[Request(f"{url}/healthz")], Fault)} == set(
+        silent
+    )
     # Four that hang in two places; /config of none of them is asked.
     assert 2 * SECONDS <= taken < 3 * SECONDS
 
 
-async def test_a_page_that_several_scorers_share_is_asked_once_and_without_full_not_at_all() -> None:
+async def test_a_page_that_several_scorers_share_is_asked_once_and_without_full_not_at_all() -> (
+    None
+):
     async with serving(good=1, hanging=0) as ((url,), _), Fetcher() as fetcher:
         every = [made(url, "a"), made(url, "b"), made(url, "c", mode="None")]
         assert set(await probe(every, fetcher=fetcher)) == {

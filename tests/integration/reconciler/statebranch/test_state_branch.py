@@ -59,8 +59,12 @@ class StateBranchHub:
             await read_again(leader.view)
             controller = StateBranchController(
                 leader.shared,
-                git=GitSettings(url=self.repository.url, author=AUTHOR, work_dir=self.folder / work),
-                settings=model.StateBranch.model_construct(branch=BRANCH, interval_seconds=interval),
+                git=GitSettings(
+                    url=self.repository.url, author=AUTHOR, work_dir=self.folder / work
+                ),
+                settings=model.StateBranch.model_construct(
+                    branch=BRANCH, interval_seconds=interval
+                ),
                 namespaces=namespaces,
             )
             async with running(controller):
@@ -77,7 +81,10 @@ class StateBranchHub:
         return set(git("ls-tree", "-r", BRANCH, folder=self.repository.bare).splitlines())
 
     def score(self, value: int) -> None:
-        put(self.hub, hubobjects.score("cluster1", "cpu", value, now=datetime.fromtimestamp(wall(), UTC)))
+        put(
+            self.hub,
+            hubobjects.score("cluster1", "cpu", value, now=datetime.fromtimestamp(wall(), UTC)),
+        )
 
 
 class Leader(Replica):
@@ -148,13 +155,17 @@ async def test_a_score_with_an_odd_time_stops_no_snapshot(scene: StateBranchHub)
     assert [end and end.year for end in ends] == [9999, 9999, 1]
 
 
-async def test_a_snapshot_has_the_decisions_of_scored_placements_elsewhere(scene: StateBranchHub) -> None:
+async def test_a_snapshot_has_the_decisions_of_scored_placements_elsewhere(
+    scene: StateBranchHub,
+) -> None:
     """In the namespaces that the reconciler is given, and in no other."""
     for namespace in ("kueue-system", "strangers"):
         put(scene.hub, hubobjects.decision("guestbook", "cluster2", namespace=namespace))
     async with scene.replica(namespaces=("kueue-system", "policies")) as leader:
         await leader.until("unchanged")
-    assert [(item.metadata.namespace, item.cluster_names) for item in scene.snapshot().decisions] == [
+    assert [
+        (item.metadata.namespace, item.cluster_names) for item in scene.snapshot().decisions
+    ] == [
         ("argocd", ("cluster1",)),
         ("kueue-system", ("cluster2",)),
     ]
@@ -183,7 +194,9 @@ async def test_a_branch_of_somebody_else_is_left_alone(
     assert "has no snapshot.json, so it is not a snapshot and is not changed" in caplog.text
 
 
-async def test_half_a_hub_is_no_snapshot(scene: StateBranchHub, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_half_a_hub_is_no_snapshot(
+    scene: StateBranchHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with scene.replica() as leader:
         await leader.until("pushed")
         tip = scene.repository.branches()[BRANCH]
@@ -216,8 +229,13 @@ async def test_the_age_of_the_snapshot_is_by_the_clock_of_the_hub(scene: StateBr
             assert 0 <= (leader.metric("state_age_seconds") or -1) < 1000
 
 
-async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(scene: StateBranchHub) -> None:
-    async with scene.replica(work="one", interval=1) as one, scene.replica(work="other", interval=1) as other:
+async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(
+    scene: StateBranchHub,
+) -> None:
+    async with (
+        scene.replica(work="one", interval=1) as one,
+        scene.replica(work="other", interval=1) as other,
+    ):
         for value in range(60, 66):
             scene.score(value)
             await asyncio.gather(read_again(one.view), read_again(other.view))
@@ -227,7 +245,9 @@ async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(scene: 
     assert scene.snapshot().score_count == 6
 
 
-async def test_a_preview_reads_the_branch(scene: StateBranchHub, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_preview_reads_the_branch(
+    scene: StateBranchHub, capsys: pytest.CaptureFixture[str]
+) -> None:
     async with scene.replica() as leader:
         await leader.until("pushed")
     fleet = scene.folder / "fleet"

@@ -126,7 +126,9 @@ async def test_down_suspended_back_lifted(hub: SuspensionHub) -> None:
     assert hub.events("Resumed") == ["agents may call it again: its API answers the hub"]
 
 
-async def test_what_people_wrote_is_put_right_and_the_rest_of_the_object_stays(hub: SuspensionHub) -> None:
+async def test_what_people_wrote_is_put_right_and_the_rest_of_the_object_stays(
+    hub: SuspensionHub,
+) -> None:
     for text in ('["cpu_score", "no-such-score"]', "not json", '{"a": 1}', '[""]', "[1]"):
         hub.write(text, team="ours")
         async with suspending(hub):
@@ -183,7 +185,9 @@ async def test_without_the_hubs_time_nobody_is_stale(hub: SuspensionHub) -> None
         await until(lambda: hub.listed == ["cpu_score"])
 
 
-async def test_switched_off_it_empties_its_own_list_once_and_leaves_peoples(hub: SuspensionHub) -> None:
+async def test_switched_off_it_empties_its_own_list_once_and_leaves_peoples(
+    hub: SuspensionHub,
+) -> None:
     async with suspending(hub, enabled=False):
         await until(lambda: hub.asked)
         await asyncio.sleep(0.2)

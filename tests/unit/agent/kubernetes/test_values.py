@@ -49,7 +49,9 @@ CLUSTER = totals(
     node("b", cpu="2", memory="4Gi", pods="10"),
     node("cordoned", cpu="64", memory="64Gi", pods="10", unschedulable=True),
     node("broken", cpu="64", memory="64Gi", pods="10", ready=False),
-    node("control", cpu="64", memory="64Gi", pods="10", taint="node-role.kubernetes.io/control-plane"),
+    node(
+        "control", cpu="64", memory="64Gi", pods="10", taint="node-role.kubernetes.io/control-plane"
+    ),
     pod("one", on="a", cpu="1500m", memory="2Gi", **{"nvidia.com/gpu": "2"}),
     pod("two", on="b", cpu="3", memory="1Gi"),
     pod("done", on="b", cpu="1", memory="1Gi", phase="Succeeded"),
@@ -116,13 +118,20 @@ def test_extended_resources_have_a_series_each() -> None:
     assert samples(selection("node_extended_available_ratio"), totals=CLUSTER, usage={}) == [
         Sample((("node", "a"), *gpu), 0.75)
     ]
-    assert samples(selection('extended_available{resource="amd.com/gpu"}'), totals=CLUSTER, usage={}) == []
+    assert (
+        samples(selection('extended_available{resource="amd.com/gpu"}'), totals=CLUSTER, usage={})
+        == []
+    )
 
 
 def test_a_resource_that_went_away_is_zero_and_has_no_ratio() -> None:
     """A node whose device plug-in stopped still names the resource. Huge pages are no extended resource."""
     found = totals(
-        node("a", cpu="0", **{"nvidia.com/gpu": "0", "hugepages-2Mi": "64Mi", "a.com/hugepages-x": "3"})
+        node(
+            "a",
+            cpu="0",
+            **{"nvidia.com/gpu": "0", "hugepages-2Mi": "64Mi", "a.com/hugepages-x": "3"},
+        )
     )
     assert samples(selection("extended_available"), totals=found, usage={}) == [
         Sample((("resource", "a_com_hugepages_x"),), 3.0),
@@ -164,7 +173,9 @@ _PODS = st.builds(
 )
 
 
-@given(changes=st.lists(st.tuples(st.sampled_from(["p", "q", "r"]), st.none() | _PODS), max_size=20))
+@given(
+    changes=st.lists(st.tuples(st.sampled_from(["p", "q", "r"]), st.none() | _PODS), max_size=20)
+)
 def test_sums_depend_only_on_the_pods_that_are_there(changes: list[tuple[str, Pod | None]]) -> None:
     changing, there = Totals(), dict[str, Pod]()
     for key, after in changes:
@@ -234,7 +245,9 @@ def test_nodes_that_workloads_may_use(
     conditions: list[tuple[str, str]], taints: list[tuple[str, str]], usable: bool
 ) -> None:
     plain = node("a")
-    plain["status"]["conditions"] = [{"type": kind, "status": status} for kind, status in conditions]
+    plain["status"]["conditions"] = [
+        {"type": kind, "status": status} for kind, status in conditions
+    ]
     plain["spec"]["taints"] = [{"key": key, "effect": effect} for key, effect in taints]
     assert objects.node(raw(plain))[1].usable is usable
 
@@ -287,7 +300,9 @@ class Given:
         self.names = [f"n{number}" for number in range(nodes)]
 
     async def read(self, _selections: Sequence[Selection]) -> list[Labelled]:
-        keys = (json.dumps({"__name__": "node_ready", "node": name}).encode() for name in self.names)
+        keys = (
+            json.dumps({"__name__": "node_ready", "node": name}).encode() for name in self.names
+        )
         return [(key, number + 0.5) for number, key in enumerate(keys)]
 
     def hide(self, text: str) -> str:
@@ -326,10 +341,13 @@ def test_pods_request_what_kubernetes_says() -> None:
     for line in lines:
         case = json.loads(line)
         found = effective(
-            msgspec.convert(case["pod"]["spec"], PodSpec), msgspec.convert(case["pod"]["status"], PodStatus)
+            msgspec.convert(case["pod"]["spec"], PodSpec),
+            msgspec.convert(case["pod"]["status"], PodStatus),
         )
         exact = {name: Fraction(amount, NANOS) for name, amount in found.items()}
-        assert exact == {name: Fraction(text) for name, text in case["requests"].items()}, case["pod"]
+        assert exact == {name: Fraction(text) for name, text in case["requests"].items()}, case[
+            "pod"
+        ]
 
 
 @pytest.mark.parametrize(

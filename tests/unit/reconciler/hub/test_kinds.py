@@ -52,16 +52,24 @@ def test_it_ranks_by_scores_with_a_weight() -> None:
 
 def test_predicates_are_alternatives_whose_parts_must_all_hold() -> None:
     zone = {"labelSelector": {"matchLabels": {"zone": "x"}}}
-    gpu = {"claimSelector": {"matchExpressions": [{"key": "gpu", "operator": "In", "values": ["a100"]}]}}
+    gpu = {
+        "claimSelector": {
+            "matchExpressions": [{"key": "gpu", "operator": "In", "values": ["a100"]}]
+        }
+    }
     assert read().may_choose(labels={}, claims={})
     assert read(predicates=[predicate(**zone)]).may_choose(labels={"zone": "x"}, claims={})
     assert not read(predicates=[predicate(**zone)]).may_choose(labels={}, claims={})
-    assert not read(predicates=[predicate(**zone, **gpu)]).may_choose(labels={"zone": "x"}, claims={})
+    assert not read(predicates=[predicate(**zone, **gpu)]).may_choose(
+        labels={"zone": "x"}, claims={}
+    )
     assert read(predicates=[predicate(**zone), predicate(**gpu)]).may_choose(
         labels={}, claims={"gpu": "a100"}
     )
     assert read(
-        predicates=[predicate(labelSelector={"matchExpressions": [{"key": "a", "operator": "Wrong"}]})]
+        predicates=[
+            predicate(labelSelector={"matchExpressions": [{"key": "a", "operator": "Wrong"}]})
+        ]
     ).may_choose(labels={}, claims={})
 
 
@@ -118,9 +126,16 @@ def made(
         "gitops-dsf.io/moves-strategy": "MakeBeforeBreak",
         "gitops-dsf.io/moves-timeout-seconds": timeout,
     }
-    metadata = {"name": "web", "uid": "1", "annotations": annotations, **changed.pop("metadata", {})}
+    metadata = {
+        "name": "web",
+        "uid": "1",
+        "annotations": annotations,
+        **changed.pop("metadata", {}),
+    }
     spec = {
-        "generators": [{"clusterDecisionResource": GENERATOR}] if generators is None else generators,
+        "generators": [{"clusterDecisionResource": GENERATOR}]
+        if generators is None
+        else generators,
         "template": {"metadata": {"name": name}},
         "syncPolicy": {"applicationsSync": "create-update"},
         **changed,
@@ -168,7 +183,10 @@ def generator(**more: Any) -> dict[str, Any]:
 
 def merged(*elements: Any, decisions: Any = None, **more: Any) -> dict[str, Any]:
     """The generator of an application whose templates read labels or claims."""
-    inner = [decisions or generator(template=HOLLOW), {"list": {"elements": elements, "template": HOLLOW}}]
+    inner = [
+        decisions or generator(template=HOLLOW),
+        {"list": {"elements": elements, "template": HOLLOW}},
+    ]
     return {"merge": {"mergeKeys": ["name"], "generators": inner, "template": HOLLOW, **more}}
 
 
@@ -182,7 +200,10 @@ def test_moves_with_labels_and_claims_of_clusters_are_completed() -> None:
 
 
 GROUP_A = {"matchLabels": {PLACEMENT_LABEL: "web", "group": "a"}}
-ANY_GROUP = {**GENERATOR["labelSelector"], "matchExpressions": [{"key": "group", "operator": "Exists"}]}
+ANY_GROUP = {
+    **GENERATOR["labelSelector"],
+    "matchExpressions": [{"key": "group", "operator": "Exists"}],
+}
 GENERATORS = "its generators are not one clusterDecisionResource"
 NAMES = "the names of its Applications"
 
@@ -214,7 +235,9 @@ NAMES = "the names of its Applications"
         ({"name": "web-{{.name}}", "templatePatch": "metadata: {}"}, NAMES),
     ],
 )
-def test_what_is_not_understood_whole_is_an_obstacle(changed: dict[str, Any], obstacle: str) -> None:
+def test_what_is_not_understood_whole_is_an_obstacle(
+    changed: dict[str, Any], obstacle: str
+) -> None:
     """Generators that say more than the decision, and names that cannot be foretold."""
     found = made(**changed)
     assert found.handover is None
@@ -236,7 +259,12 @@ def test_a_copy_that_is_pulled_runs_where_its_annotation_says() -> None:
         "ownerReferences": [{"kind": "ApplicationSet", "name": "does-not-control-it", "uid": "9"}],
     }
     found = application(
-        raw({"metadata": metadata, "spec": {"destination": {"server": "https://kubernetes.default.svc"}}})
+        raw(
+            {
+                "metadata": metadata,
+                "spec": {"destination": {"server": "https://kubernetes.default.svc"}},
+            }
+        )
     )[1]
     assert (found.cluster, found.health, found.prunes, found.owner) == ("a", "", False, "")
 
@@ -244,7 +272,10 @@ def test_a_copy_that_is_pulled_runs_where_its_annotation_says() -> None:
 def test_little_is_kept_of_each_object() -> None:
     label = "cluster.open-cluster-management.io/placement"
     page: Any = {"metadata": {"name": "web-1", "labels": {label: "web"}}}
-    for decisions, clusters in (([{"clusterName": "c1", "reason": ""}], {"c1"}), (None, frozenset())):
+    for decisions, clusters in (
+        ([{"clusterName": "c1", "reason": ""}], {"c1"}),
+        (None, frozenset()),
+    ):
         page["status"] = {"decisions": decisions}
         assert set(decision_page(raw(page))[1].cluster_names) == clusters
     either = {"matchExpressions": [{"key": label, "operator": "In", "values": ["a", "b"]}]}

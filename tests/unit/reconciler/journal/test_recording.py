@@ -84,7 +84,9 @@ def test_what_changed_before_this_replica_looked_is_told_apart(since: float, kin
         last("eu-2", uid="another one, with the same decision"),
     ],
 )
-def test_the_first_record_of_a_placement_does_not_know_the_decision_before(known: Record | None) -> None:
+def test_the_first_record_of_a_placement_does_not_know_the_decision_before(
+    known: Record | None,
+) -> None:
     ((record, before, _),), _ = seen("eu-2", last=known)
     assert (record.kind, before, record.number) == ("Start", None, 1)
 
@@ -126,7 +128,11 @@ def records(decided: str, *, minutes: float = 10, end: float = 60) -> list[Recor
     """A move every so many minutes, the last one `end` seconds ago."""
     count = len(decided) - 1
     return [
-        record(number, *pair, at=datetime.fromtimestamp(NOW - end - (count - number) * minutes * 60, UTC))
+        record(
+            number,
+            *pair,
+            at=datetime.fromtimestamp(NOW - end - (count - number) * minutes * 60, UTC),
+        )
         for number, pair in enumerate(pairwise(decided), 1)
     ]
 

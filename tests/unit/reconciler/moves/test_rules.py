@@ -73,8 +73,14 @@ AB, ABC = copies("ab"), copies("abc")
         (state("abd", *ABC, NEW_D), "c wait NewCopyNotHealthy"),
         (state("abd", *copies("abcd")), "c delete Healthy"),
         # An old copy stands in for each new one that is not healthy: three move, and one has arrived.
-        (state("def", *copies("abcd"), NEW_E, NEW_F), "a delete Healthy, b wait Queued, c wait Queued"),
-        (state("def", *copies("bcd"), NEW_E, NEW_F), "b wait NewCopyNotHealthy, c wait NewCopyNotHealthy"),
+        (
+            state("def", *copies("abcd"), NEW_E, NEW_F),
+            "a delete Healthy, b wait Queued, c wait Queued",
+        ),
+        (
+            state("def", *copies("bcd"), NEW_E, NEW_F),
+            "b wait NewCopyNotHealthy, c wait NewCopyNotHealthy",
+        ),
         # None has arrived, and enough copies outside of the decision are not enough.
         (state("c", *AB, NEW_C), "a wait NewCopyNotHealthy, b wait NewCopyNotHealthy"),
         (state("c", *AB, BAD_C), "a wait NewCopyNotHealthy, b wait NewCopyNotHealthy"),
@@ -88,7 +94,10 @@ AB, ABC = copies("ab"), copies("abc")
         (state("b", copy("a", **NEW), NEW_B, overdue=True, best={"uid-a": 3}), "a wait TimedOut"),
         (state("b", copy("a", **NEW), NEW_B, overdue=True, best={"uid-a": 2}), "a delete TimedOut"),
         # After the time-out the wanted count still holds.
-        (state("bc", copy("a"), copy("b", sync="OutOfSync"), BAD_C, overdue=True), "a wait TimedOut"),
+        (
+            state("bc", copy("a"), copy("b", sync="OutOfSync"), BAD_C, overdue=True),
+            "a wait TimedOut",
+        ),
         # A cluster that OCM does not see neither counts nor loses its copy.
         (state("b", *AB, unreachable=frozenset("a")), "a wait ClusterUnreachable"),
         (state("b", BAD_A, BAD_B, overdue=True, unreachable=frozenset("b")), "a wait TimedOut"),
@@ -130,8 +139,14 @@ def not_healthy(words: str) -> tuple[str, str]:
     [
         (state("b", copy("a"), NEW_B), not_healthy("Progressing/Synced")),
         (state("b", copy("a"), copy("b", sync="OutOfSync")), not_healthy("Healthy/OutOfSync")),
-        (state("b", copy("a"), copy("b", phase="Running")), not_healthy("Healthy/Synced/sync Running")),
-        (state("b", copy("a"), copy("b", phase="Failed")), not_healthy("Healthy/Synced/sync Failed")),
+        (
+            state("b", copy("a"), copy("b", phase="Running")),
+            not_healthy("Healthy/Synced/sync Running"),
+        ),
+        (
+            state("b", copy("a"), copy("b", phase="Failed")),
+            not_healthy("Healthy/Synced/sync Failed"),
+        ),
         (
             state("b", copy("a"), copy("b", health="", sync="", phase="")),
             not_healthy("of unknown health/never compared"),
@@ -207,13 +222,17 @@ def test_what_is_not_as_it_was_made_is_kept(fields: dict[str, Any], reason: str)
 
 
 @pytest.mark.parametrize(
-    ("clusters", "named"), [("bcdef", "b, c, d, e, f are"), ("bcdefghi", "b, c, d, e, f and 3 more are")]
+    ("clusters", "named"),
+    [("bcdef", "b, c, d, e, f are"), ("bcdefghi", "b, c, d, e, f and 3 more are")],
 )
 def test_five_clusters_are_named_and_the_rest_is_counted(clusters: str, named: str) -> None:
     (verdict,) = evaluate(state(clusters, copy("a"), *map(copy, clusters)))
     assert (verdict.action, verdict.message) == (Action.DELETE, f"{named} Healthy and Synced")
     (verdict,) = evaluate(state(clusters, copy("a")))
-    assert (verdict.reason, verdict.message) == ("NewCopyMissing", f"no Application yet: {named} decided")
+    assert (verdict.reason, verdict.message) == (
+        "NewCopyMissing",
+        f"no Application yet: {named} decided",
+    )
     waiting = ", ".join(f"web-{name} is Degraded/Synced" for name in "bcdef")
     (verdict,) = evaluate(state(clusters, copy("a"), *(copy(name, **BAD) for name in clusters)))
     assert verdict.message == waiting + (" and 3 more" if len(clusters) > 5 else "")
@@ -251,7 +270,9 @@ def situations(draw: st.DrawFn) -> MoveState:
         overdue=draw(st.booleans()),
         best=draw(
             st.dictionaries(
-                st.sampled_from([f"uid-{cluster}" for cluster in CLUSTERS]), st.integers(1, 3), max_size=1
+                st.sampled_from([f"uid-{cluster}" for cluster in CLUSTERS]),
+                st.integers(1, 3),
+                max_size=1,
             )
         ),
         name_on=name_on,
@@ -294,10 +315,13 @@ def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(
     assert len(rest) >= found.wanted >= 1
     if not found.overdue:
         assert sum(is_good(item, found.unreachable) for item in rest) >= found.wanted
-        assert any(is_good(item, found.unreachable) and item.cluster in found.decided for item in rest)
+        assert any(
+            is_good(item, found.unreachable) and item.cluster in found.decided for item in rest
+        )
     elif chosen.health == "Healthy":
         alive = sum(
-            item.health in {"Healthy", "Suspended"} and item.cluster not in found.unreachable for item in rest
+            item.health in {"Healthy", "Suspended"} and item.cluster not in found.unreachable
+            for item in rest
         )
         assert alive >= found.wanted
     else:
@@ -315,7 +339,9 @@ def test_carried_out_to_the_end_what_is_wanted_stays(found: MoveState) -> None:
     assert len([item for item in now.copies if not item.deleting]) >= min(
         found.wanted, len([item for item in found.copies if not item.deleting])
     )
-    assert {item.cluster for item in now.copies} >= {item.cluster for item in found.copies} & found.decided
+    assert {item.cluster for item in now.copies} >= {
+        item.cluster for item in found.copies
+    } & found.decided
 
 
 def page(*clusters: str, owner: str = "p1") -> PlacementDecision:

@@ -14,7 +14,10 @@ from gitops_dsf.reconciler.proposals.worker import Change, Kind, commit_message,
         ("Closes team/fleet#12.", "Closes team/fleet# 12."),
         ("resolves GH-7", "resolves GH- 7"),
         ("fix https://github.com/o/r/issues/12", "fix https://github.com/o/r/issues/ 12"),
-        ("see https://gitlab.com/o/r/-/merge_requests/3", "see https://gitlab.com/o/r/-/merge_requests/ 3"),
+        (
+            "see https://gitlab.com/o/r/-/merge_requests/3",
+            "see https://gitlab.com/o/r/-/merge_requests/ 3",
+        ),
         ("closes !12 and &3", "closes ! 12 and & 3"),
         ("@alice, (@team/ops) @@bob", "@ alice, (@ team/ops) @@bob"),
         ("PROJ-1 #close", "PROJ-1 # close"),
@@ -36,13 +39,23 @@ def test_texts_of_strangers_close_nothing_and_mention_nobody(text: str, shown: s
 
 @pytest.mark.parametrize(
     "words",
-    ["[skip ci]", "[ci skip]", "[no ci]", "[Skip Actions]", "[actions skip]", "[ci-skip]", "[[skip ci]]"],
+    [
+        "[skip ci]",
+        "[ci skip]",
+        "[no ci]",
+        "[Skip Actions]",
+        "[actions skip]",
+        "[ci-skip]",
+        "[[skip ci]]",
+    ],
 )
 def test_texts_of_strangers_command_neither_ci_nor_forge(words: str) -> None:
     details = [f"description: a -> {words} fixes #12", "query: rate(x[5m])"]
     message = commit_message(Kind.LOCKS, Change(title="Accept it", details=details))
     assert words not in message
-    assert not re.search(r"\[(skip|ci|no|actions)[ -](ci|skip|actions)\]|#[0-9]", message, re.IGNORECASE)
+    assert not re.search(
+        r"\[(skip|ci|no|actions)[ -](ci|skip|actions)\]|#[0-9]", message, re.IGNORECASE
+    )
     assert "rate(x[5m])" in message
 
 

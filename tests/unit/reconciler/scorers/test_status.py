@@ -53,7 +53,11 @@ def test_hysteresis() -> None:
     assert after(*[BAD] * (FAILURES - 1), start=active).status is HealthStatus.ACTIVE
     assert after(BAD, GOOD, *[BAD] * (FAILURES - 1), start=active).status is HealthStatus.ACTIVE
     down = after(*[BAD] * FAILURES, start=active)
-    assert (down.status, down.reason, down.message) == (HealthStatus.INACTIVE, "Status", "answers 500")
+    assert (down.status, down.reason, down.message) == (
+        HealthStatus.INACTIVE,
+        "Status",
+        "answers 500",
+    )
     assert after(*[GOOD] * (SUCCESSES - 1), start=down).status is HealthStatus.INACTIVE
     assert after(GOOD, BAD, *[GOOD] * (SUCCESSES - 1), start=down).status is HealthStatus.INACTIVE
     assert after(*[GOOD] * SUCCESSES, start=down).status is HealthStatus.ACTIVE
@@ -68,9 +72,17 @@ def test_what_no_probe_ever_reached_stays_unknown() -> None:
 @pytest.mark.parametrize(
     ("page", "reason", "words"),
     [
-        ({"scoring": {"params": {"name": "cpu", "interval": 5}}}, "InSync", "says what was accepted"),
+        (
+            {"scoring": {"params": {"name": "cpu", "interval": 5}}},
+            "InSync",
+            "says what was accepted",
+        ),
         ({"name": "x", "description": "y", "scoring": {"path": "/scoring"}}, "InSync", ""),
-        ({"source": {"params": {"query": "down"}}}, "Drifted", "source.params.query is down instead of up"),
+        (
+            {"source": {"params": {"query": "down"}}},
+            "Drifted",
+            "source.params.query is down instead of up",
+        ),
         (
             {"source": {"host": "http://evil"}},
             "Drifted",
@@ -86,14 +98,17 @@ def test_what_no_probe_ever_reached_stays_unknown() -> None:
 )
 def test_a_page_against_what_was_accepted(page: Any, reason: str, words: str) -> None:
     found = compare(
-        made(), Page(url="http://a/config", media="application/json", body=json.dumps(page).encode())
+        made(),
+        Page(url="http://a/config", media="application/json", body=json.dumps(page).encode()),
     )
     assert found.reason == reason
     assert words in found.message
 
 
 def test_a_page_does_not_say_where_the_source_of_a_reference_is() -> None:
-    config = {"source": {"type": "None", "host": "http://other", "path": "/x", "params": {"query": "up"}}}
+    config = {
+        "source": {"type": "None", "host": "http://other", "path": "/x", "params": {"query": "up"}}
+    }
     page = Page(url="http://a/config", media="application/json", body=json.dumps(config).encode())
     source = {"ref": "platform", "params": {"query": "up", "range": 60, "step": 5}}
     assert compare(made(source=source), page).reason == "InSync"
@@ -101,7 +116,10 @@ def test_a_page_does_not_say_where_the_source_of_a_reference_is() -> None:
 
 def test_the_status_is_one_that_the_crd_takes_and_settles_after_one_patch() -> None:
     sync = ConfigSync(
-        status="False", reason="Drifted", message="m" * 5000, config={"scoring": {"params": {"name": "cpu"}}}
+        status="False",
+        reason="Drifted",
+        message="m" * 5000,
+        config={"scoring": {"params": {"name": "cpu"}}},
     )
     observed: dict[str, Any] = {
         "health": after(GOOD),
@@ -128,7 +146,9 @@ def test_the_status_is_one_that_the_crd_takes_and_settles_after_one_patch() -> N
 )
 def test_without_a_scoring_api_the_health_is_that_of_the_scores(scored: str, health: str) -> None:
     """There is nothing to probe, so there is no condition Healthy, also if there was one before."""
-    before = made(status={"conditions": [{"type": "Healthy", "status": "False"}], "healthStatus": "Inactive"})
+    before = made(
+        status={"conditions": [{"type": "Healthy", "status": "False"}], "healthStatus": "Inactive"}
+    )
     scores = Assessment(status=scored, reason="Why", message="fresh on 1 cluster")
     status = desired_status(before, health=None, config=None, scores=scores, now=0)
     DynamicScorerStatus.model_validate(status)
@@ -144,7 +164,9 @@ OBJECTS = st.dictionaries(
 
 @settings(examples(25))
 @given(OBJECTS, OBJECTS)
-def test_a_patch_leads_from_one_to_the_other(before: dict[str, Any], target: dict[str, Any]) -> None:
+def test_a_patch_leads_from_one_to_the_other(
+    before: dict[str, Any], target: dict[str, Any]
+) -> None:
     assert without_nulls(merged(before, patch(before, target))) == without_nulls(target)
 
 
@@ -158,16 +180,26 @@ def without_nulls(value: Any) -> Any:
 
 def test_the_condition_about_flapping_is_there_with_a_journal_alone() -> None:
     settled = Condition(
-        type="Settled", status="False", reason="Flapping", message="argocd/portal moved back and forth"
+        type="Settled",
+        status="False",
+        reason="Flapping",
+        message="argocd/portal moved back and forth",
     )
     scores = Assessment(status="True", reason="Fresh", message="fresh on 2 clusters")
 
     def conditions(item: DynamicScorer, settled: Condition) -> list[tuple[str, str, str]]:
-        status = desired_status(item, health=None, config=None, scores=scores, now=0.0, settled=settled)
+        status = desired_status(
+            item, health=None, config=None, scores=scores, now=0.0, settled=settled
+        )
         return [(each["type"], each["status"], each["reason"]) for each in status["conditions"]]
 
     assert conditions(made(), NOT_SAID) == [("Scored", "True", "Fresh")]
-    assert conditions(made(), settled) == [("Scored", "True", "Fresh"), ("Settled", "False", "Flapping")]
-    status = desired_status(made(), health=None, config=None, scores=scores, now=0.0, settled=settled)
+    assert conditions(made(), settled) == [
+        ("Scored", "True", "Fresh"),
+        ("Settled", "False", "Flapping"),
+    ]
+    status = desired_status(
+        made(), health=None, config=None, scores=scores, now=0.0, settled=settled
+    )
     before = made(status=status).condition("Settled")
     assert conditions(made(), before) == conditions(made(), settled), "what the leader before wrote"

@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 from gitops_dsf.reconciler.statebranch import rounded_valid_until
 
 NOW = datetime(2026, 6, 1, 12, 20, 0, tzinfo=UTC)
-moments = st.datetimes(min_value=datetime(2020, 1, 1), max_value=datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds it
+FIRST, LAST = datetime(2020, 1, 1), datetime(2030, 1, 1)  # noqa: DTZ001 - hypothesis adds it
+moments = st.datetimes(min_value=FIRST, max_value=LAST, timezones=st.just(UTC))
 
 
 @given(until=moments, observed=moments)
-def test_what_was_fresh_stays_fresh_and_what_was_expired_expired(until: datetime, observed: datetime) -> None:
+def test_what_was_fresh_stays_fresh_and_what_was_expired_expired(
+    until: datetime, observed: datetime
+) -> None:
     rounded = rounded_valid_until(until, observed=observed)
     assert rounded is not None
     assert (rounded > observed) == (until > observed)

@@ -77,5 +77,6 @@ def test_every_visible_character_of_a_double_quoted_value_is_found(value: str) -
         if not char.isspace():
             place = document.inside(("q",), offset)
             assert (
-                text.splitlines()[place.line - 1][place.column - 1 :].lstrip("\\")[0] == char or char == "\\"
+                text.splitlines()[place.line - 1][place.column - 1 :].lstrip("\\")[0] == char
+                or char == "\\"
             )

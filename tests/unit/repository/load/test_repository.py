@@ -73,7 +73,13 @@ def test_links_inside_are_followed_and_links_outside_are_not(tmp_path: Path) -> 
     names = [(code, place.split(":")[0]) for code, place in found(root)]
     assert names == [
         ("DSF009", f)
-        for f in ("apps", "clusters/dir", "clusters/loop.yaml", "clusters/nowhere.yaml", "clusters/out.yaml")
+        for f in (
+            "apps",
+            "clusters/dir",
+            "clusters/loop.yaml",
+            "clusters/nowhere.yaml",
+            "clusters/out.yaml",
+        )
     ]
     assert len(load(root).documents) == 2
 
@@ -109,7 +115,10 @@ def test_a_folder_inside_of_a_repository_is_told_from_an_empty_one(tmp_path: Pat
 def test_a_syntax_error_ends_its_document_only() -> None:
     loaded = load_text("a: [\n---\nb: 1\n---\nc: 'x\n---\nd: 1\n", file="f.yaml")
     assert [document.data for document in loaded.documents] == [{"b": 1}, {"d": 1}]
-    assert [(item.code, item.position.line) for item in loaded.diagnostics] == [("DSF001", 2), ("DSF001", 5)]
+    assert [(item.code, item.position.line) for item in loaded.diagnostics] == [
+        ("DSF001", 2),
+        ("DSF001", 5),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +156,11 @@ OURS = "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplication\n"
         ),
         ("scorer/a.txt", "", "did you mean scorers/?"),
         ("manifests/a.yaml", "apiVersion: apps/v1\nkind: Deployment\n", None),
-        ("manifests/a.yaml", "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\n", None),
+        (
+            "manifests/a.yaml",
+            "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\n",
+            None,
+        ),
         ("docs/a.yaml", OURS, None),
         ("charts/a.tpl", OURS, None),
     ],
@@ -158,9 +171,12 @@ def test_a_folder_with_documents_of_ours_is_named(
     write(tmp_path, "clusters/a.yaml")
     write(tmp_path, file, text)
     folder = file.split("/", maxsplit=1)[0]
-    expected = [] if hint is None else [("DSF021", folder, f"the folder {folder}/ is not read", hint)]
+    expected = (
+        [] if hint is None else [("DSF021", folder, f"the folder {folder}/ is not read", hint)]
+    )
     assert [
-        (item.code, item.position.file, item.message, item.hint) for item in load(tmp_path).diagnostics
+        (item.code, item.position.file, item.message, item.hint)
+        for item in load(tmp_path).diagnostics
     ] == expected
 
 
@@ -171,15 +187,27 @@ CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedClust
     ("file", "text", "hint"),
     [
         ("guestbook.yaml", OURS, "move it into apps/"),
-        ("example.yml", f"{CLUSTER}---\n{OURS}", "split it: its documents belong into apps/ and clusters/"),
+        (
+            "example.yml",
+            f"{CLUSTER}---\n{OURS}",
+            "split it: its documents belong into apps/ and clusters/",
+        ),
         (
             "fleet.yaml",
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\n",
             "name it gitops-dsf.yaml",
         ),
         ("compose.yaml", "services: {}\n", None),
-        ("kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", None),
-        ("works.yaml", "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\n", None),
+        (
+            "kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+            None,
+        ),
+        (
+            "works.yaml",
+            "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\n",
+            None,
+        ),
         (
             "scores.yaml",
             "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPlacementScore\n",
@@ -196,7 +224,8 @@ def test_a_file_beside_the_folders_with_documents_of_ours_is_named(
     write(tmp_path, file, text)
     expected = [] if hint is None else [("DSF021", file, f"the file {file} is not read", hint)]
     assert [
-        (item.code, item.position.file, item.message, item.hint) for item in load(tmp_path).diagnostics
+        (item.code, item.position.file, item.message, item.hint)
+        for item in load(tmp_path).diagnostics
     ] == expected
 
 
@@ -225,7 +254,13 @@ def test_noise_does_not_bury_other_findings() -> None:
         ("{{- if .Values.on }}\na: b\n{{- end }}\n", "DSF038", 1, 1, "a line of a template"),
         ("a:\n  {{- toYaml .Values.b | nindent 2 }}\n", "DSF038", 2, 3, "a line of a template"),
         ("a:\n  - {{ .Values.a }}\n", "DSF038", 2, 5, "a line of a template"),
-        ("a: b\nc:\n  {{- range .Values.c }}\n  - x\n  {{- end }}\n", "DSF038", 3, 3, "a line of a template"),
+        (
+            "a: b\nc:\n  {{- range .Values.c }}\n  - x\n  {{- end }}\n",
+            "DSF038",
+            3,
+            3,
+            "a line of a template",
+        ),
         ("a: {b: [1, {{}}]}\n", "DSF038", 1, 12, "a line of a template"),
         ("a: {b: {c: d}}\nx: [\n", "DSF001", 3, 1, "text ends"),
         ("? {a: b}\n: c\n", "DSF019", 1, 3, "cannot be a field name"),
@@ -278,7 +313,9 @@ def test_files_that_only_look_as_if_they_were_read_are_named(tmp_path: Path) -> 
     for name in ("a.YAML", "b.json", "more/c.yaml.txt", "README.md", ".hidden.json", "d.yaml~"):
         (tmp_path / "scorers" / name).write_text("a: [")
     found = load(tmp_path).diagnostics
-    assert [(item.code, str(item.position)) for item in sorted(found, key=lambda item: item.position)] == [
+    assert [
+        (item.code, str(item.position)) for item in sorted(found, key=lambda item: item.position)
+    ] == [
         ("DSF021", "scorers/a.YAML:1:1"),
         ("DSF021", "scorers/b.json:1:1"),
         ("DSF021", "scorers/more/c.yaml.txt:1:1"),

@@ -32,12 +32,16 @@ def told(item: Diagnostic) -> tuple[str, str, list[object]]:
 
 @pytest.mark.parametrize("at", ["6", "10", "0", "1.5", "true"])
 def test_a_time_without_a_unit_is_not_quoted(at: str) -> None:
-    [found] = [told(item) for item in findings(tests=TEST.replace("AT", at)) if item.code == "DSF015"]
+    [found] = [
+        told(item) for item in findings(tests=TEST.replace("AT", at)) if item.code == "DSF015"
+    ]
     assert found == ("DSF015", "write a time such as 90s, 10m or 1h30m", [])
 
 
 def test_an_ambiguous_time_is_not_quoted() -> None:
-    [found] = [told(item) for item in findings(tests=TEST.replace("AT", "06")) if item.code == "DSF004"]
+    [found] = [
+        told(item) for item in findings(tests=TEST.replace("AT", "06")) if item.code == "DSF004"
+    ]
     assert found == ("DSF004", "write a time such as 90s, 10m or 1h30m", [])
 
 
@@ -51,7 +55,9 @@ def test_a_number_that_is_no_name_is_not_quoted() -> None:
 @pytest.mark.parametrize("revision", ["6", "1.20", "true"])
 def test_a_number_that_is_a_text_is_quoted_as_it_is_written(revision: str) -> None:
     text = APP.replace("REVISION", revision).replace("NAMESPACE", "web")
-    assert [told(item) for item in findings(apps=text)] == [("DSF015", f'quote it: "{revision}"', [revision])]
+    assert [told(item) for item in findings(apps=text)] == [
+        ("DSF015", f'quote it: "{revision}"', [revision])
+    ]
 
 
 def test_an_ambiguous_number_that_is_a_text_is_quoted() -> None:

@@ -39,7 +39,8 @@ def test_nothing_of_the_validator_shows() -> None:
 
 def test_what_the_api_server_adds_is_accepted() -> None:
     exported = HEAD.replace(
-        "{name: cpu}", "{name: cpu, uid: x, generation: 2, creationTimestamp: null, managedFields: [{}]}"
+        "{name: cpu}",
+        "{name: cpu, uid: x, generation: 2, creationTimestamp: null, managedFields: [{}]}",
     )
     assert findings(exported + SPEC + "status: {healthStatus: Active}\n") == []
 

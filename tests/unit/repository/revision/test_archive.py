@@ -11,7 +11,9 @@ from gitops_dsf.repository.revision import checkout, find_base, find_branch
 
 
 def git(where: Path, *arguments: str, stdin: bytes = b"") -> str:
-    done = subprocess.run(["git", *arguments], cwd=where, capture_output=True, input=stdin, check=False)
+    done = subprocess.run(
+        ["git", *arguments], cwd=where, capture_output=True, input=stdin, check=False
+    )
     assert done.returncode == 0, done.stderr
     return os.fsdecode(done.stdout).strip()
 
@@ -24,7 +26,9 @@ def repository(tmp_path: Path) -> Repository:
     return Repository(directory=where)
 
 
-def commit_of(repository: Repository, *, entry: str, mode: str, content: bytes, folder: str = "apps") -> str:
+def commit_of(
+    repository: Repository, *, entry: str, mode: str, content: bytes, folder: str = "apps"
+) -> str:
     """A commit with one file `entry` in `folder`, made object by object."""
     where = repository.directory
     blob = git(where, "hash-object", "-w", "--stdin", stdin=content)
@@ -79,7 +83,8 @@ def test_an_object_that_is_missing_is_told(repository: Repository) -> None:
     (repository.directory / ".git/objects" / blob[:2] / blob[2:]).unlink()
     with (
         pytest.raises(
-            RevisionError, match=rf"apps/a\.yaml: this clone lacks the content of the file \(object {blob}\)"
+            RevisionError,
+            match=rf"apps/a\.yaml: this clone lacks the content of the file \(object {blob}\)",
         ),
         checkout(repository, made),
     ):
@@ -104,7 +109,9 @@ def test_the_newest_copy_of_a_branch_is_taken(
     (repository.directory / "fleet").mkdir()
     branch = find_branch(repository.directory / "fleet", "state")
     assert branch is not None
-    assert dict(branch.contents(suffixes=(".yaml",))) == {"apps/a.yaml": b"refs/remotes/origin/state"}
+    assert dict(branch.contents(suffixes=(".yaml",))) == {
+        "apps/a.yaml": b"refs/remotes/origin/state"
+    }
     assert find_branch(repository.directory, "other") is None
     with pytest.raises(RevisionError, match="is no name of a branch"):
         find_branch(repository.directory, "--all")
@@ -131,7 +138,9 @@ def tree_of(repository: Repository, *entries: tuple[str, str, bytes]) -> str:
     return git(where, "commit-tree", "-m", "made", tree)
 
 
-def test_nothing_is_written_through_a_link_of_the_same_name(repository: Repository, tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link_of_the_same_name(
+    repository: Repository, tmp_path: Path
+) -> None:
     target = tmp_path / "outside.yaml"
     target.write_text("mine\n")
     made = tree_of(
@@ -139,7 +148,10 @@ def test_nothing_is_written_through_a_link_of_the_same_name(repository: Reposito
         ("120000", "a.yaml", os.fsencode(target)),
         ("100644", "a.yaml", b"kind: Evil\n"),
     )
-    with pytest.raises(RevisionError, match=r"apps/a\.yaml.* cannot be written"), checkout(repository, made):
+    with (
+        pytest.raises(RevisionError, match=r"apps/a\.yaml.* cannot be written"),
+        checkout(repository, made),
+    ):
         pass
     assert target.read_text() == "mine\n"
 

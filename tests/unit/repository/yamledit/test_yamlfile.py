@@ -96,7 +96,9 @@ metadata:
 
 
 def test_the_last_comment_stays_although_the_line_before_it_goes() -> None:
-    text = "kind: ManagedCluster\nmetadata:\n  name: fra\n  labels:\n    team: y\n# reviewed in May\n"
+    text = (
+        "kind: ManagedCluster\nmetadata:\n  name: fra\n  labels:\n    team: y\n# reviewed in May\n"
+    )
     file = YamlFile(text)
     document = file.find("ManagedCluster", "fra")
     assert document is not None
@@ -124,7 +126,18 @@ def test_a_text_with_document_ends_is_not_edited() -> None:
 @given(
     st.lists(
         st.sampled_from(
-            ["---\n", "--- # c\n", "--- a: 1\n", "...\n", "a: 1\n", "# c\n", "\n", "----\n", "--- |\n", "x"]
+            [
+                "---\n",
+                "--- # c\n",
+                "--- a: 1\n",
+                "...\n",
+                "a: 1\n",
+                "# c\n",
+                "\n",
+                "----\n",
+                "--- |\n",
+                "x",
+            ]
         )
     )
 )

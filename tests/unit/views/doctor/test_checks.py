@@ -58,7 +58,9 @@ WELL = {
     "argocd-version": "Argo CD 3.3.9",
     "argocd-policy": "each ApplicationSet's own policy counts",
     "argocd-settings": "argocd-cm has the health checks, and tracks by annotation",
-    "argocd-delivery": ("1 Application for the rendered tree: every object is there, and as it was rendered"),
+    "argocd-delivery": (
+        "1 Application for the rendered tree: every object is there, and as it was rendered"
+    ),
     "placements": "OCM understands 1 rendered Placement",
     "applicationsets": "no error in 1 rendered ApplicationSet",
     "cluster-secrets": "Argo CD knows 3 clusters: all that applications may be decided for",
@@ -117,7 +119,9 @@ def refuged(*clusters: str, at: str = "") -> Given:
     scores = [score(name, "cpu", 50) for name in clusters]
     placed = [with_refuges("p", "cpu"), decision("p", clusters[0])]
     refuge = [moves_score(at, p=50)] if at else []
-    return hub(*joined(*clusters), *scores, global_set(), binding(), scorer("cpu"), *placed, *refuge)
+    return hub(
+        *joined(*clusters), *scores, global_set(), binding(), scorer("cpu"), *placed, *refuge
+    )
 
 
 def gated(gate: str, section: str, *before: Object) -> Object:
@@ -128,7 +132,9 @@ def gated(gate: str, section: str, *before: Object) -> Object:
 
 def away(*, lacks: str = "", accepted: bool = True) -> Given:
     item = cluster("c")
-    item["status"]["conditions"] = [one for one in item["status"]["conditions"] if one["type"] != lacks]
+    item["status"]["conditions"] = [
+        one for one in item["status"]["conditions"] if one["type"] != lacks
+    ]
     item["spec"]["hubAcceptsClient"] = accepted
     return hub(item, addon("c"))
 
@@ -205,10 +211,14 @@ def maintained(*windows: Object, **drain: Any) -> Given:
 def without_ledger(why: Unread) -> Given:
     """The same hub, whose ledger cannot be read."""
     found = facts(hub=waiting_for(1))
-    return lambda: replace(found, inputs=replace(found.inputs, moves=None, unread={Part.MOVES: why}))
+    return lambda: replace(
+        found, inputs=replace(found.inputs, moves=None, unread={Part.MOVES: why})
+    )
 
 
-BROKEN_LEDGER = Unread(what="configmaps", why=Why.FAILED, verb="get", detail="ledger: Expected `object`")
+BROKEN_LEDGER = Unread(
+    what="configmaps", why=Why.FAILED, verb="get", detail="ledger: Expected `object`"
+)
 FORBIDDEN_LEDGER = Unread(what="configmaps", why=Why.FORBIDDEN, verb="get", refused=True)
 
 
@@ -221,14 +231,18 @@ def left(*, minutes: int = 60, work: Object | None = None, **metadata: str) -> F
     }
     healthy = facts()
     works = healthy.of(Source.OUR_WORKS) + (() if work is None else (work,))
-    return facts({Source.ADDON_STATES: (*healthy.of(Source.ADDON_STATES), item), Source.OUR_WORKS: works})
+    return facts(
+        {Source.ADDON_STATES: (*healthy.of(Source.ADDON_STATES), item), Source.OUR_WORKS: works}
+    )
 
 
 WRONG: dict[str, Given] = {
     "clock: warning: 31 s behind": lambda: facts(clock_offset=-31.0),
     "clock: error: 400 s ahead of": lambda: facts(clock_offset=400.0),
     "clock: unknown: no Date": lambda: facts(clock_offset=None),
-    "ocm-kinds: error: does not serve cluster.open-cluster-management.io/v1": lambda: facts(groups={}),
+    "ocm-kinds: error: does not serve cluster.open-cluster-management.io/v1": lambda: facts(
+        groups={}
+    ),
     "ocm-version: error: older than OCM 1.2.1: old 1.2.0: an older one lets one cluster act": having(
         Source.OCM_DEPLOYMENTS, workload("old", "hub", "quay.io/x:v1.2.0")
     ),
@@ -256,7 +270,9 @@ WRONG: dict[str, Given] = {
     ),
     "ocm-clusters: error: c is not accepted": away(accepted=False),
     "ocm-clusters: error: c has not joined": away(lacks="ManagedClusterJoined"),
-    "ocm-clusters: warning: c is not available: its lease": away(lacks="ManagedClusterConditionAvailable"),
+    "ocm-clusters: warning: c is not available: its lease": away(
+        lacks="ManagedClusterConditionAvailable"
+    ),
     "upstream: error: ns/theirs runs beside ours": having(
         Source.UPSTREAM_DEPLOYMENTS, workload("theirs", "ns", "x:1")
     ),
@@ -289,7 +305,9 @@ WRONG: dict[str, Given] = {
         left(
             work={
                 "metadata": meta(
-                    "gitops-dsf-config", "cluster9", deletionTimestamp=stamp(NOW - timedelta(minutes=20))
+                    "gitops-dsf-config",
+                    "cluster9",
+                    deletionTimestamp=stamp(NOW - timedelta(minutes=20)),
                 )
             }
         )
@@ -307,7 +325,9 @@ WRONG: dict[str, Given] = {
     f"argocd-version: warning: the version of {CONTROLLER} is not known, because the image has": having(
         Source.ARGOCD_DEPLOYMENTS, workload(CONTROLLER, ARGOCD, "quay.io/argoproj/argocd@sha256:00")
     ),
-    "argocd-policy: error: is sync for all": changed(Source.ARGOCD_PARAMETERS, "data", {POLICY: "sync"}),
+    "argocd-policy: error: is sync for all": changed(
+        Source.ARGOCD_PARAMETERS, "data", {POLICY: "sync"}
+    ),
     "argocd-policy: warning: never changed or moved": changed(
         Source.ARGOCD_PARAMETERS, "data", {POLICY: "create-only"}
     ),
@@ -320,7 +340,12 @@ WRONG: dict[str, Given] = {
         facts(groups={**GROUPS, "argoproj.io": ("v1alpha1",)})
     ),
     "argocd-delivery: error: gitops-dsf-platform: RoleBinding cluster1/gitops-dsf-agent is Missing": applied(
-        {"kind": "RoleBinding", "namespace": "cluster1", "name": "gitops-dsf-agent", "status": "OutOfSync"}
+        {
+            "kind": "RoleBinding",
+            "namespace": "cluster1",
+            "name": "gitops-dsf-agent",
+            "status": "OutOfSync",
+        }
         | {"health": {"status": "Missing"}}
     ),
     "argocd-delivery: error: ClusterManagementAddOn gitops-dsf-agent is Degraded: two defaults": applied(
@@ -347,28 +372,41 @@ WRONG: dict[str, Given] = {
         phase="Running",
         retryCount=1,
         message="some tasks are not valid. Retrying attempt #1 at 9:15AM.",
-        syncResult={"resources": [FORBIDDEN, {"kind": "ConfigMap", "message": "", "status": "SyncFailed"}]},
+        syncResult={
+            "resources": [FORBIDDEN, {"kind": "ConfigMap", "message": "", "status": "SyncFailed"}]
+        },
     ),
     "argocd-delivery: error: cannot be synced: no repository": changed(
-        Source.DELIVERY, "status/conditions", [{"type": "ComparisonError", "message": "no repository"}]
+        Source.DELIVERY,
+        "status/conditions",
+        [{"type": "ComparisonError", "message": "no repository"}],
     ),
-    "placements: error: argocd/guestbook is misconfigured: told": hub(*placed(PlacementMisconfigured="True")),
+    "placements: error: argocd/guestbook is misconfigured: told": hub(
+        *placed(PlacementMisconfigured="True")
+    ),
     "placements: warning: too few clusters: Told: told": hub(*placed(PlacementSatisfied="False")),
     "applicationsets: error: guestbook generates nothing: boom": hub(
         *without("ApplicationSet", application_set("guestbook", error="boom"))
     ),
-    "cluster-secrets: error: does not know cluster1: there are no": hub(*without("Application", refused())),
+    "cluster-secrets: error: does not know cluster1: there are no": hub(
+        *without("Application", refused())
+    ),
     "cluster-secrets: error: cluster1 is decided, and Argo CD has no cluster Secret": lambda: facts(
         {Source.CLUSTER_SECRETS: ()}, hub=without("Application")
     ),
-    "cluster-secrets: warning: no cluster Secret for cluster2, cluster3": having(Source.CLUSTER_SECRETS),
+    "cluster-secrets: warning: no cluster Secret for cluster2, cluster3": having(
+        Source.CLUSTER_SECRETS
+    ),
     "cluster-secrets: warning: at least 1 of cluster2, cluster3": having(
         Source.CLUSTER_SECRETS, {"metadata": meta("cluster-10.0.0.1-12345", ARGOCD)}
     ),
     "cluster-secrets: unknown: 2 may hold it in their data, which is not read": having(
-        Source.CLUSTER_SECRETS, *({"metadata": meta(f"cluster-10.0.0.{number}", ARGOCD)} for number in (1, 2))
+        Source.CLUSTER_SECRETS,
+        *({"metadata": meta(f"cluster-10.0.0.{number}", ARGOCD)} for number in (1, 2)),
     ),
-    "scorers: warning: no DynamicScorer in namespace open-cluster-management": hub(*without("DynamicScorer")),
+    "scorers: warning: no DynamicScorer in namespace open-cluster-management": hub(
+        *without("DynamicScorer")
+    ),
     "scorers: warning: cpu does not answer: Timeout: told": hub(
         *scorer_with("Timeout", "Healthy", healthStatus="Inactive")
     ),
@@ -380,7 +418,11 @@ WRONG: dict[str, Given] = {
     "scorers: warning: suspended by the reconciler": seen(suspended=frozenset({"cpu"})),
     "scores-fresh: warning: every score of cluster1 is expired, and counts as 0: its agent is down": hub(
         *joined("cluster1"),
-        *(item for one in ("cpu", "mem") for item in (scorer(one), score("cluster1", one, 5, age=901))),
+        *(
+            item
+            for one in ("cpu", "mem")
+            for item in (scorer(one), score("cluster1", one, 5, age=901))
+        ),
     ),
     "scores-fresh: warning: cluster1: missing: cpu": hub(*joined("cluster1"), scorer("cpu")),
     "scores-fresh: warning: cpu, which runs on the hub: missing on cluster1, and counts as 0": hub(
@@ -410,7 +452,9 @@ WRONG: dict[str, Given] = {
     "token-secrets: warning: cpu, which runs on the hub, has no score on cluster1 and needs Secret": hub(
         cluster("cluster1"), on_hub(TOKEN_SCORER)
     ),
-    "paced-moves: error: no move begins, because nobody knows what is": without_ledger(BROKEN_LEDGER),
+    "paced-moves: error: no move begins, because nobody knows what is": without_ledger(
+        BROKEN_LEDGER
+    ),
     "paced-moves: unknown: needs the right to get": without_ledger(FORBIDDEN_LEDGER),
     "paced-moves: warning: argocd/web has waited for 2 d to move from c1 to c2: Arrivals: told": hub(
         *waiting_for(2 * 86_400)
@@ -425,7 +469,9 @@ WRONG: dict[str, Given] = {
     "refuges: warning: argocd/p has no refuge: if its cluster fails, OCM chooses by the scores": refuged(
         "cluster1", "cluster2"
     ),
-    "refuges: warning: argocd/p has no refuge: no cluster besides its own is eligible": refuged("cluster1"),
+    "refuges: warning: argocd/p has no refuge: no cluster besides its own is eligible": refuged(
+        "cluster1"
+    ),
     "reconciler: warning: no reconciler ever led": having(Source.LEASES),
     "reconciler: warning: pod-a was last renewed 60 s ago": changed(
         Source.LEASES, "spec/renewTime", stamp(NOW - timedelta(seconds=60))
@@ -466,10 +512,12 @@ def test_a_version_in_a_label_is_one() -> None:
 
 def test_a_scorer_without_a_score_anywhere_is_one_finding() -> None:
     """Not one for each cluster: the agents are there, so the scorer is the cause."""
-    kept = [item for item in fleet() if item["metadata"]["name"] != "mem" or item["kind"] == "DynamicScorer"]
-    told = (
-        "mem has no score on any of 3 clusters, and counts as 0 everywhere, although the agents there publish"
-    )
+    kept = [
+        item
+        for item in fleet()
+        if item["metadata"]["name"] != "mem" or item["kind"] == "DynamicScorer"
+    ]
+    told = "mem has no score on any of 3 clusters, and counts as 0 everywhere, although the agents there publish"
     assert [(item.state, item.message) for item in run("scores-fresh", hub(*kept)())] == [
         ("warning", f"{told} other scores")
     ]
@@ -485,9 +533,13 @@ def test_inactive_scorers_are_not_nothing_wrong() -> None:
 
 def test_placements_without_a_refuge_are_one_finding_for_each_cause() -> None:
     names = [f"app-{number}" for number in range(10)]
-    placed = [item for name in names for item in (with_refuges(name, "cpu"), decision(name, "cluster1"))]
+    placed = [
+        item for name in names for item in (with_refuges(name, "cpu"), decision(name, "cluster1"))
+    ]
     scores = [score("cluster1", "cpu", 50), score("cluster2", "cpu", 50)]
-    found = hub(*joined("cluster1", "cluster2"), *scores, global_set(), binding(), scorer("cpu"), *placed)
+    found = hub(
+        *joined("cluster1", "cluster2"), *scores, global_set(), binding(), scorer("cpu"), *placed
+    )
     [told] = run("refuges", found())
     assert told.message == (
         "argocd/app-0, argocd/app-1, argocd/app-2, argocd/app-3, argocd/app-4 and 5 more have no refuge:"
@@ -497,8 +549,14 @@ def test_placements_without_a_refuge_are_one_finding_for_each_cause() -> None:
 
 def test_only_paced_placements_are_counted_as_such() -> None:
     """An absent annotation reads as an empty text."""
-    placements = [paced(placement("web", "cpu")), paced(placement("api", "cpu")), placement("other", "cpu")]
-    queued = move("web", "c1", "c2", since=NOW.timestamp(), points=5.0, reason="Arrivals", message="told")
+    placements = [
+        paced(placement("web", "cpu")),
+        paced(placement("api", "cpu")),
+        placement("other", "cpu"),
+    ]
+    queued = move(
+        "web", "c1", "c2", since=NOW.timestamp(), points=5.0, reason="Arrivals", message="told"
+    )
     found = hub(*without("Placement", *placements), paced_moves({}, {"waiting": [queued]}))
     assert [(item.state, item.message) for item in run("paced-moves", found())] == [
         ("ok", "2 paced Placements, 1 move waiting")
@@ -531,7 +589,9 @@ def variants(*found: Object) -> Given:
 
 
 def secrets(*found: Object, hub: list[Object] | None = None) -> Given:
-    return lambda: facts({Source.CLUSTER_SECRETS: tuple({"metadata": item} for item in found)}, hub=hub)
+    return lambda: facts(
+        {Source.CLUSTER_SECRETS: tuple({"metadata": item} for item in found)}, hub=hub
+    )
 
 
 def pulled() -> Object:
@@ -561,7 +621,10 @@ EVERY_CREDENTIAL = {
         "clientCertificateSecretRef": {"name": "pair"},
         "oauth2": {"tokenURL": "https://login.svc", "clientSecretRef": {"name": "client"}},
     },
-    "headers": [{"name": "X-Org", "value": "a"}, {"name": "X-Key", "secretRef": {"name": "api", "key": "k"}}],
+    "headers": [
+        {"name": "X-Org", "value": "a"},
+        {"name": "X-Key", "secretRef": {"name": "api", "key": "k"}},
+    ],
 }
 FINE: dict[str, tuple[str, Given]] = {
     "a scorer without a scoring API is not silent": (
@@ -573,11 +636,15 @@ FINE: dict[str, tuple[str, Given]] = {
         hub(cluster("cluster1"), on_hub(scorer("cpu")), score("cluster1", "cpu", 5)),
     ),
     "a Secret by its name": ("cluster-secrets", secrets(meta("cluster2", ARGOCD), OTHERS)),
-    "a Secret by OCM's name": ("cluster-secrets", secrets(meta("cluster2-cluster-secret", ARGOCD), OTHERS)),
+    "a Secret by OCM's name": (
+        "cluster-secrets",
+        secrets(meta("cluster2-cluster-secret", ARGOCD), OTHERS),
+    ),
     "a Secret by a label": (
         "cluster-secrets",
         secrets(
-            meta("x", ARGOCD, labels={"apps.open-cluster-management.io/cluster-name": "cluster2"}), OTHERS
+            meta("x", ARGOCD, labels={"apps.open-cluster-management.io/cluster-name": "cluster2"}),
+            OTHERS,
         ),
     ),
     "a Secret by an annotation": (
@@ -598,7 +665,10 @@ FINE: dict[str, tuple[str, Given]] = {
     ),
     "an application with a refuge": ("refuges", refuged("cluster1", "cluster2", at="cluster2")),
     "a paced Placement whose move waits for its turn": ("paced-moves", hub(*waiting_for(86_400))),
-    "a paced Placement that never moved": ("paced-moves", hub(*fleet(), paced(placement("web", "cpu")))),
+    "a paced Placement that never moved": (
+        "paced-moves",
+        hub(*fleet(), paced(placement("web", "cpu"))),
+    ),
     "windows that are open or will be, and a drain that is in time": (
         "maintenance",
         maintained({"name": "next", "action": "Drain", "changes": 60.0}, late=False),
@@ -643,7 +713,9 @@ def test_new_scores_are_told_apart_from_those_that_are_there_and_missing() -> No
     (told,) = run("scores-fresh", facts(hub=made(NOW, without("AddOnPlacementScore"))))
     assert told.state == "unknown"
     assert told.message.startswith("6 scores on 3 clusters not published yet")
-    found = run("scores-fresh", facts(hub=made(NOW - timedelta(days=1), without("AddOnPlacementScore"))))
+    found = run(
+        "scores-fresh", facts(hub=made(NOW - timedelta(days=1), without("AddOnPlacementScore")))
+    )
     assert [item.state for item in found] == ["warning"]
     objects = made(NOW, fleet())
     objects.remove(next(item for item in objects if item["kind"] == "AddOnPlacementScore"))
@@ -672,7 +744,8 @@ def test_an_image_that_cannot_be_pulled_is_named(leases: tuple[Object, ...]) -> 
     (told,) = run("reconciler", facts({Source.LEASES: leases, Source.RECONCILER_PODS: (pod,)}))
     assert told.state == "error"
     assert (
-        "image registry.example.com/reconciler:1 cannot be pulled (ErrImagePull: not found)" in told.message
+        "image registry.example.com/reconciler:1 cannot be pulled (ErrImagePull: not found)"
+        in told.message
     )
     assert "describe pods -l app.kubernetes.io/name=gitops-dsf-reconciler" in told.fix
 
@@ -683,9 +756,12 @@ def test_a_pod_that_only_starts_is_no_error() -> None:
     assert told.state == "warning"
     assert "logs -l app.kubernetes.io/name=gitops-dsf-reconciler" in told.fix
     (leading,) = run(
-        "reconciler", facts({Source.RECONCILER_PODS: (reconciler_pod(reason="ErrImagePull"), *pods)})
+        "reconciler",
+        facts({Source.RECONCILER_PODS: (reconciler_pod(reason="ErrImagePull"), *pods)}),
     )
-    assert leading.state == "ok", "a second replica of a newer version cannot be pulled, and one leads"
+    assert leading.state == "ok", (
+        "a second replica of a newer version cannot be pulled, and one leads"
+    )
 
 
 def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:
@@ -694,8 +770,12 @@ def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:
     """
     gone = {
         Source.ADDON_DEFINITIONS: ({"metadata": meta("dynamic-scoring-framework")},),
-        Source.UPSTREAM_DEPLOYMENTS: (workload("dynamic-scoring-framework-controller", HUB, "x:1"),),
-        Source.UPSTREAM_WORKS: ({"metadata": meta("dynamic-scoring-config-manifestwork", "cluster1")},),
+        Source.UPSTREAM_DEPLOYMENTS: (
+            workload("dynamic-scoring-framework-controller", HUB, "x:1"),
+        ),
+        Source.UPSTREAM_WORKS: (
+            {"metadata": meta("dynamic-scoring-config-manifestwork", "cluster1")},
+        ),
         Source.SCORING_CONFIGS: ({"metadata": meta("dynamic-scoring-config", HUB)},),
         **dict.fromkeys((Source.OUR_WORKS, Source.ADDON_STATES, Source.LEASES), ()),
     }
@@ -719,7 +799,9 @@ def test_what_may_not_be_read_makes_its_checks_unknown_and_no_other(source: Sour
     )
 
 
-@pytest.mark.parametrize("part", [part for part in Part if any(part in check.needs for check in CHECKS)])
+@pytest.mark.parametrize(
+    "part", [part for part in Part if any(part in check.needs for check in CHECKS)]
+)
 def test_a_part_of_the_view_that_may_not_be_read_makes_its_checks_unknown(part: Part) -> None:
     found = examine(facts(read={"unread": [part]}))
     unknown = {finding.check for finding in found if finding.state == "unknown"}
@@ -760,7 +842,9 @@ def test_without_a_scorer_in_the_namespace_no_score_is_proposed_for_deletion() -
     unowned = (("cluster1", "cpu"), ("cluster2", "cpu"))
     found = run("scores-owned", facts(hub=without("DynamicScorer"), read={"unowned": unowned}))
     assert [finding.state for finding in found] == ["unknown"]
-    assert "2 scores of our agents, and no DynamicScorer in namespace open-cluster" in found[0].message
+    assert (
+        "2 scores of our agents, and no DynamicScorer in namespace open-cluster" in found[0].message
+    )
     assert "--hub-namespace" in found[0].fix
 
 
@@ -785,12 +869,17 @@ def test_switching_a_gate_on_leaves_the_others_as_they_are() -> None:
 def test_decisions_of_several_applications_are_told_apart() -> None:
     other = [application_set("other"), placement("other", "mem"), decision("other", "cluster2")]
     found = run("cluster-secrets", facts({Source.CLUSTER_SECRETS: ()}, hub=[*fleet(), *other]))
-    assert [finding.state for finding in found if "cluster2 is decided" in finding.message] == ["error"]
+    assert [finding.state for finding in found if "cluster2 is decided" in finding.message] == [
+        "error"
+    ]
 
 
 def test_the_same_about_many_clusters_is_told_once_with_their_number() -> None:
     names = [f"c{number}" for number in range(30)]
-    objects = [item if item["kind"] != "ManagedCluster" else {**item, "spec": {}} for item in joined(*names)]
+    objects = [
+        item if item["kind"] != "ManagedCluster" else {**item, "spec": {}}
+        for item in joined(*names)
+    ]
     (found,) = run("ocm-clusters", facts(hub=objects))
     assert (found.state, found.count, found.subjects) == ("error", 30, tuple(sorted(names)))
     assert found.message == (
@@ -805,7 +894,9 @@ def test_clusters_that_differ_in_what_is_wrong_are_told_up_to_ten_times() -> Non
     scorers = [f"s{number:02}" for number in range(12)]
     scores = [score(name, one, 5) for at, name in enumerate(names) for one in scorers[at + 1 :]]
     scores.append(score("c11", "s00", 5))  # else s00 had no score anywhere, which is told once
-    found = run("scores-fresh", facts(hub=[*joined(*names), *map(scorer, scorers), *scores, masks()]))
+    found = run(
+        "scores-fresh", facts(hub=[*joined(*names), *map(scorer, scorers), *scores, masks()])
+    )
     assert [finding.count for finding in found] == [1] * 10 + [2]
     assert (found[-1].message, found[-1].subjects) == ("2 more such findings", ("c10", "c11"))
 
@@ -814,7 +905,11 @@ def test_clusters_that_differ_in_what_is_wrong_are_told_up_to_ten_times() -> Non
     ("image", "repository", "version"),
     [
         ("quay.io/argoproj/argocd:v3.3.9", "quay.io/argoproj/argocd", "3.3.9"),
-        ("registry.example.com:5000/argocd:v3.3.9@sha256:00", "registry.example.com:5000/argocd", "3.3.9"),
+        (
+            "registry.example.com:5000/argocd:v3.3.9@sha256:00",
+            "registry.example.com:5000/argocd",
+            "3.3.9",
+        ),
         ("registry.example.com:5000/argocd", "registry.example.com:5000/argocd", "None"),
         ("argocd@sha256:00", "argocd", "None"),
         ("argocd:latest", "argocd", "None"),

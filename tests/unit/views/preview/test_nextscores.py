@@ -41,7 +41,9 @@ def hub(
 
 @given(
     present=st.dictionaries(st.sampled_from(NAMES), st.integers(-3, 3)),
-    ranges=st.dictionaries(st.sampled_from(NAMES), st.tuples(st.integers(-2, 1), st.integers(0, 2))),
+    ranges=st.dictionaries(
+        st.sampled_from(NAMES), st.tuples(st.integers(-2, 1), st.integers(0, 2))
+    ),
     extra=st.dictionaries(st.sampled_from(NAMES), st.integers(-2, 2)),
     wanted=st.none() | st.integers(0, 5),
     weight=st.sampled_from([-2, -1, 1, 3]),
@@ -57,7 +59,9 @@ def test_bounds_agree_with_every_possible_outcome(
         name: Unknown(low=low, high=max(low, high), why="", exists=name in present)
         for name, (low, high) in ranges.items()
     }
-    verdict = simulate(hub(present, wanted=wanted, weight=weight, extra=extra), "argocd/p", stamp(NOW))
+    verdict = simulate(
+        hub(present, wanted=wanted, weight=weight, extra=extra), "argocd/p", stamp(NOW)
+    )
     found = certainty(verdict, {"open": cells})
     if found is None:
         assert not cells
@@ -66,7 +70,9 @@ def test_bounds_agree_with_every_possible_outcome(
     for values in product(*(range(cell.low, cell.high + 1) for cell in cells.values())):
         chosen = present | dict(zip(cells, values, strict=True))
         outcomes.append(
-            simulate(hub(chosen, wanted=wanted, weight=weight, extra=extra), "argocd/p", stamp(NOW)).chosen
+            simulate(
+                hub(chosen, wanted=wanted, weight=weight, extra=extra), "argocd/p", stamp(NOW)
+            ).chosen
         )
     assert found.certain == frozenset.intersection(*outcomes)
     assert found.possible == frozenset.union(*outcomes)
@@ -95,7 +101,9 @@ def fleet(root: Path, *scorers: dict[str, Any]) -> FleetVersion:
 
 def after(root: Path, **change: Any) -> NextScores:
     """What follows from a change of the scorer."""
-    return next_scores(fleet(root / "a", scorer("cpu")), fleet(root / "b", scorer("cpu", **change)), SNAPSHOT)
+    return next_scores(
+        fleet(root / "a", scorer("cpu")), fleet(root / "b", scorer("cpu", **change)), SNAPSHOT
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,7 +112,12 @@ def after(root: Path, **change: Any) -> NextScores:
         {"description": "other"},
         {"scoreTTLSeconds": 4000},
         {"publish": {"deadband": 9, "minIntervalSeconds": 60}},
-        {"scoring": {"host": "http://api.scoring.svc:8000", "params": {"name": "cpu", "interval": 300}}},
+        {
+            "scoring": {
+                "host": "http://api.scoring.svc:8000",
+                "params": {"name": "cpu", "interval": 300},
+            }
+        },
     ],
 )
 def test_what_does_not_touch_the_score_leaves_it(tmp_path: Path, change: dict[str, Any]) -> None:
@@ -118,7 +131,10 @@ def test_what_does_not_touch_the_score_leaves_it(tmp_path: Path, change: dict[st
         ({"source": {**SOURCE, "host": "http://other:9090"}}, "source"),
         ({"source": {**SOURCE, "params": {**PARAMS, "range": 60}}}, "range"),
         ({"source": {**SOURCE, "params": {**PARAMS, "step": 30}}}, "step"),
-        ({"scoring": {"host": "http://api2:8000", "params": {"name": "cpu", "interval": 60}}}, "scoring API"),
+        (
+            {"scoring": {"host": "http://api2:8000", "params": {"name": "cpu", "interval": 60}}},
+            "scoring API",
+        ),
         ({"scoreAggregation": "Mean"}, "scoreAggregation"),
         ({"scoreDimensionFormat": "${scoreName}-${node}"}, "scoreDimensionFormat"),
     ],
@@ -147,7 +163,11 @@ def test_a_new_range_makes_published_scores_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"suspend": True}, {"scoreDestination": "None"}, {"clusterSelector": {"matchLabels": {"region": "us"}}}],
+    [
+        {"suspend": True},
+        {"scoreDestination": "None"},
+        {"clusterSelector": {"matchLabels": {"region": "us"}}},
+    ],
 )
 def test_where_it_no_longer_runs_its_scores_go(tmp_path: Path, change: dict[str, Any]) -> None:
     found = after(tmp_path, **change)
@@ -167,7 +187,9 @@ def test_where_it_runs_anew_its_scores_are_unknown(tmp_path: Path) -> None:
 
 
 def from_source(*variants: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    return scorer("cpu", source={"ref": "platform", "params": PARAMS}), metric_source("platform", *variants)
+    return scorer("cpu", source={"ref": "platform", "params": PARAMS}), metric_source(
+        "platform", *variants
+    )
 
 
 def test_a_changed_variant_makes_the_scores_of_its_clusters_unknown(tmp_path: Path) -> None:
@@ -188,7 +210,9 @@ def test_a_changed_variant_makes_the_scores_of_its_clusters_unknown(tmp_path: Pa
     ]
 
 
-def test_another_tenant_makes_the_scores_unknown_and_another_password_does_not(tmp_path: Path) -> None:
+def test_another_tenant_makes_the_scores_unknown_and_another_password_does_not(
+    tmp_path: Path,
+) -> None:
     def asking(org: str, login: str) -> tuple[dict[str, Any], dict[str, Any]]:
         return from_source(
             {
@@ -211,7 +235,9 @@ def test_other_parameters_of_a_source_are_shown_and_make_the_scores_unknown(tmp_
     host = {"host": "http://thanos:9090"}
     here = {"type": "Prometheus", **host, "params": PARAMS}
     before = fleet(tmp_path / "a", scorer("cpu", source=here))
-    later = fleet(tmp_path / "b", scorer("cpu", source={**here, "parameters": {"namespace": "team-a"}}))
+    later = fleet(
+        tmp_path / "b", scorer("cpu", source={**here, "parameters": {"namespace": "team-a"}})
+    )
     (change,) = scorer_changes(before, later)
     assert [(field.path, field.before, field.after) for field in change.fields] == [
         ("source.parameters.namespace", None, "team-a")
@@ -243,13 +269,19 @@ def test_what_happens_with_partial_answers_is_shown_and_leaves_the_scores(tmp_pa
 
 def test_parameters_of_a_new_scorer_are_shown(tmp_path: Path) -> None:
     here = {"type": "Prometheus", "host": "http://thanos:9090", "params": PARAMS}
-    later = fleet(tmp_path / "a", scorer("cpu", source={**here, "parameters": {"namespace": "team-a"}}))
+    later = fleet(
+        tmp_path / "a", scorer("cpu", source={**here, "parameters": {"namespace": "team-a"}})
+    )
     (change,) = scorer_changes(fleet(tmp_path / "b"), later)
-    assert ("source.parameters.namespace", "team-a") in {(each.path, each.after) for each in change.fields}
+    assert ("source.parameters.namespace", "team-a") in {
+        (each.path, each.after) for each in change.fields
+    }
 
 
 @pytest.mark.parametrize(("default", "low"), [(None, 0), (-40, -40), (50, 0)])
-def test_an_unknown_score_may_be_the_default_score(tmp_path: Path, default: int | None, low: int) -> None:
+def test_an_unknown_score_may_be_the_default_score(
+    tmp_path: Path, default: int | None, low: int
+) -> None:
     """It need not be in the range of scoreRange."""
     more = {} if default is None else {"defaultScore": default}
     scale = {"min": 0, "max": 1, "outputMin": 1, "outputMax": 90}

@@ -29,7 +29,9 @@ from tests.support.hubobjects import (
 from tests.support.overviews import inputs_of
 
 
-def scored(values: dict[str, int], *, number: int = 1, decided: tuple[str, ...] = ()) -> list[Object]:
+def scored(
+    values: dict[str, int], *, number: int = 1, decided: tuple[str, ...] = ()
+) -> list[Object]:
     return [
         *joined(*values),
         global_set(),
@@ -54,15 +56,26 @@ def test_a_decision_that_ocm_would_change_is_not() -> None:
     """Nothing wakes OCM when a score expires; it looks again within 10 minutes."""
     objects = unscored("a", scored({"a": 80, "b": 60}, decided=("a",)))
     view = only([*objects, score("a", "cpu", 80, age=2000)])
-    assert (view.decided, view.next, view.settled, view.counted_as_zero) == (("a",), ("b",), False, ("a",))
+    assert (view.decided, view.next, view.settled, view.counted_as_zero) == (
+        ("a",),
+        ("b",),
+        False,
+        ("a",),
+    )
 
 
 @pytest.mark.parametrize(
     ("more", "needed"),
     [
         ({}, {"a": -1, "b": 41}),
-        ({"scoreRange": {"min": 0, "max": 1, "outputMin": 1, "outputMax": 100}}, {"a": None, "b": 41}),
-        ({"scoreRange": {"min": 0, "max": 1, "outputMin": 40, "outputMax": 0}}, {"a": None, "b": None}),
+        (
+            {"scoreRange": {"min": 0, "max": 1, "outputMin": 1, "outputMax": 100}},
+            {"a": None, "b": 41},
+        ),
+        (
+            {"scoreRange": {"min": 0, "max": 1, "outputMin": 40, "outputMax": 0}},
+            {"a": None, "b": None},
+        ),
         ({"scoreRange": {"min": 0, "max": 1}, "defaultScore": -5}, {"a": -1, "b": 41}),
     ],
 )
@@ -161,7 +174,10 @@ def test_a_move_shows_what_the_old_copy_waits_for() -> None:
     assert standings(only_application(*decided)) == {"a": "waiting", "b": "pending"}
     starting = only_application(*decided, application("web", "b", health="Progressing"))
     assert (standings(starting), starting.settled) == ({"a": "waiting", "b": "starting"}, False)
-    assert standings(only_application(*decided, application("web", "b"))) == {"a": "waiting", "b": "running"}
+    assert standings(only_application(*decided, application("web", "b"))) == {
+        "a": "waiting",
+        "b": "running",
+    }
 
 
 def test_a_copy_that_is_being_deleted_is_leaving() -> None:

@@ -109,8 +109,12 @@ def test_who_is_left_on_a_cluster_that_is_drained() -> None:
 def test_of_many_on_a_drained_cluster_a_few_are_named_and_all_are_counted() -> None:
     """The ConfigMap names some of them, or none where it has no room."""
     names = [f"argocd/{letter}" for letter in "abcdefg"]
-    some = drained("c1", until=SECONDS + 3600, count=150, left=names, stays=names, staysCount=120, late=False)
-    none = drained("c2", until=SECONDS + 3600, count=150, left=[], stays=[], staysCount=120, late=False)
+    some = drained(
+        "c1", until=SECONDS + 3600, count=150, left=names, stays=names, staysCount=120, late=False
+    )
+    none = drained(
+        "c2", until=SECONDS + 3600, count=150, left=[], stays=[], staysCount=120, late=False
+    )
     moves = paced_moves({"moves": []}, {"waiting": [], "omitted": 4000}, {"drains": [some, none]})
     found = shown([*hub()[:-1], moves])
     assert found is not None
@@ -160,7 +164,10 @@ def test_the_plan_is_shown_by_the_cluster_that_fails() -> None:
     view = overview()
     assert planned(view) == PLANNED
     text = status_text(view, everything=False)
-    assert "\nRefuges\n  if c1 fails: app-03 -> c2, app-11 -> c3\n  if c2 fails: app-20 -> c3\n" in text
+    assert (
+        "\nRefuges\n  if c1 fails: app-03 -> c2, app-11 -> c3\n  if c2 fails: app-20 -> c3\n"
+        in text
+    )
 
 
 @pytest.mark.parametrize(

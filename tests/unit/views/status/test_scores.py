@@ -16,7 +16,9 @@ from tests.support.overviews import inputs_of
 
 
 def cpu(objects: list[Object], **more: Any) -> ScorerView:
-    return next(view for view in build(inputs_of(objects, **more)).scorers if view.scorer.name == "cpu")
+    return next(
+        view for view in build(inputs_of(objects, **more)).scorers if view.scorer.name == "cpu"
+    )
 
 
 def states(view: ScorerView) -> dict[str, str]:
@@ -49,12 +51,17 @@ def test_who_suspended_a_scorer_and_what_is_expected_then() -> None:
     by_git = cpu([*objects, scorer("cpu", suspend=True)])
     assert (by_git.suspended, states(by_git), by_git.unexpected) == ("git", {"a": "fresh"}, ("a",))
     by_reconciler = cpu([*objects, scorer("cpu")], suspended=frozenset({"cpu"}))
-    assert (by_reconciler.suspended, states(by_reconciler)) == ("reconciler", {"a": "fresh", "b": "missing"})
+    assert (by_reconciler.suspended, states(by_reconciler)) == (
+        "reconciler",
+        {"a": "fresh", "b": "missing"},
+    )
 
 
 def test_the_score_of_a_full_scorer_without_a_name_is_the_one_its_page_gave() -> None:
     item = scorer("cpu", mode="Full", scoring={})
-    item["status"]["lastSyncedConfig"] = {"scoring": {"params": {"name": "CPU_load", "interval": 7}}}
+    item["status"]["lastSyncedConfig"] = {
+        "scoring": {"params": {"name": "CPU_load", "interval": 7}}
+    }
     view = cpu([*joined("a"), item, score("a", "cpu-load", 5)])
     named = (view.scorer.score_name, view.scorer.resource, view.scorer.interval)
     assert (named, states(view)) == (("CPU_load", "cpu-load", 7), {"a": "fresh"})
@@ -65,7 +72,10 @@ def test_a_row_sums_up_what_counts_now() -> None:
     objects = [
         *joined(*values),
         scorer("cpu"),
-        *(score(name, "cpu", value, age=2000 if name == "c" else 60) for name, value in values.items()),
+        *(
+            score(name, "cpu", value, age=2000 if name == "c" else 60)
+            for name, value in values.items()
+        ),
     ]
     view = cpu(objects)
     assert (view.values, view.oldest) == ((10, 40, 70), 2000.0)
@@ -96,7 +106,10 @@ def test_a_filter_by_scorer_takes_what_ranks_by_it_along() -> None:
 
 def test_a_filter_by_cluster_keeps_its_cells() -> None:
     view = build(inputs_of(fleet()), Filter(cluster="cluster2"))
-    assert [[cell.cluster for cell in one.cells()] for one in view.scorers] == [["cluster2"], ["cluster2"]]
+    assert [[cell.cluster for cell in one.cells()] for one in view.scorers] == [
+        ["cluster2"],
+        ["cluster2"],
+    ]
     assert view.applications == ()
 
 
@@ -114,4 +127,6 @@ def test_a_name_that_is_not_there_is_said_with_what_is(wanted: Filter, text: str
 
 
 def test_a_name_is_not_called_wrong_when_the_kind_cannot_be_read() -> None:
-    assert build(inputs_of([cluster("a")], unread=[Part.SCORERS]), Filter(scorer="cpu")).scorers == ()
+    assert (
+        build(inputs_of([cluster("a")], unread=[Part.SCORERS]), Filter(scorer="cpu")).scorers == ()
+    )
