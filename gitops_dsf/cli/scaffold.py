@@ -329,7 +329,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.wheels is None:
         lines.append(
             "Pipelines cannot install gitops-dsf yet, because no package index has it: `make wheel` in its"
-            " checkout\nmakes what `gitops-dsf init --wheels CHECKOUT/dist` puts into the repository."
+            " checkout makes what `gitops-dsf init --wheels CHECKOUT/dist` puts into the repository."
         )
     if forge is None:
         lines.append(

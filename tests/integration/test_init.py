@@ -59,6 +59,7 @@ def test_the_pipeline_is_that_of_the_forge(
     assert ("There is no pipeline: name the forge with --forge" in made.stdout) == (
         pipeline is None
     )
+    assert "\\" not in made.stdout, "no line break of ours is shown as an escape"
 
 
 @pytest.mark.parametrize(
