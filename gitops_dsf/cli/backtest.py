@@ -18,7 +18,6 @@ from dsf_wire.text import printable, printable_lines
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.log import journal_files, since_month, span
-from gitops_dsf.cli.terminal import Step, json_text, progress, table
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.urls import is_store_page, origin, store_of_page
@@ -26,6 +25,9 @@ from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.record import read as read_journal
 from gitops_dsf.repository.git import RevisionError
 from gitops_dsf.repository.revision import find_base
+from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.tables import table
+from gitops_dsf.show.terminal import Step, progress
 from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.wording import names_text
 

@@ -11,7 +11,6 @@ from msgspec import UNSET
 from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import check_is_folder
 from gitops_dsf.cli.hubdata import read_hub_data
-from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.output import unwanted
@@ -22,6 +21,7 @@ from gitops_dsf.repository.files import SafeFolder
 from gitops_dsf.repository.load import Known
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.revision import Base, checkout, find_base, paths_at
+from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.views.preview.build import ErrorFinding, Preview, compare, differs
 from gitops_dsf.views.preview.fleet import FleetVersion, resources_ranked, version_of
 from gitops_dsf.views.preview.markdown import markdown, text

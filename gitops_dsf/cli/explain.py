@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from gitops_dsf.cli.report import entries
-from gitops_dsf.cli.terminal import wrapped
 from gitops_dsf.diagnostics.codes import CODES, RETIRED
 from gitops_dsf.errors import UsageError
+from gitops_dsf.show.tables import wrapped
 from gitops_dsf.wording import did_you_mean
 
 CODE: Final = re.compile("DSF[0-9]*", re.IGNORECASE)

@@ -8,14 +8,14 @@ from typing import Final
 
 from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import check_is_folder, chosen_context
-from gitops_dsf.cli.doctor import findings_text
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.cli.scaffold import check_url
-from gitops_dsf.cli.terminal import wants_colour
 from gitops_dsf.hubreader.facts import read_facts
 from gitops_dsf.installation.hub import WritableHub, say
 from gitops_dsf.installation.install import Installer
 from gitops_dsf.installation.source import Source, read_source, unpublished
+from gitops_dsf.show.doctor import findings_text
+from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.views.doctor.examine import CHECKS, examine
 from gitops_dsf.views.doctor.facts import Finding, State
 from gitops_dsf.wording import names_text

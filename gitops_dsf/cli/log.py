@@ -12,14 +12,15 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import DEFAULT_DAYS
-from gitops_dsf.cli.terminal import json_text, table
-from gitops_dsf.cli.verdict_text import explanation_text
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.metadata import age_text, timestamp_of
 from gitops_dsf.journal.cause import largest_change, scores_of_people
 from gitops_dsf.journal.record import FILE, Read, Record, read
 from gitops_dsf.journal.timeline import by_placement, in_order, times
 from gitops_dsf.repository.revision import fetch_branch, find_branch
+from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.tables import table
+from gitops_dsf.show.verdicts import explanation_text
 from gitops_dsf.wording import names_text, prioritizer_text
 
 DAY_SECONDS: Final = 86_400

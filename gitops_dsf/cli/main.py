@@ -180,7 +180,7 @@ def _run_in_format(args: argparse.Namespace, run: Callable[[argparse.Namespace],
     with redirect_stdout(StringIO()) as printed:
         code = run(args)
     if text := printed.getvalue().strip():
-        from gitops_dsf.cli.yamltext import yaml_text
+        from gitops_dsf.show.yamltext import yaml_text
 
         sys.stdout.write(yaml_text(text))
     return code

@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf import __version__
-from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.diagnostics.codes import CODES
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.published import REPOSITORY
+from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.wording import plural
 
 _COLOURS = {Severity.ERROR: "\033[31m", Severity.WARNING: "\033[33m", Severity.NOTICE: "\033[36m"}

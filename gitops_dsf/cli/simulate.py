@@ -11,9 +11,12 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.status_text import lead_text, queue_lines
-from gitops_dsf.cli.terminal import json_text
-from gitops_dsf.cli.verdict_text import (
+from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.pace import written
+from gitops_dsf.hub.snapshot import HubData, HubSource
+from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.status import lead_text, queue_lines
+from gitops_dsf.show.verdicts import (
     MOST_ROWS,
     explanation_text,
     is_calm,
@@ -22,9 +25,6 @@ from gitops_dsf.cli.verdict_text import (
     verdict_text,
     what_would_flip,
 )
-from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.pace import written
-from gitops_dsf.hub.snapshot import HubData, HubSource
 from gitops_dsf.simulator import Explanation, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import lead
 from gitops_dsf.simulator.scheduler import as_people_wrote

@@ -4,10 +4,10 @@ import argparse
 import sys
 
 from gitops_dsf.cli.arguments import chosen_context
-from gitops_dsf.cli.status_text import status_text
-from gitops_dsf.cli.terminal import json_text
 from gitops_dsf.hubreader.hub import Hub
 from gitops_dsf.hubreader.inputs import read_inputs
+from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.status import status_text
 from gitops_dsf.views.status.build import Filter, build, document
 
 

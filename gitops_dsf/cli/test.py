@@ -12,14 +12,14 @@ from xml.etree import ElementTree as ET
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import check_is_folder
 from gitops_dsf.cli.report import from_git_root, prefix_of, show_findings
-from gitops_dsf.cli.terminal import json_text
-from gitops_dsf.cli.verdict_text import explanation_text, what_would_flip
 from gitops_dsf.diagnostics import has_errors
 from gitops_dsf.errors import UsageError
 from gitops_dsf.metricstore import promtool
 from gitops_dsf.pipeline import check_declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
+from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.verdicts import explanation_text, what_would_flip
 from gitops_dsf.views.scoretests.judge import Failure
 from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool
 from gitops_dsf.views.scoretests.suite import TestOutput, TestResult, run_tests, selected

@@ -11,7 +11,6 @@ from typing import Final
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import read_named
 from gitops_dsf.cli.report import report, summary, under
-from gitops_dsf.cli.terminal import wants_colour
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes, has_errors, has_mistakes
 from gitops_dsf.errors import UsageError
 from gitops_dsf.pipeline import check
@@ -21,6 +20,7 @@ from gitops_dsf.repository.model.apps import ScoredPlacementSpec
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.yamledit import YamlFile
 from gitops_dsf.resolve import Resolved
+from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.wording import plural
 
 STANDARD_INPUT: Final = "-"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.cli.status_text import lead_text
+from gitops_dsf.show.status import lead_text
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.build import Filter, build
 from gitops_dsf.views.status.inputs import Part

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from gitops_dsf.cli.terminal import table, wrapped
+from gitops_dsf.show.tables import table, wrapped
 
 ROWS = [["edge-1", "taint maintenance=true:NoSelect is not tolerated"], ["eu-north-1", "short"]]
 

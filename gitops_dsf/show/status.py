@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.cli.terminal import table
 from gitops_dsf.hub.metadata import age_text
 from gitops_dsf.hub.points import points_text
 from gitops_dsf.hub.scores import State
+from gitops_dsf.show.tables import table
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.build import Overview
 from gitops_dsf.views.status.clusters import ClusterView

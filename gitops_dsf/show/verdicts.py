@@ -3,7 +3,6 @@
 from typing import Final
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.cli.terminal import table
 from gitops_dsf.hub.objects import ClusterSelector, LabelSelector, Placement
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import asks_for_scores
@@ -11,6 +10,7 @@ from gitops_dsf.hub.points import mean_weight, points_needed, points_of, points_
 from gitops_dsf.hub.scores import expired
 from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.journal.record import ClusterReason
+from gitops_dsf.show.tables import table
 from gitops_dsf.simulator import Explanation, Outcome, Verdict
 from gitops_dsf.simulator.prioritizers import Prioritizer, prioritizers_of
 from gitops_dsf.wording import names_text, plural, prioritizer_text

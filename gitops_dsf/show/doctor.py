@@ -1,0 +1,41 @@
+"""Findings of `doctor`, for a terminal."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from gitops_dsf.show.tables import wrapped
+from gitops_dsf.views.doctor.facts import Finding, State
+from gitops_dsf.wording import plural
+
+_COLOURS: Final = {
+    State.ERROR: "\033[31m",
+    State.WARNING: "\033[33m",
+    State.UNKNOWN: "\033[36m",
+    State.OK: "\033[32m",
+}
+_END: Final = "\033[0m"
+
+
+def findings_text(findings: Sequence[Finding], *, colour: bool) -> str:
+    """Formats at least one finding, each with the command that fixes it, and a summary as the last line."""
+    check_width = max(len(finding.check) for finding in findings)
+    indent = check_width + 11
+    lines = []
+    for finding in findings:
+        state = f"{finding.state:<7}"
+        if colour:
+            state = f"{_COLOURS[finding.state]}{state}{_END}"
+        message = wrapped(finding.message, indent=indent)
+        lines.append(f"{state}  {finding.check:<{check_width}}  {message}")
+        if finding.fix:
+            lines.append(f"{'':<{indent}}fix: {finding.fix}")
+    return "\n".join(lines) + f"\n\n{_summary(findings)}\n"
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    states = Counter(finding.state for finding in findings)
+    checks = plural(len({finding.check for finding in findings}), "check")
+    errors = plural(states[State.ERROR], "error")
+    warnings = plural(states[State.WARNING], "warning")
+    return f"{checks}: {errors}, {warnings}, {states[State.UNKNOWN]} unknown"

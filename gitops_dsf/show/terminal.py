@@ -1,0 +1,57 @@
+"""The terminal: how wide it is, whether it shows colours, and a line of progress."""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TextIO
+
+from dsf_wire.text import printable
+
+SECONDS_BETWEEN_UPDATES: Final = 0.1
+"""Progress is written at most this often, so that reporting a step costs nothing."""
+_ERASE_LINE: Final = "\r\x1b[K"
+"""Returns to the first column and erases to the end of the line (ECMA-48 EL)."""
+
+Step = Callable[[str, int, int], None]
+"""What is done, how much of it is done, and how much there is to do."""
+
+
+def terminal_width() -> int | None:
+    """Returns COLUMNS, or the columns of the terminal behind standard output; None if there is neither."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Returns whether a stream is a terminal with colours, and NO_COLOR (https://no-color.org) is unset."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def progress(stream: TextIO) -> Iterator[Step]:
+    """Yields a function that shows `reading cpu: 40 %` on a terminal, and erases the line at the end.
+
+    The function is cheap enough to be called for every part. It writes nothing if the stream is no terminal.
+    """
+    next_update = 0.0
+
+    def step(doing: str, done: int, size: int) -> None:
+        nonlocal next_update
+        if stream.isatty() and time.monotonic() >= next_update:
+            write(printable(f"{doing}: {100 * done // max(size, 1)} %"))
+            next_update = time.monotonic() + SECONDS_BETWEEN_UPDATES
+
+    def write(text: str) -> None:
+        stream.write(f"{_ERASE_LINE}{text}")
+        stream.flush()
+
+    try:
+        yield step
+    finally:
+        if next_update:
+            write("")
