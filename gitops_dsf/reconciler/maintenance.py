@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Backoff, Pauses
+from dsf_runtime.backoff import Backoff, Pauses
 from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.resources import CLUSTERS

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Backoff, Pauses
+from dsf_runtime.backoff import Backoff, Pauses
 from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.resources import APPLICATION_SETS

@@ -5,7 +5,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from dsf_runtime.clock import Backoff, monotonic
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import monotonic
 
 LOG = logging.getLogger(__name__)
 RESTARTS: Final = Backoff(first=1.0, ceiling=60.0, jitter=0)

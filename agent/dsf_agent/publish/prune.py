@@ -21,7 +21,8 @@ from dsf_agent.configuration.snapshot import Snapshot, key_of
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import Metrics
 from dsf_agent.publish.store import ScoreStore
-from dsf_runtime.clock import Backoff, happens_within
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import happens_within
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,8 @@ from typing import Final
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.publish.store import ScoreStore, Stored
-from dsf_runtime.clock import Backoff, happens_within, monotonic
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import happens_within, monotonic
 from dsf_wire import scorename
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
 from dsf_wire.publishrule import Decision, Published, Rule, decide, stable_fraction

@@ -13,7 +13,8 @@ from dsf_agent.metrics import Metrics, ScorerMetrics
 from dsf_agent.publish.publication import Publication
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.scoring.results import counts_text
-from dsf_runtime.clock import Backoff, monotonic
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import monotonic
 from dsf_wire.publishrule import stable_fraction
 from dsf_wire.summary import Summary
 

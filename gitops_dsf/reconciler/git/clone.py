@@ -19,7 +19,7 @@ from typing import Final
 from prometheus_client import Counter
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Backoff
+from dsf_runtime.backoff import Backoff
 from dsf_wire.text import printable
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError

@@ -17,7 +17,8 @@ import msgspec
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError, ApiServer
-from dsf_runtime.clock import Backoff, monotonic
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import STALE_SECONDS
 from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.objects import ManagedClusterSet, ManagedClusterSetBinding

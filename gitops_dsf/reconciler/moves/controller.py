@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Backoff
+from dsf_runtime.backoff import Backoff
 from gitops_dsf.hub.applications import Application, ApplicationSet
 from gitops_dsf.reconciler.hub.kinds import application_set_reference
 from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS

@@ -9,7 +9,8 @@ from typing import Final
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Pauses, monotonic
+from dsf_runtime.backoff import Pauses
+from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE

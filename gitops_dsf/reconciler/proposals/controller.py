@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Backoff
+from dsf_runtime.backoff import Backoff
 from dsf_wire.constants import SCORE_GROUP
 from dsf_wire.text import printable
 from gitops_dsf.forge.address import address_of

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import Pauses
+from dsf_runtime.backoff import Pauses
 from gitops_dsf.hub.metadata import NOT_SAID, Condition, timestamp_of
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.hub.resources import SCORERS

@@ -1,9 +1,8 @@
-"""Clocks: the machine's, and the hub's, which is learned from its answers; and delays between attempts."""
+"""Clocks: the machine's, and the hub's, which is learned from its answers."""
 
 import asyncio
-import random
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -135,54 +134,3 @@ def _within(bounds: tuple[float, float], value: float) -> float:
     """The value, or the bound that it exceeds."""
     earliest, latest = bounds
     return min(max(value, earliest), latest)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Backoff:
-    """Seconds between attempts: ``first``, doubled after each failure up to ``ceiling``, with jitter."""
-
-    first: float
-    ceiling: float
-    jitter: float = 0.2
-    """A delay is 1 - jitter to 1 + jitter times its nominal value, so that a fleet spreads its retries."""
-
-    def delay(self, attempt: int) -> float:
-        """Seconds to wait after this number of failures in a row (from 1)."""
-        # The bound prevents a float overflow after thousands of failures. 2**62 seconds is above any ceiling.
-        nominal = min(self.ceiling, self.first * 2.0 ** min(attempt - 1, 62))
-        return nominal * random.uniform(1 - self.jitter, 1 + self.jitter)  # noqa: S311 - no secret
-
-
-class Pauses:
-    """Pauses after failures, for each of several objects: one that the server refuses is tried ever more
-    rarely, and holds up no other.
-    """
-
-    def __init__(self, backoff: Backoff, *, clock: Callable[[], float] = monotonic) -> None:
-        self._backoff, self._clock = backoff, clock
-        self._failed: dict[str, tuple[int, float]] = {}
-        """How many times in a row an object failed, and when it may be tried again."""
-
-    def left(self, key: str) -> float:
-        """Seconds until it may be tried; 0 if it may be now."""
-        entry = self._failed.get(key)
-        return 0.0 if entry is None else max(0.0, entry[1] - self._clock())
-
-    def times(self, key: str) -> int:
-        """How many times in a row it failed."""
-        return self._failed.get(key, (0, 0.0))[0]
-
-    def failed(self, key: str) -> float:
-        """Notes a failure. Returns the seconds until the next attempt."""
-        times = self._failed.get(key, (0, 0.0))[0] + 1
-        pause = self._backoff.delay(times)
-        self._failed[key] = times, self._clock() + pause
-        return pause
-
-    def worked(self, key: str) -> None:
-        """Forgets the failures of an object."""
-        self._failed.pop(key, None)
-
-    def keep_only(self, keys: Collection[str]) -> None:
-        """Forgets all other objects."""
-        self._failed = {key: entry for key, entry in self._failed.items() if key in keys}

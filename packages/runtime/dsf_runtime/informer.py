@@ -12,7 +12,8 @@ from typing import Final, Generic, Protocol, TypeVar
 import msgspec
 
 from dsf_runtime.apiserver import SILENCE, ApiError, ApiServer
-from dsf_runtime.clock import Backoff, monotonic
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import monotonic
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")

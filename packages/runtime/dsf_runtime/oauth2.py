@@ -13,8 +13,9 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
+from dsf_runtime.backoff import Backoff
 from dsf_runtime.calls import display, hide
-from dsf_runtime.clock import Backoff, monotonic
+from dsf_runtime.clock import monotonic
 from dsf_wire.headers import value_fault
 from dsf_wire.jsontext import without_mark
 

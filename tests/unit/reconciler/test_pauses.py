@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dsf_runtime import informer
-from dsf_runtime.clock import Backoff
+from dsf_runtime.backoff import Backoff
 from gitops_dsf.reconciler import refresh
 from gitops_dsf.reconciler.git import clone
 from gitops_dsf.reconciler.hub import api

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_runtime.clock import Backoff, HubClock, happens_within
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import HubClock, happens_within
 
 NOW = 1_800_000_000.0
 
