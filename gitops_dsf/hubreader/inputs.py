@@ -8,8 +8,7 @@ from typing import Final
 
 import msgspec
 
-from dsf_wire import scorename
-from dsf_wire.constants import ADDON_NAME, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
+from dsf_wire.constants import ADDON_NAME
 from dsf_wire.ownership import FieldsOwner
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub import objects
@@ -77,7 +76,6 @@ def read_inputs(
     scores = _Scores(needed=needed, resources={item.resource for item in scorers}, owners=owners)
     snapshot = _snapshot(hub, parts, scores)
     masks = _configmap(hub, hub_namespace, MASKS_CONFIGMAP, _masks)
-    suspended = _configmap(hub, hub_namespace, SUSPENDED_CONFIGMAP, _suspended)
     in_argocd = api.APPLICATIONS.within(argocd_namespace)
     applications = parts.take(
         Part.APPLICATIONS, hub.read(in_argocd, read_application, labels=APPLICATION_LABEL)
@@ -104,7 +102,6 @@ def read_inputs(
         applications=applications,
         addons={item.cluster: item for item in parts.take(Part.ADDONS, addons)},
         masks=parts.take(Part.MASKS, masks),
-        suspended=frozenset(parts.take(Part.SUSPENDED, suspended)),
         moves=stored.not_after(now.timestamp()) if paced and stored is not None else None,
         waits=waits,
         foreign=tuple(sorted(scores.foreign)),
@@ -275,13 +272,6 @@ def _masks(found: Object | None) -> tuple[Mask, ...] | str:
     except msgspec.DecodeError as error:
         return f"{MASKS_KEY} is not a list of masks: {error}"
     return f"{lacks}, so a masked score is shown as missing" if masks is None else masks
-
-
-def _suspended(found: Object | None) -> tuple[str, ...] | str:
-    try:
-        return tuple(scorename.suspended((found or {}).get("data")))
-    except msgspec.DecodeError as error:
-        return f"{SUSPENDED_KEY} is not a list of score names: {error}"
 
 
 def _moves(found: Object | None) -> tuple[tuple[StoredMoves, tuple[WaitingCopy, ...]], ...] | str:

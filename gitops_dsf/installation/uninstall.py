@@ -18,7 +18,6 @@ from dsf_wire.constants import (
     GENERATOR_MANAGER,
     MANAGED_BY_LABEL,
     SCORE_GROUP,
-    SUSPENDED_CONFIGMAP,
 )
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.applications import prunes
@@ -57,6 +56,8 @@ WORK: Final = ("work.open-cluster-management.io", "ManifestWork")
 KEPT: Final = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 FIRST: Final = (APPLICATION, DEPLOYMENT, APPLICATION_SET)
 """What would undo a deletion or move an application."""
+SUSPENDED_CONFIGMAP: Final = "gitops-dsf-suspended"
+"""Left over from reconcilers that still suspended scorers. Nothing writes or reads it any more."""
 LEASE: Final = ("coordination.k8s.io", "Lease")
 CONFIGMAP: Final = ("", "ConfigMap")
 SCORE: Final = (SCORE_GROUP, "AddOnPlacementScore")

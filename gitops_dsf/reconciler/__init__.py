@@ -7,7 +7,6 @@
     freshness     on which clusters scores are fresh, and which ones nobody renews (pure)
     scan          one look at all scores, and which Placements count clusters as 0
     scorers/      the status of every DynamicScorer: health, /config, freshness
-    suspension    agents do not call a scoring API that is down
     scoregc       deletes expired scores that no agent will renew
     refresh       asks Argo CD to look at changed decisions
     moves/        deletes old copies of moved applications

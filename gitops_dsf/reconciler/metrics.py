@@ -81,9 +81,6 @@ class Metrics:
         self.patch_failures = counter(
             "status_patch_failures", "Writes of DynamicScorer status that the hub refused."
         )
-        self.suspended = gauges(
-            "suspended", "1 while agents do not call the scorer because it is down.", "scorer"
-        )
         self.dead_scores = gauges(
             "dead_scores",
             "Scores that expired long ago and whose agent or cluster is gone.",

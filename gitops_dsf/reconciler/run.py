@@ -34,7 +34,6 @@ from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.reconciler.statebranch import StateBranchController
-from gitops_dsf.reconciler.suspension import SuspensionController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 LOG = logging.getLogger(__name__)
@@ -159,16 +158,9 @@ def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Contro
         allowed=settings.spec.allowed_token_hosts,
         flapping=flapping if spec.journal.enabled else None,
     )
-    suspension = SuspensionController(
-        shared,
-        health=scorers.prober.health,
-        settings=spec.suspend,
-        probe_interval=spec.probe.interval_seconds,
-    )
     found: dict[str, Callable[[], Awaitable[None]]] = {
         "watch": shared.view.run,
         "scorers": scorers.run,
-        "suspension": suspension.run,
         "dead-scores": ScoreGarbageCollector(shared).run,
         "refresh": RefreshController(shared).run,
         "handover": MoveController(shared).run,

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
+from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL
 from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.hub.names import (
@@ -35,7 +35,7 @@ from gitops_dsf.resolve.targets import for_the_hub
 
 CREDENTIALS_DIR: Final = "/etc/gitops-dsf/git"
 SECRETS_DIR: Final = "/etc/gitops-dsf/credentials"
-SETTINGS: Final = frozenset({"probe", "suspend", "proposals", "state", "journal"})
+SETTINGS: Final = frozenset({"probe", "proposals", "state", "journal"})
 """The fields of spec.reconciler that say what it does; the others say what its pods are like."""
 WORK_DIR: Final = "/tmp/gitops-dsf"  # noqa: S108 - in an emptyDir of the pod's own
 
@@ -218,7 +218,7 @@ RIGHTS: Final = (
     _right(Where.HUB, "coordination.k8s.io", "leases", "create"),
     _right(Where.HUB, "coordination.k8s.io", "leases", "get, update", RECONCILER),
     _right(Where.HUB, "", "configmaps", "create"),
-    _right(Where.HUB, "", "configmaps", "get, update", SUSPENDED_CONFIGMAP, MOVES_CONFIGMAP),
+    _right(Where.HUB, "", "configmaps", "get, update", MOVES_CONFIGMAP),
     _right(Where.HUB, "", "configmaps", "get", MASKS_CONFIGMAP, MAINTENANCE_CONFIGMAP),
     _right(Where.HUB, "", "events", "create, patch"),
     _right(Where.ARGOCD, SCORE_GROUP, "placementdecisions", "list, watch"),

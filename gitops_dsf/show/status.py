@@ -158,9 +158,7 @@ def _scorer_table(views: Sequence[ScorerView]) -> str:
 
 def _health(item: ScorerView) -> str:
     if item.suspended:
-        return (
-            f"suspended by {'the reconciler' if item.suspended == 'reconciler' else item.suspended}"
-        )
+        return f"suspended by {item.suspended}"
     if item.scorer.scored_by_query and not item.scorer.health:
         return "no API"
     reason = item.scorer.condition("Scored" if item.scorer.scored_by_query else "Healthy").reason

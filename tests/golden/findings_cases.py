@@ -1338,7 +1338,7 @@ def _agents() -> Iterator[tuple[str, Documents]]:
         yield rollout, {"settings": settings(rollout)}
     for fields in (
         "replicas: 0",
-        "suspend: {quorumPercent: 101}",
+        "suspend: {enabled: true, quorumPercent: 101}",
         "proposals: {forgeURL: 'https://github.example.com'}",
         'proposals: {author: {name: "a\\nb", email: a@example.com}}',
         "proposals: {kinds: [Locks], forge: GitHub}",

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from gitops_dsf.hub.names import (
     MAINTENANCE_CONFIGMAP,
     MAINTENANCE_TAINT,
@@ -106,7 +105,6 @@ def guarded(
         installation = stack.enter_context(installed(fleet, control_plane))
         hub.apply(application_set())
         stack.callback(hub.delete, APPLICATION_SET, SET, namespace=ARGOCD)
-        stack.callback(hub.delete, CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB)
         stack.callback(hub.delete, LEASE, NAME, namespace=HUB)
         server = control_plane.hub
         account = stack.enter_context(Client(server.service_account_kubeconfig(HUB, NAME)))
@@ -197,14 +195,6 @@ def test_a_copy_goes_by_the_uid_and_version_that_were_read(guarded: Guarded) -> 
     wait_until_gone(guarded.hub, APPLICATION, "copy", namespace=ARGOCD)
 
 
-def test_it_writes_the_list_of_what_is_suspended(guarded: Guarded) -> None:
-    wanted = manifest(CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB, data={SUSPENDED_KEY: "[]"})
-    made = guarded.account.create(wanted)
-    path = guarded.account.path(CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB)
-    changed = {**made, "data": {SUSPENDED_KEY: '["cpu_headroom"]'}}
-    assert guarded.account.request("PUT", path, body=changed)["data"] == changed["data"]
-
-
 def test_a_dead_score_goes(guarded: Guarded) -> None:
     guarded.score("dead", OURS)
     guarded.delete(SCORE, "dead", namespace="cluster1")
@@ -218,7 +208,6 @@ def test_the_hub_takes_it_with_everything_switched_on(guarded: Guarded) -> None:
         "replicas": 3,
         "tolerations": [{"key": "infra", "operator": "Exists"}],
         "monitoring": {"dashboard": True},
-        "suspend": {"enabled": True},
         "proposals": {"kinds": ["Locks", "Inventory"]},
         "state": {"enabled": True},
         "gitSecret": {"name": "fleet-push"},
@@ -542,7 +531,7 @@ def test_its_items_have_neither_finalizers_nor_owners(guarded: Guarded) -> None:
 @pytest.mark.parametrize(
     ("kind", "only"),
     [
-        (CONFIG_MAP, f"ConfigMaps {SUSPENDED_CONFIGMAP} and {MOVES_CONFIGMAP} in {HUB}"),
+        (CONFIG_MAP, f"ConfigMap {MOVES_CONFIGMAP} in {HUB}"),
         (LEASE, f"Lease {HUB}/{NAME}"),
     ],
 )

@@ -148,8 +148,8 @@ Runs beside Argo CD on the hub until it is stopped: probes every DynamicScorer, 
 whether /config still says what was accepted, on how many clusters scores are fresh), and asks Argo CD to look
 at a placement decision as soon as it changed; the old copy of an application that moved is deleted once the
 new one is healthy (moves.strategy MakeBeforeBreak). Replicas take turns by a Lease. Of what Argo CD owns, one
-annotation is written and such Applications are deleted, nothing else. What else it does (suspension,
-proposals, the state branch, the journal) is in spec.reconciler of gitops-dsf.yaml.""",
+annotation is written and such Applications are deleted, nothing else. What else it does (proposals, the
+state branch, the journal) is in spec.reconciler of gitops-dsf.yaml.""",
     examples="""\
 examples:
   gitops-dsf reconcile --config /etc/gitops-dsf/gitops-dsf.yaml

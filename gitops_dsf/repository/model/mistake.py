@@ -58,6 +58,13 @@ _DURATIONS = frozenset({"interval", "range", "step"})
 _POINTS = frozenset({"stickiness", "demand", "deadband", "outputMin", "outputMax"})
 """Fields in score points, which people also write as percentages: a score has at most 100 points."""
 _DURATION: Final = r"([0-9]{1,9}[smhdw])+"
+_REMOVED: Final[Mapping[tuple[str | int, ...], str]] = {
+    ("FleetRepository", "spec", "reconciler", "suspend"): (
+        "each agent backs off by itself from a scoring API that fails"
+    ),
+}
+"""Fields of earlier versions, by kind and path, with what replaced them. `validate --fix` removes them."""
+
 """As PromQL writes durations."""
 _TYPES = {
     "string_type": "text",
@@ -128,6 +135,10 @@ def _diagnostic(
     first = items[0]
     name = dotted(path)
     kind = first["type"]
+    if kind == "extra_forbidden" and (what_replaced := _REMOVED.get((document.kind, *path))):
+        message = f"{name} was removed: {what_replaced}"
+        hint = f"remove {path[-1]}"
+        return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint, edits=(Edit(path),))
     if kind == "extra_forbidden":
         owner = model_at(model, path[:-1])
         siblings = [] if owner is None else field_names(owner)

@@ -90,15 +90,6 @@ class Probing(Authored):
     """Seconds for each page, from connecting to the last byte."""
 
 
-class Suspension(Authored):
-    """Whether a scorer that neither the hub nor the agents reach is suspended."""
-
-    enabled: bool = False
-    """If true, agents stop calling such a scorer until it answers again. Published scores are not deleted."""
-    quorum_percent: Annotated[int, Field(ge=1, le=100)] = 50
-    """Percentage of the scorer's clusters that must have no fresh score before it is suspended."""
-
-
 class CommitAuthor(Authored):
     """Author of the commits."""
 
@@ -188,8 +179,6 @@ class Reconciler(Authored):
     """Objects for Prometheus and Grafana on the hub."""
     probe: Probing = Probing()
     """How the hub probes scoring APIs."""
-    suspend: Suspension = Suspension()
-    """Whether a scorer that neither the hub nor the agents reach is suspended."""
     proposals: Proposals = Proposals()
     """Changes that the reconciler proposes as commits, for people to review."""
     state: StateBranch = StateBranch()

@@ -25,7 +25,6 @@ class Part(StrEnum):
     SCORES = "scores"
     ADDONS = "addons"
     MASKS = "masks"
-    SUSPENDED = "suspended"
     PLACEMENTS = "placements"
     DECISIONS = "decisions"
     APPLICATION_SETS = "applicationSets"
@@ -46,8 +45,6 @@ class Inputs:
     addons: Mapping[str, ManagedClusterAddOn] = field(default_factory=dict)
     """The agent's ManagedClusterAddOns by cluster."""
     masks: tuple[Mask, ...] = ()
-    suspended: frozenset[str] = frozenset()
-    """Score names that the reconciler suspended."""
     moves: StoredMoves | None = None
     """Paced moves; None while the hub has no paced Placement, or no move began."""
     waits: tuple[WaitingCopy, ...] = ()

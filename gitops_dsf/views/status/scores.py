@@ -42,12 +42,12 @@ class ScorerView:
 
     scorer: DynamicScorer
     suspended: str
-    """Who suspended it: `git` (spec.suspend), `reconciler`, or empty."""
+    """Who suspended it: `git` (spec.suspend), or empty."""
     known: bool
     published: Mapping[str, Score]
     """By cluster, in any state."""
     expected: frozenset[str]
-    """Clusters where it should publish. Suspended in git its scores are removed, else they expire."""
+    """Clusters where it should publish; none while it is suspended."""
     masked: frozenset[str]
     """Clusters that its selector matches and masks exclude."""
     targets: TargetClusters
@@ -173,10 +173,9 @@ def _view(
     if cluster is not None:
         published = {cluster: published[cluster]} if cluster in published else {}
         expected, masked = expected & {cluster}, masked & {cluster}
-    by_reconciler = "reconciler" if scorer.score_name in inputs.suspended else ""
     return ScorerView(
         scorer=scorer,
-        suspended="git" if scorer.spec.suspend else by_reconciler,
+        suspended="git" if scorer.spec.suspend else "",
         known=known,
         published=published,
         expected=expected,

@@ -24,7 +24,6 @@ EVERYTHING: dict[str, Any] = {
     "tolerations": [{"key": "infra", "operator": "Exists"}],
     "resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}},
     "probe": {"intervalSeconds": 60, "timeoutSeconds": 7},
-    "suspend": {"enabled": True, "quorumPercent": 80},
     "proposals": {
         "kinds": ["Locks", "Inventory"],
         "intervalSeconds": 90,
@@ -86,7 +85,7 @@ class TestSettings:
         )
         assert settings.git.author == "Fleet Bot <fleet-bot@example.com>"
         wanted = Reconciler.model_validate(EVERYTHING)
-        for name in ("probe", "suspend", "proposals", "state", "journal"):
+        for name in ("probe", "proposals", "state", "journal"):
             assert getattr(settings.spec.reconciler, name) == getattr(wanted, name)
 
     def test_new_settings_make_new_pods(self, tmp_path: Path) -> None:

@@ -38,9 +38,6 @@ def scorers(facts: Facts) -> Iterator[Finding]:
             what = f"every score of {name} is its defaultScore {view.scorer.spec.default_score}"
             fix = f"{describe}  # then try its query at the metric source of a cluster"
             yield warning(f"{what}: its query gives no series on any cluster", fix)
-        if view.suspended == "reconciler":
-            why = "neither it nor the agents reach the scoring API"
-            yield warning(f"{name} is suspended by the reconciler: {why}", describe)
     apis = [view for view in views if not view.scorer.scored_by_query]
     looked = sum(bool(view.scorer.health) for view in apis)
     without = f" ({len(views) - len(apis)} without a scoring API)" if len(apis) < len(views) else ""

@@ -415,7 +415,6 @@ WRONG: dict[str, Given] = {
     ),
     "scorers: warning: Drifted: told": hub(*scorer_with("Drifted", "ConfigSynced")),
     "scorers: warning: Invalid: told": hub(*scorer_with("Invalid", "ConfigSynced")),
-    "scorers: warning: suspended by the reconciler": seen(suspended=frozenset({"cpu"})),
     "scores-fresh: warning: every score of cluster1 is expired, and counts as 0: its agent is down": hub(
         *joined("cluster1"),
         *(

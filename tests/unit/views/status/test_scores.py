@@ -50,11 +50,8 @@ def test_who_suspended_a_scorer_and_what_is_expected_then() -> None:
     objects = [*joined("a", "b"), score("a", "cpu", 5)]
     by_git = cpu([*objects, scorer("cpu", suspend=True)])
     assert (by_git.suspended, states(by_git), by_git.unexpected) == ("git", {"a": "fresh"}, ("a",))
-    by_reconciler = cpu([*objects, scorer("cpu")], suspended=frozenset({"cpu"}))
-    assert (by_reconciler.suspended, states(by_reconciler)) == (
-        "reconciler",
-        {"a": "fresh", "b": "missing"},
-    )
+    by_nobody = cpu([*objects, scorer("cpu")])
+    assert (by_nobody.suspended, states(by_nobody)) == ("", {"a": "fresh", "b": "missing"})
 
 
 def test_the_score_of_a_full_scorer_without_a_name_is_the_one_its_page_gave() -> None:
