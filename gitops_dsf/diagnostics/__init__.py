@@ -48,6 +48,21 @@ class Diagnostic:
     """What `validate --fix` does, if the hint leaves nothing to decide."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A mistake in one text that people write, such as a query, an expression, a template or a URL.
+
+    Whoever reads such a text does not know where it stands. Its caller does, and makes a Diagnostic
+    of the mistake.
+    """
+
+    message: str
+    hint: str = ""
+    """What to write instead. Empty if that is not known."""
+    offset: int | None = 0
+    """Characters before the mistake in the text. None if the position is not known."""
+
+
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sorts by position, code, message and hint, and removes duplicates."""
     return sorted(

@@ -3,9 +3,10 @@
 import ipaddress
 import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
+from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.hub.glob import matches
 
 API_PATH: Final = "/api/v1"
@@ -136,37 +137,30 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:(?:\\|/(?!/))")
 """How a path on Windows begins. ssh would take the letter for a host."""
 
 
-class UrlFault(NamedTuple):
-    """Why nobody can fetch a repository, and what to write instead."""
-
-    what: str
-    write: str
-
-
-def fault_of_form(url: str) -> UrlFault | None:
+def fault_of_form(url: str) -> Mistake | None:
     """A form that no URL of a repository has, whether it is one of git, Helm or OCI."""
     if link := _LINK.fullmatch(url):
-        return UrlFault(
-            "is a link of Markdown, and no URL", f"write {link['link'] or link['bracketed']}"
-        )
+        target = link["link"] or link["bracketed"]
+        return Mistake("this is a Markdown link, not a URL", f"write {target}")
     if _DRIVE.match(url):
-        return UrlFault("is a folder of Windows, which no server can reach", f"write {GIT_URLS}")
+        message = "this is a folder on Windows, which no server can reach"
+        return Mistake(message, f"write {GIT_URLS}")
     if "\\" in url:
-        return UrlFault("has a \\, which no URL has", f"write {url.replace(chr(92), '/')}")
+        slashes = url.replace("\\", "/")
+        return Mistake("a URL has no backslash", f"write {slashes}")
     if misleads_git(url):
-        return UrlFault(
-            "would start a program or be taken for an option by git", f"write {GIT_URLS}"
-        )
+        message = "git would start a program for this URL, or take it for an option"
+        return Mistake(message, f"write {GIT_URLS}")
     return None
 
 
-def git_fault(url: str) -> UrlFault | None:
+def git_fault(url: str) -> Mistake | None:
     """What is wrong with the URL of a git repository; None if git can clone it."""
     if fault := fault_of_form(url):
         return fault
     if CLONABLE.fullmatch(url):
         return None
-    return UrlFault("is nothing that Argo CD could clone", f"write {GIT_URLS}")
+    return Mistake("Argo CD cannot clone this URL", f"write {GIT_URLS}")
 
 
 def holds_credentials(url: str) -> bool:

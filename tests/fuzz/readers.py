@@ -120,7 +120,7 @@ def expression(content: bytes) -> None:
             can_have(checked.tree, "node")
             others(checked.tree, ["node"])
             for clause in mixing_clauses(part.text, checked.tree, "cluster", most=LONGEST):
-                assert 0 <= clause.offset <= len(part.text), clause
+                assert 0 <= (clause.offset or 0) <= len(part.text), clause
     with suppress(measures.MeasureError):
         measures.select(text)
 

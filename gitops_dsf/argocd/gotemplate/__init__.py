@@ -1,8 +1,17 @@
 """Go templates of ApplicationSets: parsed as Go does (`parse`), checked for what they would do (`check`)."""
 
-from gitops_dsf.argocd.gotemplate.check import Finding, Trouble, check, reads, unresolved
+from gitops_dsf.argocd.gotemplate.check import TemplateMistake, Trouble, check, reads, unresolved
 from gitops_dsf.argocd.gotemplate.nodes import TemplateError
 from gitops_dsf.argocd.gotemplate.parse import parse
 from gitops_dsf.argocd.gotemplate.plain import Read
 
-__all__ = ["Finding", "Read", "TemplateError", "Trouble", "check", "parse", "reads", "unresolved"]
+__all__ = [
+    "Read",
+    "TemplateError",
+    "TemplateMistake",
+    "Trouble",
+    "check",
+    "parse",
+    "reads",
+    "unresolved",
+]

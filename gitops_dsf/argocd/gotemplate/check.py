@@ -14,6 +14,7 @@ from gitops_dsf.argocd.gotemplate import nodes, plain
 from gitops_dsf.argocd.gotemplate.nodes import TemplateError
 from gitops_dsf.argocd.gotemplate.parse import SHARED, CostlyError, UnreadError, parse
 from gitops_dsf.argocd.gotemplate.plain import FALLS_BACK, KEEPS_EMPTY, SIGNATURES, Read, Value
+from gitops_dsf.diagnostics import Mistake
 
 Parameters = Mapping[str, Value | Mapping[str, Value]]
 
@@ -47,31 +48,31 @@ class Trouble(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong."""
+class TemplateMistake(Mistake):
+    """A mistake in a template."""
 
-    trouble: Trouble
-    offset: int
-    message: str
-    hint: str = ""
+    offset: int = 0
+    trouble: Trouble = Trouble.FAILS
     known: tuple[str, ...] = ()
-    """The parameters that there are."""
+    """The parameters that exist, if `name` does not."""
     name: str = ""
-    """The parameter that is not there."""
+    """The parameter that does not exist."""
     lacks: Read | None = None
-    """The text that is lacking."""
+    """The label or claim that a cluster lacks."""
 
 
 def check(
     text: str, parameters: Parameters | None, lacking: Collection[Read] = ()
-) -> tuple[Finding, ...]:
+) -> tuple[TemplateMistake, ...]:
     """What is wrong with a text. Without `parameters` any may be there; `lacking` are empty texts."""
     if "{{" not in text:
         return ()
     if len(text) > LONGEST:
         message = f"{len(text)} characters with actions in them, more than {LONGEST}: that is much for {SHARED}"
         return (
-            Finding(Trouble.COST, text.index("{{"), message, "move the text into the repository"),
+            TemplateMistake(
+                message, "move the text into the repository", text.index("{{"), Trouble.COST
+            ),
         )
     try:
         statements = parse(text)
@@ -79,11 +80,11 @@ def check(
         # Where labels are rendered for templates, somebody must know which of them are read.
         texts = {name for name, value in (parameters or {}).items() if _is_texts(value)}
         trouble = Trouble.WHOLE if any(name in text for name in texts) else Trouble.UNSURE
-        return (Finding(trouble, error.offset, error.message, error.hint),)
+        return (TemplateMistake(error.message, error.hint, error.offset, trouble),)
     except CostlyError as error:
-        return (Finding(Trouble.COST, error.offset, error.message, error.hint),)
+        return (TemplateMistake(error.message, error.hint, error.offset, Trouble.COST),)
     except TemplateError as error:
-        return (Finding(Trouble.FAILS, error.offset, error.message, error.hint),)
+        return (TemplateMistake(error.message, error.hint, error.offset, Trouble.FAILS),)
     run = _Run(parameters, lacking)
     run.statements(statements)
     if run.written > MOST and not run.found:
@@ -91,7 +92,7 @@ def check(
             f"the text may become about {run.written} characters long: that is much for {SHARED}"
         )
         run.found.append(
-            Finding(Trouble.COST, text.index("{{"), message, "write less into one text")
+            TemplateMistake(message, "write less into one text", text.index("{{"), Trouble.COST)
         )
     return tuple(run.found)
 
@@ -143,7 +144,7 @@ class _Run:
     """One run of a template. `sure` is false where Argo CD may not come along."""
 
     def __init__(self, parameters: Parameters | None, lacking: Collection[Read] = ()) -> None:
-        self.found: list[Finding] = []
+        self.found: list[TemplateMistake] = []
         self.read: dict[Read, int] = {}
         self.written = 0
         self._lacking = lacking
@@ -274,7 +275,9 @@ class _Run:
                     tuple(f"{written}.{known}" for known in value.fields),
                 )
                 message = f"there is no parameter {missing}"
-                self.found.append(Finding(Trouble.PARAMETER, offset, message, "", known, missing))
+                self.found.append(
+                    TemplateMistake(message, "", offset, Trouble.PARAMETER, known, missing)
+                )
                 raise _StopError
             else:
                 value = value.fields[name]
@@ -292,7 +295,9 @@ class _Run:
     def _is_there(self, value: Value) -> None:
         if value.lacking is not None:
             offset, read = value.lacking
-            self.found.append(Finding(Trouble.LACKING, offset, f"{read[1]} is lacking", lacks=read))
+            self.found.append(
+                TemplateMistake(f"{read[1]} is lacking", "", offset, Trouble.LACKING, lacks=read)
+            )
             raise _StopError
 
     def _call(
@@ -337,7 +342,9 @@ class _Run:
             raise self._stop(Trouble.COST, offset, message, "keep keys and passwords in Secrets")
         if name in plain.DIFFERS:
             message = f"{name} gives something else at every look, and Argo CD updates the Application each time"
-            self.found.append(Finding(Trouble.DIFFERS, offset, message, "write a fixed text"))
+            self.found.append(
+                TemplateMistake(message, "write a fixed text", offset, Trouble.DIFFERS)
+            )
         if name == "tpl" and given and isinstance(given[0].constant, str):
             for finding in check(given[0].constant, None)[:1]:
                 raise self._stop(finding.trouble, offset, finding.message, finding.hint)
@@ -347,7 +354,9 @@ class _Run:
                 f"how much {name} gives here depends on parameters: it may be much for {SHARED}"
             )
             self.found.append(
-                Finding(Trouble.UNSURE, offset, message, "write the number into the template")
+                TemplateMistake(
+                    message, "write the number into the template", offset, Trouble.UNSURE
+                )
             )
         number = sum(one or 0 for one in numbers)
         size = plain.size(name, given, number)
@@ -400,7 +409,7 @@ class _Run:
             )
 
     def _stop(self, trouble: Trouble, offset: int, message: str, hint: str = "") -> _StopError:
-        self.found.append(Finding(trouble, offset, message, hint))
+        self.found.append(TemplateMistake(message, hint, offset, trouble))
         return _StopError()
 
 

@@ -76,7 +76,7 @@ class Git(Authored):
     @classmethod
     def _can_be_cloned(cls, url: str) -> str:
         if fault := git_fault(url):
-            raise ValueError(f"{url} {fault.what}: {fault.write}")
+            raise ValueError(f"{url}: {fault.message}; {fault.hint}")
         clonable, branch = browsed_branch(url)
         if clonable:
             raise ValueError(

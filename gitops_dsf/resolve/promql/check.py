@@ -5,11 +5,13 @@ functions exist; they are listed here to suggest one for a misspelt name.
 """
 
 import re
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
 
 import promql_parser
 
 from dsf_wire.text import printable
+from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.wording import did_you_mean
 
 _TOKEN = re.compile(
@@ -101,30 +103,29 @@ _RANGE_RESULTS = {
 }
 
 
-class Mistake(NamedTuple):
-    """A mistake in an expression, and its 0-based character offset."""
+@dataclass(frozen=True, slots=True)
+class QueryMistake(Mistake):
+    """A mistake in a PromQL expression."""
 
-    kind: str
-    """`syntax`; `function`: Prometheus has no such function; `renamed`: only older versions of it have the
-    function; or `result`: a range query cannot return it.
+    offset: int = 0
+    kind: Literal["syntax", "function", "renamed", "result"] = "syntax"
+    """`function`: Prometheus has no such function. `renamed`: only Prometheus 2 has the function.
+    `result`: a range query cannot return such a value.
     """
-    offset: int
-    message: str
-    hint: str = ""
 
 
 class Checked(NamedTuple):
     """The tree of an expression that parses; None otherwise and after an unknown function."""
 
     tree: Any
-    mistakes: tuple[Mistake, ...] = ()
+    mistakes: tuple[QueryMistake, ...] = ()
 
 
 def check(text: str) -> Checked:
     """Parses one expression (not a `;` list). Never raises."""
     if len(text) > MAX_EXPRESSION:
         message = f"more than {MAX_EXPRESSION} characters in one expression"
-        return Checked(None, (Mistake("syntax", MAX_EXPRESSION, message, "use recording rules"),))
+        return Checked(None, (QueryMistake(message, "use recording rules", MAX_EXPRESSION),))
     words = tokens(text, most=MAX_WORDS + 1)
     text = _without_raw_backslashes(text, words)
     refused = _too_much(words)
@@ -139,7 +140,7 @@ def check(text: str) -> Checked:
         message = f"the query returns {result}, and needs to return an instant vector or a number"
         wrap = "wrap it in a function such as rate(...) or avg_over_time(...)"
         hint = wrap if result == "a range vector" else ""
-        return Checked(None, (Mistake("result", _first(words), message, hint),))
+        return Checked(None, (QueryMistake(message, hint, _first(words), "result"),))
     return Checked(tree)
 
 
@@ -183,23 +184,21 @@ def _first(words: list[Token]) -> int:
     return words[0].offset if words else 0
 
 
-def _too_much(words: list[Token]) -> Mistake | None:
+def _too_much(words: list[Token]) -> QueryMistake | None:
     if len(words) > MAX_WORDS:
         message = f"more than {MAX_WORDS} words in one expression"
-        return Mistake(
-            "syntax", words[MAX_WORDS].offset, message, "split it, or use a recording rule"
-        )
+        return QueryMistake(message, "split it, or use a recording rule", words[MAX_WORDS].offset)
     depth = signs = 0
     for word in words:
         depth += (word.text in {"(", "[", "{"}) - (word.text in {")", "]", "}"} and depth > 0)
         signs = signs + 1 if word.text in {"+", "-"} else 0
         if depth > MAX_DEPTH or signs > MAX_DEPTH:
             message = f"more than {MAX_DEPTH} levels of brackets or signs"
-            return Mistake("syntax", word.offset, message, "simplify it, or use a recording rule")
+            return QueryMistake(message, "simplify it, or use a recording rule", word.offset)
     return None
 
 
-def _mistake(text: str, words: list[Token], message: str) -> Mistake:
+def _mistake(text: str, words: list[Token], message: str) -> QueryMistake:
     unknown = _UNKNOWN_FUNCTION.search(message)
     if unknown is not None:
         return _unknown_function(words, unknown[1])
@@ -212,7 +211,7 @@ def _mistake(text: str, words: list[Token], message: str) -> Mistake:
             "a range such as [5m] goes inside a function such as rate(...) or avg_over_time(...)"
         )
         hint, offset = matrix if "got matrix" in message else "", _culprit(text, words, message)
-    return Mistake("syntax", offset, message, hint)
+    return QueryMistake(message, hint, offset)
 
 
 def _culprit(text: str, words: list[Token], message: str) -> int:
@@ -236,11 +235,11 @@ def _culprit(text: str, words: list[Token], message: str) -> int:
     )
 
 
-def _unknown_function(words: list[Token], name: str) -> Mistake:
+def _unknown_function(words: list[Token], name: str) -> QueryMistake:
     offset = next((word.offset for word in words if word.text == name), _first(words))
     if name in RENAMED:
         message = f"{name} has another name since Prometheus 3"
-        return Mistake("renamed", offset, message, f"write {RENAMED[name]}")
+        return QueryMistake(message, f"write {RENAMED[name]}", offset, "renamed")
     hint = did_you_mean(name, FUNCTIONS | AGGREGATIONS)
     hint = hint or "check its spelling; if the source is no Prometheus, write source.dialect: Other"
-    return Mistake("function", offset, f"the function {name} is not known", hint)
+    return QueryMistake(f"the function {name} is not known", hint, offset, "function")

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.resolve.promql.check import AGGREGATIONS, BINARY, Token, tokens
 
 CHOOSING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
@@ -157,21 +158,13 @@ _UNLABELLED: Final = frozenset({"scalar", "vector", "absent", "absent_over_time"
 """Functions whose result does not have the labels of their argument."""
 
 
-class Clause(NamedTuple):
-    """A clause that mixes clusters: its 0-based character offset, what it does, and what to write instead."""
-
-    offset: int
-    message: str
-    hint: str
-
-
-def mixing_clauses(text: str, tree: Any, label: str, *, most: int) -> list[Clause]:  # noqa: ANN401 - a promql_parser expression
+def mixing_clauses(text: str, tree: Any, label: str, *, most: int) -> list[Mistake]:  # noqa: ANN401 - a promql_parser expression
     """The clauses that drop ``label`` or combine its values, in order; ``most`` words are read."""
     walk = _Walk(tokens(text, most=most))
-    found = sorted(walk.visit(tree, label, 0), key=lambda clause: clause.offset)
+    found = sorted(walk.visit(tree, label, 0), key=lambda clause: clause.offset or 0)
     if not found and not can_have(tree, label):
         found = [
-            Clause(0, f"the result has no label {label}", f"keep the label {label} of the series")
+            Mistake(f"the result has no label {label}", f"keep the label {label} of the series")
         ]
     return found
 
@@ -184,7 +177,7 @@ class _Walk:
         self._functions = {name: _calls(words, {name}) for name in _UNLABELLED}
         self._operators = _binary_operators(words)
 
-    def visit(self, tree: Any, label: str, depth: int) -> Iterator[Clause]:  # noqa: ANN401 - a promql_parser expression
+    def visit(self, tree: Any, label: str, depth: int) -> Iterator[Mistake]:  # noqa: ANN401 - a promql_parser expression
         if depth > MAX_DEPTH:
             return
         match type(tree).__name__:
@@ -202,12 +195,12 @@ class _Walk:
             case "ParenExpr" | "UnaryExpr" | "SubqueryExpr":
                 yield from self.visit(tree.expr, label, depth + 1)
 
-    def _call(self, tree: Any, label: str, depth: int) -> Iterator[Clause]:  # noqa: ANN401 - a promql_parser expression
+    def _call(self, tree: Any, label: str, depth: int) -> Iterator[Mistake]:  # noqa: ANN401 - a promql_parser expression
         name = tree.func.name
         if name in _UNLABELLED:
             message = f"the result of {name}() has no label {label}"
             hint = f"write an expression that keeps the label {label}"
-            yield Clause(next(self._functions[name], 0), message, hint)
+            yield Mistake(message, hint, next(self._functions[name], 0))
         arguments = list(tree.args)
         if name == "label_replace" and len(arguments) > 3 and _text(arguments[1]) == label:
             # The label is made from another one, which must name the cluster then.
@@ -218,7 +211,7 @@ class _Walk:
             yield from self.visit(argument, label, depth + 1)
 
 
-def _grouping(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noqa: ANN401 - a promql_parser expression
+def _grouping(tree: Any, label: str, offset: int) -> Iterator[Mistake]:  # noqa: ANN401 - a promql_parser expression
     modifier = tree.modifier
     listed = frozenset() if modifier is None else frozenset(modifier.labels)
     by = modifier is None or str(modifier.type).endswith("By")
@@ -233,10 +226,10 @@ def _grouping(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noqa: 
         if by
         else f"remove {label} from without ({', '.join(modifier.labels)})"
     )
-    yield Clause(offset, f"{name} {does}", hint)
+    yield Mistake(f"{name} {does}", hint, offset)
 
 
-def _matching(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noqa: ANN401 - a promql_parser expression
+def _matching(tree: Any, label: str, offset: int) -> Iterator[Mistake]:  # noqa: ANN401 - a promql_parser expression
     modifier = tree.modifier
     if modifier is None or modifier.matching is None:
         return
@@ -248,8 +241,8 @@ def _matching(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noqa: 
     hint = (
         f"write on ({', '.join([label, *listed])})" if on else f"remove {label} from ignoring (...)"
     )
-    yield Clause(
-        offset, f"{kind} ({', '.join(listed)}) compares series of different clusters", hint
+    yield Mistake(
+        f"{kind} ({', '.join(listed)}) compares series of different clusters", hint, offset
     )
 
 

@@ -7,11 +7,11 @@ first expression is checked, because most repositories have none.
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from dsf_wire.dimension import can_yield
 from gitops_dsf.argocd import fields
-from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Mistake, Position, codes
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
@@ -264,16 +264,8 @@ def _steady_for_ever(context: Context, item: Item[RawPlacement]) -> Iterator[Dia
         yield codes.UNREACHABLE_STICKINESS.at(position, message, hint)
 
 
-class CelMistake(NamedTuple):
-    """A mistake in an expression, and its 0-based character offset; None if the position is unknown."""
-
-    message: str
-    offset: int | None
-    hint: str = ""
-
-
 @lru_cache(maxsize=4096)
-def cel_mistakes(expression: str) -> tuple[CelMistake, ...]:
+def cel_mistakes(expression: str) -> tuple[Mistake, ...]:
     """The mistakes of one expression; none if the engine cannot judge it. Never raises."""
     from gitops_dsf.simulator.cel.function import CelUnsupported  # noqa: PLC0415
     from gitops_dsf.simulator.cel.predicates import CelSyntaxError  # noqa: PLC0415 - see the top
@@ -283,9 +275,9 @@ def cel_mistakes(expression: str) -> tuple[CelMistake, ...]:
     except CelUnsupported:
         return ()
     except CelSyntaxError as error:
-        syntax = [item for item in error.mistakes if item.reason.startswith("Syntax error")]
+        syntax = [item for item in error.mistakes if item.message.startswith("Syntax error")]
         return tuple(
-            CelMistake(_refused_cel(each.reason), each.offset)
+            Mistake(_refused_cel(each.message), offset=each.offset)
             for each in syntax[:1] or error.mistakes
         )
     kind = checked.yields.partition("<")[0]
@@ -295,9 +287,7 @@ def cel_mistakes(expression: str) -> tuple[CelMistake, ...]:
     effect = "OCM drops every cluster without reporting it"
     message = f"CEL: the expression yields {name}, not true or false: {effect}"
     compare = "compare it with something, such as ... == ..."
-    return (
-        CelMistake(message, 0, "end it with .orValue(false)" if name == "optional" else compare),
-    )
+    return (Mistake(message, "end it with .orValue(false)" if name == "optional" else compare),)
 
 
 @lru_cache(maxsize=1)

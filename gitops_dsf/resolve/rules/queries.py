@@ -157,9 +157,9 @@ def hub_queries_keep_clusters_apart(context: Context) -> Iterator[Diagnostic]:
             mixing = (
                 () if tree is None else mixing_clauses(part.text, tree, label.name, most=MAX_QUERY)
             )
-            for offset, message, hint in mixing:
-                where = scorer.in_query(part.offset + offset)
-                yield codes.MIXED_CLUSTERS.at(where, f"PromQL: {message}", hint)
+            for mistake in mixing:
+                where = scorer.in_query(part.offset + (mistake.offset or 0))
+                yield codes.MIXED_CLUSTERS.at(where, f"PromQL: {mistake.message}", mistake.hint)
 
 
 _OPERATORS_ELSEWHERE = {

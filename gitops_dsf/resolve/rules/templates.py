@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gitops_dsf.argocd.gotemplate import Finding, Read, Trouble, check, reads, unresolved
+from gitops_dsf.argocd.gotemplate import Read, TemplateMistake, Trouble, check, reads, unresolved
 from gitops_dsf.argocd.gotemplate.check import Parameters
 from gitops_dsf.argocd.gotemplate.plain import Value
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity, codes
@@ -265,7 +265,7 @@ def _go(text: Text, parameters: Parameters | None) -> Iterator[Diagnostic]:
         yield _told(finding, _at(text, finding.offset))
 
 
-def _told(finding: Finding, position: Position) -> Diagnostic:
+def _told(finding: TemplateMistake, position: Position) -> Diagnostic:
     if finding.trouble is not Trouble.PARAMETER:
         severity = Severity.WARNING if finding.trouble is Trouble.UNSURE else None
         return _CODES[finding.trouble].at(

@@ -6,12 +6,11 @@ from functools import partial
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Mistake, Position, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import (
     QUERY_PATH,
     SCORING_PATH,
-    UrlFault,
     browsed_branch,
     fault_of_form,
     git_fault,
@@ -176,10 +175,12 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
             exact = () if "/" in branch else edits  # else a part of it may be a folder
             yield codes.REPOSITORY_URL.at(source.at("repoURL"), message, hint, edits=exact)
         elif fault := _fault(ACTION.sub("x", url), is_chart=is_chart):
-            yield codes.REPOSITORY_URL.at(source.at("repoURL"), f"{url} {fault.what}", fault.write)
+            yield codes.REPOSITORY_URL.at(
+                source.at("repoURL"), f"{url}: {fault.message}", fault.hint
+            )
 
 
-def _fault(url: str, *, is_chart: bool) -> UrlFault | None:
+def _fault(url: str, *, is_chart: bool) -> Mistake | None:
     """What is wrong with the URL of a source, in which something stands for each action."""
     scheme, separator, rest = url.partition("://")
     fault = fault_of_form(url)
@@ -190,9 +191,7 @@ def _fault(url: str, *, is_chart: bool) -> UrlFault | None:
     known = ("https", "http", "ssh", "oci")
     close = did_you_mean(scheme, known) if separator and scheme not in known else ""
     if close:
-        return UrlFault(
-            "is nothing that Argo CD could clone", f"{close.removesuffix('?')}://{rest}?"
-        )
+        return Mistake("Argo CD cannot clone this URL", f"{close.removesuffix('?')}://{rest}?")
     return git_fault(url)
 
 

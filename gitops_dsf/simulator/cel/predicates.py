@@ -14,6 +14,7 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_optional, ext_strings
 
+from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.simulator.cel import limits, lists, quantities, texts
@@ -32,15 +33,6 @@ from gitops_dsf.simulator.cel.quantities import QuantityFunctions
 
 _FIND = re.compile(r"\.\s*find(?:All)?\s*\(\s*(" + limits.STRING.pattern + r")\s*[,)]", re.DOTALL)
 _PLACE = re.compile(r"^ERROR: <input>:(\d+):(\d+): (.*)$", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """One mistake that the compiler reports."""
-
-    offset: int | None
-    """Character offset in the expression, from 0; None if the compiler does not report it."""
-    reason: str
 
 
 class CelSyntaxError(Exception):
@@ -94,7 +86,7 @@ class Checker:
             )
             if problem:
                 raise CelSyntaxError(
-                    f"instantiation failed: {problem}", (Mistake(found.start(1), problem),)
+                    f"instantiation failed: {problem}", (Mistake(problem, offset=found.start(1)),)
                 )
 
 
@@ -142,8 +134,8 @@ def _mistakes(expression: str, detail: str) -> tuple[Mistake, ...]:
         offset = (
             starts[int(line) - 1] + int(column) - 1 if int(line) <= len(starts) else len(expression)
         )
-        found.append(Mistake(min(offset, len(expression)), reason))
-    return tuple(found) or (Mistake(None, detail.partition("\n")[0]),)
+        found.append(Mistake(reason, offset=min(offset, len(expression))))
+    return tuple(found) or (Mistake(detail.partition("\n")[0], offset=None),)
 
 
 def _declared(function: Function) -> Any:  # noqa: ANN401 - the binding has no types

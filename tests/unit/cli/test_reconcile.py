@@ -12,7 +12,7 @@ from tests.support.repositories import BASE
     ("spec", "words"),
     [
         ("git: {url: https://git.example.com/f.git}, probes: {}", "probes is not a field of spec"),
-        ("git: {url: fleet}", "is nothing that Argo CD could clone"),
+        ("git: {url: fleet}", "Argo CD cannot clone this URL"),
         (
             "git: {url: 'https://tom:secret@git.example.com/team/fleet'}",
             "write the URL without them",

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.simulator import HubState, Unsupported
 from gitops_dsf.simulator.cel.function import CelUnsupported
-from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker, Mistake
+from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker
 from tests.unit.simulator.hub import cluster, score, viewed
 
 LONG = ",".join("abcdefgh" for _ in range(200))
@@ -216,8 +217,8 @@ def test_the_place_of_a_mistake(expression: str, offset: int, words: str) -> Non
     with pytest.raises(CelSyntaxError) as caught:
         Checker().check(expression)
     [mistake] = caught.value.mistakes
-    assert mistake == Mistake(offset, mistake.reason)
-    assert words in mistake.reason
+    assert mistake == Mistake(mistake.message, offset=offset)
+    assert words in mistake.message
     assert words in str(caught.value)
 
 

@@ -10,12 +10,13 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 
+from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, Placement, PlacementDecision
 from gitops_dsf.simulator import Code, HubState, Unsupported, simulate
 from gitops_dsf.simulator.cel import limits
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.lists import parse_json
-from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker, Mistake
+from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker
 from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, add_up, go_int64
 from gitops_dsf.simulator.quantity import QuantityError, parse, pow10
 from tests.unit.simulator.hub import (
@@ -71,7 +72,7 @@ def test_a_mistake_without_a_place_is_one_line(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(checker, "_environment", Mock(compile=Mock(side_effect=error)))
     with pytest.raises(CelSyntaxError) as caught:
         checker.check("true")
-    assert caught.value.mistakes == (Mistake(None, "too bad"),)
+    assert caught.value.mistakes == (Mistake("too bad", offset=None),)
 
 
 @pytest.mark.parametrize(
