@@ -9,7 +9,7 @@ Stage = Literal["fetch", "score", "publish"]
 
 
 class Reason(StrEnum):
-    """Why a cycle or a write failed, in metrics, logs and alerts. docs/operate/agent.md has them all."""
+    """Why a cycle or a write failed, in metrics, logs and alerts. docs/operate/problems.md has them all."""
 
     UNREACHABLE = "unreachable"
     TIMEOUT = "timeout"

@@ -80,11 +80,13 @@ RUN_BY = {
     "CONTRIBUTING.md": "contract/test_walks.py",
     "README.md": "contract/test_walks.py",
     "docs/decisions/backtest.md": "contract/test_walks.py",
+    "docs/decisions/one-decision.md": "contract/test_walks.py",
     "docs/decisions/preview.md": "contract/test_walks.py",
     "docs/start/quickstart.md": "contract/test_walks.py",
     "docs/reference/diagnostics.md": "contract/test_diagnostics_docs.py",
     "docs/reference/outputs.md": "contract/test_python_api.py",
     "docs/scores/scorers.md": "unit/scorer/test_guide.py",
+    "docs/scores/your-own-api.md": "contract/test_walks.py",
 }
 """The test that runs the Python and the shell sessions of a page."""
 PARTS = {

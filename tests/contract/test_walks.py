@@ -1,5 +1,7 @@
-"""Pages that are walked as a reader does it: README.md, docs/start/quickstart.md, docs/decisions/backtest.md,
-docs/decisions/preview.md, docs/scores/scoring-apis.md and CONTRIBUTING.md.
+"""Pages that are walked as a reader does it.
+
+README.md, CONTRIBUTING.md, docs/start/quickstart.md, docs/decisions/one-decision.md, docs/decisions/backtest.md,
+docs/decisions/preview.md and docs/scores/your-own-api.md.
 """
 
 import os
@@ -17,6 +19,8 @@ import dsf_scorer
 from gitops_dsf.cli.scaffold import scaffold
 from tests.support.commandline import gitops_dsf
 from tests.support.pages import ROOT, blocks, files_of_the_readme
+from tests.support.scorer.projecttests import run_project_tests
+from tests.support.scorer.serving import serving
 
 
 def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
@@ -52,23 +56,64 @@ REST = "..."
 
 def test_the_tutorial_shows_what_happens(tmp_path: Path, warm_programs: Path) -> None:
     """It ends with the move that it promises, and with tests that pass."""
-    folder, page = tmp_path, ROOT / "docs/start/quickstart.md"
+    page = ROOT / "docs/start/quickstart.md"
+    walk(page, tmp_path, warm_programs)
+    *_, move, _, last, _ = blocks(page, "console")
+    assert "1 application moves" in move.text
+    assert last.text.endswith("1 test passed\n")
+
+
+def test_the_page_of_one_decision_shows_what_the_commands_print(
+    tmp_path: Path, warm_programs: Path
+) -> None:
+    walk(ROOT / "docs/decisions/one-decision.md", tmp_path, warm_programs)
+
+
+def test_the_page_of_a_scoring_api_leads_to_one_that_agents_can_use(
+    tmp_path: Path, warm_programs: Path
+) -> None:
+    """Its code passes its tests and the contract, and the fleet takes its scorer."""
+    page = ROOT / "docs/scores/your-own-api.md"
+    scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",))
+    new, pytest_session, check, validate = (
+        commands(block.text) for block in blocks(page, "console")
+    )
+    (created, expected), _ = new
+    shown(run(created, tmp_path, warm_programs), expected, created)
+    project = tmp_path / "day-load"
+    for block in blocks(page, "python"):
+        (project / block.title).write_text(block.text, encoding="utf-8")
+    ((_command, expected),) = pytest_session
+    tests = run_project_tests(project, "-q", f"--rootdir={project}")
+    shown(tests.stdout.splitlines(), expected, "pytest -q")
+    ((command, expected),) = check
+    with serving("scorer:app", project, programs=warm_programs) as served:
+        there = command.replace("http://127.0.0.1:8000", served.url)
+        shown(run(f"{there} && echo usable", project, warm_programs), [*expected, "usable"], there)
+    (scorer,) = (block for block in blocks(page, "yaml") if block.title)
+    (tmp_path / "fleet" / scorer.title).write_text(scorer.text, encoding="utf-8")
+    ((command, expected),) = validate
+    checked = f"{command} && echo valid"
+    shown(run(checked, tmp_path / "fleet", warm_programs), [*expected, "valid"], command)
+
+
+def walk(page: Path, folder: Path, programs: Path) -> None:
+    """Runs the commands of a page, writes its files and makes its edits, in the order of the page."""
     for block in blocks(page):
         if block.language == "console":
             for command, expected in commands(block.text):
                 if command.startswith("cd "):
                     folder /= command.removeprefix("cd ")
                 else:
-                    shown(run(command, folder, warm_programs), expected, command)
+                    shown(run(command, folder, programs), expected, command)
         elif block.language == "yaml":
             (folder / block.title).write_text(block.text, encoding="utf-8")
         elif block.language == "diff":
             edit(folder / block.title, block.text)
         else:
-            assert block.language == "sh", f"a {block.language} block is neither run nor written"
-    *_, move, _, last, _ = blocks(page, "console")
-    assert "1 application moves" in move.text
-    assert last.text.endswith("1 test passed\n")
+            assert block.language in {"sh", ""}, (
+                f"a {block.language} block is neither run nor written"
+            )
 
 
 def commands(body: str) -> list[tuple[str, list[str]]]:
@@ -83,7 +128,7 @@ def commands(body: str) -> list[tuple[str, list[str]]]:
 
 def run(command: str, folder: Path, programs: Path) -> list[str]:
     environment = {
-        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
         "HOME": str(folder),
         "PYTHONUNBUFFERED": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,

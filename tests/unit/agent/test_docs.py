@@ -1,4 +1,4 @@
-"""docs/operate/agent.md lists the reasons of the program."""
+"""docs/operate/problems.md lists the reasons of the program."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from dsf_agent.errors import Reason
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs/operate/agent.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/operate/problems.md").read_text(encoding="utf-8")
 
 
 def _table(title: str) -> list[list[str]]:
