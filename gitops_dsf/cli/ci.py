@@ -15,7 +15,7 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.ci.comment import NotWrittenError, write_comment
 from gitops_dsf.ci.environment import Pipeline, PipelineError, pipeline_of, secret_variable
 from gitops_dsf.ci.publish import Publication
-from gitops_dsf.cli.arguments import check_has_settings
+from gitops_dsf.cli.inputs import check_has_settings
 from gitops_dsf.cli.main import main, without_secrets
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.diagnostics import Diagnostic, codes

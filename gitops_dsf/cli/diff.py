@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec import UNSET
 
 from dsf_wire.text import printable
-from gitops_dsf.cli.arguments import check_is_folder
 from gitops_dsf.cli.hubdata import read_hub_data
+from gitops_dsf.cli.inputs import check_is_folder
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.output import unwanted

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from dsf_wire.text import printable
-from gitops_dsf.cli.arguments import check_is_folder
+from gitops_dsf.cli.inputs import check_is_folder
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.snapshot import HubData, Snapshot

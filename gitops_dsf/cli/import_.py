@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TextIO
 
 from dsf_wire.text import printable
-from gitops_dsf.cli.arguments import check_has_settings, chosen_context, read_named
+from gitops_dsf.cli.inputs import check_has_settings, chosen_context, read_named
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hubreader.files import documents
 from gitops_dsf.importer.manifest import Selection

@@ -23,8 +23,9 @@ from typing import Final
 from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
-from gitops_dsf.cli.arguments import YAML, Arguments, Verb
+from gitops_dsf.cli.arguments import YAML
 from gitops_dsf.cli.helptext import HelpFormatter
+from gitops_dsf.cli.verb import Verb
 from gitops_dsf.cli.verbs import decide, hub, write
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.published import REPOSITORY
@@ -246,7 +247,7 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
         )
         if name == chosen:
             child.description, child.epilog = verb.description or None, verb.examples
-            verb.add_arguments(Arguments(child))
+            verb.add_arguments(child)
             if "exit code" not in child.epilog.lower():
                 child.epilog = f"{child.epilog.rstrip()}\n\n{EXIT_CODES}".lstrip()
     return parser

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from gitops_dsf.cli.arguments import chosen_context
+from gitops_dsf.cli.inputs import chosen_context
 from gitops_dsf.hubreader.hub import Hub
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.show.jsontext import json_text

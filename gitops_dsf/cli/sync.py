@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from dsf_wire.text import printable, printable_json, printable_lines
-from gitops_dsf.cli.arguments import check_has_settings, check_is_folder
+from gitops_dsf.cli.inputs import check_has_settings, check_is_folder
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.repository.files import write_files
 from gitops_dsf.sync.locks import LockResult, LockState, SyncPlan

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from dsf_wire.text import printable, printable_lines
-from gitops_dsf.cli.arguments import check_is_folder
+from gitops_dsf.cli.inputs import check_is_folder
 from gitops_dsf.cli.report import from_git_root, prefix_of, show_findings
 from gitops_dsf.diagnostics import has_errors
 from gitops_dsf.errors import UsageError

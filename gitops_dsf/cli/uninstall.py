@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from dsf_wire.text import printable
-from gitops_dsf.cli.arguments import chosen_context
+from gitops_dsf.cli.inputs import chosen_context
 from gitops_dsf.errors import UsageError
 from gitops_dsf.installation.hub import WritableHub
 from gitops_dsf.installation.uninstall import Uninstaller

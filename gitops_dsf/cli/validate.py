@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dsf_wire.text import printable, printable_lines
-from gitops_dsf.cli.arguments import read_named
+from gitops_dsf.cli.inputs import STANDARD_INPUT, read_named
 from gitops_dsf.cli.report import report, summary, under
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes, has_errors, has_mistakes
 from gitops_dsf.errors import UsageError
@@ -23,7 +23,6 @@ from gitops_dsf.resolve import Resolved
 from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.wording import plural
 
-STANDARD_INPUT: Final = "-"
 _MOST_PASSES: Final = 10
 """One mistake can hide another, such as a field inside of one with an older name."""
 

@@ -1,9 +1,12 @@
-"""The verbs that show what is or would be decided: what people type."""
+"""The verbs that show what is decided or would be decided: their help and their arguments."""
 
+import argparse
+from pathlib import Path
 from typing import Final
 
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
-from gitops_dsf.cli.arguments import Arguments, verb
+from gitops_dsf.cli.arguments import add_directory, add_journal, add_output, add_source, add_span
+from gitops_dsf.cli.verb import verb
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 
 
@@ -11,10 +14,10 @@ from gitops_dsf.hub.flapping import WINDOW_SECONDS
     "diff",
     "show what a change does: scorers, clusters, moves",
     description="""\
-Compares a fleet repository in the working tree with the same repository at a revision, and shows what
-differs: scorers and the clusters that gain or lose them, Placements, and the applications that would move,
-where to and why. The base is the merge base of the revision and HEAD, as in a pull request. It is read from
-git objects; the working tree, with its uncommitted changes, is not modified.""",
+Compares a fleet repository in the working tree with the same repository at a revision. Shows what differs:
+scorers and the clusters that gain or lose them, Placements, and the applications that would move, with their
+new cluster and the reason. The base is the merge base of the revision and HEAD, as in a pull request. The
+base is read from git objects; the working tree, with its uncommitted changes, is not modified.""",
     examples="""\
 examples:
   gitops-dsf diff --base main --scores scores.yaml
@@ -22,34 +25,49 @@ examples:
   gitops-dsf diff fleet --base main --head feature --context hub --exit-code
   gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --fail-on eviction --fail-on rescore
 
-exit codes: 0 fine; 1 with --exit-code when anything differs, with --fail-on when that happens or is unknown,
-and whenever the head does not validate
+exit codes: 0 fine; 1 with --exit-code if anything differs, with --fail-on if that happens or is unknown, and
+always if the head is not valid
 """,
 )
-def diff(add: Arguments) -> None:
-    add.fleet()
-    add("--base REV", "branch, tag or commit to compare with", required=True)
-    add("--head REV", "compare this revision in place of the working tree")
-    add.output("text", "markdown", "json")
-    add("--all", "text: everything, not only the first of each list")
-    add("--exit-code", "exit 1 when anything differs")
-    add(
-        "--fail-on EFFECT ...",
-        "exit 1 for a move, an eviction or a rescore; may be repeated",
+def diff(parser: argparse.ArgumentParser) -> None:
+    add_directory(parser)
+    parser.add_argument(
+        "--base", metavar="REV", required=True, help="branch, tag or commit to compare with"
+    )
+    parser.add_argument(
+        "--head", metavar="REV", help="revision to compare, instead of the working tree"
+    )
+    add_output(parser, "text", "markdown", "json")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="text only: print whole lists, not only the first entries",
+    )
+    parser.add_argument("--exit-code", action="store_true", help="exit with 1 if anything differs")
+    parser.add_argument(
+        "--fail-on",
+        metavar="EFFECT",
+        action="append",
+        default=[],
         choices=("move", "eviction", "rescore"),
+        help="exit with 1 for a move, an eviction or a rescore; may be repeated",
     )
-    add(
-        "--warn-rescored PERCENT",
-        "warn when more of the fleet is re-scored (25 by default)",
+    parser.add_argument(
+        "--warn-rescored",
+        metavar="PERCENT",
+        type=float,
         default=25.0,
+        help="warn if the scores of more of the fleet would change (25 by default)",
     )
-    add(
-        "--warn-close POINTS",
-        "warn of applications this close to moving (2 by default; 0 for none)",
+    parser.add_argument(
+        "--warn-close",
+        metavar="POINTS",
         type=int,
         default=2,
+        help="warn of applications that need this many points or fewer to move (2 by default; 0 warns of"
+        " none)",
     )
-    add.source()
+    add_source(parser)
 
 
 @verb(
@@ -57,113 +75,166 @@ def diff(add: Arguments) -> None:
     "show where OCM would place the applications, and why",
     description="""\
 Reads a fleet repository and computes what OCM's placement controller would decide for each Placement:
-eligible clusters, scores, rank and selection. Nothing is written anywhere. Without scores it shows what the
-filters alone decide. With --paced it shows which applications the reconciler would move, in which order.""",
+eligible clusters, scores, rank and selection. It writes nothing. Without scores it shows what the filters
+alone decide. With --paced it shows which applications the reconciler would move, and in which order.""",
     examples="""\
 examples:
-  gitops-dsf simulate                                        what the filters alone decide
-  gitops-dsf simulate --scores scores.yaml                   kubectl get addonplacementscores,placementdecisions -A -o yaml
-  gitops-dsf simulate --scores out/ --placement guestbook    the folder that an agent publishes to; one Placement
-  gitops-dsf simulate fleet --context hub -o json            ask the hub; every verdict as JSON
-  gitops-dsf simulate --paced --context hub                  the moves that follow by spec.pace, in waves
+  gitops-dsf simulate                       what the filters alone decide
+  gitops-dsf simulate --scores scores.yaml  with the output of kubectl get
+                                            addonplacementscores,placementdecisions -A -o yaml
+  gitops-dsf simulate --scores out/ --placement guestbook
+                                            one Placement, with the folder that an agent publishes to
+  gitops-dsf simulate fleet --context hub -o json
+                                            every verdict as JSON, with the scores of a hub
+  gitops-dsf simulate --paced --context hub
+                                            the next moves by spec.pace, in waves
 """,
 )
-def simulate(add: Arguments) -> None:
-    add.fleet()
-    shown = add.one_of()
-    shown("--placement [NS/]NAME", "only this Placement")
-    shown("--paced", "the moves that spec.pace lets begin together, wave after wave; needs scores")
-    add("--all", "every Placement with its whole ranking, however many there are")
-    add.output("text", "json")
-    add.source()
+def simulate(parser: argparse.ArgumentParser) -> None:
+    add_directory(parser)
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement")
+    shown.add_argument(
+        "--paced",
+        action="store_true",
+        help="show the moves that spec.pace allows to begin together, wave by wave; needs scores",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="show every Placement with its whole ranking"
+    )
+    add_output(parser, "text", "json")
+    add_source(parser)
 
 
 @verb(
     "explain",
     "explain a decision, or what a code means",
     description="""\
-Says of a Placement what it asks for, which scores it ranks by with which weights, and which clusters are
-eligible. Says of one cluster why OCM would or would not select it: the filter that dropped it, or what each
-score adds to its points, whom it would change places with, and the nearest score that would flip that.
-Of a code of a finding it says what it means, and most have an example.""",
+Explains a Placement: what it asks for, by which scores and weights it ranks, and which clusters are eligible.
+With CLUSTER it explains why OCM would or would not select this cluster: the filter that excluded it, or how
+many points each score adds, which cluster it would change places with, and the nearest score that would flip
+the decision. With a code it explains the finding, in most cases with an example.""",
     examples="""\
 examples:
-  gitops-dsf explain guestbook                                what it asks for; --scores or --context adds the ranking
+  gitops-dsf explain guestbook            what it asks for; --scores or --context adds the ranking
   gitops-dsf explain guestbook eu-west-1 --scores scores.yaml
   gitops-dsf explain argocd/guestbook eu-west-1 fleet --context hub
-  gitops-dsf explain guestbook us-east-1                      without scores: only whether the filters let it pass
-  gitops-dsf explain DSF310                                   what a finding means; DSF3 lists the codes that begin so
+  gitops-dsf explain guestbook us-east-1  without scores: only whether it passes the filters
+  gitops-dsf explain DSF310               what a finding means
+  gitops-dsf explain DSF3                 the codes that begin with DSF3
 """,
 )
-def explain(add: Arguments) -> None:
-    add(
-        "subject PLACEMENT|CODE",
-        "namespace/name of a Placement, or the name alone if it is unique; or a code such as DSF310",
+def explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "subject",
+        metavar="PLACEMENT|CODE",
+        help="namespace/name of a Placement, or the name alone if it is unique; or a code such as DSF310",
     )
-    add("cluster [CLUSTER]", "name of a ManagedCluster; without it, the Placement is explained")
-    add.fleet()
-    add("--all", "every cluster of the ranking, not the first 20")
-    add.output("text", "json")
-    add.source()
+    parser.add_argument(
+        "cluster",
+        metavar="CLUSTER",
+        nargs="?",
+        help="name of a ManagedCluster; without it, the Placement is explained",
+    )
+    add_directory(parser)
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="show every cluster of the ranking, not only the first 20",
+    )
+    add_output(parser, "text", "json")
+    add_source(parser)
 
 
 @verb(
     "backtest",
     "show what would have been decided over the last weeks",
     description="""\
-Takes the raw scores of the past (the metric dynamic_score, from any store that has Prometheus' HTTP API, or
-from saved answers of one), applies what agents and OCM do with them, and shows what this repository would
-have decided: moves, time on each cluster, moves back and forth and the score that caused them, and regret,
-the points by which the decision was behind the best one. With --base it compares two revisions.""",
+Reads raw scores of the past: the metric dynamic_score, from any store with Prometheus' HTTP API, or from
+saved answers of one. Applies what agents and OCM do with them, and shows what this repository would have
+decided: moves, the time on each cluster, moves back and forth with the score that caused them, and regret,
+the points by which the decision was worse than the best one. With --base it compares two revisions.""",
     examples="""\
 examples:
-  gitops-dsf backtest --prometheus https://thanos.example.com              the last 14 days of this repository
-  gitops-dsf backtest --prometheus URL --base origin/main -o markdown           for the pull request
-  gitops-dsf backtest --prometheus URL --days 30 --placement portal --advise    which stickiness would be better
-  gitops-dsf backtest --history scores.json -o html > backtest.html  from an answer of /api/v1/query_range
+  gitops-dsf backtest --prometheus https://thanos.example.com
+                          the last 14 days of this repository
+  gitops-dsf backtest --prometheus URL --base origin/main -o markdown
+                          for a pull request
+  gitops-dsf backtest --prometheus URL --days 30 --placement portal --advise
+                          which stickiness would be better
+  gitops-dsf backtest --history scores.json -o html > backtest.html
+                          from a saved answer of /api/v1/query_range
 
-exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
+exit codes: 0 fine; 1 if the repository has errors or the history cannot be read
 """,
 )
-def backtest(add: Arguments) -> None:
-    add.fleet()
-    history = add.group("where the history comes from").one_of(required=True)
-    history("--prometheus URL", "a store with Prometheus' HTTP API")
-    history("--history PATH", "file or folder with saved answers of /api/v1/query_range")
-    add("--token-file FILE", "with --prometheus: a bearer token, without quotes")
-    add(
-        "--credentials DIR",
-        "with --prometheus: folder with the Secrets and ConfigMaps, as files NAME/KEY, that the "
-        "repository names for the source at this URL",
+def backtest(parser: argparse.ArgumentParser) -> None:
+    add_directory(parser)
+    group = parser.add_argument_group("where the history comes from")
+    history = group.add_mutually_exclusive_group(required=True)
+    history.add_argument("--prometheus", metavar="URL", help="a store with Prometheus' HTTP API")
+    history.add_argument(
+        "--history",
+        metavar="PATH",
+        type=Path,
+        help="file or folder with saved answers of /api/v1/query_range",
     )
-    add(
-        "--header NAME:VALUE ...",
-        "with --prometheus: a header of every request, such as X-Scope-OrgID:team",
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        type=Path,
+        help="with --prometheus: file that holds a bearer token, without quotes",
     )
-    add(
-        "--cluster-label LABEL",
-        f"label of {METRIC} that names the cluster ({CLUSTER_LABEL})",
+    parser.add_argument(
+        "--credentials",
+        metavar="DIR",
+        type=Path,
+        help="with --prometheus: folder with the Secrets and ConfigMaps that the repository names for the"
+        " source at this URL, each value in the file <name>/<key>",
+    )
+    parser.add_argument(
+        "--header",
+        metavar="NAME:VALUE",
+        action="append",
+        default=[],
+        help="with --prometheus: header of every request, such as X-Scope-OrgID:team; may be repeated",
+    )
+    parser.add_argument(
+        "--cluster-label",
+        metavar="LABEL",
         default=CLUSTER_LABEL,
+        help=f"label of {METRIC} that names the cluster (%(default)s)",
     )
-    add.span()
-    add("--base REV", "compare with this revision, as diff does")
-    add("--placement [NS/]NAME ...", "only this Placement; can be repeated")
-    add(
-        "--window SECONDS",
-        "a cluster chosen again within this time counts as back and forth (%(default)g)",
+    add_span(parser)
+    parser.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
+    parser.add_argument(
+        "--placement",
+        metavar="[NS/]NAME",
+        action="append",
+        default=[],
+        help="only this Placement; may be repeated",
+    )
+    parser.add_argument(
+        "--window",
+        metavar="SECONDS",
+        type=float,
         default=WINDOW_SECONDS,
+        help="a cluster that is chosen again within this time counts as back and forth (%(default)g)",
     )
-    add(
+    parser.add_argument(
         "--advise",
-        "try every stickiness, and several deadbands; demands, too, if there is a journal",
+        action="store_true",
+        help="try every stickiness and several deadbands; with a journal, also propose demands",
     )
-    add.journal()
-    add.output("text", "json", "markdown", "html")
-    add(
-        "--time-limit SECONDS",
-        "leave out what is not read or decided by then, and say so; for pipelines",
+    add_journal(parser)
+    add_output(parser, "text", "json", "markdown", "html")
+    parser.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=float,
+        help="leave out what is not read or decided in time, and say so; for pipelines",
     )
-    add.source()
+    add_source(parser)
 
 
 VERBS: Final = (diff, simulate, explain, backtest)

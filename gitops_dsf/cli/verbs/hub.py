@@ -1,9 +1,21 @@
-"""The verbs for a hub, and the programs that run in clusters: what people type."""
+"""The verbs for a hub, and the programs that run in clusters: their help and their arguments."""
 
+import argparse
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf.cli.arguments import Arguments, verb
+from gitops_dsf.cli.arguments import (
+    add_context,
+    add_directory,
+    add_hub,
+    add_journal,
+    add_kubeconfig,
+    add_output,
+    add_span,
+    add_waiting,
+    moment,
+)
+from gitops_dsf.cli.verb import verb
 
 
 @verb(
@@ -11,189 +23,246 @@ from gitops_dsf.cli.arguments import Arguments, verb
     "install on a hub: from Argo CD to a running loop",
     description="""\
 Installs gitops-dsf on a hub that has Open Cluster Management and Argo CD, from a fleet repository that is
-rendered and pushed. Checks what it needs, applies the health checks for Argo CD and rendered/argocd, waits
-until Argo CD has applied the tree from git and a reconciler leads, and ends with the findings of doctor.
-Everything else is applied by Argo CD. Running it again changes only what differs.""",
+rendered and pushed. Checks what the installation needs, applies the health checks for Argo CD and
+rendered/argocd, waits until Argo CD has applied the tree from git and a reconciler leads, and ends with the
+findings of doctor. Argo CD applies everything else. Running it again changes only what differs.""",
     examples="""\
 examples:
-  gitops-dsf install --context hub                  from the repository in the current folder
-  gitops-dsf install --context hub --dry-run        check everything; the hub validates the objects and stores none
+  gitops-dsf install --context hub            from the repository in this folder
+  gitops-dsf install --context hub --dry-run  check everything; the hub validates the objects and
+                                              stores none
   gitops-dsf install fleet --context hub --repo https://git.example.com/team/fleet.git
-                                                    set spec.git.url first, and render again
-  gitops-dsf install --context hub --no-wait        apply, and leave the rest to Argo CD
+                                              set spec.git.url first, and render again
+  gitops-dsf install --context hub --no-wait  apply, and leave the rest to Argo CD
 
-exit codes: 0 installed, 1 a check failed, the hub refused an object, the loop does not run in time or doctor
-finds an error, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted
+exit codes: 0 installed; 1 a check failed, the hub refused an object, the loop does not run in time, or doctor
+finds an error; 2 wrong usage; 3 a bug of gitops-dsf; 130 interrupted
 """,
 )
-def install(add: Arguments) -> None:
-    add.fleet()
-    add.context()
-    add(
-        "--repo URL",
-        "URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml",
+def install(parser: argparse.ArgumentParser) -> None:
+    add_directory(parser)
+    add_context(parser)
+    parser.add_argument(
+        "--repo",
+        metavar="URL",
+        help="URL of the repository as Argo CD clones it; it is written to spec.git.url in gitops-dsf.yaml",
     )
-    add.waiting(until="the loop runs", dry_run="check everything and change nothing")
+    add_waiting(parser, until="the loop runs", dry_run="check everything, and change nothing")
 
 
 @verb(
     "uninstall",
-    "take back what is installed; applications stay",
+    "remove what is installed; applications stay",
     description="""\
-Removes gitops-dsf from a hub: the Applications over the rendered tree, the reconciler, ApplicationSets and
-Placements, the agents and what they run, scorers, rights, policies and the health checks in argocd-cm. It
-finds them by their labels. It also removes what the reconciler wrote: its Lease and ConfigMaps, the scores
-of paced moves, and the taint that a Maintenance puts on clusters. Applications that were placed stay where
-they run, unless --delete-applications is given. Without --context it asks first. Ends with what stays, and
-why. Running it again finishes what a first run could not.""",
+Removes gitops-dsf from a hub: the Applications of the rendered tree, the reconciler, ApplicationSets and
+Placements, the agents and what they run, scorers, rights, policies, and the health checks in argocd-cm. It
+finds them by their labels. It also removes what the reconciler wrote: its Lease and ConfigMaps, the scores of
+paced moves, and the taint that a Maintenance puts on clusters. Applications that were placed stay where they
+run, unless --delete-applications is given. Without --context it asks first. It ends with a list of what stays
+and why. Running it again finishes what an earlier run could not.""",
     examples="""\
 examples:
-  gitops-dsf uninstall --context hub --dry-run      what would be deleted, and what stays
+  gitops-dsf uninstall --context hub --dry-run  what would be deleted, and what stays
   gitops-dsf uninstall --context hub
-  gitops-dsf uninstall --context hub --no-wait      also with managed clusters that never answer again
+  gitops-dsf uninstall --context hub --no-wait  for a fleet with clusters that will never answer
+                                                again
 """,
 )
-def uninstall(add: Arguments) -> None:
-    add.hub()
-    add.waiting(
+def uninstall(parser: argparse.ArgumentParser) -> None:
+    add_hub(parser)
+    add_waiting(
+        parser,
         until="the managed clusters have removed the agents",
-        dry_run="delete nothing, and say what would be deleted",
+        dry_run="delete nothing, and print what would be deleted",
     )
-    add("--delete-applications", "also delete the placed applications, with their workloads")
-    add("--yes", "do not ask whether the current context is meant")
+    parser.add_argument(
+        "--delete-applications",
+        action="store_true",
+        help="also delete the placed applications, with their workloads",
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="do not ask whether the current context is meant"
+    )
 
 
 @verb(
     "doctor",
     "find what is wrong, with the command that fixes it",
     description="""\
-Checks everything on a hub that scoring needs: OCM and its feature gates, the agents, Argo CD and what it
-says of the rendered tree, an upstream addon running beside us, scores, the reconciler, clocks. Each finding
-comes with the command that fixes it. Reads the hub and writes nothing; of Secrets only the metadata. What
-may not be read is "unknown", with the right that is missing.""",
+Checks everything on a hub that scoring needs: OCM and its feature gates, the agents, Argo CD and how far it
+applied the rendered tree, whether the upstream add-on runs as well, scores, the reconciler, and clocks. Each
+finding has the command that fixes it. It reads the hub and writes nothing; of Secrets it reads only the
+metadata. What it may not read is "unknown", with the right that is missing.""",
     examples="""\
 examples:
-  gitops-dsf doctor --context hub                   every check; 1 when there is an error
-  gitops-dsf doctor --context hub --strict          1 also when there is a warning
-  gitops-dsf doctor --context hub -o json           for programs: {"hub", "findings": [{check, state, message, fix}], "summary"}""",  # noqa: E501
+  gitops-dsf doctor --context hub           every check; exit with 1 for an error
+  gitops-dsf doctor --context hub --strict  exit with 1 for a warning, too
+  gitops-dsf doctor --context hub -o json   for programs: {"hub", "findings": [{check, state,
+                                            message, fix}], "summary"}""",
 )
-def doctor(add: Arguments) -> None:
-    add.hub()
-    add("--strict", "exit with 1 for warnings, too")
-    add.output("text", "json")
+def doctor(parser: argparse.ArgumentParser) -> None:
+    add_hub(parser)
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
+    add_output(parser, "text", "json")
 
 
 @verb(
     "status",
     "show scores, decisions and applications",
     description="""\
-Shows how scoring stands on a hub: for each scorer its health and on how many clusters its scores are fresh,
-expired or missing, with age and value; for each Placement its decision and the nearest score that would flip
-it; for each application where it should be and where it is; which paced moves are under way or wait, and
-where applications go when a cluster fails. Reads the hub and writes nothing. What may not be read, or is not
-installed, is named and left out.""",
+Shows the state of scoring on a hub. For each scorer: its health, and on how many clusters its scores are
+fresh, expired or missing, with age and value. For each Placement: its decision, and the nearest score that
+would flip it. For each application: where it should be and where it is. It also shows which paced moves are
+under way or wait, and where applications would go if a cluster failed. It reads the hub and writes nothing.
+What it may not read, or what is not installed, is named and left out.""",
     examples="""\
 examples:
-  gitops-dsf status --context hub                           everything, summed up where it is much
-  gitops-dsf status --context hub --scorer cpu-headroom     one scorer on every cluster, and what ranks by it
-  gitops-dsf status --context hub --cluster eu-west-1       one cluster: its scores, and what would bring it in or out
-  gitops-dsf status --context hub -o json                   every score, for programs
+  gitops-dsf status --context hub          everything; long lists are summarised
+  gitops-dsf status --context hub --scorer cpu-headroom
+                                           one scorer on every cluster, and what ranks by it
+  gitops-dsf status --context hub --cluster eu-west-1
+                                           one cluster: its scores, and what would move applications
+                                           to it or away from it
+  gitops-dsf status --context hub -o json  every score, for programs
 
-It is a view: it ends with 0 whatever it shows, and with 1 when the hub, or a part of it, cannot be read.
-`gitops-dsf doctor` judges.""",
+It exits with 0 whatever it shows, and with 1 if the hub, or a part of it, cannot be read. `gitops-dsf doctor`
+judges the state.""",
 )
-def status(add: Arguments) -> None:
-    add.hub()
-    add("--scorer NAME", "only this scorer (its name or its score name), and what ranks by it")
-    add("--placement [NS/]NAME", "only this Placement, its scorers and its applications")
-    add("--cluster NAME", "only this cluster, and what would bring it in or out")
-    add("--all", "show every score, Placement and application, however many there are")
-    add.output("text", "json")
+def status(parser: argparse.ArgumentParser) -> None:
+    add_hub(parser)
+    parser.add_argument(
+        "--scorer",
+        metavar="NAME",
+        help="only this scorer (its name or its score name), and what ranks by it",
+    )
+    parser.add_argument(
+        "--placement",
+        metavar="[NS/]NAME",
+        help="only this Placement, its scorers and its applications",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="NAME",
+        help="only this cluster, and what would move applications to it or away from it",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="show every score, Placement and application instead of summaries",
+    )
+    add_output(parser, "text", "json")
 
 
 @verb(
     "log",
     "list past moves from the journal, and explain the last one",
     description="""\
-Lists the changes of OCM's decisions that the reconciler wrote into the journal: when, from where to where,
-and the cause: a score, the pace, a drain, a lost cluster, or an edit in git with its commit. For one
-application it also explains the last one, or the last one up to --at: which scores had changed, and what each
-score added to the points of the old and the new cluster, in the words of `gitops-dsf explain`. The branch
-of the journal is fetched first, and the first line says how old it is.""",
+Lists the changes of OCM's decisions that the reconciler wrote into the journal: the time, the old and the new
+clusters, and the cause, which is a score, the pace, a drain, a lost cluster, or an edit in git with its
+commit. For one application it also explains the last change, or the last one up to --at: which scores had
+changed, and how many points each score added to the old and to the new cluster, in the words of `gitops-dsf
+explain`. It fetches the branch of the journal first, and its first line says how old the journal is.""",
     examples="""\
 examples:
-  gitops-dsf log                                   all moves of the last 14 days
-  gitops-dsf log portal                            those of one application, and why it moved last
-  gitops-dsf log portal --at 2026-06-01T03:15:00Z  why it was where it was at that time
+  gitops-dsf log         all moves of the last 14 days
+  gitops-dsf log portal  those of one application, and why it moved last
+  gitops-dsf log portal --at 2026-06-01T03:15:00Z
+                         why it was where it was at that time
   gitops-dsf log --from 2026-06-01T00:00:00Z -o json
 """,
 )
-def log(add: Arguments) -> None:
-    add(
-        "application [APP]",
-        "ScoredApplication, ApplicationSet, or Placement with or without its namespace; all by default",
+def log(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "application",
+        metavar="APP",
+        nargs="?",
+        help="ScoredApplication, ApplicationSet, or Placement with or without its namespace; all by"
+        " default",
     )
-    add.fleet()
-    add.journal(fetches=True)
-    add.span()
-    add("--at TIME", "explain the last move of APP up to then, and list nothing")
-    add.output("text", "json")
+    add_directory(parser)
+    add_journal(parser, fetches=True)
+    add_span(parser)
+    parser.add_argument(
+        "--at",
+        metavar="TIME",
+        type=moment,
+        help="explain only the last move of APP up to this time",
+    )
+    add_output(parser, "text", "json")
 
 
 @verb(
     "reconcile",
     "run the reconciler on the hub",
     description="""\
-Runs beside Argo CD on the hub until it is stopped: probes every DynamicScorer, writes its status (health,
-whether /config still says what was accepted, on how many clusters scores are fresh), and asks Argo CD to look
-at a placement decision as soon as it changed; the old copy of an application that moved is deleted once the
-new one is healthy (moves.strategy MakeBeforeBreak). Replicas take turns by a Lease. Of what Argo CD owns, one
-annotation is written and such Applications are deleted, nothing else. What else it does (proposals, the
-state branch, the journal) is in spec.reconciler of gitops-dsf.yaml.""",
+Runs beside Argo CD on the hub until it is stopped. It probes every DynamicScorer and writes its status:
+health, whether /config still says what was accepted, and on how many clusters scores are fresh. It asks Argo
+CD to read a placement decision as soon as the decision changed. With the moves.strategy MakeBeforeBreak it
+deletes the old copy of an application that moved when the new copy is healthy. spec.reconciler of
+gitops-dsf.yaml says what else it does, such as proposals, the state branch and the journal.
+
+Replicas elect a leader by a Lease. Of what Argo CD owns, it writes one annotation and deletes such
+Applications, and nothing else.""",
     examples="""\
 examples:
   gitops-dsf reconcile --config /etc/gitops-dsf/gitops-dsf.yaml
-                                                inside the hub, with the pod's own account
-  gitops-dsf reconcile --context hub            from outside, in the folder of the fleet
+                                      on the hub, with the account of the pod
+  gitops-dsf reconcile --context hub  from outside, in the folder of the fleet
 
 The log is JSON on standard error. /metrics, /healthz and /readyz are on --metrics-address.""",
 )
-def reconcile(add: Arguments) -> None:
-    add(
-        "--context NAME",
-        "context of the kubeconfig; without it and --kubeconfig the pod's own account",
+def reconcile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--context",
+        metavar="NAME",
+        help="context of the kubeconfig; without it and --kubeconfig, the account of the pod",
     )
-    add("--kubeconfig FILE", "kubeconfig file")
-    add(
-        "--config FILE",
-        "the FleetRepository, read once (gitops-dsf.yaml)",
+    add_kubeconfig(parser, help_text="kubeconfig file")
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        type=Path,
         default=Path("gitops-dsf.yaml"),
+        help="file of the FleetRepository, read once at the start (%(default)s)",
     )
-    add(
-        "--metrics-address HOST:PORT",
-        "(127.0.0.1:8080); port 0 takes a free one",
+    parser.add_argument(
+        "--metrics-address",
+        metavar="HOST:PORT",
         default="127.0.0.1:8080",
+        help="address to serve metrics on (%(default)s); port 0 takes a free port",
     )
-    add(
-        "--placement-namespace NAME ...",
-        "another namespace than Argo CD's whose decisions are in the snapshot; may be repeated",
+    parser.add_argument(
+        "--placement-namespace",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="namespace besides Argo CD's whose decisions go into the snapshot; may be repeated",
     )
-    add(
-        "--git-credentials DIR",
-        "mounted Secret: token, or username and password, or ssh-privatekey and known_hosts",
+    parser.add_argument(
+        "--git-credentials",
+        metavar="DIR",
+        type=Path,
+        help="mounted Secret with token, or username and password, or ssh-privatekey and known_hosts",
     )
-    add(
-        "--credentials DIR",
-        "mounted Secrets that scoring.auth of scorers names, each value in the file <secret>/<key>",
+    parser.add_argument(
+        "--credentials",
+        metavar="DIR",
+        type=Path,
+        help="mounted Secrets that scoring.auth names, each value in the file <secret>/<key>",
     )
-    add("--work-dir DIR", "where the shallow clone is kept (a temporary folder)")
+    parser.add_argument(
+        "--work-dir",
+        metavar="DIR",
+        type=Path,
+        help="folder for the shallow clone (a temporary folder by default)",
+    )
 
 
 @verb("scorer", "run, check or start a scoring API")
-def scorer(add: Arguments) -> None:
+def scorer(parser: argparse.ArgumentParser) -> None:
     from dsf_scorer import command
 
-    command.add_arguments(add.parser)
+    command.add_arguments(parser)
 
 
 VERBS: Final = (install, uninstall, doctor, status, log)

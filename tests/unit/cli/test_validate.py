@@ -334,4 +334,4 @@ def test_findings_of_a_code_can_be_errors(root: Path, capsys: pytest.CaptureFixt
     assert main(["validate", str(root), "--error", "DSF001", "--error", "DSF002"]) == 0
     capsys.readouterr()
     assert main(["validate", str(root), "--error", "DSF1"]) == 2
-    assert "'DSF1' is no code of a finding" in capsys.readouterr().err
+    assert "'DSF1' is not the code of a finding" in capsys.readouterr().err

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.cli import reconcile
-from gitops_dsf.cli.arguments import Arguments
 from gitops_dsf.cli.verbs import hub
 from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.reconciler.settings import Settings
@@ -65,7 +64,7 @@ def settings_of(found: dict[str, dict[str, Any]], folder: Path) -> Settings:
     (folder / name).write_text(config, encoding="utf-8")
     assert flags[0] == f"--config=/etc/gitops-dsf/config/{name}"
     parser = argparse.ArgumentParser(prog=verb)
-    hub.reconcile.add_arguments(Arguments(parser))
+    hub.reconcile.add_arguments(parser)
     return reconcile._settings(parser.parse_args([f"--config={folder / name}", *flags[1:]]))
 
 
