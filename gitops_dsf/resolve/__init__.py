@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
-from typing import Any, Final
+from typing import Any
 
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.diagnostics.listed import Listed
@@ -13,11 +11,12 @@ from gitops_dsf.repository.model.config import DynamicScoringConfig, Maintenance
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.foreign import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.resolve import rules
-from gitops_dsf.resolve.context import CLUSTERS, NEEDS, SETTINGS, Context, Rule, context_of
+from gitops_dsf.resolve.context import Context, context_of
 from gitops_dsf.resolve.hub_writes import writes_per_second
 from gitops_dsf.resolve.rankings import ResolvedPlacement, resolve_ranking
-from gitops_dsf.resolve.rules.selectors import invalid_selectors
+from gitops_dsf.resolve.rules import RULES
+from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS
+from gitops_dsf.resolve.rules.selectors import selectors_are_valid
 from gitops_dsf.resolve.rules.templates import ClusterParameters, cluster_parameters
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.targets import clusters_with_agents, targets
@@ -146,29 +145,21 @@ def _with_namespace(data: Mapping[str, Any], namespace: str) -> dict[str, Any]:
     return {**data, "metadata": {**data["metadata"], "namespace": namespace}}
 
 
-_SHAPE: Final = {"context": Context, "return": Iterator[Diagnostic]}
-_RULES: Final[tuple[Rule, ...]] = tuple(
-    found
-    for module in (
-        import_module(f"{rules.__name__}.{each.name}") for each in iter_modules(rules.__path__)
-    )
-    for name, found in vars(module).items()
-    if not name.startswith("_") and getattr(found, "__annotations__", None) == _SHAPE
-)
-"""Every public function of the package `rules` that takes the context alone and yields findings."""
-
-
 def _findings(context: Context) -> Iterator[Diagnostic]:
-    """What the rules find. A selector that is not valid selects nothing, so nothing follows from that."""
-    invalid = invalid_selectors(context)
-    unknown = {kind for kind, _ in context.declared.left_out} | (
-        {"ManagedCluster"} if invalid else set()
-    )
+    """What the rules find, without those that need an object that cannot be read.
+
+    A selector that is not valid selects nothing. Nothing may be concluded from that, so the rules
+    about clusters are skipped then.
+    """
+    invalid_selectors = tuple(selectors_are_valid(context))
+    unreadable = {kind for kind, _ in context.declared.left_out}
+    if invalid_selectors:
+        unreadable.add("ManagedCluster")
     if context.declared.repository is None:
-        unknown.add(SETTINGS)
+        unreadable.add(SETTINGS)
     if not context.inventory.clusters:
-        unknown.add(CLUSTERS)
-    yield from invalid
-    for rule in _RULES:
-        if unknown.isdisjoint(NEEDS.get(rule, ())):
+        unreadable.add(CLUSTERS)
+    yield from invalid_selectors
+    for rule in RULES:
+        if rule is not selectors_are_valid and unreadable.isdisjoint(rule.needs):
             yield from rule(context)

@@ -1,12 +1,10 @@
 """The input of rules: the declared objects, and the values derived from them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.diagnostics import Severity
 from gitops_dsf.repository.load import Path
-from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
 from gitops_dsf.repository.model.apps import Score, ScoredApplication, ScoredPlacement
 from gitops_dsf.repository.model.config import Mask
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
@@ -113,30 +111,6 @@ class Context:
     def config_is_unseen(self, scorer: EffectiveScorer) -> bool:
         """Whether the upstream controller may read an unknown /config, which may set any open field."""
         return self.is_upstream and scorer.spec.reads_config and scorer.lock is None
-
-
-Rule = Callable[[Context], Iterator[Diagnostic]]
-SETTINGS: Final = "settings"
-"""For rules about the settings themselves, which must be there, too."""
-CLUSTERS: Final = "clusters"
-"""For rules about what the clusters of the inventory have: there must be one."""
-PLACEMENTS: Final = ("Placement", "ScoredApplication", "ScoredPlacement")
-NEEDS: Final[dict[Rule, tuple[str, ...]]] = {}
-"""What each decorated rule needs."""
-
-
-def needs(*kinds: str) -> Callable[[Rule], Rule]:
-    """Decorates a rule that concludes something from what is not written, or not selected: it is asked only
-    if every object of these kinds can be read.
-    """
-    if unknown := {*kinds} - {*FOLDER_OF_KIND, SETTINGS, CLUSTERS}:
-        raise ValueError(f"there is no kind {min(unknown)}")
-
-    def remember(rule: Rule) -> Rule:
-        NEEDS[rule] = kinds
-        return rule
-
-    return remember
 
 
 def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:

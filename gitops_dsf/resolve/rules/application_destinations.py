@@ -10,6 +10,7 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Path
 from gitops_dsf.resolve.application_templates import ACTION, generators, templates
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.rules.templates import GENERATOR
 
 _DESTINATION: Final[Path] = ("spec", "destination")
@@ -17,6 +18,7 @@ _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?(?:name|clusterName|server)\s*-?\}\
 """A parameter that every decision has, and that is never empty."""
 
 
+@rule()
 def destinations_name_one_cluster(context: Context) -> Iterator[Diagnostic]:
     """Argo CD reports an Application with name and server, or with neither, as invalid."""
     for item in context.declared.application_sets:

@@ -19,8 +19,9 @@ from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawApplicationSet
 from gitops_dsf.resolve.application_templates import ACTION, GENERATORS, generators, template_of
-from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
+from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.application_sets import followed_by, followed_placements
+from gitops_dsf.resolve.rules.registry import PLACEMENTS, rule
 from gitops_dsf.resolve.rules.target_clusters import choosable, eligible
 from gitops_dsf.resolve.rules.templates import GENERATOR
 
@@ -55,7 +56,7 @@ class Generated:
         return f"{self.prefix}{cluster}{self.suffix}"
 
 
-@needs("FleetRepository", "ManagedCluster", "ManagedClusterSet")
+@rule(needs=("FleetRepository", "ManagedCluster", "ManagedClusterSet"))
 def applications_have_one_maker(context: Context) -> Iterator[Diagnostic]:
     """An Application stays with the set that created it, and the other set fails at each look.
 
@@ -70,7 +71,7 @@ def applications_have_one_maker(context: Context) -> Iterator[Diagnostic]:
         yield from _longer_prefix(alike, context.inventory.clusters)
 
 
-@needs("FleetRepository", "ManagedCluster", "ManagedClusterSet", *PLACEMENTS)
+@rule(needs=("FleetRepository", "ManagedCluster", "ManagedClusterSet", *PLACEMENTS))
 def applications_of_a_set_have_different_names(context: Context) -> Iterator[Diagnostic]:
     """Argo CD creates none of the Applications of a set that have one name
     (applicationset/controllers/applicationset_controller.go of 3.6.1, validateGeneratedApplications).
@@ -170,7 +171,7 @@ def _chosen(context: Context, document: Document, generator: Path) -> int | None
     return count
 
 
-@needs("FleetRepository", "ManagedCluster", "ManagedClusterSet")
+@rule(needs=("FleetRepository", "ManagedCluster", "ManagedClusterSet"))
 def applications_of_the_tree_stay_ours(context: Context) -> Iterator[Diagnostic]:
     """Argo CD lets a set take over an Application without an owner, and writes its whole spec.
 

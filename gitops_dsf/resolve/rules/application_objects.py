@@ -7,13 +7,14 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Path, value_at
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.application_names import Generated, generated
+from gitops_dsf.resolve.rules.registry import rule
 
 _SPEC: Final[Path] = ("spec", "template", "spec")
 
 
-@needs("FleetRepository", "ManagedCluster", "ManagedClusterSet")
+@rule(needs=("FleetRepository", "ManagedCluster", "ManagedClusterSet"))
 def applications_bring_different_objects(context: Context) -> Iterator[Diagnostic]:
     """Two Applications with one source in one namespace of a cluster manage the same objects.
 

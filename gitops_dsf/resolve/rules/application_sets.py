@@ -10,7 +10,8 @@ from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP, RawPlacement
 from gitops_dsf.resolve.application_templates import GENERATORS, generators
-from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import PLACEMENTS, rule
 from gitops_dsf.resolve.rules.selectors import invalid, misfits
 from gitops_dsf.resolve.rules.templates import GENERATOR
 from gitops_dsf.wording import did_you_mean
@@ -18,6 +19,7 @@ from gitops_dsf.wording import did_you_mean
 KEEPING_POLICIES = ("create-only", "create-update")
 
 
+@rule()
 def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
     """Checks every raw ApplicationSet."""
     for item in context.declared.application_sets:
@@ -56,7 +58,7 @@ def _names_a_generator(document: Document, place: Path) -> bool:
     )
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
     """Argo CD looks up decisions only in its own namespace."""
     for item in context.declared.application_sets:
@@ -71,7 +73,7 @@ def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
             yield codes.WRONG_NAMESPACE.at(item.at(*place), message, hint)
 
 
-@needs("FleetRepository", *PLACEMENTS)
+@rule(needs=("FleetRepository", *PLACEMENTS))
 def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
     """The Placements that generators name must exist, in the namespace where decisions are looked up."""
     declared, home = context.declared, context.argocd_namespace

@@ -19,7 +19,8 @@ from gitops_dsf.resolve.application_templates import (
     sources_of_a_template,
     templates,
 )
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.rules.selectors import misfits
 from gitops_dsf.wording import did_you_mean, names_text
 
@@ -30,6 +31,7 @@ MAX_NAME = 63
 """The name of a Placement becomes a label value (docs/decisions/scheduler.md#placements)."""
 
 
+@rule()
 def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
     """A score that is missing for a moment would delete the application at once."""
     for item in context.declared.applications:
@@ -44,6 +46,7 @@ def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
             yield codes.REPLACE_EXCLUDE.at(item.at("spec", "moves", "strategy"), message, hint)
 
 
+@rule()
 def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
     """Without these fields, Argo CD reports the Application's spec as invalid on every cluster
     (util/argo/argo.go of 3.6.1, validateSourcePermissions).
@@ -96,6 +99,7 @@ def _complete(template: Template, place: Path, *, is_one_of_many: bool) -> Itera
         )
 
 
+@rule()
 def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
     """Argo CD refuses absolute paths, and those that leave the repository (util/app/path/path.go, 3.6.1)."""
     repository = context.declared.repository
@@ -123,6 +127,7 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
         yield codes.SOURCE_PATH.at(document.at(place), message, hint, edits=edits)
 
 
+@rule()
 def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
     """The API server refuses a field of the wrong shape, and unknown ones have no effect."""
     for item in context.declared.applications:
@@ -137,6 +142,7 @@ def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
             yield from misfits(item.document, schema, "spec", "application", "syncPolicy")
 
 
+@rule()
 def sources_say_one_thing(context: Context) -> Iterator[Diagnostic]:
     """What Argo CD's CRD does not say about sources, and Argo CD does."""
     for item in context.declared.applications:
@@ -214,6 +220,7 @@ def _value_files(
                 yield codes.UNKNOWN_REFERENCE.at(position, f"no source has the ref {ref}", hint)
 
 
+@rule()
 def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
     """Names of applications and Placements become label values."""
     placements = (*context.declared.placements, *context.declared.scored_placements)
@@ -227,6 +234,7 @@ def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
                 yield codes.LONG_NAME.at(item.position, message, "choose a shorter name")
 
 
+@rule()
 def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
     """OCM adds the weights (docs/decisions/scheduler.md#what-the-scores-do-not-say)."""
     seen: set[tuple[int, str, str | None]] = set()
@@ -241,7 +249,7 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
         seen.add(key)
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
     """Argo CD looks in its own namespace (docs/contributing/behaviour.md#one-namespace)."""
     for item in context.declared.applications:
@@ -253,7 +261,7 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
             yield codes.WRONG_NAMESPACE.at(item.at("metadata", "namespace"), message, hint)
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator[Diagnostic]:
     """Who writes there controls the cluster (the hub, too), what Argo CD applies, or the agent's tokens."""
     for item in (*context.declared.applications, *context.declared.application_sets):

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.declared import CarriedItem, RankingItem
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.wording import did_you_mean
 
 
+@rule()
 def bindings_are_named_as_their_set(context: Context) -> Iterator[Diagnostic]:
     """OCM's webhook refuses a binding whose name is not that of its set."""
     for item in context.declared.bindings:
@@ -22,7 +24,7 @@ def bindings_are_named_as_their_set(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-@needs("ManagedClusterSet")
+@rule(needs=("ManagedClusterSet",))
 def sets_of_bindings_exist(context: Context) -> Iterator[Diagnostic]:
     """A binding of a set that does not exist binds nothing."""
     known = {*context.inventory.sets, *BUILT_IN_SETS}
@@ -34,7 +36,7 @@ def sets_of_bindings_exist(context: Context) -> Iterator[Diagnostic]:
             yield codes.UNKNOWN_SET.at(item.at("spec", "clusterSet"), message, hint)
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def bindings_have_one_owner(context: Context) -> Iterator[Diagnostic]:
     """A binding is rendered if one object asks for it, although another says that somebody else owns it."""
     declared = context.declared

@@ -14,8 +14,9 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import ManagedCluster, RawPlacement
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.placements import cel_mistakes
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.rules.selectors import invalid
 from gitops_dsf.wording import did_you_mean
 
@@ -67,7 +68,7 @@ _NEW_NAME: Final = "new"
 _NEW: Final = "a cluster without labels of its own"
 
 
-@needs("ManagedCluster", "ManagedClusterSet")
+@rule(needs=("ManagedCluster", "ManagedClusterSet"))
 def expressions_fail_on_no_cluster(context: Context) -> Iterator[Diagnostic]:
     """Asks about each cluster that the sets of a Placement have; without an inventory, about a new one."""
     placements = [item for item in context.declared.placements if _can_be_asked(item)]

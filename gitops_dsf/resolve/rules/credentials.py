@@ -12,7 +12,7 @@ from gitops_dsf.hub.urls import host_of, is_in_cluster, is_metadata
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
-from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.credentials import (
     Credential,
     Kind,
@@ -22,6 +22,7 @@ from gitops_dsf.resolve.credentials import (
     is_reserved,
     sent_by_hub,
 )
+from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 
 _ALLOW = "add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
 
@@ -94,6 +95,7 @@ def _peers(context: Context) -> Iterator[_Peer]:
         )
 
 
+@rule()
 def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     """The agent and the hub scorer may read every Secret that their scorers or MetricSources name, and send
     its content. The hub's namespace has Secrets of other programs, so there gitops-dsf.yaml lists those that
@@ -134,7 +136,7 @@ def _pull_secrets(spec: FleetRepositorySpec) -> Mapping[bool, set[str]]:
     }
 
 
-@needs(SETTINGS)
+@rule(needs=(SETTINGS,))
 def pages_get_no_secret_of_others(context: Context) -> Iterator[Diagnostic]:
     """The reconciler sends to /config pages what a scorer names, if gitops-dsf.yaml lists it."""
     spec, path = context.settings, ("spec", "reconciler", "configCredentials")
@@ -145,7 +147,7 @@ def pages_get_no_secret_of_others(context: Context) -> Iterator[Diagnostic]:
             yield codes.RESERVED_SECRET.at(context.repository.at(*path, index), message, hint)
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
     """A configURL may have another host than the scoring API."""
     for scorer in context.scorers.values():
@@ -160,7 +162,7 @@ def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
                 break
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
     """Outside of the cluster, a credential needs https and a host that gitops-dsf.yaml allows. Inside,
     cluster DNS decides who receives it.
@@ -188,7 +190,7 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
                 yield codes.TOKEN_OUTSIDE.at(position, message, allow)
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
     """If a Secret goes to several hosts, each of them can use it at the others.
 
@@ -223,6 +225,7 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
                 yield codes.SHARED_SECRET.at(peer.at(*credential.path, "name"), message, hint)
 
 
+@rule()
 def certificates_are_shown(context: Context) -> Iterator[Diagnostic]:
     """A client certificate is part of TLS."""
     for peer in _peers(context):
@@ -243,6 +246,7 @@ def token_servers(context: Context) -> Iterator[tuple[str, str, Callable[[], Pos
                 yield item.url, f"{peer.title}.{dotted(path)}", partial(peer.at, *path)
 
 
+@rule()
 def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
     """A cloud's metadata service gives credentials of the node to every process there."""
     for url, position in _called(context):

@@ -5,8 +5,9 @@ from typing import Final
 
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.hub_writes import writes_per_second
+from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 
 MANY_WRITES_PER_SECOND: Final = 200
 """A hub with one API server and an etcd on one disk was seen to take about 390 writes of scores per second.
@@ -14,7 +15,7 @@ Half of that is left for everything else, and for scores that change.
 """
 
 
-@needs(SETTINGS, "ManagedCluster", "DynamicScorer", "DynamicScoringConfig")
+@rule(needs=(SETTINGS, "ManagedCluster", "DynamicScorer", "DynamicScoringConfig"))
 def hub_can_take_the_writes(context: Context) -> Iterator[Diagnostic]:
     """Every score is written at half of its TTL, even where nothing changes."""
     scorers, runs_on = context.complete.values(), context.target_clusters

@@ -9,13 +9,14 @@ from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawBinding, RawPlacement
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
-from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 
 _DEFAULT_HUB_NAMESPACE: Final = FleetRepositorySpec.model_fields["hub_namespace"].default
 """Open Cluster Management's own namespace. The upstream controller looks for DynamicScorers there."""
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnostic]:
     """The ManifestWork of a cluster and the rights of its agent are rendered into the namespace of its name.
 
@@ -33,7 +34,7 @@ def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnost
             yield codes.CLUSTER_NAMESPACE.at(item.position, message, hint)
 
 
-@needs("FleetRepository", "ManagedCluster")
+@rule(needs=("FleetRepository", "ManagedCluster"))
 def placements_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnostic]:
     """The AppProject allows the namespace of each Placement and of each ManagedClusterSetBinding, with all
     kinds that are rendered.
@@ -70,7 +71,7 @@ def placements_have_namespaces_of_their_own(context: Context) -> Iterator[Diagno
             yield codes.PLACEMENT_NAMESPACE.at(position, message, hint)
 
 
-@needs(SETTINGS, "ManagedCluster")
+@rule(needs=(SETTINGS, "ManagedCluster"))
 def the_hub_namespace_is_ours(context: Context) -> Iterator[Diagnostic]:
     """The reconciler and the DynamicScorers are in the hub namespace, and it must outlive all clusters."""
     namespace = context.settings.hub_namespace

@@ -14,6 +14,7 @@ from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.wording import did_you_mean, names_text
 
 TOP: Final = ("apiVersion", "kind", "metadata", "spec", "status")
@@ -38,6 +39,7 @@ OBJECT_META: Final = (
 _TAINTS: Final = ("spec", "taints")
 
 
+@rule()
 def inventory_fields_exist(context: Context) -> Iterator[Diagnostic]:
     """A field that does not exist, such as `metadata.label`, would be ignored without a word."""
     items: tuple[Item[Any], ...] = (*context.declared.clusters, *context.declared.cluster_sets)

@@ -9,12 +9,13 @@ from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of, origin
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.scorer import Scoring, Source, sends_token
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
 
 
-@needs("DynamicScorer")
+@rule(needs=("DynamicScorer",))
 def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
     """A lock must belong to a Full scorer of the same name, with the same configURL."""
     for item in context.declared.locks:
@@ -45,7 +46,7 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
             yield codes.STALE_LOCK.at(item.at("spec", "configURL"), message, hint)
 
 
-@needs("FleetRepository", "ScorerLock")
+@rule(needs=("FleetRepository", "ScorerLock"))
 def locks_are_there(context: Context) -> Iterator[Diagnostic]:
     """Without a lock a Full scorer uses its spec only. The upstream controller reads /config itself."""
     if context.is_upstream:
@@ -64,6 +65,7 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
         yield codes.NO_LOCK.at(scorer.declared.at("spec", "configSyncMode"), message, hint)
 
 
+@rule()
 def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
     """With Full, the lock overrides the spec. The author of a different value in the spec should know."""
     for scorer in context.scorers.values():
@@ -80,6 +82,7 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
             yield codes.LOCK_OVERRULES.at(scorer.declared.at(*path), message, hint)
 
 
+@rule()
 def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
     """Otherwise a scoring API could collect the tokens of all clusters, by a host that a lock names."""
     for scorer in context.scorers.values():
@@ -97,7 +100,7 @@ def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
     """A lock may use other hosts than the scorer only if spec.allowedHosts contains them."""
     allowed = context.settings.allowed_hosts

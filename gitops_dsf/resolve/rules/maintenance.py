@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.maintenance import MOST_WINDOWS, Period, clock_change, together
-from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
+from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rankings import is_paced
+from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule
 from gitops_dsf.resolve.rules.target_clusters import eligible
 from gitops_dsf.resolve.targets import clusters_of, window_of
 from gitops_dsf.wording import did_you_mean, names_text
@@ -19,6 +20,7 @@ MOST_HINTS: Final = 20
 """Names that are compared with those of a whole fleet, to say which one was meant."""
 
 
+@rule()
 def windows_open(context: Context) -> Iterator[Diagnostic]:
     """A window that ends before it begins does nothing."""
     for item in context.declared.maintenance:
@@ -33,6 +35,7 @@ def windows_open(context: Context) -> Iterator[Diagnostic]:
             yield codes.WINDOW_NEVER_OPENS.at(item.at("spec", "end"), message, "write a later end")
 
 
+@rule()
 def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
     """When clocks change, a local time exists twice, or not at all."""
     for item in context.declared.maintenance[:MOST_WINDOWS]:
@@ -55,6 +58,7 @@ def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
         )
 
 
+@rule()
 def windows_are_bounded(context: Context) -> Iterator[Diagnostic]:
     """All are compared with one another, and asked at each look of the reconciler."""
     for item in context.declared.maintenance[MOST_WINDOWS:][:1]:
@@ -66,7 +70,7 @@ def windows_are_bounded(context: Context) -> Iterator[Diagnostic]:
         )
 
 
-@needs("ManagedCluster")
+@rule(needs=("ManagedCluster",))
 def windows_do_not_overlap(context: Context) -> Iterator[Diagnostic]:
     """Of two windows of one cluster, Freeze holds what Drain would move, and Drain contains Cordon."""
     items = context.declared.maintenance[:MOST_WINDOWS]
@@ -101,8 +105,14 @@ def _effect_of_both(*actions: str) -> str:
     return "Drain holds while both are open"
 
 
-@needs(
-    "FleetRepository", "ManagedCluster", "ManagedClusterSet", "ScoredApplication", "ScoredPlacement"
+@rule(
+    needs=(
+        "FleetRepository",
+        "ManagedCluster",
+        "ManagedClusterSet",
+        "ScoredApplication",
+        "ScoredPlacement",
+    )
 )
 def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
     """An application needs clusters while some are drained or cordoned, also by several windows at once."""
@@ -188,7 +198,7 @@ def _union(windows: Iterable[int], taken: Sequence[int]) -> int:
     return reduce(or_, (taken[each] for each in windows), 0)
 
 
-@needs(SETTINGS)
+@rule(needs=(SETTINGS,))
 def somebody_carries_it_out(context: Context) -> Iterator[Diagnostic]:
     """The reconciler does, and moves nothing without a pace."""
     for item in context.declared.maintenance:
@@ -206,7 +216,7 @@ def somebody_carries_it_out(context: Context) -> Iterator[Diagnostic]:
             yield codes.MAINTENANCE_NEEDS.at(position, message, hint)
 
 
-@needs(CLUSTERS, "ManagedCluster")
+@rule(needs=(CLUSTERS, "ManagedCluster"))
 def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
     """A misspelt name, or a selector that matches nothing, has no effect."""
     known = context.inventory.clusters
@@ -221,7 +231,7 @@ def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-@needs("ScoredApplication")
+@rule(needs=("ScoredApplication",))
 def its_applications_exist(context: Context) -> Iterator[Diagnostic]:
     """An application that does not exist, or is not paced, has no moves to freeze."""
     known = {item.name: item for item in context.declared.applications}

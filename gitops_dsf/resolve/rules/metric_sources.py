@@ -12,13 +12,15 @@ from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.config import MetricSource
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scorer import DynamicScorer
-from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean, did_you_mean_one_of, names_text
 
 _NAMED = 5
 
 
+@rule()
 def sources_exist(context: Context) -> Iterator[Diagnostic]:
     """Every MetricSource that a scorer names must exist."""
     for item in context.declared.scorers:
@@ -36,7 +38,7 @@ def sources_exist(context: Context) -> Iterator[Diagnostic]:
         )
 
 
-@needs("ManagedCluster", "DynamicScoringConfig")
+@rule(needs=("ManagedCluster", "DynamicScoringConfig"))
 def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
     """Every target cluster of a scorer needs a variant of its MetricSource."""
     for name, clusters in context.target_clusters.items():
@@ -56,7 +58,7 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-@needs("DynamicScorer")
+@rule(needs=("DynamicScorer",))
 def sources_are_used(context: Context) -> Iterator[Diagnostic]:
     """One that no scorer names is left over. A name that does not exist may be a misspelt one."""
     used = {scorer.spec.source.ref for scorer in context.scorers.values()} - {None}
@@ -69,6 +71,7 @@ def sources_are_used(context: Context) -> Iterator[Diagnostic]:
             yield codes.UNUSED_SOURCE.at(source.item.position, message, hint)
 
 
+@rule()
 def variants_can_match(context: Context) -> Iterator[Diagnostic]:
     """A variant after one without selector, or with the selector of an earlier one, is never used."""
     for source in context.sources.values():
@@ -91,6 +94,7 @@ def variants_can_match(context: Context) -> Iterator[Diagnostic]:
                 rest = variant.index
 
 
+@rule()
 def headers_can_be_sent(context: Context) -> Iterator[Diagnostic]:
     """A header needs a name and a value that HTTP allows, once, and must not be one that the agent sets."""
     for variant in context.source_variants:
@@ -120,6 +124,7 @@ _HEADER_HINTS: Final = {
 }
 
 
+@rule()
 def parameters_can_be_sent(context: Context) -> Iterator[Diagnostic]:
     """A URL parameter needs a printable name and value, and must not be a part of the question."""
     for item, path, parameters in parameters_of(context):
@@ -158,6 +163,7 @@ _NOT_PROMQL = (
 )
 
 
+@rule()
 def measures_exist(context: Context) -> Iterator[Diagnostic]:
     """Each expression of a query must be a measure."""
     for scorer in _of_kubernetes(context):
@@ -186,6 +192,7 @@ def _hint(error: MeasureError, text: str) -> str:
     return did_you_mean(error.unknown, MEASURES) or _EXAMPLE
 
 
+@rule()
 def only_present_values_are_asked(context: Context) -> Iterator[Diagnostic]:
     """Source type Kubernetes keeps no history. As one variant of several, others may need the range."""
     for scorer in _of_kubernetes(context):
@@ -200,7 +207,7 @@ def _of_kubernetes(context: Context) -> Iterator[EffectiveScorer]:
     return (scorer for scorer in context.each_type if scorer.source_type == SOURCE_TYPE)
 
 
-@needs(SETTINGS)
+@rule(needs=(SETTINGS,))
 def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
     """A scorer that reads pushed metrics needs the receiver, whose image only the fleet's owner can name."""
     if context.is_upstream or context.repository.value.spec.agent.open_telemetry is not None:
@@ -215,6 +222,7 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
         yield codes.RECEIVER_MISSING.at(position, message, hint)
 
 
+@rule()
 def receivers_need_no_more(context: Context) -> Iterator[Diagnostic]:
     """The agent asks the receiver over loopback, without credentials, and the receiver is a Prometheus."""
     for scorer in context.each_variant:

@@ -10,13 +10,14 @@ from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.declared import CarriedItem, Item, RankingItem
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean_one_of
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
     """Applications and ScoredPlacements render objects of their names; a copied one must differ."""
     declared, home = context.declared, context.argocd_namespace
@@ -37,6 +38,7 @@ def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
             )
 
 
+@rule()
 def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
     """Scorers with one score name overwrite each other, as do names that become one object name."""
     field = "scoring.params.name"
@@ -66,6 +68,7 @@ _ALLOWED: Final = {
 _SERVICE_MONITOR: Final = ("spec", "agent", "serviceMonitor", "labels")
 
 
+@rule()
 def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
     """Hooks, sync options and tracking IDs change whether Argo CD deletes, replaces or owns an object.
 
@@ -97,6 +100,7 @@ def _steering(document: Document, path: Path) -> Iterator[Diagnostic]:
         )
 
 
+@rule()
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
     """Checks the labels of what is rendered, and of clusters: no selector matches an invalid one."""
     inventory = (*context.declared.clusters, *context.declared.cluster_sets)
@@ -129,7 +133,7 @@ def _noted(*items: Item[Authored]) -> Iterator[tuple[Document, str, str, object]
                 yield item.document, field, key, value
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
     """Scorers and masks are rendered into the hub namespace; others of our kinds are no objects there."""
     declared, home = context.declared, context.settings.hub_namespace
@@ -161,7 +165,7 @@ def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
         )
 
 
-@needs("FleetRepository", "ScorerLock")
+@rule(needs=("FleetRepository", "ScorerLock"))
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
     """Every scorer that a ranking names must exist, be able to run, and publish under a known name."""
     left_out = context.declared.may_exist
@@ -186,7 +190,7 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def placements_exist(context: Context) -> Iterator[Diagnostic]:
     """Argo CD reads decisions in its own namespace (docs/contributing/behaviour.md#one-namespace)."""
     left_out = context.declared.may_exist
@@ -212,6 +216,7 @@ def placements_exist(context: Context) -> Iterator[Diagnostic]:
             )
 
 
+@rule()
 def something_ranks(context: Context) -> Iterator[Diagnostic]:
     """An application that follows no ScoredPlacement needs a ranking of its own."""
     for item in context.declared.applications:

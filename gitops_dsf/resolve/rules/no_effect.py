@@ -18,6 +18,7 @@ from gitops_dsf.hub.urls import QUERY_PATH, origin
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 Place = tuple[Document, Path, str]
@@ -25,8 +26,10 @@ Place = tuple[Document, Path, str]
 
 
 class Row(NamedTuple):
-    """Fields that have no effect for one reason. In the texts `path` leads from the object to the field and
-    `whole` from the document, `field` is the last part of it, and `of` what decides in its place.
+    """Fields that have no effect for one reason.
+
+    In the texts `path` leads from the object to the field and `whole` from the document, `field` is
+    the last part of it, and `of` what decides in its place.
     """
 
     code: codes.Code
@@ -34,6 +37,8 @@ class Row(NamedTuple):
     fields: str
     message: str
     hint: str
+    is_removed_by_fix: bool = False
+    """Whether to remove the field is the only way, so that `validate --fix` may do it."""
 
 
 def _scorers(chosen: Callable[[EffectiveScorer], bool]) -> Callable[[Context], Iterator[Place]]:
@@ -127,6 +132,7 @@ ROWS: Final = (
             fields,
             f"{{field}} has no effect with source type Kubernetes: {why}",
             "remove {field}",
+            is_removed_by_fix=True,
         )
         for fields, why in _WITH_KUBERNETES.items()
     ),
@@ -155,23 +161,28 @@ ROWS: Final = (
 )
 
 
+@rule()
 def fields_have_an_effect(context: Context) -> Iterator[Diagnostic]:
     """Reports each field of a row that is written, and holds more than an empty text or 0."""
-    for code, places, fields, message, hint in ROWS:
-        is_exact = hint == "remove {field}"
-        for document, base, of in places(context):
-            for name in fields.split():
+    for row in ROWS:
+        for document, base, of in row.places(context):
+            for name in row.fields.split():
                 path = (*base, *name.split("."))
-                if value_at(document.data, path) not in (None, "", 0):
-                    words = {"field": path[-1], "path": name, "whole": dotted(path), "of": of}
-                    edits = (Edit(path),) if is_exact else ()
-                    said, write = message.format(**words), hint.format(**words)
-                    yield code.at(document.key_at(path), said, write, edits=edits)
+                if value_at(document.data, path) in (None, "", 0):
+                    continue
+                words = {"field": path[-1], "path": name, "whole": dotted(path), "of": of}
+                yield row.code.at(
+                    document.key_at(path),
+                    row.message.format(**words),
+                    row.hint.format(**words),
+                    edits=(Edit(path),) if row.is_removed_by_fix else (),
+                )
 
 
 _HINT: Final = "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml"
 
 
+@rule()
 def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
     """Upstream needs a scoring API, and compares the names of masks exactly."""
     if not context.is_upstream:
@@ -203,6 +214,7 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
                     yield codes.UPSTREAM_ONLY.at(config.document.at((*where, name)), message, _HINT)
 
 
+@rule()
 def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
     """Reports scorers that upstream's agent cannot run, but for what an unknown /config sets."""
     if not context.is_upstream:

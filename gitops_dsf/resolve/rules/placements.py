@@ -16,8 +16,9 @@ from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawPlacement
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.rankings import how_zero_wins, resources_ranked_by, width
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.rules.selectors import invalid, misfits
 from gitops_dsf.wording import did_you_mean, shortened
 
@@ -41,6 +42,7 @@ _POLICY: Final[Path] = ("spec", "prioritizerPolicy")
 _GROUPS: Final[Path] = ("spec", "decisionStrategy", "groupStrategy")
 
 
+@rule()
 def placements_work(context: Context) -> Iterator[Diagnostic]:
     """Each raw Placement must have the fields of the CRD, and OCM must be able to schedule it."""
     schema = fields.placement_spec()
@@ -57,7 +59,7 @@ def placements_work(context: Context) -> Iterator[Diagnostic]:
             yield from _steady_for_ever(context, item)
 
 
-@needs("DynamicScorer")
+@rule(needs=("DynamicScorer",))
 def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
     """A score that no cluster publishes counts as 0 everywhere."""
     if context.scorers.keys() != context.complete.keys():

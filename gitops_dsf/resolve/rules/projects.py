@@ -16,7 +16,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load import Document, Path, texts_in, value_at
 from gitops_dsf.repository.load.document import compose, forbidden
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
 
 _PATCH: Final[Path] = ("spec", "templatePatch")
 _ACTION: Final = re.compile(r"\{\{(?P<content>.*?)\}\}", re.DOTALL)
@@ -32,7 +33,7 @@ _PROJECT: Final = re.compile(
 """A project, also as a field of a flow mapping on one line."""
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def applications_leave_the_projects_of_the_platform(context: Context) -> Iterator[Diagnostic]:
     """Whoever pushes any branch of the fleet repository would have the platform's rights."""
     platform = context.settings.argocd.platform_projects
@@ -48,6 +49,7 @@ def applications_leave_the_projects_of_the_platform(context: Context) -> Iterato
                 yield _of_the_platform(item.name, project, position)
 
 
+@rule()
 def projects_are_not_templated(context: Context) -> Iterator[Diagnostic]:
     """A template can become the name of any AppProject, also of the platform's."""
     for item in context.declared.application_sets:

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dsf_wire.proxies import Proxies
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.urls import host_of, is_in_cluster
-from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
-@needs(SETTINGS)
+@rule(needs=(SETTINGS,))
 def services_are_called_directly(context: Context) -> Iterator[Diagnostic]:
     """A proxy outside of the cluster knows no Service of it."""
     repository = context.repository

@@ -11,6 +11,7 @@ from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.promql.check import MAX_QUERY, Checked, check, tokens
 from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses, others
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
 
@@ -22,6 +23,7 @@ _CODES = {
 }
 
 
+@rule()
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
     """Every PromQL expression must parse and return an instant vector or a scalar."""
     for scorer in context.each_type:
@@ -45,6 +47,7 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
             yield codes.PROMQL.at(scorer.at("source.params.query"), message, "use recording rules")
 
 
+@rule()
 def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
     """An unknown placeholder would stay in every item name."""
     for scorer in context.scorers.values():
@@ -68,6 +71,7 @@ _UNFINISHED = re.compile(rf"\$\{{?({'|'.join(PLACEHOLDERS)})\b(?!\}})|\$\{{[^}}]
 """`$node` or `${node` without its closing brace."""
 
 
+@rule()
 def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
     """A label that no expression keeps is empty in every result, unless a scoring API sets it, which only
     its author knows.
@@ -109,6 +113,7 @@ def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
     return lambda label: any(can_have(checked.tree, label) for checked in parsed)
 
 
+@rule()
 def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
     """Of several series for one item Last takes the last, and no metric source promises an order."""
     for scorer in context.each_type:
@@ -147,6 +152,7 @@ def _differing(scorer: EffectiveScorer, names: Sequence[str]) -> Iterator[tuple[
             yield part.offset, each_resource or (found.measure.per_node and "node" not in names)
 
 
+@rule()
 def hub_queries_keep_clusters_apart(context: Context) -> Iterator[Diagnostic]:
     """A query over all clusters gives each cluster a score of its own only if it never mixes their series."""
     for scorer in context.scorers.values():

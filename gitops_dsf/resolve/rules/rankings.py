@@ -11,7 +11,7 @@ from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.foreign import RawPlacement
-from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rankings import (
     choose,
     expressible,
@@ -23,10 +23,12 @@ from gitops_dsf.resolve.rankings import (
     reach,
     spans,
 )
+from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 from gitops_dsf.resolve.rules.target_clusters import choosable, eligible
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
+@rule()
 def weights_count(context: Context) -> Iterator[Diagnostic]:
     """OCM does not run a prioritizer of weight 0. If all weights are 0, nothing ranks the clusters."""
     for item in context.declared.rankings:
@@ -47,6 +49,7 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
                 )
 
 
+@rule()
 def stickiness_keeps(context: Context) -> Iterator[Diagnostic]:
     """With stickiness 0 a point of difference moves an application."""
     for item in context.declared.rankings:
@@ -57,6 +60,7 @@ def stickiness_keeps(context: Context) -> Iterator[Diagnostic]:
             yield codes.NO_STEADY.at(item.at("spec", "stickiness"), message, hint)
 
 
+@rule()
 def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
     """OCM's weights are integers of at most 10, so not every stickiness can be expressed."""
     for item in context.declared.rankings:
@@ -70,6 +74,7 @@ def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
         yield codes.STICKINESS.at(item.at("spec", "stickiness"), message, hint)
 
 
+@rule()
 def stickiness_can_be_overcome(context: Context) -> Iterator[Diagnostic]:
     """A stickiness above the largest lead that the scores allow keeps an application where it is first.
 
@@ -108,6 +113,7 @@ def width(scorer: EffectiveScorer) -> int:
     return high - low
 
 
+@rule()
 def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
     """The requested item must be one that the scorer's format yields on every cluster."""
     for item, path, score in context.ranked:
@@ -135,6 +141,7 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
             yield codes.DIMENSION.at(item.at(*path, "dimension"), message, hint)
 
 
+@rule()
 def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
     """A missing score counts as 0 (docs/decisions/scheduler.md#what-the-scores-do-not-say)."""
     hint = (
@@ -159,7 +166,7 @@ def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
     return ""
 
 
-@needs("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
+@rule(needs=("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig"))
 def scores_are_published(context: Context) -> Iterator[Diagnostic]:
     """At least one cluster that may be chosen must publish each score of a ranking or a raw Placement."""
     for ranking, path, score in context.ranked:
@@ -209,6 +216,7 @@ def _unpublished(
         yield codes.SCORE_NOT_RUNNING.at(item.at(*path), message, hint)
 
 
+@rule()
 def weights_hold(context: Context) -> Iterator[Diagnostic]:
     """A difference of scores that reaches what an item gives would decide where a paced Placement goes."""
     for item in context.declared.rankings:
@@ -243,7 +251,7 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
         )
 
 
-@needs(SETTINGS)
+@rule(needs=(SETTINGS,))
 def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
     """Without the reconciler, paced applications would never move by their scores."""
     if context.settings.pace is None:
@@ -261,34 +269,48 @@ def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
         yield codes.PACE_WITHOUT_RECONCILER.at(position, message, hint)
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def demands_count(context: Context) -> Iterator[Diagnostic]:
     """A demand is assumed for moves of paced applications, and for nothing else."""
-    for item in context.declared.rankings:
-        if is_paced(item, context.settings):
+    for ranking in context.declared.rankings:
+        if is_paced(ranking, context.settings):
             continue
-        for index, score in enumerate(item.value.spec.scores):
+        for index, score in enumerate(ranking.value.spec.scores):
             if score.demand:
-                if not isinstance(item.value, ScoredApplication):
-                    why, hint = "a ScoredPlacement is not paced", "remove it"
-                elif context.settings.pace is None:
-                    why, hint = (
-                        "gitops-dsf.yaml has no spec.pace",
-                        "write spec.pace there, or remove it",
-                    )
-                elif item.value.spec.moves.pace == "None":
-                    why, hint = "moves.pace is None", "remove it, or write moves.pace: Fleet"
-                else:
-                    why = "an application on every eligible cluster does not move"
-                    hint = "write placement.numberOfClusters, or remove it"
-                place: Path = ("spec", "scores", index, "demand")
-                edits = (Edit(place),) if hint == "remove it" else ()
-                yield codes.PACE_FIELD.at(
-                    item.at(*place), f"demand has no effect: {why}", hint, edits=edits
-                )
+                path: Path = ("spec", "scores", index, "demand")
+                yield _demand_without_effect(ranking, path, context)
 
 
-@needs("FleetRepository", "ScoredPlacement")
+def _demand_without_effect(ranking: RankingItem, path: Path, context: Context) -> Diagnostic:
+    """Why the demand at `path` has no effect, as the ranking is not paced."""
+    position = ranking.at(*path)
+    if not isinstance(ranking.value, ScoredApplication):
+        return codes.PACE_FIELD.at(
+            position,
+            "demand has no effect: a ScoredPlacement is not paced",
+            "remove it",
+            edits=(Edit(path),),
+        )
+    if context.settings.pace is None:
+        return codes.PACE_FIELD.at(
+            position,
+            "demand has no effect: gitops-dsf.yaml has no spec.pace",
+            "write spec.pace there, or remove it",
+        )
+    if ranking.value.spec.moves.pace == "None":
+        return codes.PACE_FIELD.at(
+            position,
+            "demand has no effect: moves.pace is None",
+            "remove it, or write moves.pace: Fleet",
+        )
+    return codes.PACE_FIELD.at(
+        position,
+        "demand has no effect: an application on every eligible cluster does not move",
+        "write placement.numberOfClusters, or remove it",
+    )
+
+
+@rule(needs=("FleetRepository", "ScoredPlacement"))
 def paces_count(context: Context) -> Iterator[Diagnostic]:
     """With spec.pace, an application is paced that chooses some of its clusters by a ranking of its own."""
     if context.settings.pace is None:
@@ -314,6 +336,7 @@ def paces_count(context: Context) -> Iterator[Diagnostic]:
         yield codes.PACE_FIELD.at(position, message, hint, severity=severity)
 
 
+@rule()
 def the_score_of_moves_is_ours(context: Context) -> Iterator[Diagnostic]:
     """A scorer whose scores have this name would move applications."""
     for scorer in context.scorers.values():

@@ -8,12 +8,14 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.resolve.promql.labels import MAX_DEPTH, aggregation_name
+from gitops_dsf.resolve.rules.registry import rule
 
 _PERCENT: Final = 100.0
 _KEEPING: Final = frozenset({"avg", "min", "max", "quantile", "topk", "bottomk"})
 """Aggregations of percentages that give a percentage."""
 
 
+@rule()
 def lowest_scores_differ_from_missing_ones(context: Context) -> Iterator[Diagnostic]:
     """OCM counts a missing score as 0, so an end of the range at 0 cannot be told from it.
 
@@ -39,6 +41,7 @@ def lowest_scores_differ_from_missing_ones(context: Context) -> Iterator[Diagnos
         yield codes.LOWEST_SCORE.at(scorer.declared.at("spec", "scoreRange", field), message, hint)
 
 
+@rule()
 def dead_bands_are_below_the_stickiness(context: Context) -> Iterator[Diagnostic]:
     """A change within the dead band is published at half of the TTL only, however much it would move."""
     for item in context.declared.rankings:
@@ -66,6 +69,7 @@ def dead_bands_are_below_the_stickiness(context: Context) -> Iterator[Diagnostic
             yield codes.DEAD_BAND.at(item.at("spec", "stickiness"), message, hint)
 
 
+@rule()
 def percent_fits_its_range(context: Context) -> Iterator[Diagnostic]:
     """A query that multiplies by 100 gives percent. Only without a scoring API is its value the raw score."""
     for scorer in context.each_type:

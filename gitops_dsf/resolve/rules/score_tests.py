@@ -14,7 +14,8 @@ from gitops_dsf.repository.model.score_test import (
     SeriesValuesError,
     expand,
 )
-from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import PLACEMENTS, rule
 from gitops_dsf.wording import did_you_mean_one_of
 
 MOST_VALUES: Final = 200_000
@@ -22,6 +23,7 @@ MOST_VALUES: Final = 200_000
 _NOTATION: Final = "write the values of the runs, such as '40 42 38+2x5 _ _x3'; `gitops-dsf explain DSF601` explains them"
 
 
+@rule()
 def series_values_parse(context: Context) -> Iterator[Diagnostic]:
     """The values of a series must be in promtool's notation, and a test has a bounded number of them."""
     for item in context.declared.score_tests:
@@ -42,7 +44,7 @@ def series_values_parse(context: Context) -> Iterator[Diagnostic]:
                 break
 
 
-@needs("FleetRepository", "DynamicScorer", "ManagedCluster", *PLACEMENTS)
+@rule(needs=("FleetRepository", "DynamicScorer", "ManagedCluster", *PLACEMENTS))
 def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
     """Scorers, clusters, applications and Placements of a test must exist."""
     known: dict[str, Collection[str]] = {
@@ -76,6 +78,7 @@ def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
             yield codes.UNKNOWN_IN_TEST.at(item.at(*path), message, hint)
 
 
+@rule()
 def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
     """A score is an item of an AddOnPlacementScore. It need not be named if the scorer has only one."""
     published = {scorer.resource_name: scorer.name for scorer in context.complete.values()}
@@ -106,6 +109,7 @@ def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
                 )
 
 
+@rule()
 def nothing_is_given_twice(context: Context) -> Iterator[Diagnostic]:
     """A test gives each cluster, series, score and decision once."""
     for item in context.declared.score_tests:

@@ -13,6 +13,7 @@ from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Path
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.inventory import identity_of
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.wording import names_text
 
 HOST_HINT: Final = (
@@ -21,6 +22,7 @@ HOST_HINT: Final = (
 )
 
 
+@rule()
 def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
     """Interval and step must be at least one second if they are written. Prometheus rejects a step of 0."""
     for scorer in context.each_variant:
@@ -34,6 +36,7 @@ def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
                 yield codes.NOT_POSITIVE.at(scorer.at(field), message, hint)
 
 
+@rule()
 def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
     """Prometheus rejects more than 11,000 points per series (range / step + 1)."""
     for scorer in context.each_variant:
@@ -48,6 +51,7 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
             yield codes.TOO_MANY_POINTS.at(scorer.at("source.params.step"), message, hint)
 
 
+@rule()
 def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
     """Without a query, or with type None, nothing is asked: the scoring API gets no series."""
     for scorer in context.each_variant:
@@ -68,6 +72,7 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
         yield codes.UNASKED_SOURCE.at(scorer.at(name), message, hint)
 
 
+@rule()
 def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
     """A score must stay valid until the next run publishes it again, or Placements lose it."""
     for scorer in context.scorers.values():
@@ -80,6 +85,7 @@ def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
             yield codes.SHORT_TTL.at(scorer.declared.at("spec", "scoreTTLSeconds"), message, hint)
 
 
+@rule()
 def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
     """Without a source there is no series, and so no score."""
     for scorer in context.each_variant:
@@ -91,6 +97,7 @@ def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
             )
 
 
+@rule()
 def default_scores_can_be_published(context: Context) -> Iterator[Diagnostic]:
     """The default score needs a source that can be without series, and an item name without labels."""
     for scorer in context.each_variant:
@@ -116,6 +123,7 @@ def default_scores_can_be_published(context: Context) -> Iterator[Diagnostic]:
             yield codes.DEFAULT_SCORE.at(where, message, "remove one of them")
 
 
+@rule()
 def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
     """A scorer must be complete, unless its /config is still unknown."""
     for scorer in context.each_variant:
@@ -150,6 +158,7 @@ NAMED = 3
 _LABEL: Path = ("spec", "source", "clusterLabel")
 
 
+@rule()
 def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
     """A central store has the series of all clusters, so a label must tell them apart."""
     for scorer in context.scorers.values():
@@ -166,6 +175,7 @@ def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
             yield codes.NO_CLUSTER_LABEL.at(item.document.at(_LABEL), message, hint)
 
 
+@rule()
 def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
     """The hub scorer asks a central store. An agent has the series of one cluster only."""
     for scorer in context.scorers.values():
@@ -193,6 +203,7 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
             yield codes.WRONG_PLACE.at(position, message, hint)
 
 
+@rule()
 def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
     """Each target cluster needs the claim or label that series are compared with, and its own value."""
     for name, clusters in sorted(context.target_clusters.items()):

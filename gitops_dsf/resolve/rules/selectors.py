@@ -18,7 +18,8 @@ from gitops_dsf.repository.model.base import Authored, LabelSelector
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
-from gitops_dsf.resolve.context import CLUSTERS, SETTINGS, Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule
 from gitops_dsf.wording import did_you_mean, shortened
 
 _ROLLOUT: Path = ("spec", "agent", "rollout")
@@ -31,7 +32,8 @@ IF_MEANT = {Severity.ERROR: _LATER, Severity.WARNING: ""}
 """What to write if nothing is wrong."""
 
 
-def invalid_selectors(context: Context) -> list[Diagnostic]:
+@rule()
+def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
     """Checks operators, keys and values of every selector.
 
     Neither OCM's CRDs nor ours check these, and one invalid selector breaks the whole hub
@@ -48,15 +50,12 @@ def invalid_selectors(context: Context) -> list[Diagnostic]:
         ),
         *(*declared.cluster_sets, *declared.rankings),
     )
-    return [
-        found
-        for item in items
-        for place in _selectors(item.value, ())
-        for found in invalid(item.document, place, value_at(item.document.data, place))
-    ]
+    for item in items:
+        for place in _selectors(item.value, ()):
+            yield from invalid(item.document, place, value_at(item.document.data, place))
 
 
-@needs(CLUSTERS, "FleetRepository", "ManagedCluster")
+@rule(needs=(CLUSTERS, "FleetRepository", "ManagedCluster"))
 def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A scorer whose selector matches no cluster runs nowhere."""
     for scorer in context.scorers.values():
@@ -69,7 +68,7 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-@needs(CLUSTERS, SETTINGS, "ManagedCluster")
+@rule(needs=(CLUSTERS, SETTINGS, "ManagedCluster"))
 def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A ServiceMonitor whose selector matches no cluster is rendered nowhere."""
     monitor = context.settings.agent.service_monitor
@@ -80,7 +79,7 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
         yield _none(context, selector, context.repository.document, place, effect)
 
 
-@needs(CLUSTERS, SETTINGS, "ManagedCluster")
+@rule(needs=(CLUSTERS, SETTINGS, "ManagedCluster"))
 def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """An entry of spec.agent.rollout must select a cluster, and each of its fields must count on one."""
     repository = context.repository

@@ -13,7 +13,8 @@ from gitops_dsf.repository.load import SETTINGS_FILE, Document, Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.reconciler import ReconcilerResources
 from gitops_dsf.repository.model.repository import Resources, placeholder_url
-from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value
 from gitops_dsf.resolve.targets import settings_with
 
@@ -21,7 +22,7 @@ _DIGEST: Final = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
 """An image with a digest. Registries also know sha512, but hardly any serves it."""
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def settings_are_there(context: Context) -> Iterator[Diagnostic]:
     """gitops-dsf.yaml must contain one FleetRepository."""
     declared = context.declared
@@ -33,7 +34,7 @@ def settings_are_there(context: Context) -> Iterator[Diagnostic]:
         yield codes.SETTINGS.at(position, message, "gitops-dsf init DIR shows what it looks like")
 
 
-@needs(SETTINGS)
+@rule(needs=(SETTINGS,))
 def the_repository_is_named(context: Context) -> Iterator[Diagnostic]:
     """The URL that `init` writes when it is given none leads nowhere."""
     repository = context.repository
@@ -44,7 +45,7 @@ def the_repository_is_named(context: Context) -> Iterator[Diagnostic]:
         yield codes.PLACEHOLDER_URL.at(position, f"spec.git.url is {url}, {example}", hint)
 
 
-@needs(SETTINGS)
+@rule(needs=(SETTINGS,))
 def images_have_digests(context: Context) -> Iterator[Diagnostic]:
     """With spec.requireImageDigests, every image that is rendered must have a digest."""
     repository = context.repository
@@ -58,7 +59,7 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
             yield codes.IMAGE_WITHOUT_DIGEST.at(repository.at("spec", *place), message, hint)
 
 
-@needs(SETTINGS)
+@rule(needs=(SETTINGS,))
 def images_are_set(context: Context) -> Iterator[Diagnostic]:
     """Our images must be named as long as no registry has them."""
     if REGISTRY is not None:
@@ -78,7 +79,7 @@ _VERSION: Final = re.compile(
 """An image of ours with a version. A tag such as `main`, or a digest alone, does not tell it."""
 
 
-@needs(SETTINGS)
+@rule(needs=(SETTINGS,))
 def images_are_of_this_version(context: Context) -> Iterator[Diagnostic]:
     """An older agent does not know what a newer gitops-dsf renders.
 
@@ -117,7 +118,7 @@ def _images(context: Context) -> Iterator[tuple[Path, str, bool]]:
         yield ("reconciler",), spec.reconciler.image, "image" in spec.reconciler.model_fields_set
 
 
-@needs(SETTINGS)
+@rule(needs=(SETTINGS,))
 def pods_are_accepted(context: Context) -> Iterator[Diagnostic]:
     """As Kubernetes takes them; of an entry of the rollout what it says, resources as on its clusters."""
     document, spec = context.repository.document, context.repository.value.spec

@@ -7,6 +7,7 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
 
 ANNOTATIONS_BYTES: Final = 250_000
 """Keys and values of an object's annotations together. Kubernetes takes 262,144 (apimachinery,
@@ -16,6 +17,7 @@ MOST_LABELS: Final = 1_000
 """Kubernetes has no limit, but every program that follows the object keeps them in memory."""
 
 
+@rule()
 def metadata_is_accepted(context: Context) -> Iterator[Diagnostic]:
     """Annotations and labels of every object, and of the templates in it."""
     declared = context.declared

@@ -16,14 +16,15 @@ from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.config import SINGLETON_NAME, DynamicScoringConfig, Mask
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster, RawPlacement
-from gitops_dsf.resolve.context import CLUSTERS, PLACEMENTS, SETTINGS, Context, needs
+from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.inventory import ClusterInventory
+from gitops_dsf.resolve.rules.registry import CLUSTERS, PLACEMENTS, SETTINGS, rule
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
 from gitops_dsf.resolve.targets import masked_clusters
 from gitops_dsf.wording import did_you_mean, names_text
 
 
-@needs(SETTINGS, "ManagedCluster")
+@rule(needs=(SETTINGS, "ManagedCluster"))
 def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
     """Without clusters, nothing is delivered."""
     if not context.inventory.clusters and not context.is_upstream:
@@ -32,7 +33,7 @@ def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
         yield codes.NO_CLUSTERS.at(Position(file=SETTINGS_FILE), message, hint)
 
 
-@needs("ManagedCluster", "DynamicScoringConfig")
+@rule(needs=("ManagedCluster", "DynamicScoringConfig"))
 def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
     """If masks exclude a scorer from every cluster, either the scorer is unused or a mask is too wide."""
     for name, clusters in context.target_clusters.items():
@@ -44,7 +45,7 @@ def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
             yield codes.NOWHERE.at(scorer.position, message, hint)
 
 
-@needs("ManagedClusterSet")
+@rule(needs=("ManagedClusterSet",))
 def sets_exist(context: Context) -> Iterator[Diagnostic]:
     """The sets that a Placement chooses from must exist."""
     known = {*context.inventory.sets, *BUILT_IN_SETS}
@@ -58,7 +59,15 @@ def sets_exist(context: Context) -> Iterator[Diagnostic]:
                 yield codes.UNKNOWN_SET.at(item.at(*place), message, hint)
 
 
-@needs(CLUSTERS, "FleetRepository", "ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
+@rule(
+    needs=(
+        CLUSTERS,
+        "FleetRepository",
+        "ManagedCluster",
+        "ManagedClusterSet",
+        "DynamicScoringConfig",
+    )
+)
 def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
     """At least one cluster must be eligible."""
     for item in context.declared.rankings:
@@ -76,7 +85,7 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
             yield codes.NO_ELIGIBLE_CLUSTER.at(position, message, hint, severity=context.unmatched)
 
 
-@needs(CLUSTERS, "FleetRepository", "ManagedCluster", "ManagedClusterSet")
+@rule(needs=(CLUSTERS, "FleetRepository", "ManagedCluster", "ManagedClusterSet"))
 def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
     """Where more clusters are wanted than are eligible, all of them are chosen, whatever their scores are."""
     for item in context.declared.rankings:
@@ -111,7 +120,7 @@ def _too_few(
         yield codes.TOO_FEW_CLUSTERS.at(position, message, hint, severity=severity)
 
 
-@needs("ManagedClusterSet")
+@rule(needs=("ManagedClusterSet",))
 def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
     """A cluster whose set does not exist is in no set, so only Placements of the set global can choose it."""
     clusters: dict[str, list[Item[ManagedCluster]]] = {}
@@ -130,7 +139,7 @@ def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
         yield codes.UNKNOWN_SET_OF_CLUSTER.at(position, message, hint)
 
 
-@needs("ManagedCluster", "ManagedClusterSet", *PLACEMENTS)
+@rule(needs=("ManagedCluster", "ManagedClusterSet", *PLACEMENTS))
 def clusters_are_in_a_set(context: Context) -> Iterator[Diagnostic]:
     """A cluster without a label of a set is in `default` and `global` only.
 
@@ -163,6 +172,7 @@ def clusters_are_in_a_set(context: Context) -> Iterator[Diagnostic]:
     yield codes.IN_NO_SET.at(items[0].position, message, hint)
 
 
+@rule()
 def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
     """With more than 100 clusters in one decision, a cluster can be missing from it for a moment."""
     for item in context.declared.rankings:
@@ -233,6 +243,7 @@ def _selected(inventory: ClusterInventory, predicate: Any) -> frozenset[str] | N
         return None
 
 
+@rule()
 def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
     """Only one DynamicScoringConfig is read, by its name, as upstream does."""
     for item in context.declared.scoring_configs:
@@ -242,7 +253,7 @@ def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
             yield codes.CONFIG_NAME.at(item.position, message, hint)
 
 
-@needs("ManagedCluster", "DynamicScorer")
+@rule(needs=("ManagedCluster", "DynamicScorer"))
 def masks_name_what_exists(context: Context) -> Iterator[Diagnostic]:
     """A mask with a misspelt name has no effect."""
     clusters = context.inventory.clusters
@@ -270,6 +281,7 @@ def masks_name_what_exists(context: Context) -> Iterator[Diagnostic]:
             yield codes.UNKNOWN_CLUSTER.at(item.at(*where, "clusterName"), message, hint)
 
 
+@rule()
 def masks_are_written_once(context: Context) -> Iterator[Diagnostic]:
     """A mask that is written twice is probably a mistake: one of them should differ."""
     seen: dict[tuple[str, str], int] = {}

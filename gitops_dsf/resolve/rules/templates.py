@@ -17,7 +17,8 @@ from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.rules.target_clusters import eligible
 from gitops_dsf.wording import did_you_mean, names_text
 
@@ -117,6 +118,7 @@ _CODES: Final = {
 }
 
 
+@rule()
 def templates_work(context: Context) -> Iterator[Diagnostic]:
     """Checks every text of an application that becomes part of its ApplicationSet's template."""
     for item in context.declared.applications:
@@ -124,7 +126,7 @@ def templates_work(context: Context) -> Iterator[Diagnostic]:
             yield from _go(text, GIVEN)
 
 
-@needs("ManagedCluster", "ManagedClusterSet")
+@rule(needs=("ManagedCluster", "ManagedClusterSet"))
 def clusters_have_what_templates_read(context: Context) -> Iterator[Diagnostic]:
     """A label or claim that a cluster lacks is an empty text in the template."""
     for item in context.declared.applications:
@@ -187,6 +189,7 @@ def _written(read: Read) -> str:
     return f".{kind}.{key}" if key.isidentifier() else f'index .{kind} "{key}"'
 
 
+@rule()
 def templates_of_application_sets_work(context: Context) -> Iterator[Diagnostic]:
     """Checks the templates of raw ApplicationSets, in either language."""
     for item in context.declared.application_sets:

@@ -29,9 +29,10 @@ from gitops_dsf.hub.urls import (
 from gitops_dsf.repository.load import Path, texts_in
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.application_templates import ACTION, sources
-from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.credentials import token_servers
 from gitops_dsf.resolve.rules.metric_sources import parameters_of
+from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
 
@@ -48,6 +49,7 @@ _VALUE = re.compile(
 )
 
 
+@rule()
 def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
     """Arguments go to every cluster, annotations and applications to the hub, and all into git."""
     declared = context.declared
@@ -78,6 +80,7 @@ def _is_suspect(path: Path, value: str) -> bool:
     return name == "value" and "tokenSecretRef" in path
 
 
+@rule()
 def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
     """A plain header must not be one that holds a credential."""
     for item in context.declared.metric_sources:
@@ -91,6 +94,7 @@ def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
                     yield codes.SECRET_IN_YAML.at(item.at(*path), message, hint)
 
 
+@rule()
 def parameters_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
     """A URL parameter must not hold a credential: git and the logs of servers and proxies have URLs."""
     for item, path, parameters in parameters_of(context):
@@ -118,6 +122,7 @@ _HOST = re.compile(
 """A host name in any alphabet, or an address; not `<NODE_IP>` or `${HOST}`, which nobody filled in."""
 
 
+@rule()
 def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
     """ConfigURL and hosts are http or https URLs with a host, without credentials, query or fragment."""
     for scorer in context.scorers.values():
@@ -144,6 +149,7 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
         yield from _endpoint(url, position, title, query_allowed=True)
 
 
+@rule()
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
     """Git URLs must not hold credentials. Argo CD keeps them in Secrets."""
     repository, hint = (
@@ -157,6 +163,7 @@ def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
             yield _credentials("repoURL", source.at("repoURL"), hint)
 
 
+@rule()
 def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
     """Argo CD reports Applications with another URL as invalid. A chart's registry needs no scheme."""
     for source in sources(context.declared):
@@ -195,7 +202,7 @@ def _fault(url: str, *, is_chart: bool) -> Mistake | None:
     return git_fault(url)
 
 
-@needs("FleetRepository")
+@rule(needs=("FleetRepository",))
 def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
     """A scoring API gets all series that the query finds. One outside of the clusters should be meant."""
     spec = context.settings
@@ -211,6 +218,7 @@ def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
         yield codes.METRICS_OUTSIDE.at(scorer.at("scoring.host"), message, hint)
 
 
+@rule()
 def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
     """To a scorer, localhost is its own pod. A source whose metrics are pushed has no host of its own."""
     for scorer in context.each_variant:
@@ -241,6 +249,7 @@ _PAGES_OF_AN_API: Final = frozenset({"config", "docs", "healthz", "openapi.json"
 _STORE: Final = "write the URL of the metric store, such as http://prometheus.monitoring.svc:9090"
 
 
+@rule()
 def hosts_are_apis(context: Context) -> Iterator[Diagnostic]:
     """People copy the URL of a page from their browser, or write a base path where the path of an API is."""
     for scorer in context.each_variant:

@@ -115,6 +115,18 @@ def test_the_hint_is_written(tmp_path: Path, code: str, right: str, wrong: str) 
             ),
             "{{.clusterName}} is a Go template, and goTemplate is not set: Argo CD leaves it as it is\n",
         ),
+        # The pace may be what is missing.
+        (
+            "scores: [{scorer: cpu}]",
+            "scores: [{scorer: cpu, demand: 5}]",
+            "DSF350: demand has no effect: gitops-dsf.yaml has no spec.pace\n",
+        ),
+        # The scorer may be meant to run on the hub.
+        (
+            "host: http://prom:9090",
+            "clusterLabel: {name: cluster}, host: http://prom:9090",
+            "DSF152: clusterLabel has no effect on a scorer that runs on the spokes\n",
+        ),
     ],
 )
 def test_what_has_two_meanings_is_left_to_its_author(

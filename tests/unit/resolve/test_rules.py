@@ -1,0 +1,78 @@
+"""The registry of rules: every function that judges a Context is in it, and runs when it may."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from inspect import isfunction, signature
+from pkgutil import iter_modules
+from types import ModuleType
+
+import pytest
+
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.resolve import rules
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules import RULES
+from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, Rule, rule, rules_of
+
+MODULES = [
+    import_module(f"{rules.__name__}.{module.name}")
+    for module in iter_modules(rules.__path__)
+    if module.name != "registry"
+]
+
+
+def unregistered(module: ModuleType) -> list[str]:
+    """Functions of a module that take the context alone and give findings, and are not rules."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if isfunction(value)
+        and value.__module__ == module.__name__
+        and list(signature(value).parameters) == ["context"]
+        and "Diagnostic" in str(signature(value).return_annotation)
+    ]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_module_is_listed_and_every_judging_function_of_it_is_registered(
+    module: ModuleType,
+) -> None:
+    assert unregistered(module) == []
+    own = rules_of([module])
+    assert own
+    assert {*own} <= {*RULES}
+
+
+def test_a_function_without_the_decorator_is_noticed_whatever_it_returns() -> None:
+    module = ModuleType("sample")
+    source = """
+from collections.abc import Iterable, Iterator
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.resolve.context import Context
+
+def yields(context: Context) -> Iterator[Diagnostic]: ...
+def iterates(context: Context) -> Iterable[Diagnostic]: ...
+def lists(context: "Context") -> "list[Diagnostic]": ...
+def computes(context: Context) -> Iterator[str]: ...
+def helps(context: Context, name: str) -> Iterator[Diagnostic]: ...
+"""
+    exec(compile(source, "sample.py", "exec"), vars(module))  # noqa: S102 - a module of a test
+    assert unregistered(module) == ["yields", "iterates", "lists"]
+
+
+def test_a_rule_is_called_like_its_function_and_knows_what_it_needs() -> None:
+    @rule(needs=("ManagedCluster", SETTINGS, CLUSTERS))
+    def nothing_is_wrong(context: Context) -> Iterator[Diagnostic]:
+        assert context is sample
+        yield from ()
+
+    sample = object()
+    assert isinstance(nothing_is_wrong, Rule)
+    assert nothing_is_wrong.name == "nothing_is_wrong"
+    assert nothing_is_wrong.needs == ("ManagedCluster", "settings", "clusters")
+    assert list(nothing_is_wrong(sample)) == []  # type: ignore[arg-type]
+
+
+def test_a_kind_that_does_not_exist_cannot_be_needed() -> None:
+    with pytest.raises(ValueError, match="there is no kind ManagedClusters"):
+        rule(needs=("ManagedClusters",))
