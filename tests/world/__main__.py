@@ -9,8 +9,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +44,8 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--first", type=int, help="the first new seed (default: drawn)")
     parser.add_argument("--count", type=int, help="run so many new seeds, however long that takes")
+    parser.add_argument("--cpu", type=float, help="run new seeds for so many seconds of CPU")
+    parser.add_argument("--only-new", action="store_true", help="run no seed that ever failed")
     parser.add_argument("--history", action="store_true", help="print the whole history")
     parser.add_argument("--no-shrink", action="store_true", help="show a failure as it is")
     flags = parser.parse_args()
@@ -63,31 +66,47 @@ def main() -> int:
     seeds = (
         itertools.count(first) if flags.count is None else iter(range(first, first + flags.count))
     )
-    seconds = flags.seconds if flags.count is None else math.inf
-    results = _many(seeds, flags.hours, size, seconds=seconds, workers=flags.workers)
+    limit = Limit(
+        seconds=flags.seconds if flags.count is None and flags.cpu is None else math.inf,
+        cpu=math.inf if flags.cpu is None else flags.cpu,
+    )
+    orders = (Order(seed=seed, hours=flags.hours, size=size) for seed in seeds)
+    failed = [] if flags.only_new else failed_orders()
+    results = _many(failed, orders, limit=limit, workers=flags.workers)
     return _end(results, shrink=0.0 if flags.no_shrink else 60.0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """How long new seeds are begun."""
+
+    seconds: float
+    cpu: float
+    """Seconds of CPU of all of them."""
+
+
+def failed_orders() -> list[Order]:
+    """All worlds that ever failed."""
+    lines = FAILED.read_text().splitlines()
+    return [_order(line) for line in lines if line and not line.startswith("#")]
+
+
 def _many(
-    seeds: Iterator[int], hours: float, size: Size, *, seconds: float, workers: int
+    failed: Sequence[Order], new: Iterator[Order], *, limit: Limit, workers: int
 ) -> list[Result]:
-    """All worlds that ever failed, then these seeds until the time is over or one fails."""
-    end = time.monotonic() + seconds
-    orders = [
-        _order(line)
-        for line in FAILED.read_text().splitlines()
-        if line and not line.startswith("#")
-    ]
+    """The worlds that ever failed, then new ones until the limit is reached or one breaks a law."""
+    end, orders = time.monotonic() + limit.seconds, list(failed)
     results: list[Result] = []
     with ThreadPoolExecutor(workers) as pool:
         running: set[Future[Result]] = set()
         while True:
-            failed = any(result.law for result in results)
-            while not failed and len(running) < workers:
+            is_over = time.monotonic() >= end or sum(each.cpu for each in results) >= limit.cpu
+            is_broken = any(result.law for result in results)
+            while not is_broken and len(running) < workers:
                 if orders:
                     order = orders.pop(0)
-                elif time.monotonic() < end and (seed := next(seeds, None)) is not None:
-                    order = Order(seed=seed, hours=hours, size=size)
+                elif not is_over and (drawn := next(new, None)) is not None:
+                    order = drawn
                 else:
                     break
                 running.add(pool.submit(run.run_apart, order))

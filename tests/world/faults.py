@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from gitops_dsf.hub.names import RECONCILER
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
 from tests.support.agent.http import Reply, Seen
 from tests.support.apiserver import failure
@@ -26,6 +26,37 @@ if TYPE_CHECKING:
 WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 WATCHING: Final = ("reconciler-", "reconciler-0", "reconciler-1")
 """Who follows objects of the hub."""
+CLIMATES: Final = (0.0, 0.0, 1.0, 1.0, 3.0)
+"""By how much a seed multiplies the weight of a kind of fault."""
+INTENSITIES: Final = (0.6, 1.0, 2.0)
+"""By how much a seed multiplies the time between two faults."""
+PLACES: Final = (
+    "/leases/",
+    "/configmaps/",
+    "/addonplacementscores",
+    "/applications/",
+    "/applicationsets",
+    "/placementdecisions",
+    "/managedclusters",
+)
+"""Parts of paths that a fault of the network may be limited to."""
+RIGHTS: Final = {
+    "reconciler-": (
+        "/addonplacementscores",
+        "/applications/",
+        "/applicationsets",
+        "/configmaps/",
+        f"/configmaps/{MAINTENANCE_CONFIGMAP}",
+        "/placements",
+        "/leases/",
+        "/placementdecisions",
+        "/managedclusters",
+        "/events",
+    ),
+    "agent/": ("/addonplacementscores",),
+    "hub-scorer": ("/addonplacementscores", "/managedclusters"),
+}
+"""What a program may lose the right to."""
 Act = Callable[["World", random.Random], str]
 """Does something, and says what; empty if there is nothing to do it to."""
 
@@ -56,9 +87,15 @@ def _kind(weight: int = 2) -> Callable[[Act], Act]:
 
 
 def plan(*, seed: int, begin: float, end: float, every: float) -> tuple[Fault, ...]:
-    """Faults from `begin` to `end`, one in `every` seconds at the mean, sometimes several at once."""
+    """Faults from `begin` to `end`, one in about `every` seconds, sometimes several at once.
+
+    Each seed has a climate of its own: some kinds never happen in it, and others often. So two kinds
+    meet that would rarely do so if every seed had all of them (Groce and others, "Swarm testing", 2012).
+    """
     drawn = random.Random(f"{seed} plan")
-    kinds, weights = list(GALLERY), [kind.weight for kind in GALLERY.values()]
+    kinds = list(GALLERY)
+    weights = [kind.weight * drawn.choice(CLIMATES) for kind in GALLERY.values()]
+    every *= drawn.choice(INTENSITIES)
     found: list[Fault] = []
     at = begin
     while True:
@@ -141,8 +178,10 @@ class Trigger:
     count: int
     act: Callable[[], None]
     storm: Storm
-    writes: str = ""
-    """Only writes of paths with this part count; empty: every request counts."""
+    path: str = ""
+    """Only requests of paths with this part count."""
+    writes: bool = False
+    """Only writes count."""
 
     def expire(self) -> None:
         """It happens without a request, if it is still to happen."""
@@ -151,9 +190,8 @@ class Trigger:
             self.act()
 
     def see(self, program: Program, seen: Seen) -> None:
-        if program.name == self.who and (
-            not self.writes or (seen.method in WRITES and self.writes in seen.path)
-        ):
+        is_counted = self.path in seen.path and (seen.method in WRITES or not self.writes)
+        if program.name == self.who and is_counted:
             self.count -= 1
             if self.count <= 0:
                 self.storm.triggers.remove(self)
@@ -182,6 +220,8 @@ def _weather(
 ) -> str:
     who = drawn.choice(whose)
     length, likely = drawn.uniform(*seconds), drawn.uniform(*chance)
+    # An overloaded priority level, or a webhook, concerns one kind of object.
+    path = drawn.choice(PLACES) if drawn.random() < 0.4 else ""
     world.storm.weather.append(
         Weather(
             name=name,
@@ -189,10 +229,12 @@ def _weather(
             until=world_loop().time() + length,
             chance=likely,
             make=make,
+            path=path,
             drawn=random.Random(drawn.random()),
         )
     )
-    return f"{likely:.0%} of the requests of {who or 'everybody'} for {length:.0f} s"
+    place = f" for {path}" if path else ""
+    return f"{likely:.0%} of the requests{place} of {who or 'everybody'} for {length:.0f} s"
 
 
 def _refused(status: int, message: str) -> Trouble:
@@ -290,6 +332,38 @@ def _slow_answers(world: "World", drawn: random.Random) -> str:
 
 
 @_kind(3)
+def _late_requests(world: "World", drawn: random.Random) -> str:
+    """A queue of the API server holds writes up: they take effect after their sender gave up."""
+
+    def make(inner: random.Random, seen: Seen) -> Trouble:
+        return Trouble(late=inner.uniform(3.0, 50.0)) if seen.method in WRITES else NONE
+
+    return _weather(world, drawn, make, name="late request", chance=(0.1, 0.8))
+
+
+@_kind(4)
+def _late_events(world: "World", drawn: random.Random) -> str:
+    """The watch cache of an API server is behind: watches of one kind say everything late, in order."""
+    opened = world.hub.opened
+    plurals = sorted({each.target.plural for each in opened})
+    if not plurals:
+        return ""
+    plural, lag = drawn.choice(plurals), drawn.choice([2.0, 8.0, 30.0, 100.0])
+    seconds = drawn.uniform(60, 1200)
+    slow = [each.watch for each in opened if each.target.plural == plural]
+
+    def end() -> None:
+        for watch in slow:
+            watch.lag = 0.0
+
+    for watch in slow:
+        watch.lag = lag
+    later(seconds, end)
+    world.laws.late(plural, seconds=lag + seconds)
+    return f"{plural} {lag:.0f} s late for {seconds:.0f} s"
+
+
+@_kind(3)
 def _cut_watches(world: "World", drawn: random.Random) -> str:
     def make(inner: random.Random, seen: Seen) -> Trouble:
         return Trouble(cut=inner.uniform(0.0, 60.0)) if "watch" in seen.query else NONE
@@ -336,25 +410,15 @@ def _silent_watches(world: "World", drawn: random.Random) -> str:
     return f"{count} watches" if count else ""
 
 
-@_kind(3)
+@_kind(5)
 def _forbidden(world: "World", drawn: random.Random) -> str:
-    """Somebody takes a right away for a while."""
-    path = drawn.choice(
-        [
-            "/addonplacementscores",
-            "/applications",
-            "/applicationsets",
-            "/configmaps",
-            "/placements",
-            "/leases",
-            "/placementdecisions",
-            "/managedclusters",
-            "/events",
-        ]
-    )
-    who = drawn.choice(["reconciler-", "agent/", "hub-scorer"])
+    """Somebody takes a right away for a while, or a policy of one namespace refuses writes."""
+    who = drawn.choice(["reconciler-", "reconciler-", "reconciler-", "agent/", "hub-scorer"])
+    path = drawn.choice(RIGHTS[who])
+    if path == "/addonplacementscores" and drawn.random() < 0.5:
+        path = f"/namespaces/{drawn.choice(world.sources.clusters)}{path}"
     length = drawn.uniform(30, 900)
-    only_writes = drawn.random() < 0.5
+    only_writes = drawn.random() < 0.5 and path != f"/configmaps/{MAINTENANCE_CONFIGMAP}"
 
     def make(_inner: random.Random, seen: Seen) -> Trouble:
         return _refused(403, "forbidden") if seen.method in WRITES or not only_writes else NONE
@@ -438,10 +502,13 @@ def _push_refused(world: "World", drawn: random.Random) -> str:
 
 @_kind(3)
 def _push_lost(world: "World", drawn: random.Random) -> str:
-    """The server takes a push, and its answer is lost."""
+    """The server takes a push, perhaps late, and its answer is lost."""
 
     def make(inner: random.Random, seen: Seen) -> Trouble:
-        return Trouble(lost=True, slow=inner.choice([0.0, 30.0])) if seen.method == "PUSH" else NONE
+        if seen.method != "PUSH":
+            return NONE
+        late = inner.choice([0.0, 0.0, inner.uniform(5, 90)])
+        return Trouble(lost=True, slow=inner.choice([0.0, 30.0]), late=late)
 
     return _git_weather(world, drawn, "push lost", make)
 
@@ -461,6 +528,13 @@ def _some_pod(world: "World", drawn: random.Random) -> "Pod":
     )
 
 
+def _some_request(drawn: random.Random) -> tuple[str, int]:
+    """A part of a path, and a number: most requests renew the Lease, so others are asked for by name."""
+    if drawn.random() < 0.4:
+        return "", drawn.randint(1, 60)
+    return drawn.choice([*PLACES, "/fleet.git", "/fleet.git"]), drawn.randint(1, 6)
+
+
 @_kind(5)
 def _kill(world: "World", drawn: random.Random) -> str:
     pod, back = _some_pod(world, drawn), drawn.choice([2.0, 12.0, 60.0, 300.0])
@@ -472,8 +546,8 @@ def _kill(world: "World", drawn: random.Random) -> str:
 def _kill_at_request(world: "World", drawn: random.Random) -> str:
     """Around one of its next requests: before it is sent, on the way, or after it took effect."""
     pod = world.leader or world.reconcilers[0]
-    count, after = drawn.randint(1, 60), drawn.choice([0.0, 0.0005, 0.004, 0.02])
-    back = drawn.choice([2.0, 12.0, 60.0])
+    path, count = _some_request(drawn)
+    after, back = drawn.choice([0.0, 0.0005, 0.004, 0.02]), drawn.choice([2.0, 12.0, 60.0])
 
     def act() -> None:
         if after:
@@ -481,8 +555,9 @@ def _kill_at_request(world: "World", drawn: random.Random) -> str:
         else:
             pod.kill(back=back)
 
-    world.storm.triggers.append(Trigger(who=pod.name, count=count, act=act, storm=world.storm))
-    return f"{pod.name} {after * 1000:.1f} ms after its request {count}"
+    trigger = Trigger(who=pod.name, count=count, act=act, storm=world.storm, path=path)
+    world.storm.triggers.append(trigger)
+    return f"{pod.name} {after * 1000:.1f} ms after its request {count} {path}"
 
 
 @_kind(5)
@@ -497,15 +572,17 @@ def _freeze(world: "World", drawn: random.Random) -> str:
 @_kind(5)
 def _freeze_at_request(world: "World", drawn: random.Random) -> str:
     pod = world.leader or world.reconcilers[0]
-    count, seconds = drawn.randint(1, 60), drawn.choice([11.0, 14.0, 20.0, 90.0, 400.0])
+    path, count = _some_request(drawn)
+    seconds = drawn.choice([11.0, 14.0, 20.0, 90.0, 400.0])
 
     def act() -> None:
         frozen = pod.program
         pod.freeze()
         later(seconds, world.thaw, pod, frozen)
 
-    world.storm.triggers.append(Trigger(who=pod.name, count=count, act=act, storm=world.storm))
-    return f"{pod.name} at its request {count} for {seconds:.0f} s"
+    trigger = Trigger(who=pod.name, count=count, act=act, storm=world.storm, path=path)
+    world.storm.triggers.append(trigger)
+    return f"{pod.name} at its request {count} {path} for {seconds:.0f} s"
 
 
 @_kind()
@@ -619,7 +696,14 @@ def _lease_edited(world: "World", drawn: random.Random) -> str:
         if leader is None:
             return ""
         # Between its reading and its writing: at any other time nothing would come of it.
-        trigger = Trigger(who=leader.name, count=1, act=act, storm=world.storm, writes="/leases/")
+        trigger = Trigger(
+            who=leader.name,
+            count=1,
+            act=act,
+            storm=world.storm,
+            path="/leases/",
+            writes=True,
+        )
         world.storm.triggers.append(trigger)
         later(60.0, trigger.expire)
     else:
@@ -688,7 +772,12 @@ def _cluster_detached(world: "World", drawn: random.Random) -> str:
         act()
         return name
     trigger = Trigger(
-        who=leader.name, count=1, act=act, storm=world.storm, writes="/managedclusters/"
+        who=leader.name,
+        count=1,
+        act=act,
+        storm=world.storm,
+        path="/managedclusters/",
+        writes=True,
     )
     world.storm.triggers.append(trigger)
     later(300.0, trigger.expire)

@@ -56,29 +56,24 @@ def hunt(name: str, *, seconds: float = CPU_SECONDS, first: int = 1) -> Outcome:
             "PYTHONHASHSEED": "0",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        used, seed = 0.0, first
-        while used < seconds:
-            flags = ["--seed", str(seed), *SIZE, "--no-shrink"]
-            before = _cpu()
-            done = subprocess.run(
-                [sys.executable, "-m", "tests.world", *flags],
-                cwd=copy,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            used, seed = used + _cpu() - before, seed + 1
-            if done.returncode:
-                if BROKEN not in done.stdout or f"{BROKEN}crash" in done.stdout:
-                    msg = f"the world does not run: {done.stdout[-2000:]} {done.stderr[-2000:]}"
-                    raise RuntimeError(msg)
-                break
+        flags = ["--first", str(first), "--cpu", str(seconds), "--only-new", "--workers", "1"]
+        before = _cpu()
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.world", *flags, *SIZE, "--no-shrink"],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode and (BROKEN not in done.stdout or f"{BROKEN}crash" in done.stdout):
+            msg = f"the world does not run: {done.stdout[-2000:]} {done.stderr[-2000:]}"
+            raise RuntimeError(msg)
         return Outcome(
             name=name,
             found=done.returncode != 0,
-            seconds=used,
-            seeds=seed - first,
+            seconds=_cpu() - before,
+            seeds=sum(line.startswith("seed ") for line in done.stdout.splitlines()),
             text=done.stdout + done.stderr[-2000:],
         )
 

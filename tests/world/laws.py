@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from gitops_dsf.hub.causes import Cause
-from gitops_dsf.hub.names import JOURNAL_BRANCH, MAINTENANCE_TAINT, PLACEMENT_LABEL
+from gitops_dsf.hub.maintenance import Action, Maintenance, open_period, read_maintenance
+from gitops_dsf.hub.names import (
+    JOURNAL_BRANCH,
+    MAINTENANCE_CONFIGMAP,
+    MAINTENANCE_TAINT,
+    PLACEMENT_LABEL,
+)
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.journal.record import Record, read
 from gitops_dsf.pacing.ledger import Move, Phase
@@ -26,7 +32,7 @@ from tests.support.apiserver import Object
 from tests.world import fleet, ocm
 from tests.world.apiserver import Change
 from tests.world.git import Push
-from tests.world.loop import world_loop
+from tests.world.loop import EPOCH, world_loop
 
 if TYPE_CHECKING:
     from tests.world.programs import Pod
@@ -40,6 +46,16 @@ LEFT_SECONDS: Final = 900.0
 """Within this time OCM has left a lost cluster."""
 REMOVED_SECONDS: Final = 900.0
 """Within this time the scores of a removed scorer are gone, and stay away."""
+EXPIRED_SECONDS: Final = 2400.0
+"""The same on a cluster whose last scorer was removed: there a score must expire first."""
+FREEZE_SECONDS: Final = 240.0
+"""Within this time the reconciler knows a new freeze, or knows that it knows nothing."""
+FOLLOW_SECONDS: Final = 55.0
+"""OCM has a minute to follow a move."""
+REFUSED_SECONDS: Final = 900.0
+"""How long a refusal of items may be a reason to withdraw moves."""
+MOST_AWAY: Final = 60
+"""Requests of an agent whose hub is away, within ten minutes."""
 RECONCILER: Final = "reconciler-"
 REPORTED_SECONDS: Final = 120.0
 HELD_SECONDS: Final = 170.0
@@ -82,6 +98,11 @@ SENTENCES: Final = {
     "ended": (
         "A move is under way until the new copy is healthy and the old one is gone, or OCM decided otherwise."
     ),
+    "withdrawn": (
+        "A move is withdrawn when OCM has not followed it for a minute, when OCM decided otherwise, or when"
+        " the hub refuses its items."
+    ),
+    "freeze": "No move begins from or to a cluster that a maintenance freezes.",
     "held": "A cluster that became reachable keeps its copies for three minutes.",
     "cooldown": (
         "An application is not admitted again within spec.pace.cooldownSeconds of its last move, except to"
@@ -102,6 +123,7 @@ SENTENCES: Final = {
     "leader": "An annotation that somebody writes on the Lease does not end leadership.",
     "rate": "No program repeats a request without a pause.",
     "backoff": "A write that the hub refuses is tried ever more rarely.",
+    "away": "An agent whose hub is away asks ever more rarely.",
     "alive": "No program, and no part of one, ends by a bug.",
 }
 """As the docs say it."""
@@ -141,8 +163,8 @@ class Laws:
         self._moves: dict[tuple[str, str, float], Move] = {}
         self._handovers: dict[tuple[str, str, float], tuple[float, frozenset[str]]] = {}
         """When the handover of a move began, and the UIDs of the copies that it leaves."""
-        self._unreachable = set[str]()
-        """Clusters that are not available, or have the taint of those that are lost."""
+        self._unreachable: dict[str, float] = {}
+        """Clusters that are not available, or have the taint of those that are lost, and since when."""
         self._reached_at: dict[str, float] = {}
         """When a cluster became reachable again."""
         self._refusals: Counter[tuple[str, str, str]] = Counter()
@@ -156,6 +178,14 @@ class Laws:
         self._writers: dict[tuple[str, str, str], str] = {}
         self._gone: dict[str, float] = {}
         """When a scorer was removed from the fleet, by score."""
+        self._hindered: dict[str, float] = {}
+        """When something last kept the writer of scores of a cluster from its work."""
+        self._freezes: dict[str, tuple[float, Maintenance]] = {}
+        """Freezes on the hub, and since when they are there."""
+        self._items_refused_at = -REFUSED_SECONDS
+        """When the hub last refused the items of a move."""
+        self._asked_away: dict[str, tuple[float, int]] = {}
+        """By agent, since when its hub is away, and what it asked for since then."""
         self._unreported: dict[tuple[str, str, float], float] = {}
         """Admitted moves without an Event so far, and when the ledger got them."""
         self._annotated: tuple[float, Pod] | None = None
@@ -181,6 +211,16 @@ class Laws:
 
     def returned(self, score: str) -> None:
         self._gone.pop(score, None)
+
+    def late(self, plural: str, *, seconds: float) -> None:
+        """Events of a kind are late. What OCM or Argo CD did by itself is then known late."""
+        laws = {"placementdecisions": ("unasked", "admission"), "applications": ("ended",)}
+        self.pardon(*laws.get(plural, ()), seconds=seconds, why=f"{plural} are late")
+
+    def _decided_at(self) -> float:
+        """When the write that takes effect now was sent. What happened after that is not its fault."""
+        sent = self._world.network.sent
+        return world_loop().time() if sent is None else sent
 
     def _break(self, law: str, what: str) -> None:
         now = world_loop().time()
@@ -256,8 +296,8 @@ class Laws:
         reached = self._reached_at.get(cluster)
         if reached is not None:
             self.checks["held"] += 1
-            if world_loop().time() < reached + HELD_SECONDS:
-                since = world_loop().time() - reached
+            if reached <= self._decided_at() < reached + HELD_SECONDS:
+                since = self._decided_at() - reached
                 self._break(
                     "held", f"{writer} deleted {name} {since:.0f} s after it was reached again"
                 )
@@ -289,22 +329,24 @@ class Laws:
     def _recent(self, placement: str) -> Iterator[tuple[float, frozenset[str]]]:
         """The decisions that held within the last seconds, with the time since when."""
         entries, now = list(self._decided[placement]), world_loop().time()
+        moment = self._decided_at()
         for number, (since, decided) in enumerate(entries):
             until = entries[number + 1][0] if number + 1 < len(entries) else now
-            if until >= now - SEEN_SECONDS:
+            if until >= moment - SEEN_SECONDS:
                 yield since, decided
 
     def _may_go(self, others: list[Object], decided: frozenset[str], since: float) -> bool:
-        now = world_loop().time()
+        moment = self._decided_at()
         on = {each["spec"]["destination"]["name"]: each["metadata"]["uid"] for each in others}
         if not decided:
             return False
         good = [
             cluster
             for cluster in decided & on.keys()
-            if self._good_until.get(on[cluster], -1.0) >= max(since, now - SEEN_SECONDS)
+            if self._good_until.get(on[cluster], -1.0) >= max(since, moment - SEEN_SECONDS)
+            and self._unreachable.get(cluster, moment) > moment - SEEN_SECONDS
         ]
-        return bool(good) or (decided <= on.keys() and now >= since + TIMEOUT_SECONDS)
+        return bool(good) or (decided <= on.keys() and moment >= since + TIMEOUT_SECONDS)
 
     def _decisions(self, change: Change, writer: str) -> None:
         item = change.after or change.before
@@ -353,6 +395,8 @@ class Laws:
             return StoredMoves()
 
     def _configmaps(self, change: Change, writer: str) -> None:
+        if change.key[2] == MAINTENANCE_CONFIGMAP:
+            self._windows(change.after)
         if change.key[2] != MOVES_SCORE or not writer.startswith(RECONCILER):
             return
         try:
@@ -381,6 +425,9 @@ class Laws:
             known = self._moves.get(key)
             if known is None and each.admitted and each.under_way:
                 self._check_unasked(each, moves)
+                self._check_freezes(each)
+            if known is not None and known.admitted and each.phase is Phase.WITHDRAWN:
+                self._check_withdrawn(known)
             if each.phase is Phase.HANDOVER and (
                 known is None or known.phase is not Phase.HANDOVER
             ):
@@ -462,6 +509,42 @@ class Laws:
             if number + 1 == len(entries) or entries[number + 1][0] >= moment:
                 yield entry
 
+    def _windows(self, item: Object | None) -> None:
+        """The freezes that the hub has."""
+        now = world_loop().time()
+        read = read_maintenance((item or {}).get("data")) or ()
+        self._freezes = {
+            each.name: self._freezes.get(each.name, (now, each))
+            for each in read
+            if each.action is Action.FREEZE
+        }
+
+    def _check_freezes(self, move: Move) -> None:
+        """A move was admitted."""
+        moment = self._decided_at()
+        for since, freeze in self._freezes.values():
+            period = open_period(freeze.window, self._world.hub.now())
+            clusters = set(freeze.clusters or ()) & {move.source, move.target}
+            if period is None or not clusters:
+                continue
+            self.checks["freeze"] += 1
+            if moment > max(since, period.start - EPOCH) + FREEZE_SECONDS:
+                self._break("freeze", f"{move.placement} does, and {freeze.name} is open")
+
+    def _check_withdrawn(self, move: Move) -> None:
+        """A move was withdrawn that was admitted before."""
+        if move.phase is not Phase.ADMITTED:
+            return
+        moment, name = self._decided_at(), move.placement.partition("/")[2]
+        stayed = all(move.source in decided for _, decided in self._recent(name))
+        refused = moment < self._items_refused_at + REFUSED_SECONDS
+        if not stayed or refused:
+            return
+        self.checks["withdrawn"] += 1
+        waited = EPOCH + moment - move.phase_since
+        if waited < FOLLOW_SECONDS:
+            self._break("withdrawn", f"{name} to {move.target} was after {waited:.0f} s")
+
     def _check_unasked(self, move: Move, moves: Sequence[Move]) -> None:
         """A move was admitted. What OCM has just sent to its target may not be in the ledger."""
         now = world_loop().time()
@@ -510,6 +593,8 @@ class Laws:
     def refused(self, program: str, method: str, path: str, status: int) -> None:
         """A fault refused a request."""
         plural = path.rpartition("/")[2]
+        if program.startswith(RECONCILER) and "addonplacementscores" in path:
+            self._items_refused_at = world_loop().time()
         if status != 403 or method == "GET" or plural == "events" or "/leases/" in path:
             return
         if "/configmaps/" in path:
@@ -659,9 +744,9 @@ class Laws:
         if any(
             each["type"].endswith("Available") and each["status"] != "True" for each in conditions
         ):
-            self._unreachable.add(name)
+            self._unreachable.setdefault(name, now)
         elif name in self._unreachable and name not in self._lost_since:
-            self._unreachable.discard(name)
+            self._unreachable.pop(name)
             if change.after is not None:
                 self._reached_at[name] = now
         if change.before is not None and change.after is not None and writer.startswith(RECONCILER):
@@ -681,6 +766,10 @@ class Laws:
         for (placement, target, _), at in list(self._unreported.items()):
             if now > at + REPORTED_SECONDS:
                 self._break("reported", f"the move of {placement} to {target} is not")
+        if world.hub.terminating:
+            self._items_refused_at = now
+        self._check_removed(now)
+        self._check_away(now)
         for item, text in world.foreign.items():
             self.checks["foreign"] += 1
             plural, namespace, name = item
@@ -702,6 +791,59 @@ class Laws:
                     self._break(
                         "left", f"{placement} is still on {cluster}, lost for {now - since:.0f} s"
                     )
+
+    def _check_removed(self, now: float) -> None:
+        """The scores of removed scorers have gone wherever their writer could do its work."""
+        world = self._world
+        for cluster in world.sources.clusters:
+            for pod in (world.agents.get(cluster), world.hub_scorer):
+                # A restored etcd, a missing namespace and a lost cluster concern both.
+                if (
+                    pod is None
+                    or pod.stopped
+                    or not world.is_fine_for(pod)
+                    or not world.reachable(cluster)
+                    or cluster in world.hub.terminating
+                ):
+                    self._hindered[f"{pod.name if pod is not None else ''} {cluster}"] = now
+        for score, gone in self._gone.items():
+            for cluster in world.sources.clusters:
+                on_hub = score in world.first_sources.central
+                pod = world.hub_scorer if on_hub else world.agents.get(cluster)
+                if pod is None or pod.stopped:
+                    continue
+                since = max(gone, self._hindered.get(f"{pod.name} {cluster}", 0.0))
+                left = [
+                    each
+                    for each in world.sources.scorers
+                    if (each in world.sources.central) == on_hub
+                ]
+                if now < since + (REMOVED_SECONDS if left else EXPIRED_SECONDS):
+                    continue
+                self.checks["removed"] += 1
+                if ("addonplacementscores", cluster, score) in world.hub.objects:
+                    self._break(
+                        "removed", f"{score} of {cluster} is there {now - gone:.0f} s later"
+                    )
+
+    def _check_away(self, now: float) -> None:
+        """What agents of lost clusters asked for."""
+        away = {f"agent/{name}" for name in self._world.registration.lost}
+        self._asked_away = {
+            name: kept
+            for name in sorted(away)
+            if (kept := self._asked_away.get(name, (now, 0)))[0] > now - 600.0
+        }
+        for name, (since, count) in self._asked_away.items():
+            self.checks["away"] += 1
+            if count > MOST_AWAY:
+                self._break("away", f"{name} asked {count} times in {now - since:.0f} s")
+
+    def unanswered(self, program: str) -> None:
+        """A program asked for the hub, and has no way to it."""
+        if program in self._asked_away:
+            since, count = self._asked_away[program]
+            self._asked_away[program] = since, count + 1
 
 
 Check = Callable[[Laws, Change, str], None]

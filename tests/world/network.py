@@ -25,6 +25,8 @@ class Watch:
     def __init__(self) -> None:
         self.client: Incoming | None = None
         self.ended = self.muted = False
+        self.lag = 0.0
+        """Seconds by which everything arrives late."""
         self.on_end: Callable[[], None] = lambda: None
 
     def send(self, line: bytes) -> None:
@@ -165,7 +167,8 @@ class Incoming(httpx.AsyncByteStream):
     def arrive(self, line: bytes | None, *, broken: bool = False) -> None:
         """In the order of sending, after the delay of the network."""
         loop = world_loop()
-        self._last = max(self._last, loop.time() + self._network.delay(self._program))
+        way = self._network.delay(self._program) + self._watch.lag
+        self._last = max(self._last, loop.time() + way)
         loop.call_at(self._last, self._pieces.put_nowait, (line, broken), context=NOBODY)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

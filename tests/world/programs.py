@@ -29,7 +29,7 @@ from tests.world.loop import PROGRAM, Program, later, world_loop
 HUB_URL: Final = "http://hub"
 RESTART_SECONDS: Final = 12.0
 """Until the kubelet starts a container again."""
-WAITS: Final = Waits(poll=20.0, suspension=120.0, prune=60.0)
+WAITS: Final = Waits(poll=20.0, suspension=120.0)
 """An agent looks at its files more rarely than in production, or most of a world would be reads of files."""
 LOG: Final = logging.getLogger("world")
 

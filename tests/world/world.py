@@ -147,7 +147,10 @@ class World:
     def _unreachable(self, program: Program, host: str) -> bool:
         """An agent whose cluster is lost reaches its own source alone."""
         cluster = program.name.rpartition("/")[2] if program.name.startswith("agent/") else ""
-        return bool(cluster) and host == "hub" and not self.reachable(cluster)
+        if not cluster or host != "hub" or self.reachable(cluster):
+            return False
+        self.laws.unanswered(program.name)
+        return True
 
     def _count(self, program: Program, seen: Seen, host: str) -> None:
         method = "WATCH" if "watch" in seen.query else seen.method
