@@ -27,9 +27,11 @@ from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.snapshotfile import files
 from gitops_dsf.hubreader.files import from_path
 from gitops_dsf.pipeline import check
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.rankings import STEADY_POINTS
 from gitops_dsf.simulator import Verdict, simulate
-from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, version_of
+from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.fleet import hub_state
 from tests.support.agent.running import ConfigMapVolume
 
 _RAW: Final = re.compile(
@@ -40,7 +42,7 @@ _RAW: Final = re.compile(
 class Hub:
     """A hub. ``agents``: their `host:port` by cluster, as they start. It needs an ``apply`` first."""
 
-    _fleet: FleetVersion
+    _fleet: CheckedFleet
 
     def __init__(self, *, scores: Path, state: Path) -> None:
         self._scores = scores
@@ -51,7 +53,7 @@ class Hub:
 
     def apply(self, repository: Path) -> None:
         """Applies the rendered repository, as Argo CD would. Raises GitopsDsfError if it has errors."""
-        fleet = version_of(check(repository))
+        fleet = check(repository).fleet
         if fleet is None:
             raise GitopsDsfError(f"{repository} has errors; gitops-dsf validate says which")
         self._fleet = fleet
@@ -59,10 +61,10 @@ class Hub:
     def pending(self) -> list[str]:
         """`score on cluster` for every score that is not published yet, or without a value."""
         found = self._published()
-        runs = self._fleet.resolved.runs_on
+        runs = self._fleet.runs_on
         return [
             f"{resource} on {cluster}"
-            for resource, scorer in self._fleet.by_resource.items()
+            for resource, scorer in self._fleet.scorer_by_resource.items()
             for cluster in sorted(runs[scorer.name])
             if not (found and (score := found.published(resource, cluster)) and score.values)
         ]
@@ -72,7 +74,7 @@ class Hub:
         now = datetime.now(UTC)
         published = self._published() or Snapshot(origin=str(self._scores))
         state = hub_state(self._fleet, published, decisions=self._decisions)
-        verdict = simulate(state, next(iter(self._fleet.placements)), now)
+        verdict = simulate(state, next(iter(applied(self._fleet).placements)), now)
         name = verdict.placement.partition("/")[2]
         self._decisions = tuple(
             decision_of(

@@ -6,74 +6,72 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
-from gitops_dsf.plan import Plan, build
+from gitops_dsf.plan.fleet import CheckedFleet, plan
 from gitops_dsf.render.limits import check_limits
 from gitops_dsf.repository.load import Known, Loaded
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
-from gitops_dsf.resolve import Resolved, resolve
+from gitops_dsf.resolve import findings
+from gitops_dsf.resolve.context import context_of
 
 if TYPE_CHECKING:
     from gitops_dsf.render.tree import RenderedTree
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
-    """A repository after all checks, without rendering it."""
+class CheckResult:
+    """What all checks found about a repository, and the fleet if none of it is an error."""
 
-    plan: Plan | None
+    fleet: CheckedFleet | None
     """None when any finding is an error."""
     diagnostics: tuple[Diagnostic, ...]
     """All findings, in order of position."""
 
-    @property
-    def resolved(self) -> Resolved | None:
-        """None when any finding is an error."""
-        return None if self.plan is None else self.plan.resolved
-
-
-def check(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] = ()) -> Checked:
-    """Loads a repository and runs every check, including those of output sizes. `known` and `also` are as in
-    `load`.
-
-    Raises RepositoryError when the repository cannot be read.
-    """
-    return check_loaded(load(root, known=known, also=also))
-
-
-def check_loaded(loaded: Loaded) -> Checked:
-    """Runs every check on documents that are loaded already."""
-    return check_declared(declare(loaded))
-
-
-def check_declared(declared: Declared) -> Checked:
-    """Runs every check on declared objects."""
-    resolved, found = resolve(declared)
-    if resolved is None:
-        return Checked(plan=None, diagnostics=tuple(found))
-    plan = build(resolved)
-    diagnostics = tuple(in_order((*found, *check_limits(plan, declared))))
-    if has_errors(diagnostics):
-        return Checked(plan=None, diagnostics=diagnostics)
-    return Checked(plan=plan, diagnostics=diagnostics)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Rendered(Checked):
-    """A repository after rendering."""
+class RenderResult(CheckResult):
+    """What rendering a repository gave."""
 
     tree: "RenderedTree | None"
     """None when any finding is an error."""
 
 
-def produce(root: Path) -> Rendered:
+def check(
+    root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] = ()
+) -> CheckResult:
+    """Loads a repository and runs every check, including those of output sizes.
+
+    `known` and `also` are as in `load`. Raises RepositoryError when the repository cannot be read.
+    """
+    return check_loaded(load(root, known=known, also=also))
+
+
+def check_loaded(loaded: Loaded) -> CheckResult:
+    """Runs every check on documents that are loaded already."""
+    return check_declared(declare(loaded))
+
+
+def check_declared(declared: Declared) -> CheckResult:
+    """Runs every check on declared objects."""
+    context = context_of(declared)
+    diagnostics = findings(context)
+    if has_errors(diagnostics):
+        return CheckResult(fleet=None, diagnostics=tuple(diagnostics))
+    fleet = plan(context)
+    diagnostics = in_order((*diagnostics, *check_limits(fleet, declared)))
+    return CheckResult(
+        fleet=None if has_errors(diagnostics) else fleet, diagnostics=tuple(diagnostics)
+    )
+
+
+def produce(root: Path) -> RenderResult:
     """Renders a repository in memory. Raises RepositoryError when it cannot be read."""
     checked = check(root)
     tree = None
-    if checked.plan is not None:
+    if checked.fleet is not None:
         # Most verbs render nothing, so they need not import what renders.
         from gitops_dsf.render.tree import render  # noqa: PLC0415
 
-        tree = render(checked.plan)
-    return Rendered(plan=checked.plan, tree=tree, diagnostics=checked.diagnostics)
+        tree = render(checked.fleet)
+    return RenderResult(fleet=checked.fleet, tree=tree, diagnostics=checked.diagnostics)

@@ -73,7 +73,7 @@ class Publication:
         if has_errors(sources.diagnostics):
             self.report(checked.diagnostics)
             return False
-        output = Output() if checked.resolved is None else checked.resolved.repository.spec.output
+        output = Output() if checked.fleet is None else checked.fleet.repository.spec.output
         start, branch = commit, self.branch
         if output.mode == "Branch":
             branch = output.branch

@@ -23,12 +23,12 @@ from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.urls import is_store_page, origin, store_of_page
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.record import read as read_journal
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.git import RevisionError
 from gitops_dsf.repository.revision import find_base
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.tables import table
 from gitops_dsf.show.terminal import Step, progress
-from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.wording import names_text
 
 try:
@@ -98,7 +98,7 @@ def _limits(seconds: float | None) -> tuple[float, float]:
 
 
 def _builder(
-    args: argparse.Namespace, head: FleetVersion, *, start: float, end: float
+    args: argparse.Namespace, head: CheckedFleet, *, start: float, end: float
 ) -> BacktestBuilder:
     base, title = _base(args)
     return BacktestBuilder(
@@ -131,7 +131,7 @@ def _records(args: argparse.Namespace, *, start: float) -> tuple[Record, ...]:
     )
 
 
-def _base(args: argparse.Namespace) -> tuple[FleetVersion | None, str]:
+def _base(args: argparse.Namespace) -> tuple[CheckedFleet | None, str]:
     if args.base is None:
         return None, ""
     from gitops_dsf.cli.diff import fleet_at
@@ -147,7 +147,7 @@ def _base(args: argparse.Namespace) -> tuple[FleetVersion | None, str]:
 
 def _feed(
     args: argparse.Namespace,
-    head: FleetVersion,
+    head: CheckedFleet,
     builder: BacktestBuilder,
     step: Step,
     read_until: float,
@@ -291,7 +291,7 @@ def _token(path: Path) -> str:
 
 @asynccontextmanager
 async def _shown(
-    args: argparse.Namespace, head: FleetVersion
+    args: argparse.Namespace, head: CheckedFleet
 ) -> AsyncIterator[tuple[Callable[[], Awaitable[str]], SSLContext | None]]:
     """What gives the token of each request, that of --token-file without --credentials; and the trust."""
     said = "" if args.token_file is None else _token(args.token_file)
@@ -309,7 +309,7 @@ async def _shown(
     from gitops_dsf.sync.fetch import Fetcher
 
     url = args.prometheus
-    sources = (each for item in head.resolved.scorers for each in item.variants or (item,))
+    sources = (each for item in head.scorers for each in item.variants or (item,))
     found = (
         on_hub(each.spec.source.auth)
         for each in sources
@@ -320,7 +320,7 @@ async def _shown(
         raise UsageError(
             f"--credentials: no source at {display(url)} names a Secret or a CA in the repository"
         )
-    allowed = head.resolved.repository.spec.allowed_token_hosts
+    allowed = head.repository.spec.allowed_token_hosts
     request = page_request(
         url,
         auth=auth,

@@ -42,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, pipeline: Pipeline) -> int:
     directory = str(args.directory)
-    resolved = check(args.directory).resolved
-    settings = None if resolved is None else resolved.repository.spec
+    fleet = check(args.directory).fleet
+    settings = None if fleet is None else fleet.repository.spec
     style = "github" if pipeline.forge == "GitHub" else "text"
     failed = []
     strictly = ["--strict"] if args.strict else []
@@ -51,7 +51,7 @@ def _check(args: argparse.Namespace, pipeline: Pipeline) -> int:
         strictly += ["--error", code.id]
     if not _passes("validate", directory, "-o", style, *strictly):
         failed.append("validate")
-    if resolved is None:
+    if fleet is None:
         _say("test and render are left out until the repository is valid")
     else:
         if not _passes("test", directory):

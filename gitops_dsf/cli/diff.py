@@ -14,7 +14,8 @@ from gitops_dsf.cli.inputs import check_is_folder
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.output import unwanted
-from gitops_dsf.pipeline import Checked, check
+from gitops_dsf.pipeline import CheckResult, check
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.render.tree import paths
 from gitops_dsf.repository.files import SafeFolder
@@ -23,7 +24,7 @@ from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.revision import Base, checkout, find_base, paths_at
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.views.preview.build import ErrorFinding, Preview, compare, differs
-from gitops_dsf.views.preview.fleet import FleetVersion, resources_ranked, version_of
+from gitops_dsf.views.preview.fleet import resources_ranked
 from gitops_dsf.views.preview.markdown import markdown, text
 from gitops_dsf.views.preview.moves import UNKNOWN
 from gitops_dsf.views.preview.paced import paced_text
@@ -35,7 +36,7 @@ from gitops_dsf.wording import names_text, plural
 class _Side:
     """One of the two repositories that are compared."""
 
-    fleet: FleetVersion | None
+    fleet: CheckedFleet | None
     errors: tuple[Diagnostic, ...]
     files: tuple[tuple[str, bool], ...] = ()
     """Paths of files in rendered/, and whether each is a regular file."""
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refusals(
-    preview: Preview, base: FleetVersion | None, head: FleetVersion | None, effects: list[str]
+    preview: Preview, base: CheckedFleet | None, head: CheckedFleet | None, effects: list[str]
 ) -> Iterator[str]:
     """Why the change is refused, in words. What is not known counts as if it happened."""
     found = preview.comparison
@@ -111,7 +112,7 @@ def _preview(
 ) -> tuple[Preview, str]:
     """The preview, and which data its moves are computed from."""
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
-    spec = after.fleet.resolved.repository.spec if after.fleet is not None else None
+    spec = after.fleet.repository.spec if after.fleet is not None else None
     moves_in = spec.hub_namespace if spec is not None and spec.pace is not None else None
     data = read_hub_data(args, resources=resources_ranked(sides), moves_in=moves_in)
     if after.absent:
@@ -145,11 +146,9 @@ def _preview(
 
 def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
     """Files that Argo CD would apply and neither side renders. Those of the base are merely stale."""
-    if after.fleet is None or after.fleet.resolved.repository.spec.output.mode != "Directory":
+    if after.fleet is None or after.fleet.repository.spec.output.mode != "Directory":
         return ()
-    known = paths(after.fleet.plan) | (
-        paths(before.fleet.plan) if before.fleet is not None else frozenset()
-    )
+    known = paths(after.fleet) | (paths(before.fleet) if before.fleet is not None else frozenset())
     return unwanted(after.files, known)
 
 
@@ -175,11 +174,11 @@ def _at(base: Base, commit: str, known: Known) -> _Side:
         return _side(checked, files=tuple(paths_at(base.repository, commit, RENDERED)))
 
 
-def fleet_at(base: Base) -> FleetVersion | None:
+def fleet_at(base: Base) -> CheckedFleet | None:
     """The fleet repository at a commit; None if there is none or it has errors."""
     return _at(base, base.commit, {}).fleet
 
 
-def _side(checked: Checked, *, files: tuple[tuple[str, bool], ...]) -> _Side:
+def _side(checked: CheckResult, *, files: tuple[tuple[str, bool], ...]) -> _Side:
     errors = tuple(item for item in checked.diagnostics if item.severity is Severity.ERROR)
-    return _Side(fleet=version_of(checked), errors=errors, files=files)
+    return _Side(fleet=checked.fleet, errors=errors, files=files)

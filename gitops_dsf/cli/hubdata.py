@@ -13,8 +13,9 @@ from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.snapshot import HubData, Snapshot
 from gitops_dsf.hubreader.files import SUFFIXES, from_contents, from_path
 from gitops_dsf.pipeline import check
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.revision import find_branch
-from gitops_dsf.views.preview.fleet import FleetVersion, version_of
+from gitops_dsf.views.preview.applied import applied
 
 NO_DATA: Final = "no scores given (--scores, --state-branch or --context)"
 
@@ -70,24 +71,24 @@ def _snapshot(
     return None, NO_DATA
 
 
-def read_fleet(directory: Path) -> FleetVersion | None:
+def read_fleet(directory: Path) -> CheckedFleet | None:
     """Reads a repository without rendering it. None if there are errors, which are printed."""
     check_is_folder(directory)
     checked = check(directory)
-    fleet = version_of(checked)
+    fleet = checked.fleet
     if fleet is None:
         show_findings(directory, checked.diagnostics, ending="nothing can be simulated")
     return fleet
 
 
-def placement_key(fleet: FleetVersion, written: str) -> str:
+def placement_key(fleet: CheckedFleet, written: str) -> str:
     """`namespace/name` of a Placement. Its name is enough if it is unique. Raises UsageError."""
-    if written in fleet.placements:
+    if written in applied(fleet).placements:
         return written
-    found = [key for key in fleet.placements if key.partition("/")[2] == written]
+    found = [key for key in applied(fleet).placements if key.partition("/")[2] == written]
     if len(found) == 1:
         return found[0]
-    known = ", ".join(list(fleet.placements)[:10]) or "none"
+    known = ", ".join(list(applied(fleet).placements)[:10]) or "none"
     msg = f"there is no Placement {written}; this repository renders {known}"
     if found:
         msg = f"several Placements are called {written}: write one of {', '.join(found)}"

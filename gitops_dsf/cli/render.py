@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         )
     _is_no_source(out, args.directory)
     rendered = produce(args.directory)
-    if rendered.tree is None or rendered.plan is None:
+    if rendered.tree is None:
         show_findings(args.directory, rendered.diagnostics, ending="nothing was rendered")
         return 1
     show_findings(args.directory, rendered.diagnostics)

@@ -14,6 +14,7 @@ from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.pace import written
 from gitops_dsf.hub.snapshot import HubData, HubSource
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.status import lead_text, queue_lines
 from gitops_dsf.show.verdicts import (
@@ -29,8 +30,8 @@ from gitops_dsf.simulator import Explanation, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.simulator.verdict import VerdictData
+from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.fleet import (
-    FleetVersion,
     hub_state,
     known_bindings,
     resources_ranked,
@@ -116,7 +117,11 @@ def run(args: argparse.Namespace) -> int:
         return 1
     if args.paced:
         return _paced(fleet, args)
-    keys = [placement_key(fleet, args.placement)] if args.placement else list(fleet.placements)
+    keys = (
+        [placement_key(fleet, args.placement)]
+        if args.placement
+        else list(applied(fleet).placements)
+    )
     data = read_hub_data(args, resources=resources_ranked([fleet], keys))
     state = hub_state(fleet, data.snapshot, only=frozenset(keys))
     verdicts = [simulate(state, key, data.now) for key in keys]
@@ -151,9 +156,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _paced(fleet: FleetVersion, args: argparse.Namespace) -> int:
+def _paced(fleet: CheckedFleet, args: argparse.Namespace) -> int:
     """Shows the waves of paced moves. Raises UsageError when there can be none."""
-    spec = fleet.resolved.repository.spec
+    spec = fleet.repository.spec
     if spec.pace is None:
         raise UsageError("--paced: gitops-dsf.yaml has no spec.pace, so moves are not paced")
     data = read_hub_data(args, resources=resources_ranked([fleet]), moves_in=spec.hub_namespace)
@@ -194,7 +199,7 @@ def explain_placement(args: argparse.Namespace) -> int:
     if fleet is None:
         return 1
     key = placement_key(fleet, args.subject)
-    moves_in = fleet.resolved.repository.spec.hub_namespace if is_paced(fleet, key) else None
+    moves_in = fleet.repository.spec.hub_namespace if is_paced(fleet, key) else None
     data = read_hub_data(args, resources=resources_ranked([fleet], {key}), moves_in=moves_in)
     state = hub_state(fleet, data.snapshot, only={key})
     verdict = simulate(state, key, data.now)
@@ -253,7 +258,7 @@ def explain_placement(args: argparse.Namespace) -> int:
     return 0
 
 
-def _explained(verdict: Verdict, cluster: str, fleet: FleetVersion) -> Explanation:
+def _explained(verdict: Verdict, cluster: str, fleet: CheckedFleet) -> Explanation:
     """Why a cluster is in or out, by the weights that people wrote. A paced Placement that wishes to move is
     still where it is, and no score would change that.
     """
@@ -264,15 +269,15 @@ def _explained(verdict: Verdict, cluster: str, fleet: FleetVersion) -> Explanati
     return msgspec.structs.replace(explanation, selected=decided, margin=None, flips=())
 
 
-def _assumed(fleet: FleetVersion, keys: Iterable[str], data: HubData) -> tuple[str, ...]:
+def _assumed(fleet: CheckedFleet, keys: Iterable[str], data: HubData) -> tuple[str, ...]:
     """ManagedClusterSetBindings that Placements need, and of which nobody knows if the hub has them."""
     if known_bindings(data.snapshot) is not None:
         return ()
-    pairs = {pair for key in keys for pair in fleet.assumed_bindings.get(key, ())}
+    pairs = {pair for key in keys for pair in applied(fleet).assumed_bindings.get(key, ())}
     return tuple(sorted("/".join(pair) for pair in pairs))
 
 
-def _assumption(fleet: FleetVersion, keys: Iterable[str], data: HubData) -> list[str]:
+def _assumption(fleet: CheckedFleet, keys: Iterable[str], data: HubData) -> list[str]:
     """Says what is assumed about bindings."""
     names = _assumed(fleet, keys, data)
     if not names:
@@ -307,7 +312,7 @@ def _pace_text(pace: PacedPlacement, *, known: bool) -> str:
 
 
 def _placement(
-    fleet: FleetVersion,
+    fleet: CheckedFleet,
     verdict: Verdict,
     data: HubData,
     pace: PacedPlacement | None,

@@ -14,12 +14,12 @@ from gitops_dsf.cli.report import report, summary, under
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes, has_errors, has_mistakes
 from gitops_dsf.errors import UsageError
 from gitops_dsf.pipeline import check
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.files import read_text, write_file
 from gitops_dsf.repository.load import SETTINGS_FILE, load_text
 from gitops_dsf.repository.model.apps import ScoredPlacementSpec
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.yamledit import YamlFile
-from gitops_dsf.resolve import Resolved
 from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.wording import plural
 
@@ -58,7 +58,7 @@ def _found(paths: list[str]) -> tuple[list[Diagnostic], str]:
     directory = Path(paths[0]) if paths else Path()
     if len(paths) <= 1 and directory.is_dir():
         checked = check(directory)
-        facts = "" if checked.resolved is None else _facts(checked.resolved)
+        facts = "" if checked.fleet is None else _facts(checked.fleet)
         return under(directory, checked.diagnostics), facts
     if len(paths) == 1 and paths[0] != STANDARD_INPUT and not directory.exists():
         raise UsageError(
@@ -67,17 +67,17 @@ def _found(paths: list[str]) -> tuple[list[Diagnostic], str]:
     return check_files(paths), ""
 
 
-def _facts(resolved: Resolved) -> str:
-    scorers = (*resolved.scorers, *resolved.open_scorers)
-    shared = [item for item in resolved.placements if isinstance(item.ranking, ScoredPlacementSpec)]
+def _facts(fleet: CheckedFleet) -> str:
+    scorers = (*fleet.scorers, *fleet.open_scorers)
+    shared = [item for item in fleet.placements if isinstance(item.ranking, ScoredPlacementSpec)]
     sizes = (
-        ("cluster", resolved.clusters),
+        ("cluster", fleet.clusters),
         ("scorer", scorers),
-        ("application", resolved.applications),
+        ("application", fleet.applications),
     )
     holds = ", ".join(plural(len(items), noun) for noun, items in sizes)
     holds += f", {plural(len(shared), 'ScoredPlacement')}" if shared else ""
-    return f"{holds}; about {resolved.hub_writes_per_second:.3g} score writes per second on the hub"
+    return f"{holds}; about {fleet.hub_writes_per_second:.3g} score writes per second on the hub"
 
 
 def check_files(names: Sequence[str]) -> list[Diagnostic]:

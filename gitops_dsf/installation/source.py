@@ -69,11 +69,11 @@ def read_source(
     Raises RepositoryError when it cannot be read, or rendered/ is not what its sources say.
     """
     rendered = produce(directory)
-    tree, plan = rendered.tree, rendered.plan
-    if tree is None or plan is None:
+    tree, fleet = rendered.tree, rendered.fleet
+    if tree is None or fleet is None:
         return None, rendered.diagnostics
     out = directory / RENDERED
-    in_folder = plan.resolved.repository.spec.output.mode == "Directory"
+    in_folder = fleet.repository.spec.output.mode == "Directory"
     before = compare(tree, out) if in_folder else None
     if before is not None and before.only_line_ends and set(before.stale) == before.only_line_ends:
         raise RepositoryError(f"{out}: {before.line_ends}, commit and push")
@@ -83,17 +83,17 @@ def read_source(
             " render`, commit and push"
         )
     new_settings = None
-    if url is not None and url != plan.resolved.repository.spec.git.url:
-        new_settings = _with_url(directory, plan.resolved.repository.metadata.name, url)
+    if url is not None and url != fleet.repository.spec.git.url:
+        new_settings = _with_url(directory, fleet.repository.metadata.name, url)
         with _copied(directory, new_settings) as copy:
             rendered = produce(copy)
-        tree, plan = rendered.tree, rendered.plan
-        if tree is None or plan is None:
+        tree, fleet = rendered.tree, rendered.fleet
+        if tree is None or fleet is None:
             return None, rendered.diagnostics
     return Source(
         directory=directory,
-        settings=plan.resolved.repository,
-        bootstrap=tuple(bootstrap_objects(plan)),
+        settings=fleet.repository,
+        bootstrap=tuple(bootstrap_objects(fleet)),
         tree=tree,
         changes=compare(tree, out) if in_folder else None,
         new_settings=new_settings,

@@ -38,7 +38,7 @@ from gitops_dsf.hub.names import (
     RECONCILER,
     REFRESH_ANNOTATION,
 )
-from gitops_dsf.plan import Plan
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.repository.model.repository import ArgoCd
 
@@ -76,20 +76,18 @@ def reconciler_policies(namespace: str) -> Iterator[Object]:
         yield from _in_force(policy)
 
 
-def score_policies(plan: Plan, *, of_agents: bool) -> Iterator[Object]:
+def score_policies(fleet: CheckedFleet, *, of_agents: bool) -> Iterator[Object]:
     """The policies over AddOnPlacementScores: the agents', or those that the hub scorer brings."""
     of_ours = f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"'
-    if plan.hub_scoring is not None:
+    if fleet.hub_scoring is not None:
         of_ours += f' && oldObject.metadata.?labels[?"{RUNS_ON_LABEL}"].orValue("") == ""'
     policies = filled(
         "score-policies.yaml",
         from_agents=_AGENTS,
-        from_hub_scorer=_requests_of(
-            HUB_SCORER, namespace=plan.resolved.repository.spec.hub_namespace
-        ),
+        from_hub_scorer=_requests_of(HUB_SCORER, namespace=fleet.repository.spec.hub_namespace),
         of_agents=of_ours,
-        on_hub=_listed(plan, on_hub=True),
-        on_spokes=_listed(plan, on_hub=False),
+        on_hub=_listed(fleet, on_hub=True),
+        on_spokes=_listed(fleet, on_hub=False),
         most_scores=MAX_SCORE_ITEMS,
         longest_name=MAX_ITEM_NAME,
         our_labels=_text(_LABELS),
@@ -136,9 +134,9 @@ def _requests_of(name: str, *, namespace: str) -> str:
     return f'request.userInfo.username == "system:serviceaccount:{namespace}:{name}"'
 
 
-def _listed(plan: Plan, *, on_hub: bool) -> str:
+def _listed(fleet: CheckedFleet, *, on_hub: bool) -> str:
     """CEL: the names of the scores that are written on the hub, or on the spokes, as a list."""
-    names = {item.resource_name for item in plan.resolved.scorers if item.spec.on_hub is on_hub}
+    names = {item.resource_name for item in fleet.scorers if item.spec.on_hub is on_hub}
     return _text(sorted(names))
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
-from gitops_dsf.plan import AddOnParts
+from gitops_dsf.plan.works import AddOnParts
 from gitops_dsf.render import receiver
 from gitops_dsf.render.objects import Object, Wave, filled, metadata, pod_values
 from gitops_dsf.repository.model.repository import FleetRepository

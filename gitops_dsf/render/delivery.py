@@ -5,41 +5,37 @@ from typing import Any
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.hub.names import STRATEGY_ANNOTATION, SYNC_WAVE, TIMEOUT_ANNOTATION
-from gitops_dsf.plan import Plan
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.render.placements import binding, placement
 from gitops_dsf.render.reconciler import decision_rights
 from gitops_dsf.repository.model.apps import ApplicationSource, ScoredApplication
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
-from gitops_dsf.resolve import Resolved
 from gitops_dsf.resolve.rules.templates import ClusterParameters
 
 
-def delivery(plan: Plan) -> Iterator[Object]:
+def delivery(fleet: CheckedFleet) -> Iterator[Object]:
     """A Placement and its ApplicationSet are in one wave. A later ApplicationSet would only miss its first
     poll.
 
     Everything in another namespace than Argo CD's is in the last wave. Such a namespace belongs to somebody
     else and may be missing, and a wave that fails holds back the waves after it.
     """
-    namespace = plan.resolved.repository.spec.argocd.namespace
-    yield from decision_readers(namespace, plan.resolved.repository.spec.argocd.decision_readers)
-    if (
-        plan.resolved.repository.spec.delivers_works
-        and plan.resolved.repository.spec.reconciler.enabled
-    ):
-        for name in plan.placement_namespaces:
-            yield from decision_rights(plan.resolved.repository, namespace=name)
-    for home, cluster_set in _bindings(plan.resolved):
+    namespace = fleet.repository.spec.argocd.namespace
+    yield from decision_readers(namespace, fleet.repository.spec.argocd.decision_readers)
+    if fleet.repository.spec.delivers_works and fleet.repository.spec.reconciler.enabled:
+        for name in fleet.placement_namespaces:
+            yield from decision_rights(fleet.repository, namespace=name)
+    for home, cluster_set in _bindings(fleet):
         wave = Wave.BINDINGS if home == namespace else Wave.DECISIONS
         yield binding(cluster_set, namespace=home, wave=wave)
-    for each in plan.resolved.placements:
+    for each in fleet.placements:
         yield placement(each)
-    for app in plan.resolved.applications:
-        parameters = plan.resolved.cluster_parameters.get(app.metadata.name, ())
+    for app in fleet.applications:
+        parameters = fleet.cluster_parameters.get(app.metadata.name, ())
         yield application_set(app, namespace=namespace, clusters=parameters)
-    for document in plan.resolved.carried:
+    for document in fleet.carried:
         yield _carried(document, home=namespace)
 
 
@@ -56,24 +52,24 @@ def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS)
     return filled("decisions.yaml", name=DUCK_TYPE_CONFIGMAP, namespace=namespace, readers=readers)
 
 
-def _bindings(resolved: Resolved) -> list[tuple[str, str]]:
+def _bindings(fleet: CheckedFleet) -> list[tuple[str, str]]:
     """Namespaces, and the sets that their Placements choose from, without those that people bind themselves.
 
     Of raw Placements only those in Argo CD's namespace count. In other namespaces, bindings belong to others.
     """
     found = {
         (placement.namespace, name)
-        for placement in resolved.placements
+        for placement in fleet.placements
         if placement.ranking.bindings == "Rendered"
         for name in placement.ranking.placement.cluster_sets
     }
-    home = resolved.repository.spec.argocd.namespace
-    for document in resolved.carried:
+    home = fleet.repository.spec.argocd.namespace
+    for document in fleet.carried:
         if document["kind"] == "Placement" and document["metadata"]["namespace"] == home:
             found.update((home, name) for name in document.get("spec", {}).get("clusterSets") or ())
     by_hand = {
         (document["metadata"]["namespace"], document["metadata"]["name"])
-        for document in resolved.carried
+        for document in fleet.carried
         if document["kind"] == "ManagedClusterSetBinding"
     }
     return sorted(found - by_hand)

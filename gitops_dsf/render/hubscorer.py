@@ -12,7 +12,8 @@ from dsf_wire import clusters, summary
 from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY, SUSPENDED_CONFIGMAP
 from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import HUB_SCORER
-from gitops_dsf.plan import HubScoring, Plan
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.plan.works import HubScoring
 from gitops_dsf.render.admission import score_policies
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.objects import Object, filled, pod_values, rule
@@ -21,13 +22,13 @@ from gitops_dsf.repository.model.repository import FleetRepository
 NAME: Final = HUB_SCORER
 
 
-def hub_scorer(plan: Plan) -> Iterator[Object]:
+def hub_scorer(fleet: CheckedFleet) -> Iterator[Object]:
     """Its objects outside of the clusters' namespaces; none if no scorer runs on the hub."""
-    scoring = plan.hub_scoring
+    scoring = fleet.hub_scoring
     if scoring is None:
         return
-    yield from score_policies(plan, of_agents=False)
-    yield from _workload(plan.resolved.repository, scoring)
+    yield from score_policies(fleet, of_agents=False)
+    yield from _workload(fleet.repository, scoring)
 
 
 def cluster_rights(cluster: str, repository: FleetRepository) -> Object:

@@ -1,4 +1,4 @@
-"""Checks a plan against the size limits of OCM and Argo CD before anything is written."""
+"""Checks a fleet against the size limits of OCM and Argo CD before anything is written."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,8 @@ import msgspec
 
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.plan import Plan, shard_of
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.plan.works import shard_of
 from gitops_dsf.render.delivery import application_set
 from gitops_dsf.render.hubscorer import configuration
 from gitops_dsf.render.works import WorkRenderer, payload_bytes, works_directory
@@ -29,19 +30,19 @@ SHARD_LIMIT_BYTES = 8_000_000
 """Argo CD rejects 10 MB (docs/contributing/behaviour.md#limits-of-an-application)."""
 
 
-def check_limits(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
+def check_limits(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagnostic]:
     """Reports what OCM's webhook or Argo CD would reject, at the field that people would change."""
-    yield from _works(plan, {item.name: item.position for item in declared.scorers})
-    yield from _application_sets(plan, declared)
+    yield from _works(fleet, {item.name: item.position for item in declared.scorers})
+    yield from _application_sets(fleet, declared)
     settings = declared.repository
     if settings is not None:
-        yield from _shards(plan, settings.at("spec", "output", "shards"))
-        yield from _hub_configuration(plan, settings.position)
+        yield from _shards(fleet, settings.at("spec", "output", "shards"))
+        yield from _hub_configuration(fleet, settings.position)
 
 
-def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
+def _works(fleet: CheckedFleet, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
     clusters = defaultdict(list)
-    for work in plan.works:
+    for work in fleet.works:
         clusters[id(work.configuration)].append(work)
     for works in clusters.values():
         size = payload_bytes(works[0].configuration)
@@ -62,14 +63,14 @@ def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
             )
 
 
-def _application_sets(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
+def _application_sets(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagnostic]:
     """Reports ApplicationSets with too many labels and claims, alone or together. Others are small."""
-    described = plan.resolved.cluster_parameters
+    described = fleet.cluster_parameters
     sizes = {
         app.metadata.name: len(
             emit(application_set(app, namespace="argocd", clusters=clusters)).encode()
         )
-        for app in plan.resolved.applications
+        for app in fleet.applications
         if (clusters := described.get(app.metadata.name))
     }
     total = sum(sizes.values())
@@ -85,28 +86,28 @@ def _application_sets(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
             )
 
 
-def _hub_configuration(plan: Plan, position: Position) -> Iterator[Diagnostic]:
-    if plan.hub_scoring is None:
+def _hub_configuration(fleet: CheckedFleet, position: Position) -> Iterator[Diagnostic]:
+    if fleet.hub_scoring is None:
         return
     size = sum(
-        len(key) + len(text.encode()) for key, text in configuration(plan.hub_scoring).items()
+        len(key) + len(text.encode()) for key, text in configuration(fleet.hub_scoring).items()
     )
     if size > CONFIGMAP_LIMIT_BYTES:
         yield codes.LARGE_HUB_CONFIG.at(
             position,
-            f"the ConfigMap of the hub scorer would be {size} bytes with {len(plan.hub_scoring.clusters)}"
-            f" clusters and {len(plan.hub_scoring.configuration.summaries)} scorers; Kubernetes refuses more"
+            f"the ConfigMap of the hub scorer would be {size} bytes with {len(fleet.hub_scoring.clusters)}"
+            f" clusters and {len(fleet.hub_scoring.configuration.summaries)} scorers; Kubernetes refuses more"
             f" than {CONFIGMAP_LIMIT_BYTES}",
             "compare with fewer claims and labels (source.clusterLabel), shorten scoring.arguments and"
             " queries, or split the fleet",
         )
 
 
-def _shards(plan: Plan, place: Position) -> Iterator[Diagnostic]:
+def _shards(fleet: CheckedFleet, place: Position) -> Iterator[Diagnostic]:
     """One finding for all shards, because one setting fixes them."""
     renderer = WorkRenderer()
-    sizes = {work.cluster: renderer.size(work) for work in plan.works}
-    shards = plan.resolved.repository.spec.output.shards
+    sizes = {work.cluster: renderer.size(work) for work in fleet.works}
+    shards = fleet.repository.spec.output.shards
     count, total = _filled(sizes, shards)
     overfull = [shard for shard in sorted(count) if not _fits(count[shard], total[shard])]
     if not overfull:

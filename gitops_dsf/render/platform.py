@@ -8,7 +8,7 @@ import msgspec
 from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.scorers import PUSHED
-from gitops_dsf.plan import Plan
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render import agent
 from gitops_dsf.render.admission import score_policies
 from gitops_dsf.render.objects import Object, Wave, config_map, filled, metadata
@@ -22,9 +22,9 @@ from gitops_dsf.schema.crd import crds
 KEEP = "Prune=false,Delete=false"
 
 
-def platform(plan: Plan) -> Iterator[Object]:
+def platform(fleet: CheckedFleet) -> Iterator[Object]:
     """Yields CRDs, hub namespace, permissions, add-on definition and the DynamicScorers."""
-    spec = plan.resolved.repository.spec
+    spec = fleet.repository.spec
     ours = spec.delivers_works
     if ours:
         yield from definitions()
@@ -35,15 +35,15 @@ def platform(plan: Plan) -> Iterator[Object]:
     }
     if ours:
         yield from filled("agent-rights.yaml", namespace=spec.hub_namespace)
-        yield from score_policies(plan, of_agents=True)
-        yield from agent.addon(plan.resolved.repository, (work.addon for work in plan.works))
-        yield masks(plan.resolved.masks, plan.resolved.repository)
-    for item in plan.resolved.scorers:
-        yield scorer(item, plan.resolved.repository)
-    for item in plan.resolved.open_scorers:
-        yield open_scorer(item, plan.resolved.repository)
-    if not ours and plan.resolved.scoring_config is not None:
-        yield scoring_config(plan.resolved.scoring_config, plan.resolved.repository)
+        yield from score_policies(fleet, of_agents=True)
+        yield from agent.addon(fleet.repository, (work.addon for work in fleet.works))
+        yield masks(fleet.masks, fleet.repository)
+    for item in fleet.scorers:
+        yield scorer(item, fleet.repository)
+    for item in fleet.open_scorers:
+        yield open_scorer(item, fleet.repository)
+    if not ours and fleet.scoring_config is not None:
+        yield scoring_config(fleet.scoring_config, fleet.repository)
 
 
 def definitions() -> Iterator[Object]:

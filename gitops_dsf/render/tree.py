@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.plan import ClusterWork, Plan, shard_of
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.plan.works import ClusterWork, shard_of
 from gitops_dsf.render.agent import file_stem
 from gitops_dsf.render.argocd import BOOTSTRAP, bootstrap
 from gitops_dsf.render.delivery import delivery
@@ -47,15 +48,15 @@ class RenderedTree:
         return (path for path in self.files if path.startswith(f"{directory}/"))
 
 
-def render(plan: Plan) -> RenderedTree:
-    """Renders every file of a plan, INVENTORY included."""
+def render(fleet: CheckedFleet) -> RenderedTree:
+    """Renders every file of a fleet, INVENTORY included."""
     files: dict[str, Parts] = {
-        path: (HEADER, emit(item).encode()) for path, item in shared_objects(plan).items()
+        path: (HEADER, emit(item).encode()) for path, item in shared_objects(fleet).items()
     }
-    _add_works(files, plan)
-    for path, cluster in _hub_rights(plan):
-        files[path] = (HEADER, emit(cluster_rights(cluster, plan.resolved.repository)).encode())
-    for directory in _directories(plan):
+    _add_works(files, fleet)
+    for path, cluster in _hub_rights(fleet):
+        files[path] = (HEADER, emit(cluster_rights(cluster, fleet.repository)).encode())
+    for directory in _directories(fleet):
         # Argo CD rejects an Application whose directory is missing, and git does not keep empty ones.
         files[f"{directory}/README.md"] = (README,)
     files = dict(sorted(files.items()))
@@ -63,51 +64,51 @@ def render(plan: Plan) -> RenderedTree:
     return RenderedTree(files=files)
 
 
-def shared_objects(plan: Plan) -> dict[str, Object]:
+def shared_objects(fleet: CheckedFleet) -> dict[str, Object]:
     """Objects by path, without those of single clusters. `diff` compares these, and no bytes are rendered."""
     found: dict[str, Object] = {}
-    repository = plan.resolved.repository
-    for item in platform(plan):
+    repository = fleet.repository
+    for item in platform(fleet):
         _add(found, "platform", item)
-    for item in delivery(plan):
+    for item in delivery(fleet):
         _add(found, "delivery", item, home=repository.spec.argocd.namespace)
     if repository.spec.delivers_works:
         for item in (
             *reconciler(
                 repository,
-                placement_namespaces=plan.placement_namespaces,
-                maintenance=plan.resolved.maintenance,
+                placement_namespaces=fleet.placement_namespaces,
+                maintenance=fleet.maintenance,
             ),
-            *hub_scorer(plan),
+            *hub_scorer(fleet),
         ):
             _add(found, "reconciler", item, home=repository.spec.hub_namespace)
-    for item in bootstrap_objects(plan):
+    for item in bootstrap_objects(fleet):
         _add(found, BOOTSTRAP, item)
     return found
 
 
-def bootstrap_objects(plan: Plan) -> Iterator[Object]:
+def bootstrap_objects(fleet: CheckedFleet) -> Iterator[Object]:
     """The objects of rendered/argocd, AppProjects first."""
     further = {
-        *(document["metadata"]["namespace"] for document in plan.resolved.carried),
-        *(placement.namespace for placement in plan.resolved.placements),
+        *(document["metadata"]["namespace"] for document in fleet.carried),
+        *(placement.namespace for placement in fleet.placements),
     }
-    return bootstrap(plan.resolved.repository, _directories(plan), further=sorted(further))
+    return bootstrap(fleet.repository, _directories(fleet), further=sorted(further))
 
 
-def paths(plan: Plan) -> frozenset[str]:
-    """The path of every file of a plan, without rendering any."""
+def paths(fleet: CheckedFleet) -> frozenset[str]:
+    """The path of every file of a fleet, without rendering any."""
     works = (
         f"{_base(work)}.{kind}.yaml"
-        for work in plan.works
+        for work in fleet.works
         for kind in ("manifestwork", *CLUSTER_KINDS)
     )
     return frozenset(
         {
-            *shared_objects(plan),
+            *shared_objects(fleet),
             *works,
-            *(path for path, _ in _hub_rights(plan)),
-            *(f"{directory}/README.md" for directory in _directories(plan)),
+            *(path for path, _ in _hub_rights(fleet)),
+            *(f"{directory}/README.md" for directory in _directories(fleet)),
             INVENTORY,
         }
     )
@@ -117,23 +118,19 @@ def _base(work: ClusterWork) -> str:
     return f"{works_directory(work.shard)}/{work.cluster}"
 
 
-def _directories(plan: Plan) -> list[str]:
-    ours = plan.resolved.repository.spec.delivers_works
+def _directories(fleet: CheckedFleet) -> list[str]:
+    ours = fleet.repository.spec.delivers_works
     return [
         "platform",
-        *(works_directory(shard) for shard in shards(plan)),
+        *(works_directory(shard) for shard in shards(fleet)),
         "delivery",
         *(["reconciler"] if ours else []),
     ]
 
 
-def shards(plan: Plan) -> range:
+def shards(fleet: CheckedFleet) -> range:
     """Every works directory, also empty ones: the list of Applications must not depend on the clusters."""
-    return range(
-        plan.resolved.repository.spec.output.shards
-        if plan.resolved.repository.spec.delivers_works
-        else 0
-    )
+    return range(fleet.repository.spec.output.shards if fleet.repository.spec.delivers_works else 0)
 
 
 def _add(
@@ -145,20 +142,20 @@ def _add(
     found[path] = item
 
 
-def _add_works(files: dict[str, Parts], plan: Plan) -> None:
+def _add_works(files: dict[str, Parts], fleet: CheckedFleet) -> None:
     renderer = WorkRenderer()
-    objects = ClusterObjects(plan.resolved.repository)
-    for work in plan.works:
+    objects = ClusterObjects(fleet.repository)
+    for work in fleet.works:
         base = _base(work)
         files[f"{base}.manifestwork.yaml"] = (HEADER, *renderer.parts(work))
         for kind, text in objects.files(work.cluster, work.addon):
             files[f"{base}.{kind}.yaml"] = (HEADER, text)
 
 
-def _hub_rights(plan: Plan) -> Iterator[tuple[str, str]]:
+def _hub_rights(fleet: CheckedFleet) -> Iterator[tuple[str, str]]:
     """The file with the hub scorer's rights in the namespace of each cluster, and the cluster."""
-    for cluster in plan.hub_scoring.clusters if plan.hub_scoring is not None else ():
-        shard = shard_of(cluster.name, plan.resolved.repository.spec.output.shards)
+    for cluster in fleet.hub_scoring.clusters if fleet.hub_scoring is not None else ():
+        shard = shard_of(cluster.name, fleet.repository.spec.output.shards)
         yield f"{works_directory(shard)}/{cluster.name}.hubscorer.rolebinding.yaml", cluster.name
 
 

@@ -13,7 +13,7 @@ from dsf_wire.measures import METRICS_API, SOURCE_TYPE, select
 from dsf_wire.summary import Summary, encode_one
 from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit, scalar
-from gitops_dsf.plan import AddOnParts, ClusterWork, Configuration
+from gitops_dsf.plan.works import AddOnParts, ClusterWork, Configuration
 from gitops_dsf.render import receiver
 from gitops_dsf.render.agent import template_of
 from gitops_dsf.render.egress import egress_policy
@@ -36,7 +36,7 @@ def works_directory(shard: int) -> str:
 
 
 class WorkRenderer:
-    """Renders the ManifestWorks of one plan. Reuses the bytes of scorers and configurations."""
+    """Renders the ManifestWorks of one fleet. Reuses the bytes of scorers and configurations."""
 
     def __init__(self) -> None:
         self._scorers: dict[int, bytes] = {}

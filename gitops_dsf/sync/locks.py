@@ -21,7 +21,8 @@ from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.yamledit import YamlFile, appended, mirror, owned, written
-from gitops_dsf.resolve import resolve
+from gitops_dsf.resolve import findings
+from gitops_dsf.resolve.context import context_of
 
 HEADER: Final = """\
 # yaml-language-server: $schema=../.schemas/gitops-dsf.json
@@ -214,7 +215,7 @@ def _findings(loaded: Loaded) -> list[Diagnostic]:
     """While a lock is missing, `validate` says nothing of a mask for an unknown score. Otherwise whichever
     lock comes last would be refused for such a mask, instead of the one that takes the score away.
     """
-    return resolve(declare(loaded), locks_are_final=True)[1]
+    return findings(context_of(declare(loaded), locks_are_final=True))
 
 
 def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:

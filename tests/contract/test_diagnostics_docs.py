@@ -171,7 +171,7 @@ def test_the_base_repository_has_no_findings(tmp_path: Path) -> None:
     write(tmp_path, "")
     checked = check(tmp_path)
     assert checked.diagnostics == ()
-    assert checked.resolved is not None
+    assert checked.fleet is not None
 
 
 @pytest.mark.parametrize("entry", WITH_YAML, ids=lambda entry: entry.code)

@@ -17,7 +17,7 @@ import pytest
 from dsf_scorer.conformance.exchange import Client
 from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.cli.main import main
-from gitops_dsf.pipeline import Rendered, produce
+from gitops_dsf.pipeline import RenderResult, produce
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from tests.support import yamlfast
 from tests.support.pages import ROOT
@@ -205,11 +205,11 @@ WITH_GPU = {"gpu-memory-free", "inference-efficiency"}
 
 
 @pytest.fixture(scope="module")
-def rendered() -> Rendered:
+def rendered() -> RenderResult:
     return produce(FLEET)
 
 
-def scores_on(rendered: Rendered, cluster: str) -> dict[str, dict[str, Any]]:
+def scores_on(rendered: RenderResult, cluster: str) -> dict[str, dict[str, Any]]:
     """What the agent of a cluster runs, by score name."""
     assert rendered.tree is not None
     path = next(
@@ -249,6 +249,6 @@ def test_its_tests_pass(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_masks_and_selectors_decide_what_runs(
-    rendered: Rendered, cluster: str, others: set[str]
+    rendered: RenderResult, cluster: str, others: set[str]
 ) -> None:
     assert scores_on(rendered, cluster).keys() == EVERYWHERE | others

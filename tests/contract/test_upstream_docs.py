@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.diagnostics import Severity
+from gitops_dsf.pipeline import CheckResult, check_declared
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.resolve import Resolved, resolve
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -63,18 +63,18 @@ def changed(old: str, new: str, text: str = SCORER) -> str:
     return text.replace(old, new)
 
 
-def judged(scorers: str, **others: str) -> tuple[Resolved | None, list[Diagnostic]]:
+def judged(scorers: str, **others: str) -> CheckResult:
     texts = {"gitops-dsf.yaml": SETTINGS, "clusters/c.yaml": CLUSTER, "scorers/s.yaml": scorers}
     texts |= {f"{folder}/x.yaml": text for folder, text in others.items()}
     parts = [load_text(text, file=file) for file, text in texts.items()]
     documents = tuple(item for part in parts for item in part.documents)
-    return resolve(declare(Loaded(documents=documents, diagnostics=())))
+    return check_declared(declare(Loaded(documents=documents, diagnostics=())))
 
 
 def accepted(scorers: str) -> tuple[EffectiveScorer, list[str]]:
-    resolved, found = judged(scorers)
-    assert resolved is not None, found
-    return resolved.scorers[0], [item.code for item in found]
+    result = judged(scorers)
+    assert result.fleet is not None, result.diagnostics
+    return result.fleet.scorers[0], [finding.code for finding in result.diagnostics]
 
 
 def test_the_whole_manifest_is_accepted() -> None:
@@ -186,7 +186,7 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
 
 @pytest.mark.parametrize(("code", "texts"), REFUSED)
 def test_what_is_valid_upstream_and_refused_here(code: str, texts: dict[str, str]) -> None:
-    errors = [item for item in judged(**texts)[1] if item.severity is Severity.ERROR]
+    errors = [item for item in judged(**texts).diagnostics if item.severity is Severity.ERROR]
     assert {item.code for item in errors} == {code}
     assert all(item.hint for item in errors), "each has a way out"
 

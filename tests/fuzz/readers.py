@@ -46,7 +46,8 @@ from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.score_test import MOST_VALUES, SeriesValuesError, expand
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
-from gitops_dsf.resolve import resolve
+from gitops_dsf.resolve import findings
+from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses, others
 from gitops_dsf.simulator.cel.function import CelUnsupported
@@ -98,9 +99,8 @@ def repository(content: bytes) -> None:
 def fleet(content: bytes) -> None:
     """Objects of a fleet repository, checked by all rules. Each finding has a place in the text."""
     loaded = loaded_from({**_REST, "scorers/all.yaml": content})
-    _, findings = resolve(declare(loaded))
     lines = content.count(b"\n") + content.count(b"\r") + 1
-    for finding in findings:
+    for finding in findings(context_of(declare(loaded))):
         assert finding.message, finding
         if finding.position.file == "scorers/all.yaml":
             assert 1 <= finding.position.line <= lines, finding

@@ -13,9 +13,9 @@ import pytest
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.pipeline import check_declared
 from gitops_dsf.render.delivery import application_set, decision_readers
 from gitops_dsf.repository.model.declared import Declared
-from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.rules.templates import cluster_parameters
 from tests.hub.controlplane.api import manifest
@@ -61,7 +61,7 @@ def declared(source: Fields, policy: Fields | None, labels: Mapping[str, Fields]
 
 def errors(of: Declared) -> list[Diagnostic]:
     """What `validate` calls an error."""
-    return [one for one in resolve(of)[1] if one.severity is Severity.ERROR]
+    return [one for one in check_declared(of).diagnostics if one.severity is Severity.ERROR]
 
 
 def rendered(
@@ -72,9 +72,11 @@ def rendered(
     clusters = [
         each for item in context.declared.applications for each in cluster_parameters(context, item)
     ]
-    resolved, _ = resolve(declared({"repoURL": source["repoURL"], "path": "."}, None, labels))
-    assert resolved is not None
-    found = application_set(resolved.applications[0], namespace="argocd", clusters=clusters)
+    fleet = check_declared(
+        declared({"repoURL": source["repoURL"], "path": "."}, None, labels)
+    ).fleet
+    assert fleet is not None
+    found = application_set(fleet.applications[0], namespace="argocd", clusters=clusters)
     [generator] = found["spec"]["generators"]
     [decisions, *_] = generator["merge"]["generators"] if clusters else [generator]
     decisions["clusterDecisionResource"]["configMapRef"] = "decisions"

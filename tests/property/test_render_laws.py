@@ -25,7 +25,7 @@ from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY, CONFIGMAP_NAME
 from dsf_wire.summary import decode
 from gitops_dsf.output import compare
 from gitops_dsf.output import write as write_tree
-from gitops_dsf.pipeline import Rendered, produce
+from gitops_dsf.pipeline import RenderResult, produce
 from gitops_dsf.render.tree import RenderedTree
 from tests.support import fleets, yamlfast
 from tests.support.fleets import FleetSources
@@ -45,7 +45,7 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def rendered(sources: FleetSources, *, layout: int | None = None) -> Rendered:
+def rendered(sources: FleetSources, *, layout: int | None = None) -> RenderResult:
     with folder() as root:
         result = produce(fleets.write(root / "fleet", sources, layout=layout))
     assert result.tree is not None, result.diagnostics
@@ -87,7 +87,7 @@ def test_files_and_their_order_carry_no_meaning(
     assert said(one) == said(other)
 
 
-def said(result: Rendered) -> list[tuple[str, str]]:
+def said(result: RenderResult) -> list[tuple[str, str]]:
     """Findings without the places, which differ with the files."""
     return sorted((item.code, PLACE.sub("there", item.message)) for item in result.diagnostics)
 
@@ -149,9 +149,11 @@ def files_of(cluster: str, tree: Iterable[str]) -> set[str]:
     }
 
 
-def moved_agents(before: Rendered, after: Rendered) -> set[str]:
+def moved_agents(before: RenderResult, after: RenderResult) -> set[str]:
     """Files about the agents of clusters whose agents come or go, or have other parts."""
-    parts = [{work.cluster: work.addon for work in result.plan.works} for result in (before, after)]
+    parts = [
+        {work.cluster: work.addon for work in result.fleet.works} for result in (before, after)
+    ]
     paths = {*content(before.tree), *content(after.tree)}
     found = set()
     for cluster in parts[0].keys() | parts[1].keys():
@@ -167,7 +169,7 @@ def moved_agents(before: Rendered, after: Rendered) -> set[str]:
     return found
 
 
-def templates(before: Rendered, after: Rendered) -> set[str]:
+def templates(before: RenderResult, after: RenderResult) -> set[str]:
     """AddOnTemplates that some cluster needs in one of the trees only."""
     paths = [
         {path for path in content(result.tree) if path.startswith("platform/addontemplate.")}
@@ -210,10 +212,10 @@ def test_a_removed_scorer_changes_the_works_that_carried_it(
     assume(unused)
     gone = data.draw(st.sampled_from(unused))
     before = rendered(sources)
-    assert before.plan is not None
+    assert before.fleet is not None
     carried = {
         f"works-{work.shard:02d}/{work.cluster}.manifestwork.yaml"
-        for work in before.plan.works
+        for work in before.fleet.works
         if gone in {summary.name for summary in work.configuration.summaries}
     }
     left = sources.without_scorer(gone)
@@ -247,9 +249,9 @@ def test_a_spoke_reads_what_was_planned(sources: FleetSources) -> None:
     """Read by a YAML 1.1 parser, as kubectl and Argo CD are, and by a YAML 1.2 parser."""
     result = rendered(sources)
     assert result.tree is not None
-    assert result.plan is not None
-    assert {work.cluster for work in result.plan.works} == with_agents(sources)
-    for work in result.plan.works:
+    assert result.fleet is not None
+    assert {work.cluster for work in result.fleet.works} == with_agents(sources)
+    for work in result.fleet.works:
         text = result.tree.read(f"works-{work.shard:02d}/{work.cluster}.manifestwork.yaml").decode()
         for loaded in (yamlfast.load(text), YAML(typ="safe", pure=True).load(StringIO(text))):
             assert loaded["metadata"]["namespace"] == work.cluster
@@ -327,14 +329,14 @@ def test_arguments_arrive_as_they_were_written(sources: FleetSources) -> None:
     resource.
     """
     result = rendered(sources)
-    assert result.plan is not None
+    assert result.fleet is not None
     written = {
         fleets.name(item): item["spec"]["scoring"].get("arguments")
         for item in sources.of("DynamicScorer")
     }
     carried = {
         item.name: item.scoring_arguments
-        for work in result.plan.works
+        for work in result.fleet.works
         for item in work.configuration.summaries
     }
     assert carried == {name: written[name] for name in carried}

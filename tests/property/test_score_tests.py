@@ -17,12 +17,13 @@ from gitops_dsf.backtest.run import run
 from gitops_dsf.backtest.track import ABSENT, Grid
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.pipeline import check_declared
-from gitops_dsf.plan import summarise
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
-from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, typed_placements, version_of
+from gitops_dsf.views.preview.fleet import hub_state, typed_placements
 from gitops_dsf.views.scoretests.judge import judge
 from gitops_dsf.views.scoretests.story import START
 from gitops_dsf.views.scoretests.suite import fleet_of
@@ -33,7 +34,7 @@ KEY = "argocd/guestbook"
 
 
 @cache
-def fleet() -> tuple[Declared, FleetVersion]:
+def fleet() -> tuple[Declared, CheckedFleet]:
     """The fleet of `init`, whose scorer publishes each change at once."""
     with TemporaryDirectory() as folder:
         scaffold(target=Path(folder) / "fleet", name="fleet")
@@ -43,7 +44,7 @@ def fleet() -> tuple[Declared, FleetVersion]:
         )
         declared = declare(load(Path(folder) / "fleet"))
     checked = check_declared(declared)
-    version = version_of(checked)
+    version = checked.fleet
     assert version is not None, checked.diagnostics
     return declared, version
 
@@ -58,7 +59,7 @@ walks = st.integers(1, 40).flatmap(
 @given(walks)
 def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) -> None:
     whole, version = fleet()
-    scorer = version.scorers["cpu-headroom"]
+    scorer = version.scorer_by_name["cpu-headroom"]
     grid = Grid(start=START, step=scorer.spec.scoring.params.interval, count=len(walk[0]))
     tracks = {}
     for cluster, values in zip(CLUSTERS, walk, strict=True):

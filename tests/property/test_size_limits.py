@@ -32,7 +32,6 @@ from gitops_dsf.journal import record
 from gitops_dsf.metricstore import answer
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.pacing.ledger import Ledger
-from gitops_dsf.plan import build
 from gitops_dsf.render import limits
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.load.discover import discover as discover_files
@@ -42,7 +41,7 @@ from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.simulator.cel.limits import refuse_cost, refuse_expression, refuse_growth
 from gitops_dsf.simulator.cel.texts import regex_error
 from tests.support.laws import examples
-from tests.support.repositories import APP, asking, declared, findings, resolved
+from tests.support.repositories import APP, asking, checked_fleet, declared, findings
 
 MEBIBYTE: Final = 1 << 20
 POINTS: Final = 11_000
@@ -308,8 +307,7 @@ def rendered(monkeypatch: pytest.MonkeyPatch, name: str, result: Any) -> list[st
     documents = {"apps": APP.replace("placement: {", "placement: {clusterSets: [global], ")}
     monkeypatch.setattr(limits, name, lambda *_args, **_how: result)
     return [
-        item.code
-        for item in limits.check_limits(build(resolved(**documents)), declared(**documents))
+        item.code for item in limits.check_limits(checked_fleet(**documents), declared(**documents))
     ]
 
 

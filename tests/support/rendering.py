@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gitops_dsf.pipeline import Rendered, produce
+from gitops_dsf.pipeline import RenderResult, produce
 from tests.support import fleets, yamlfast
 
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
@@ -66,7 +66,7 @@ def placement(name: str, *, namespace: str | None = None, **spec: Any) -> dict[s
 
 def rendered(
     root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any
-) -> Rendered:
+) -> RenderResult:
     """Renders the documents with clusters c0, c1, ...; fails with the findings when there are errors."""
     result = produced(root, *documents, clusters=clusters, **settings)
     assert result.tree is not None, result.diagnostics
@@ -75,7 +75,7 @@ def rendered(
 
 def produced(
     root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any
-) -> Rendered:
+) -> RenderResult:
     """Like `rendered`; the documents may have errors."""
     spec = fleets.with_images({"git": {"url": "https://git.example.com/fleet.git"}, **settings})
     repository = fleets.document(PRODUCT, "FleetRepository", "fleet", spec)
@@ -87,7 +87,7 @@ def produced(
     )
 
 
-def objects(result: Rendered) -> dict[str, dict[str, Any]]:
+def objects(result: RenderResult) -> dict[str, dict[str, Any]]:
     """Every rendered object by its path, parsed as YAML 1.1 as kubectl does."""
     assert result.tree is not None
     return {

@@ -1,10 +1,12 @@
 """Small fleet repositories as text, and what `validate` finds about them."""
 
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf import resolve
+from gitops_dsf.diagnostics import Diagnostic, has_errors
+from gitops_dsf.plan.fleet import CheckedFleet, plan
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.resolve import Resolved, resolve
+from gitops_dsf.resolve.context import context_of
 
 IMAGES = ", agent: {image: r.example.com/agent}, reconciler: {image: r.example.com/reconciler}"
 """Images of a registry, in gitops-dsf.yaml below."""
@@ -57,13 +59,14 @@ def declared(**changes: str) -> Declared:
 
 
 def findings(**changes: str) -> list[Diagnostic]:
-    return resolve(declared(**changes))[1]
+    return resolve.findings(context_of(declared(**changes)))
 
 
-def resolved(**changes: str) -> Resolved:
-    found, diagnostics = resolve(declared(**changes))
-    assert found is not None, diagnostics
-    return found
+def checked_fleet(**changes: str) -> CheckedFleet:
+    context = context_of(declared(**changes))
+    diagnostics = resolve.findings(context)
+    assert not has_errors(diagnostics), diagnostics
+    return plan(context)
 
 
 def codes(**changes: str) -> list[str]:

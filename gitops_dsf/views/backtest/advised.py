@@ -14,12 +14,13 @@ from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, times
 from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.rankings import ResolvedPlacement, expressible
-from gitops_dsf.views.preview.fleet import FleetVersion, typed_placements
+from gitops_dsf.views.preview.fleet import typed_placements
 
 
 def advice_on(
-    fleet: FleetVersion,
+    fleet: CheckedFleet,
     found: Backtest,
     histories: Mapping[int | None, Tracks],
     *,
@@ -27,7 +28,7 @@ def advice_on(
     stop: Callable[[], bool],
 ) -> Iterator[tuple[str, Advice]]:
     """What to change about stickiness and deadbands, by Placement. `histories` are those by deadband."""
-    for item in fleet.resolved.placements:
+    for item in fleet.placements:
         contest = found.contests.get(f"{item.namespace}/{item.name}")
         if contest is None or contest.special or contest.key not in found.lines:
             continue
@@ -48,7 +49,7 @@ def advice_on(
 
 
 def demands_of(
-    fleet: FleetVersion, found: Backtest, paced: Mapping[str, Paced], records: Sequence[Record]
+    fleet: CheckedFleet, found: Backtest, paced: Mapping[str, Paced], records: Sequence[Record]
 ) -> Iterator[tuple[str, tuple[DemandAdvice, ...]]]:
     """The demands to write, by Placement, that differ clearly from those written. `records`: the journal."""
     moves = {
@@ -60,7 +61,7 @@ def demands_of(
         for key, known in by_placement(records).items()
     }
     everybody = [each for known in moves.values() for each in known]
-    for item in fleet.resolved.placements:
+    for item in fleet.placements:
         key = f"{item.namespace}/{item.name}"
         if key not in paced or key not in moves:
             continue
@@ -85,7 +86,7 @@ def demands_of(
             yield key, tuple(advised)
 
 
-def _fields(setting: Trial, item: ResolvedPlacement, fleet: FleetVersion) -> Iterator[AdvisedField]:
+def _fields(setting: Trial, item: ResolvedPlacement, fleet: CheckedFleet) -> Iterator[AdvisedField]:
     """What to write to follow the advice for one Placement; nothing if that is what is written."""
     key = f"{item.namespace}/{item.name}"
     if setting.stickiness != item.ranking.stickiness:
@@ -94,7 +95,7 @@ def _fields(setting: Trial, item: ResolvedPlacement, fleet: FleetVersion) -> Ite
     if setting.deadband is None:
         return
     for name in sorted({score.scorer for score in item.scores}):
-        scorer = fleet.scorers[name]
+        scorer = fleet.scorer_by_name[name]
         written = scorer.spec.publish.deadband
         if written != setting.deadband:
             also = tuple(

@@ -24,10 +24,12 @@ from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.journal.record import Record
 from gitops_dsf.pacing.wishes import Paced
-from gitops_dsf.plan import cluster_label, summarise
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.backtest.advised import advice_on, demands_of
-from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, typed_placements
+from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.fleet import hub_state, typed_placements
 from gitops_dsf.views.preview.paced import is_paced
 from gitops_dsf.views.preview.scorers import raw_causes
 
@@ -76,7 +78,7 @@ class _Side:
     """One revision, while its history is read. Names of scores are those of the AddOnPlacementScores."""
 
     title: str
-    fleet: FleetVersion
+    fleet: CheckedFleet
     placements: Mapping[str, Placement]
     """By namespace/name, with the weights that people wrote."""
     paced: Mapping[str, Paced]
@@ -209,8 +211,8 @@ class BacktestBuilder:
     def __init__(
         self,
         *,
-        head: FleetVersion,
-        base: FleetVersion | None,
+        head: CheckedFleet,
+        base: CheckedFleet | None,
         titles: tuple[str, str],
         start: float,
         end: float,
@@ -305,10 +307,10 @@ class BacktestBuilder:
 
     def _side(
         self,
-        fleet: FleetVersion,
+        fleet: CheckedFleet,
         title: str,
         *,
-        before: FleetVersion | None,
+        before: CheckedFleet | None,
         only: Collection[str] | None,
         tried: Sequence[int] = (),
     ) -> _Side:
@@ -331,13 +333,15 @@ class BacktestBuilder:
             placements=placements,
             paced=paced,
             alone=tuple(
-                key for key in fleet.placements if key not in found and is_paced(fleet, key)
+                key
+                for key in applied(fleet).placements
+                if key not in found and is_paced(fleet, key)
             ),
             ranks=ranks,
         )
         reasons: dict[str, str] = {}
         for resource in dict.fromkeys(each for resources in ranks.values() for each in resources):
-            item = fleet.by_resource.get(resource)
+            item = fleet.scorer_by_resource.get(resource)
             if item is None:
                 reasons[resource] = f"no scorer of this repository publishes {resource}"
                 continue
@@ -358,7 +362,7 @@ class BacktestBuilder:
             }
         return side
 
-    def _anew(self, item: EffectiveScorer, fleet: FleetVersion) -> Asked | None:
+    def _anew(self, item: EffectiveScorer, fleet: CheckedFleet) -> Asked | None:
         """The question that evaluates a changed query over the past. None if that is not possible: the store
         has the metrics of all clusters only for scorers on the hub, and a scoring API cannot be asked again.
         """
@@ -370,7 +374,7 @@ class BacktestBuilder:
             or label is None
         ):
             return None
-        hub = fleet.plan.hub_scoring
+        hub = fleet.hub_scoring
         if hub is None or len(query.split(item.spec.source.params.query)) != 1:
             return None
         identity = cluster_label(label).identity
@@ -391,7 +395,7 @@ class BacktestBuilder:
         )
 
     def _publications(
-        self, fleet: FleetVersion, item: EffectiveScorer, deadband: int | None
+        self, fleet: CheckedFleet, item: EffectiveScorer, deadband: int | None
     ) -> dict[str, Publication]:
         summary, grid = summarise(item), self.grid(item.spec.scoring.params.interval)
         if deadband is not None:
@@ -401,7 +405,7 @@ class BacktestBuilder:
             summary = msgspec.structs.replace(summary, publish=rule)
         return {
             cluster: Publication(scorer=summary, cluster=cluster, grid=grid)
-            for cluster in sorted(fleet.resolved.runs_on[item.name])
+            for cluster in sorted(fleet.runs_on[item.name])
         }
 
     def _run(self, side: _Side, tracks: Tracks, begin: float, stop: Callable[[], bool]) -> Backtest:
@@ -410,7 +414,7 @@ class BacktestBuilder:
         grid = Grid(start=whole.at(number), step=whole.step, count=whole.count - number)
         known = {key: item for key, item in side.placements.items() if key not in side.unknown}
         state = hub_state(side.fleet, self._snapshot, scores={}, decisions=(), only=known)
-        written = side.fleet.resolved.repository.spec.pace
+        written = side.fleet.repository.spec.pace
         return run(
             known.values(),
             state=state,
@@ -482,9 +486,9 @@ def _tracks_in(tracks: Tracks) -> Iterator[Track]:
     return (track for by_cluster in tracks.values() for track in by_cluster.values())
 
 
-def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:
+def _causes(item: EffectiveScorer, before: CheckedFleet | None) -> str:
     """Why the history of a scorer says nothing about its changed definition; empty if it does."""
-    old = before.scorers.get(item.name) if before is not None else None
+    old = before.scorer_by_name.get(item.name) if before is not None else None
     if before is not None and old is None:
         return "it is new, so it has no history"
     causes = ", ".join(raw_causes(old, item)) if old is not None else ""

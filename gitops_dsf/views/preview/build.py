@@ -8,9 +8,9 @@ from msgspec import UNSET, Struct, UnsetType
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.hub.snapshot import HubData, HubSource, Snapshot
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview import changes
 from gitops_dsf.views.preview.concerns import concerns
-from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.paced import Failover, PacedChange, failover_changes, paced_change
@@ -83,8 +83,8 @@ def differs(comparison: Comparison | None) -> bool:
 
 
 def compare(
-    base: FleetVersion | None,
-    head: FleetVersion,
+    base: CheckedFleet | None,
+    head: CheckedFleet,
     hub: HubData,
     *,
     rescored_percent: float,

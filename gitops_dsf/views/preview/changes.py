@@ -7,8 +7,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.model.apps import ScoredPlacementSpec
-from gitops_dsf.views.preview.fleet import FleetVersion
+from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.scorers import (
     Change,
     FieldChange,
@@ -57,7 +58,7 @@ class PlacementChange(Struct, frozen=True, kw_only=True):
         return SourceChange(kind="Placement", names=names, change=self.change, fields=tuple(fields))
 
 
-def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[SourceChange, ...]:
+def source_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[SourceChange, ...]:
     """What differs as people write it, by kind and name, with objects that change alike in one entry.
 
     Bindings that come and go are told of by `binding_changes`, also those that nobody wrote.
@@ -69,16 +70,17 @@ def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[Sourc
     )
 
 
-def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[PlacementChange, ...]:
+def placement_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[PlacementChange, ...]:
     return tuple(
         PlacementChange(placement=item.names[0], change=item.change, fields=item.fields)
         for item in _changes(_rendered(base), _rendered(head))
     )
 
 
-def binding_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[SourceChange, ...]:
+def binding_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[SourceChange, ...]:
     """ManagedClusterSetBindings that come and go. One that stays never changes: its name says everything."""
-    before, after = base.bindings if base else frozenset[tuple[str, str]](), head.bindings
+    before = applied(base).bindings if base else frozenset[tuple[str, str]]()
+    after = applied(head).bindings
     return tuple(
         SourceChange(
             kind="ManagedClusterSetBinding",
@@ -117,7 +119,7 @@ def _changes(
         yield SourceChange(kind=kind, names=(name,), change=change, fields=fields)
 
 
-def _written(fleet: FleetVersion | None) -> _Contents:
+def _written(fleet: CheckedFleet | None) -> _Contents:
     """Labels, annotations and specs by kind and name, with their defaults."""
     if fleet is None:
         return {}
@@ -126,15 +128,15 @@ def _written(fleet: FleetVersion | None) -> _Contents:
             "metadata": notes(item.metadata),
             "spec": item.spec.model_dump(mode="json", by_alias=True),
         }
-        for item in fleet.resolved.applications
+        for item in fleet.applications
     }
-    for placement in fleet.resolved.placements:
+    for placement in fleet.placements:
         if isinstance(placement.ranking, ScoredPlacementSpec):
             found["ScoredPlacement", f"{placement.namespace}/{placement.name}"] = {
                 "metadata": notes(placement.written.value.metadata),
                 "spec": placement.ranking.model_dump(mode="json", by_alias=True),
             }
-    for document in fleet.resolved.carried:
+    for document in fleet.carried:
         kind, metadata = document["kind"], document["metadata"]
         if kind != "Placement":  # shown as it is rendered
             found[kind, f"{metadata['namespace']}/{metadata['name']}"] = {
@@ -144,10 +146,10 @@ def _written(fleet: FleetVersion | None) -> _Contents:
     return found
 
 
-def _rendered(fleet: FleetVersion | None) -> _Contents:
+def _rendered(fleet: CheckedFleet | None) -> _Contents:
     return {
         ("Placement", key): {part: item[part] for part in ("metadata", "spec") if part in item}
-        for key, item in (fleet.placements if fleet else {}).items()
+        for key, item in (applied(fleet).placements if fleet else {}).items()
     }
 
 
@@ -199,12 +201,12 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def summarise_changes(
-    base: FleetVersion | None, head: FleetVersion, scorers: tuple[ScorerChange, ...]
+    base: CheckedFleet | None, head: CheckedFleet, scorers: tuple[ScorerChange, ...]
 ) -> Summary:
     """Counts what differs, file by file."""
-    before = {item.metadata.name: item for item in base.resolved.clusters} if base else {}
-    after = {item.metadata.name: item for item in head.resolved.clusters}
-    ran, runs, none = base.resolved.runs_on if base else {}, head.resolved.runs_on, frozenset[str]()
+    before = {item.metadata.name: item for item in base.clusters} if base else {}
+    after = {item.metadata.name: item for item in head.clusters}
+    ran, runs, none = base.runs_on if base else {}, head.runs_on, frozenset[str]()
     old, new = _by_group(base), _by_group(head)
     changes = Counter(item.change for item in scorers)
     return Summary(
@@ -245,17 +247,17 @@ def _changed(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
     return found
 
 
-def _works(fleet: FleetVersion) -> dict[str, object]:
+def _works(fleet: CheckedFleet) -> dict[str, object]:
     """ManifestWorks by file. One differs if its cluster's configuration does."""
-    return {f"{work.shard}/{work.cluster}": work.configuration for work in fleet.plan.works}
+    return {f"{work.shard}/{work.cluster}": work.configuration for work in fleet.works}
 
 
-def _by_group(fleet: FleetVersion | None) -> dict[str, dict[str, object]]:
+def _by_group(fleet: CheckedFleet | None) -> dict[str, dict[str, object]]:
     """Rendered objects by path, in groups. Scorers are counted separately."""
     found: dict[str, dict[str, object]] = {
         group: {} for group in ("placement", "applicationset", "dynamicscorer", "other")
     }
-    for path, item in (fleet.objects if fleet else {}).items():
+    for path, item in (applied(fleet).objects if fleet else {}).items():
         kind = path.rpartition("/")[2].partition(".")[0]
         found[kind if kind in found else "other"][path] = item
     return found

@@ -11,12 +11,14 @@ from gitops_dsf.hub.names import WORK_NAME
 from gitops_dsf.hub.points import mean_weight, points_needed
 from gitops_dsf.hub.scores import expired
 from gitops_dsf.hub.snapshot import HubData, Snapshot
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.render.tree import paths
 from gitops_dsf.render.works import WORKS
 from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
 from gitops_dsf.simulator.scheduler import as_people_wrote
-from gitops_dsf.views.preview.fleet import FleetVersion, Object, hub_state
+from gitops_dsf.views.preview.applied import Object, applied
+from gitops_dsf.views.preview.fleet import hub_state
 from gitops_dsf.views.preview.moves import UNKNOWN, Move
 from gitops_dsf.views.preview.paced import is_paced
 from gitops_dsf.views.preview.scorers import credentials_of
@@ -30,8 +32,8 @@ HERD = 5
 
 
 def concerns(
-    base: FleetVersion | None,
-    head: FleetVersion,
+    base: CheckedFleet | None,
+    head: CheckedFleet,
     hub: HubData,
     *,
     found: tuple[Pass, ...],
@@ -66,7 +68,7 @@ def concerns(
 
 
 def _fleet_concerns(
-    rescored: Mapping[str, frozenset[str]], head: FleetVersion, percent: float
+    rescored: Mapping[str, frozenset[str]], head: CheckedFleet, percent: float
 ) -> Iterator[str]:
     by_scorer = {name: clusters & head.cluster_names for name, clusters in rescored.items()}
     touched = frozenset[str]().union(*by_scorer.values())
@@ -79,7 +81,7 @@ def _fleet_concerns(
         yield f"{share} are re-scored, more than {percent:g} %: {names}"
 
 
-def _credential_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _credential_concerns(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
     """Warns if a host gets a Secret that it did not get before, while the Secret was already in use."""
     before, after = _receivers(base), _receivers(head)
     for secret, hosts in before.items():
@@ -88,17 +90,17 @@ def _credential_concerns(base: FleetVersion | None, head: FleetVersion) -> Itera
             yield f"{host} gets {what} for the first time (scorer {name})"
 
 
-def _receivers(fleet: FleetVersion | None) -> dict[str, dict[str, tuple[str, str]]]:
+def _receivers(fleet: CheckedFleet | None) -> dict[str, dict[str, tuple[str, str]]]:
     """For each Secret, the hosts that receive it, each with a scorer that sends it and what it sends."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    for name, item in (fleet.scorers if fleet else {}).items():
+    for name, item in (fleet.scorer_by_name if fleet else {}).items():
         for one in credentials_of(item, fleet):
             if one.secret:
                 found.setdefault(one.secret, {}).setdefault(one.host, (name, one.what))
     return found
 
 
-def _right_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _right_concerns(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
     """Warns if agents may read nodes and pods that they could not read before, without clusters that join."""
     if base is None:
         return
@@ -110,29 +112,29 @@ def _right_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[s
         yield f"{what} (scorer {gained[names[0]]}): {names_text(names)}"
 
 
-def _counting(fleet: FleetVersion) -> dict[str, str]:
+def _counting(fleet: CheckedFleet) -> dict[str, str]:
     """The clusters whose agent reads nodes and pods, each with a scorer that needs it."""
     found: dict[str, str] = {}
-    for name, item in fleet.scorers.items():
+    for name, item in fleet.scorer_by_name.items():
         if SOURCE_TYPE in {item.source_type, *(variant.source_type for variant in item.variants)}:
-            for cluster in fleet.resolved.runs_on.get(name, frozenset()):
-                if fleet.resolved.on_cluster(item, cluster).source_type == SOURCE_TYPE:
+            for cluster in fleet.runs_on.get(name, frozenset()):
+                if fleet.on_cluster(item, cluster).source_type == SOURCE_TYPE:
                     found.setdefault(cluster, name)
     return found
 
 
-def _receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _receiver_concerns(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
     """Warns if other pods may push OpenTelemetry metrics than before. Clusters that join are left out."""
-    settings = head.plan.resolved.repository.spec.agent.open_telemetry
+    settings = head.repository.spec.agent.open_telemetry
     if base is None or settings is None:
         return
-    before = {work.cluster for work in base.plan.works if work.addon.receiver}
-    running = {work.cluster for work in head.plan.works if work.addon.receiver}
+    before = {work.cluster for work in base.works if work.addon.receiver}
+    running = {work.cluster for work in head.works if work.addon.receiver}
     if gained := sorted((running - before) & base.cluster_names):
         what = f"the agents of {plural(len(gained), 'cluster')} get a receiver for OpenTelemetry metrics"
         pushing = names_text(sorted(settings.collector_namespaces))
         yield f"{what}, to which pods of {pushing} may push: {names_text(gained)}"
-    known = base.plan.resolved.repository.spec.agent.open_telemetry
+    known = base.repository.spec.agent.open_telemetry
     more = set(settings.collector_namespaces).difference(
         known.collector_namespaces if known else ()
     )
@@ -140,7 +142,7 @@ def _receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterato
         yield f"pods of {names_text(sorted(more))} may push OpenTelemetry metrics for the first time"
 
 
-def _bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _bootstrap_concerns(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
     """Warns of changes in rendered/argocd, which people apply. Argo CD refuses what is not allowed."""
     if base is None:
         return
@@ -159,7 +161,7 @@ def _bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterat
 
 
 def _agent_concerns(
-    base: FleetVersion | None, head: FleetVersion, snapshot: Snapshot | None
+    base: CheckedFleet | None, head: CheckedFleet, snapshot: Snapshot | None
 ) -> Iterator[str]:
     """Warns of what stays on clusters that lose their agent, and says what to do.
 
@@ -168,11 +170,11 @@ def _agent_concerns(
     """
     if base is None:
         return
-    lost = {work.cluster for work in base.plan.works} - {work.cluster for work in head.plan.works}
+    lost = {work.cluster for work in base.works} - {work.cluster for work in head.works}
     # With its ManagedCluster OCM deletes everything of a cluster.
     present = snapshot.clusters if snapshot is not None else {}
     names = sorted(lost & present.keys() if present else lost)
-    if not names or not head.resolved.repository.spec.delivers_works:
+    if not names or not head.repository.spec.delivers_works:
         return
     leave, where, each = "leaves", names[0], ""
     if len(names) > 1:
@@ -184,7 +186,7 @@ def _agent_concerns(
         f" and Argo CD deletes nothing that has an owner: run kubectl -n {where} delete managedclusteraddon"
         f" {ADDON_NAME}{each} after the sync; OCM removes the agent when the cluster answers"
     )
-    files = paths(head.plan)
+    files = paths(head)
     for directory in sorted(_filled(base) - _filled(head)):
         if f"{directory}/README.md" not in files:
             continue  # with fewer shards its Application goes, too
@@ -195,16 +197,18 @@ def _agent_concerns(
         )
 
 
-def _filled(fleet: FleetVersion) -> frozenset[str]:
+def _filled(fleet: CheckedFleet) -> frozenset[str]:
     """The directories of works that have an object."""
-    found = (path.split("/") for path in paths(fleet.plan) if path.startswith(WORKS))
+    found = (path.split("/") for path in paths(fleet) if path.startswith(WORKS))
     return frozenset(directory for directory, name in found if name != "README.md")
 
 
-def _binding_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _binding_concerns(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
     """Warns of bindings that Argo CD deletes, because others may use them."""
     gone: dict[str, list[str]] = {}
-    for namespace, name in sorted(base.bindings - head.bindings) if base is not None else ():
+    for namespace, name in (
+        sorted(applied(base).bindings - applied(head).bindings) if base is not None else ()
+    ):
         gone.setdefault(namespace, []).append(name)
     for namespace, names in gone.items():
         yield (
@@ -214,16 +218,16 @@ def _binding_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator
         )
 
 
-def _bootstrap(fleet: FleetVersion) -> dict[str, Object]:
+def _bootstrap(fleet: CheckedFleet) -> dict[str, Object]:
     return {
         f"{item['kind']} {item['metadata']['name']}": item
-        for path, item in fleet.objects.items()
+        for path, item in applied(fleet).objects.items()
         if path.startswith(f"{BOOTSTRAP}/")
     }
 
 
 def _herd_concerns(
-    moving: Iterable[Move], base: FleetVersion | None, head: FleetVersion
+    moving: Iterable[Move], base: CheckedFleet | None, head: CheckedFleet
 ) -> Iterator[str]:
     """Warns if one cluster gets many applications at once: its scores do not know what is about to arrive."""
     arrivals: dict[str, list[str]] = {}
@@ -231,7 +235,7 @@ def _herd_concerns(
     for move in moving:
         for cluster in () if move.target == UNKNOWN else move.target:
             arrivals.setdefault(cluster, []).extend(move.followers)
-            known = base is not None and move.application in base.placements
+            known = base is not None and move.application in applied(base).placements
             if known and not is_paced(head, move.application):
                 unpaced.setdefault(cluster, []).extend(move.followers)
     for cluster, names in sorted(arrivals.items()):
@@ -240,7 +244,7 @@ def _herd_concerns(
         hints = []
         if unpaced.get(cluster):
             where = "spec.pace in gitops-dsf.yaml"
-            if head.resolved.repository.spec.pace is not None:
+            if head.repository.spec.pace is not None:
                 where = "moves.pace: Fleet"
             hints.append(f"{where} lets them follow one another")
         if len(unpaced.get(cluster, ())) < len(names):
@@ -251,21 +255,21 @@ def _herd_concerns(
         yield f"{len(names)} applications go to {cluster} at once ({named}): {'; '.join(hints)}"
 
 
-def _filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _filter_concerns(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
     """Without hub data: warns about applications for which the filters leave no cluster. Bindings that the
     repository does not render are taken as there, because the hub was not asked.
     """
     state = hub_state(head, None)
-    for key in head.placements:
+    for key in applied(head).placements:
         verdict = simulate(state, key)
         if verdict.outcome is Outcome.SCHEDULED and not (verdict.scores or ()):
-            before = "" if base is not None and key in base.placements else " (new)"
+            before = "" if base is not None and key in applied(base).placements else " (new)"
             yield f"{key}{before} is left with no cluster: {_why_none(verdict)}"
         elif verdict.outcome is not Outcome.SCHEDULED:
             yield f"{key}: {verdict.notes[0] if verdict.notes else verdict.outcome}"
 
 
-def _data_concerns(snapshot: Snapshot, hub: HubData, head: FleetVersion) -> Iterator[str]:
+def _data_concerns(snapshot: Snapshot, hub: HubData, head: CheckedFleet) -> Iterator[str]:
     """Warns about data that is old, of unknown age or expired, or that contradicts the inventory."""
     if hub.age is not None and hub.age > OLD_SECONDS:
         yield f"the scores were seen {age_text(hub.age)} ago; what would move now may differ"
@@ -279,7 +283,7 @@ def _data_concerns(snapshot: Snapshot, hub: HubData, head: FleetVersion) -> Iter
     yield from snapshot.problems
     if not snapshot.score_count:
         yield "the hub data holds no AddOnPlacementScore: every score counts as 0"
-    labels = {item.metadata.name: item.metadata.labels for item in head.resolved.clusters}
+    labels = {item.metadata.name: item.metadata.labels for item in head.clusters}
     # An inventory holds only a part of a cluster's labels, so only contradictions count.
     differ = [
         name

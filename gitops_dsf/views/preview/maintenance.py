@@ -12,8 +12,10 @@ from gitops_dsf.hub.maintenance import Action, Maintenance, Period, next_period,
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.pacing.maintenance import clusters_of
 from gitops_dsf.pacing.waves import staying, waves
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState
-from gitops_dsf.views.preview.fleet import FleetVersion, hub_state
+from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.fleet import hub_state
 from gitops_dsf.views.preview.paced import (
     MOST_SIMULATED,
     PREVIEWED_WAVES,
@@ -77,11 +79,11 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
 
 
 def maintenance_changes(
-    base: FleetVersion | None, head: FleetVersion, *, now: datetime, transition: Transition | None
+    base: CheckedFleet | None, head: CheckedFleet, *, now: datetime, transition: Transition | None
 ) -> Iterator[MaintenanceChange]:
     """The maintenance that differs, by name. Without a transition nothing is known of the hub."""
-    before = {item.name: item for item in (base.maintenance if base is not None else ())}
-    after = {item.name: item for item in head.maintenance}
+    before = {item.name: item for item in (base.maintenance_on_hub if base is not None else ())}
+    after = {item.name: item for item in head.maintenance_on_hub}
     differing = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
     if not differing:
         return
@@ -110,11 +112,11 @@ def maintenance_changes(
             yield opening.followed(found, new, period)
 
 
-def open_windows(fleet: FleetVersion, state: HubState, now: datetime) -> tuple[WindowView, ...]:
+def open_windows(fleet: CheckedFleet, state: HubState, now: datetime) -> tuple[WindowView, ...]:
     by_name, at = {each.metadata.name: each for each in state.clusters}, now.timestamp()
     return tuple(
         window_view(item, clusters_of(item, by_name), at)
-        for item in fleet.maintenance
+        for item in fleet.maintenance_on_hub
         if open_period(item.window, at) is not None
     )
 
@@ -141,7 +143,9 @@ class _Opening:
         self._transition, self._head = transition, transition.head
         self._left = MOST_SIMULATED
         found = decided(transition.after.decisions.values())
-        self._decided = {key: names for key, names in found.items() if key in self._head.placements}
+        self._decided = {
+            key: names for key, names in found.items() if key in applied(self._head).placements
+        }
 
     def followed(
         self, found: MaintenanceChange, item: Maintenance, period: Period

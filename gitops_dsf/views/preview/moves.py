@@ -5,9 +5,10 @@ from typing import Final, Literal
 
 from msgspec import Struct, structs
 
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import Outcome, Verdict, explain
 from gitops_dsf.simulator.scheduler import as_people_wrote
-from gitops_dsf.views.preview.fleet import FleetVersion
+from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.transition import Pass
 from gitops_dsf.wording import names_text
 
@@ -65,10 +66,10 @@ _SHOWN = 3
 """How many clusters of one move are shown with their scores."""
 
 
-def moves(found: Iterable[Pass], base: FleetVersion | None, head: FleetVersion) -> tuple[Move, ...]:
+def moves(found: Iterable[Pass], base: CheckedFleet | None, head: CheckedFleet) -> tuple[Move, ...]:
     """Returns one move per Placement whose decision changes or may change."""
-    now = {name: key for key, names in head.followers.items() for name in names}
-    followers = {**(base.followers if base else {}), **head.followers}
+    now = {name: key for key, names in applied(head).followers.items() for name in names}
+    followers = {**(applied(base).followers if base else {}), **applied(head).followers}
     moving = []
     for item in found:
         names = followers.get(item.placement, ())
@@ -76,7 +77,9 @@ def moves(found: Iterable[Pass], base: FleetVersion | None, head: FleetVersion) 
         if move is not None:
             # The applications of a removed Placement may follow another one from now on.
             kept = (
-                [] if item.placement in head.followers else [name for name in names if name in now]
+                []
+                if item.placement in applied(head).followers
+                else [name for name in names if name in now]
             )
             reasons = (move.reason, *(f"{name} follows {now[name]} now" for name in kept))
             moving.append(structs.replace(move, reason="; ".join(reasons)))

@@ -16,8 +16,9 @@ from gitops_dsf.pacing.maintenance import effect_of, tainted_by, without_drained
 from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
 from gitops_dsf.pacing.waves import MOST_WAVES, waves
 from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState, Verdict
-from gitops_dsf.views.preview.fleet import FleetVersion
+from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.wording import plural
 
@@ -67,10 +68,10 @@ class Waves:
         return (move for wave in self.waves for move in wave.moves)
 
 
-def paced_placements(fleet: FleetVersion, state: HubState) -> dict[str, Paced]:
+def paced_placements(fleet: CheckedFleet, state: HubState) -> dict[str, Paced]:
     """The paced Placements of a repository by namespace/name, as they are in the state."""
     found = {}
-    for key in fleet.placements:
+    for key in applied(fleet).placements:
         placement = state.placements.get(_names(key))
         ranking = None if placement is None else paced_ranking(placement)
         if placement is not None and ranking is not None:
@@ -79,7 +80,7 @@ def paced_placements(fleet: FleetVersion, state: HubState) -> dict[str, Paced]:
 
 
 def paced_waves(
-    fleet: FleetVersion, state: HubState, ledger: Ledger, *, now: datetime, most: int = MOST_WAVES
+    fleet: CheckedFleet, state: HubState, ledger: Ledger, *, now: datetime, most: int = MOST_WAVES
 ) -> Waves:
     """At most so many waves, by the scores and decisions of `state`. None without spec.pace."""
     situation = situation_of(fleet, state, ledger, now=now)
@@ -97,15 +98,15 @@ def paced_waves(
 
 
 def situation_of(
-    fleet: FleetVersion, state: HubState, ledger: Ledger, *, now: datetime, at: float | None = None
+    fleet: CheckedFleet, state: HubState, ledger: Ledger, *, now: datetime, at: float | None = None
 ) -> Situation | None:
     """What admits moves, now or at Unix seconds with the windows of then. None without spec.pace."""
-    written = fleet.resolved.repository.spec.pace
+    written = fleet.repository.spec.pace
     if written is None:
         return None
     paced = paced_placements(fleet, state)
     effect = effect_of(
-        fleet.maintenance,
+        fleet.maintenance_on_hub,
         clusters={item.metadata.name: item for item in state.clusters},
         placements=paced,
         now=now.timestamp() if at is None else at,
@@ -124,8 +125,8 @@ def situation_of(
     )
 
 
-def is_paced(fleet: FleetVersion, key: str) -> bool:
-    metadata = fleet.placements.get(key, {}).get("metadata", {})
+def is_paced(fleet: CheckedFleet, key: str) -> bool:
+    metadata = applied(fleet).placements.get(key, {}).get("metadata", {})
     return PACE_ANNOTATION in (metadata.get("annotations") or {})
 
 
@@ -181,7 +182,7 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
 def paced_change(change: Transition) -> PacedChange | None:
     """The paced moves that follow the change itself. None without a pace, or if they stay equal."""
     base, head, ledger = change.base, change.head, change.ledger
-    if head.resolved.repository.spec.pace is None:
+    if head.repository.spec.pace is None:
         return None
     paced = paced_placements(head, change.after)
     most = min(PREVIEWED_WAVES, max(1, MOST_SIMULATED // max(1, len(paced))))
@@ -189,11 +190,7 @@ def paced_change(change: Transition) -> PacedChange | None:
     read = {term.resource for item in paced.values() for term in item.ranking.terms if term.weight}
     unknown = tuple(sorted(name for name in read if change.scores.unknown.get(name)))
     before = Waves(under_way=(), waves=(), complete=True)
-    if (
-        base is not None
-        and change.first is not None
-        and base.resolved.repository.spec.pace is not None
-    ):
+    if base is not None and change.first is not None and base.repository.spec.pace is not None:
         before = paced_waves(base, change.first, ledger, now=change.now, most=most)
     if not unknown and before.waves == after.waves:
         return None
@@ -239,7 +236,7 @@ class Failover(Struct, frozen=True, kw_only=True):
 def failover_changes(change: Transition) -> tuple[Failover, ...]:
     """Refuges that differ after a change. Scores that are not known yet count as they are now."""
     base, head = change.base, change.head
-    paces = [side.resolved.repository.spec.pace for side in (base, head) if side is not None]
+    paces = [side.repository.spec.pace for side in (base, head) if side is not None]
     if not any(pace is not None and pace.refuges for pace in paces):
         return ()
     published = published_refuges(change.snapshot.scores)
@@ -252,7 +249,7 @@ def failover_changes(change: Transition) -> tuple[Failover, ...]:
     return tuple(_compared(lost, by_lost_cluster(after, clusters), clusters))
 
 
-def _planned(fleet: FleetVersion, state: HubState, current: Refuges, now: datetime) -> Refuges:
+def _planned(fleet: CheckedFleet, state: HubState, current: Refuges, now: datetime) -> Refuges:
     return plan_refuges(paced_placements(fleet, state), state=state, now=now, current=current)
 
 

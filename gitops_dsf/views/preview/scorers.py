@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.platform import scorer as rendered
 from gitops_dsf.repository.model.base import Metadata
 from gitops_dsf.resolve.credentials import Kind, Sent, credentials, in_words, sent, sent_by_hub
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.views.preview.fleet import FleetVersion
 
 _PLACES: Final = frozenset({"configURL", "host", "query"})
 
@@ -76,16 +76,16 @@ class ScorerChange(Struct, frozen=True, kw_only=True, rename="camel"):
     credentials: tuple[CredentialSent, ...]
 
 
-def altered(change: ScorerChange, base: FleetVersion | None, head: FleetVersion) -> frozenset[str]:
+def altered(change: ScorerChange, base: CheckedFleet | None, head: CheckedFleet) -> frozenset[str]:
     """Clusters that keep a scorer and whose scores may differ after the change."""
     if change.effect is Effect.NONE:
         return frozenset(change.other_source)
-    ran = base.resolved.runs_on.get(change.name, frozenset()) if base else frozenset[str]()
-    return ran & head.resolved.runs_on.get(change.name, frozenset())
+    ran = base.runs_on.get(change.name, frozenset()) if base else frozenset[str]()
+    return ran & head.runs_on.get(change.name, frozenset())
 
 
 def rescored(
-    changes: Iterable[ScorerChange], base: FleetVersion | None, head: FleetVersion
+    changes: Iterable[ScorerChange], base: CheckedFleet | None, head: CheckedFleet
 ) -> dict[str, frozenset[str]]:
     return {
         change.name: altered(change, base, head).union(change.gained, change.lost)
@@ -93,8 +93,8 @@ def rescored(
     }
 
 
-def scorer_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ScorerChange, ...]:
-    names = sorted({*head.scorers, *(base.scorers if base else ())})
+def scorer_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[ScorerChange, ...]:
+    names = sorted({*head.scorer_by_name, *(base.scorer_by_name if base else ())})
     return tuple(found for name in names for found in _changes(name, base, head))
 
 
@@ -115,12 +115,12 @@ class Shift:
 def shift_of(
     before: EffectiveScorer | None,
     after: EffectiveScorer | None,
-    base: FleetVersion | None,
-    head: FleetVersion,
+    base: CheckedFleet | None,
+    head: CheckedFleet,
 ) -> Shift:
     """What a change does to a scorer that is in the base as `before` and in the head as `after`."""
-    ran = base.resolved.runs_on[before.name] if base and before else frozenset[str]()
-    runs = head.resolved.runs_on[after.name] if after else frozenset[str]()
+    ran = base.runs_on[before.name] if base and before else frozenset[str]()
+    runs = head.runs_on[after.name] if after else frozenset[str]()
     effect, elsewhere = Effect.NONE, frozenset[str]()
     causes: tuple[str, ...] = ()
     if base and before and after:
@@ -173,8 +173,8 @@ def _plain_headers(item: EffectiveScorer) -> list[tuple[str, str | None]]:
 def _asks_elsewhere(
     before: EffectiveScorer,
     after: EffectiveScorer,
-    base: FleetVersion,
-    head: FleetVersion,
+    base: CheckedFleet,
+    head: CheckedFleet,
     clusters: Iterable[str],
 ) -> Iterator[str]:
     """The clusters whose variant of a MetricSource changes: it was edited, or the cluster's labels were."""
@@ -183,8 +183,8 @@ def _asks_elsewhere(
     known: dict[tuple[int, int], bool] = {}
     for cluster in clusters:
         old, new = (
-            base.resolved.on_cluster(before, cluster),
-            head.resolved.on_cluster(after, cluster),
+            base.on_cluster(before, cluster),
+            head.on_cluster(after, cluster),
         )
         key = id(old), id(new)
         if key not in known:
@@ -193,8 +193,8 @@ def _asks_elsewhere(
             yield cluster
 
 
-def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterator[ScorerChange]:
-    before, after = base.scorers.get(name) if base else None, head.scorers.get(name)
+def _changes(name: str, base: CheckedFleet | None, head: CheckedFleet) -> Iterator[ScorerChange]:
+    before, after = base.scorer_by_name.get(name) if base else None, head.scorer_by_name.get(name)
     shift = shift_of(before, after, base, head)
     ran, runs = shift.ran, shift.runs
     fields = field_changes(_fields(before, base), _fields(after, head))
@@ -239,7 +239,7 @@ def _is_place(path: str) -> bool:
     return name in _PLACES or section.endswith(("source.parameters", "].parameters"))
 
 
-def credentials_of(item: EffectiveScorer | None, fleet: FleetVersion | None) -> tuple[Sent, ...]:
+def credentials_of(item: EffectiveScorer | None, fleet: CheckedFleet | None) -> tuple[Sent, ...]:
     """The credentials that a scorer of a fleet sends, and the reconciler for it, with their hosts."""
     if item is None or fleet is None:
         return ()
@@ -250,13 +250,13 @@ def credentials_of(item: EffectiveScorer | None, fleet: FleetVersion | None) -> 
     found |= dict.fromkeys(
         sent("scoring", item.scoring_endpoint, credentials(item.spec.scoring.auth))
     )
-    pages = sent_by_hub(item, fleet.resolved.repository.spec)
+    pages = sent_by_hub(item, fleet.repository.spec)
     if all(may for _, may in pages):
         found |= dict.fromkeys(one for one, _ in pages)
     return tuple(found)
 
 
-def _fields(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[str, Any]:
+def _fields(item: EffectiveScorer | None, fleet: CheckedFleet | None) -> dict[str, Any]:
     """The effective fields as the hub sees them, so that a changed lock counts like an edited scorer; and
     what people wrote into its metadata.
     """
@@ -264,7 +264,7 @@ def _fields(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[st
         return {}
     return {
         "metadata": notes(item.declared.value.metadata),
-        **rendered(item, fleet.resolved.repository)["spec"],
+        **rendered(item, fleet.repository)["spec"],
     }
 
 

@@ -14,10 +14,12 @@ from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
 from gitops_dsf.simulator.scheduler import settle
-from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, stored_moves
+from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.fleet import hub_state, stored_moves
 from gitops_dsf.views.preview.scorers import Effect, Shift, shift_of
 
 
@@ -43,15 +45,15 @@ class NextScores:
     """Names of AddOnPlacementScores with a value that differs or is unknown on any cluster."""
 
 
-def next_scores(base: FleetVersion | None, head: FleetVersion, snapshot: Snapshot) -> NextScores:
+def next_scores(base: CheckedFleet | None, head: CheckedFleet, snapshot: Snapshot) -> NextScores:
     """Computes the scores after a change. Scores that no scorer of the repository publishes do not change."""
     scores: dict[str, Mapping[str, Score]] = dict(snapshot.scores)
     unknown: dict[str, Mapping[str, Unknown]] = {}
     changed: set[str] = set()
-    for resource in sorted({*head.by_resource, *(base.by_resource if base else ())}):
+    for resource in sorted({*head.scorer_by_resource, *(base.scorer_by_resource if base else ())}):
         before, after = (
-            base.by_resource.get(resource) if base else None,
-            head.by_resource.get(resource),
+            base.scorer_by_resource.get(resource) if base else None,
+            head.scorer_by_resource.get(resource),
         )
         shift, present = shift_of(before, after, base, head), snapshot.scores.get(resource, {})
         if shift.ran == shift.runs and not shift.elsewhere and shift.effect is Effect.NONE:
@@ -149,8 +151,8 @@ def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) ->
 class Transition:
     """A change on a hub. Without a base, everything is new."""
 
-    base: FleetVersion | None
-    head: FleetVersion
+    base: CheckedFleet | None
+    head: CheckedFleet
     snapshot: Snapshot
     now: datetime
 
@@ -168,7 +170,7 @@ class Transition:
         """The last verdicts on the Placements of the base, and the decisions that they lead to."""
         if self.base is None or self.first is None:
             return {}, tuple(self.snapshot.decisions)
-        return settle(self.first, self.base.placements, self.now)
+        return settle(self.first, applied(self.base).placements, self.now)
 
     @cached_property
     def second(self) -> HubState:
@@ -184,7 +186,7 @@ class Transition:
     @cached_property
     def after(self) -> HubState:
         """The same with the decisions that the Placements of the head lead to."""
-        _, decisions = settle(self.second, self.head.placements, self.now)
+        _, decisions = settle(self.second, applied(self.head).placements, self.now)
         return self.second.deciding(decisions)
 
     @cached_property

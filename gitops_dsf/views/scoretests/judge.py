@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from dsf_wire.publishrule import Rule, changed
 from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model import score_test
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.simulator import Explanation, Outcome, explain
-from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.views.scoretests.queries import Evaluate, QueryError, no_promtool, not_evaluated
 from gitops_dsf.views.scoretests.story import (
     ADD_ON_PLACEMENT_SCORE,
@@ -66,7 +66,7 @@ def _failure(
 def judge(
     test: Item[score_test.ScoreTest],
     *,
-    fleet: FleetVersion | None,
+    fleet: CheckedFleet | None,
     findings: Sequence[Diagnostic],
     documents: Sequence[Document],
     evaluate: Evaluate = no_promtool,
@@ -117,7 +117,7 @@ def _score(
     at = score_test.seconds(expected.at)
     resource, item = expected.resource or "", expected.dimension or ""
     if expected.scorer is not None:
-        scorer = story.fleet.scorers[expected.scorer]
+        scorer = story.fleet.scorer_by_name[expected.scorer]
         resource, item = scorer.resource_name, item or only_item(scorer)
     found = story.score(resource, item, expected.cluster, at=at)
     got = "Missing" if found.value is None else "Expired" if found.expired else str(found.value)
@@ -254,12 +254,12 @@ def why_score(
 def _not_running(story: Story, cluster: str, name: str | None) -> str:
     if name is None:
         return f"the test gives no score of it on {cluster}"
-    scorer = story.fleet.scorers[name]
+    scorer = story.fleet.scorer_by_name[name]
     if scorer.spec.score_destination != ADD_ON_PLACEMENT_SCORE:
         return f"{name} does not publish: its scoreDestination is {scorer.spec.score_destination}"
     if scorer.spec.suspend:
         return f"{name} is suspended, so it runs nowhere"
-    if cluster not in story.fleet.resolved.runs_on[name]:
+    if cluster not in story.fleet.runs_on[name]:
         return f"{name} does not run on {cluster}: its clusterSelector, or a mask, leaves the cluster out"
     if story.gives_metrics and (why := not_evaluated(scorer)):
         return f"the metrics of the test do not count for {name}, because {why}; give series of it"

@@ -10,9 +10,9 @@ from dsf_wire.dimension import LABELS
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.summary import SCORED_BY_QUERY
 from gitops_dsf.backtest.track import Labels
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.model.score_test import ScoreTestSpec, seconds
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.views.preview.fleet import FleetVersion
 from gitops_dsf.wording import names_text, shortened
 
 MOST_EVALUATIONS: Final = 20_000
@@ -72,7 +72,7 @@ def no_promtool(question: Question) -> Answer:
 
 
 def questions(
-    spec: ScoreTestSpec, *, fleet: FleetVersion, scorers: Sequence[str], end: int
+    spec: ScoreTestSpec, *, fleet: CheckedFleet, scorers: Sequence[str], end: int
 ) -> Iterator[Question]:
     """These scorers where there are metrics and no series. Raises QueryError if that is too much."""
     given = spec.given
@@ -81,10 +81,10 @@ def questions(
     with_series = {(each.scorer, each.cluster) for each in given.series}
     count = 0
     for name in scorers:
-        scorer = fleet.scorers[name]
+        scorer = fleet.scorer_by_name[name]
         if not_evaluated(scorer):
             continue
-        for cluster in sorted(fleet.resolved.runs_on[name]):
+        for cluster in sorted(fleet.runs_on[name]):
             metrics = tuple(
                 (each.series, each.values)
                 for each in given.metrics

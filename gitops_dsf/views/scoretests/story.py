@@ -17,7 +17,8 @@ from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT, Grid, Labels, Publisher, Track
 from gitops_dsf.hub.placements import decision_of, ranked_by
-from gitops_dsf.plan import summarise
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.repository.model.score_test import (
     MOST_SECONDS,
     Given,
@@ -28,7 +29,8 @@ from gitops_dsf.repository.model.score_test import (
 )
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.simulator import Verdict, simulate_placement
-from gitops_dsf.views.preview.fleet import FleetVersion, hub_state, typed_placements
+from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.fleet import hub_state, typed_placements
 from gitops_dsf.views.scoretests.queries import Answer, Answers, Evaluate, no_promtool, questions
 
 ADD_ON_PLACEMENT_SCORE: Final = "AddOnPlacementScore"
@@ -60,14 +62,14 @@ Runs = Mapping[str, Mapping[str, ScorerOnCluster]]
 
 
 def run_scorers(
-    given: Given, *, fleet: FleetVersion, answers: Answers, start: float, end: float
+    given: Given, *, fleet: CheckedFleet, answers: Answers, start: float, end: float
 ) -> Runs:
     """Runs all scorers of a test. Times are Unix seconds. `answers`: of queries over given metrics."""
     found: dict[str, dict[str, ScorerOnCluster]] = {}
     for (name, cluster), (answer, before) in _inputs(given, fleet, answers).items():
-        scorer, runs_on = fleet.scorers[name], fleet.resolved.runs_on[name]
+        scorer, runs_on = fleet.scorer_by_name[name], fleet.runs_on[name]
         if cluster in runs_on and scorer.spec.score_destination == ADD_ON_PLACEMENT_SCORE:
-            summary = summarise(fleet.resolved.on_cluster(scorer, cluster))
+            summary = summarise(fleet.on_cluster(scorer, cluster))
             done = _run(summary, cluster, answer, before, start=start, end=end)
             found.setdefault(scorer.resource_name, {})[cluster] = done
     # Scores that no scorer publishes. They never expire.
@@ -128,7 +130,7 @@ def _run(
 
 
 def _inputs(
-    given: Given, fleet: FleetVersion, answers: Answers
+    given: Given, fleet: CheckedFleet, answers: Answers
 ) -> Mapping[tuple[str, str], tuple[Answer, Mapping[str, int]]]:
     """The runs and the scores that a test gives, by scorer and cluster, in the order of the test."""
     series: dict[tuple[str, str], list[tuple[Labels, tuple[float | None, ...]]]] = {}
@@ -141,7 +143,7 @@ def _inputs(
         series[key], runs[key] = list(answer.series), answer.runs
     for score in given.scores:
         if score.scorer is not None:
-            item = score.dimension or only_item(fleet.scorers[score.scorer])
+            item = score.dimension or only_item(fleet.scorer_by_name[score.scorer])
             scores.setdefault((score.scorer, score.cluster), {})[item] = score.value
     return {
         key: (Answer(series=series.get(key, []), runs=runs.get(key, 0)), scores.get(key, {}))
@@ -173,7 +175,7 @@ class PublishedScore:
 
 class Story:
     def __init__(
-        self, spec: ScoreTestSpec, *, fleet: FleetVersion, evaluate: Evaluate = no_promtool
+        self, spec: ScoreTestSpec, *, fleet: CheckedFleet, evaluate: Evaluate = no_promtool
     ) -> None:
         """`evaluate` evaluates queries over given metrics. Raises QueryError if it does."""
         self.fleet = fleet
@@ -271,34 +273,37 @@ class Story:
         return found
 
 
-def placement_key(named: OfPlacement, fleet: FleetVersion) -> str:
+def placement_key(named: OfPlacement, fleet: CheckedFleet) -> str:
     """namespace/name of the Placement that an item of a test names. A rule reports what does not exist."""
     if named.application is not None:
-        argocd = fleet.resolved.repository.spec.argocd.namespace
-        applications = fleet.resolved.applications
+        argocd = fleet.repository.spec.argocd.namespace
+        applications = fleet.applications
         application = next(item for item in applications if item.metadata.name == named.application)
         return f"{argocd}/{application.follows}"
     wanted = named.placement or ""
-    return next(key for key in fleet.placements if wanted in {key, key.partition("/")[2]})
+    return next(key for key in applied(fleet).placements if wanted in {key, key.partition("/")[2]})
 
 
-def placement_keys(spec: ScoreTestSpec, fleet: FleetVersion) -> Sequence[str]:
+def placement_keys(spec: ScoreTestSpec, fleet: CheckedFleet) -> Sequence[str]:
     """namespace/name of the Placements that a test names, in the order of the test."""
     given, expect = spec.given, spec.expect
     named: Iterable[OfPlacement] = (*given.decisions, *expect.decisions, *expect.moves)
     return list(dict.fromkeys(placement_key(each, fleet) for each in named))
 
 
-def scorers_of(spec: ScoreTestSpec, fleet: FleetVersion) -> Sequence[str]:
+def scorers_of(spec: ScoreTestSpec, fleet: CheckedFleet) -> Sequence[str]:
     """Scorers of which a score is expected, or that a Placement of the test ranks by, in order of name."""
     found = {each.scorer for each in spec.expect.scores if each.scorer is not None}
     for placement in typed_placements(fleet, placement_keys(spec, fleet)).values():
         resources = {each.resource for each in ranked_by(placement)}
-        found |= {fleet.by_resource[name].name for name in resources & fleet.by_resource.keys()}
+        found |= {
+            fleet.scorer_by_resource[name].name
+            for name in resources & fleet.scorer_by_resource.keys()
+        }
     return sorted(found)
 
 
-def end_of(spec: ScoreTestSpec, fleet: FleetVersion) -> int:
+def end_of(spec: ScoreTestSpec, fleet: CheckedFleet) -> int:
     """Seconds up to the last expectation; moves without a time count up to the last value of a series."""
     expect = spec.expect
     times = [*(each.at for each in expect.scores), *(each.at for each in expect.decisions)]
@@ -306,7 +311,8 @@ def end_of(spec: ScoreTestSpec, fleet: FleetVersion) -> int:
     end = max(map(seconds, times), default=0)
     if any(each.until is None for each in expect.moves):
         runs = (
-            (len(expand(each.values)) - 1) * fleet.scorers[each.scorer].spec.scoring.params.interval
+            (len(expand(each.values)) - 1)
+            * fleet.scorer_by_name[each.scorer].spec.scoring.params.interval
             for each in spec.given.series
         )
         end = max([end, *runs])

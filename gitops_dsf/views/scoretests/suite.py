@@ -10,14 +10,14 @@ from typing import ClassVar
 from msgspec import Struct, structs
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.pipeline import Checked, check_declared
+from gitops_dsf.pipeline import CheckResult, check_declared
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.config import DynamicScoringConfig
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.foreign import ClusterMetadata, ManagedCluster
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import GivenCluster, ScoreTest
-from gitops_dsf.views.preview.fleet import FleetVersion, version_of
 from gitops_dsf.views.scoretests.judge import Failure, judge
 from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool
 
@@ -61,13 +61,13 @@ def run_tests(
     tests: Iterable[Item[ScoreTest]],
     *,
     declared: Declared,
-    checked: Checked,
+    checked: CheckResult,
     documents: Sequence[Document],
     evaluate: Evaluate = no_promtool,
     prefix: Path = Path(),
 ) -> TestOutput:
     """Runs tests. `documents` are all of the repository's. `prefix` comes before names of files."""
-    found, own = [], (version_of(checked), checked.diagnostics)
+    found, own = [], (checked.fleet, checked.diagnostics)
     for test in tests:
         fleet, findings = fleet_of(test, declared, own=own)
         judged = judge(test, fleet=fleet, findings=findings, documents=documents, evaluate=evaluate)
@@ -89,7 +89,7 @@ def run_tests(
     return TestOutput(passed=len(found) - failed, failed=failed, tests=tuple(found))
 
 
-Judged = tuple[FleetVersion | None, tuple[Diagnostic, ...]]
+Judged = tuple[CheckedFleet | None, tuple[Diagnostic, ...]]
 """A repository and all findings. None if one is an error."""
 
 
@@ -98,7 +98,7 @@ def fleet_of(test: Item[ScoreTest], declared: Declared, *, own: Judged) -> Judge
     if test.value.spec.given.clusters is None:
         return own
     checked = check_declared(with_clusters(declared, test))
-    return version_of(checked), checked.diagnostics
+    return checked.fleet, checked.diagnostics
 
 
 def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:

@@ -368,9 +368,9 @@ def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Pat
             "[forecast.scoring.example.com]", "[forecast.scoring.example.com, 192.0.2.10]"
         )
     )
-    resolved = check(fleet).resolved
-    assert resolved is not None
-    assert {item.name for item in resolved.scorers} >= set(locked)
+    checked = check(fleet).fleet
+    assert checked is not None
+    assert {item.name for item in checked.scorers} >= set(locked)
     again = bring(fleet, *samples())
     assert (again.files, again.added, [line.name for line in again.refused]) == (
         {},
@@ -399,10 +399,10 @@ def test_a_lock_that_git_has_stays_unless_it_is_to_be_overwritten(fleet: Path) -
 def test_a_query_scorer_comes_back_from_the_hub_without_findings(fleet: Path) -> None:
     """The hub has every default written out."""
     result = check(fleet)
-    assert result.resolved is not None
+    assert result.fleet is not None
     rendered = render_scorer(
-        next(item for item in result.resolved.scorers if item.name == "cpu-headroom"),
-        result.resolved.repository,
+        next(item for item in result.fleet.scorers if item.name == "cpu-headroom"),
+        result.fleet.repository,
     )
     (fleet / "scorers" / "cpu-headroom.yaml").unlink()
     by_hand = {
@@ -413,10 +413,10 @@ def test_a_query_scorer_comes_back_from_the_hub_without_findings(fleet: Path) ->
     assert not found.refused
     again = check(fleet)
     assert [item for item in again.diagnostics if "cpu-headroom" in item.position.file] == []
-    assert again.resolved is not None
-    assert [
-        item.scoring_type for item in again.resolved.scorers if item.name == "cpu-headroom"
-    ] == ["Query"]
+    assert again.fleet is not None
+    assert [item.scoring_type for item in again.fleet.scorers if item.name == "cpu-headroom"] == [
+        "Query"
+    ]
 
 
 @pytest.mark.parametrize("change", ["mode", "url", "nothing"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.plan import shard_of
+from gitops_dsf.plan.works import shard_of
 from tests.support.rendering import rendered, scorer
 
 
@@ -38,8 +38,8 @@ def test_clusters_that_run_the_same_share_one_configuration(tmp_path: Path) -> N
         },
     }
     result = rendered(tmp_path, scorer("cpu"), scorer("gpu"), config, clusters=5)
-    assert result.plan is not None
-    works = {work.cluster: work.configuration for work in result.plan.works}
+    assert result.fleet is not None
+    works = {work.cluster: work.configuration for work in result.fleet.works}
     assert works["c0"] is works["c2"] is works["c4"]
     assert works["c1"] is works["c3"]
     assert [item.name for item in works["c0"].summaries] == ["cpu", "gpu"]

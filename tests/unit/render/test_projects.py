@@ -151,9 +151,9 @@ def test_the_paths_of_a_tree_are_known_without_rendering_it(tmp_path: Path, mode
     result = rendered(
         tmp_path, scorer("cpu"), application("web"), delivery={"mode": mode}, output={"shards": 3}
     )
-    assert result.plan is not None
+    assert result.fleet is not None
     assert result.tree is not None
-    assert paths(result.plan) == result.tree.files.keys()
+    assert paths(result.fleet) == result.tree.files.keys()
 
 
 def test_the_projects_take_applications_of_argocds_namespace_only(tree: Tree) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from tests.support import rendering
-from tests.support.repositories import MANY, masks, resolved, scorer
+from tests.support.repositories import MANY, checked_fleet, masks, scorer
 
 FLEET = "---\n".join(MANY.split("---\n")[:10])
 
@@ -24,9 +24,9 @@ def test_every_published_score_is_written_at_half_of_its_ttl(spec: str, expected
     """Of ten clusters one is masked. The default TTL is 900 s or ten intervals, whichever is more."""
     text = scorer("  scoring:", f"  {spec}\n  scoring:")
     masked = masks("{clusterName: c0, scoreName: cpu_score}")
-    found = resolved(scorers=text, clusters=FLEET, config=masked)
+    found = checked_fleet(scorers=text, clusters=FLEET, config=masked)
     assert found.hub_writes_per_second == pytest.approx(expected)
-    slow = resolved(
+    slow = checked_fleet(
         scorers=text.replace("interval: 60", "interval: 300"), clusters=FLEET, config=masked
     )
     assert slow.hub_writes_per_second == pytest.approx(

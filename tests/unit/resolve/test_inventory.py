@@ -2,7 +2,6 @@
 
 import pytest
 
-from gitops_dsf.resolve import resolve
 from tests.support import repositories
 
 CLUSTER = """\
@@ -42,7 +41,7 @@ status:
 
 
 def findings(clusters: str) -> list[str]:
-    _, diagnostics = resolve(repositories.declared(clusters=clusters))
+    diagnostics = repositories.findings(clusters=clusters)
     codes = ("DSF013", "DSF014", "DSF016")
     return [
         f"{one.severity} {one.code} {one.position.line}: {one.message}; {one.hint}"

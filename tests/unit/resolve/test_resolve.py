@@ -13,9 +13,9 @@ from tests.support.repositories import (
     LOCK,
     UPSTREAM,
     asking,
+    checked_fleet,
     codes,
     masks,
-    resolved,
 )
 
 OPEN = FULL.replace("  scoring: {params: {name: cpu_score, interval: 60}}\n", "").replace(
@@ -29,7 +29,7 @@ FLEET = "---\n".join(
 
 
 def effective(scorers: str, **more: str) -> EffectiveScorer:
-    [found] = resolved(scorers=scorers, **more).scorers
+    [found] = checked_fleet(scorers=scorers, **more).scorers
     return found
 
 
@@ -126,7 +126,7 @@ def test_a_lock_does_not_say_where_the_source_of_a_reference_is() -> None:
         "spec: {variants: [{host: 'http://prom:9090'}]}\n"
     )
     config = "source: {type: None, host: 'http://other', path: /o, params: {query: up, range: 60, step: 15}}"
-    found = resolved(
+    found = checked_fleet(
         scorers=below("source: {ref: platform}", FULL), locks=lock(config), config=source
     )
     there = found.on_cluster(found.scorers[0], "prod-1")
@@ -138,8 +138,8 @@ def test_a_lock_does_not_say_where_the_source_of_a_reference_is() -> None:
 
 
 def test_a_full_scorer_without_a_lock_waits_only_while_it_is_incomplete() -> None:
-    assert [item.name for item in resolved(scorers=FULL).scorers] == ["cpu"]
-    found = resolved(scorers=OPEN)
+    assert [item.name for item in checked_fleet(scorers=FULL).scorers] == ["cpu"]
+    found = checked_fleet(scorers=OPEN)
     assert (found.scorers, found.open_scorers) == ((), ())
     assert found.targets == {"prod-1": ()}
 
@@ -148,7 +148,9 @@ def test_upstreams_controller_needs_no_lock() -> None:
     """It reads /config itself: an incomplete Full scorer is rendered, and what only /config says
     stays open.
     """
-    found = resolved(settings=UPSTREAM, scorers=f"{OPEN}  source: {{host: 'http://prom:9090'}}\n")
+    found = checked_fleet(
+        settings=UPSTREAM, scorers=f"{OPEN}  source: {{host: 'http://prom:9090'}}\n"
+    )
     assert found.scorers == ()
     [item] = found.open_scorers
     spec = open_scorer(item, found.repository)["spec"]
@@ -160,7 +162,7 @@ def test_upstreams_controller_needs_no_lock() -> None:
 def test_an_application_of_upstream_mode_needs_the_name_of_the_score_alone() -> None:
     assert codes(settings=UPSTREAM, scorers=OPEN, apps=APP)[:1] == ["DSF301"]
     named = f"{OPEN}  scoring: {{params: {{name: My_Score}}}}\n"
-    [placement] = resolved(settings=UPSTREAM, scorers=named, apps=APP).placements
+    [placement] = checked_fleet(settings=UPSTREAM, scorers=named, apps=APP).placements
     assert [score.resource_name for score in placement.scores] == ["my-score"]
 
 
@@ -176,7 +178,7 @@ def test_an_application_of_upstream_mode_needs_the_name_of_the_score_alone() -> 
     ],
 )
 def test_masks_keep_scores_off_clusters(written: str, off: str) -> None:
-    found = resolved(scorers=BARE, clusters=FLEET, config=masks(written)).targets
+    found = checked_fleet(scorers=BARE, clusters=FLEET, config=masks(written)).targets
     assert found == {name: () if name in off.split() else ("cpu",) for name in ("e1", "e2", "p1")}
 
 
@@ -186,5 +188,5 @@ def test_two_scored_placements_of_one_name_are_two_objects_in_two_namespaces() -
         f"metadata: {{name: a, namespace: {namespace}}}\nspec: {{scores: [{{scorer: cpu}}]}}\n"
         for namespace in ("x", "z")
     ]
-    found = resolved(apps="---\n".join(texts))
+    found = checked_fleet(apps="---\n".join(texts))
     assert [(item.namespace, item.name) for item in found.placements] == [("x", "a"), ("z", "a")]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pipeline import check
+from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import simulate
-from gitops_dsf.views.preview.fleet import FleetVersion, version_of
 from gitops_dsf.views.preview.scorers import rescored, scorer_changes
 from gitops_dsf.views.preview.transition import NextScores, Unknown, certainty, next_scores
 from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer, settings
@@ -84,7 +84,7 @@ SOURCE = {"type": "Prometheus", "host": "http://prometheus:9090", "params": PARA
 SNAPSHOT = Snapshot(origin="test", scores={"cpu": PRESENT, "foreign": {"eu-1": score_of({"x": 7})}})
 
 
-def fleet(root: Path, *scorers: dict[str, Any]) -> FleetVersion:
+def fleet(root: Path, *scorers: dict[str, Any]) -> CheckedFleet:
     root.mkdir()
     (root / "gitops-dsf.yaml").write_text(yaml.safe_dump(settings()))
     for folder, documents in (
@@ -94,7 +94,7 @@ def fleet(root: Path, *scorers: dict[str, Any]) -> FleetVersion:
     ):
         (root / folder).mkdir()
         (root / folder / "all.yaml").write_text(yaml.safe_dump_all(documents))
-    found = version_of(check(root))
+    found = check(root).fleet
     assert found is not None
     return found
 

@@ -1,0 +1,218 @@
+"""A fleet repository without errors: what rendering, previews and verbs read.
+
+`plan` builds it once the rules found no error (`gitops_dsf.resolve`). Everything in it is sorted by name, so
+that the same repository renders to the same bytes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from gitops_dsf.hub.maintenance import Maintenance as HubMaintenance
+from gitops_dsf.hub.scorers import counted_span
+from gitops_dsf.plan.works import (
+    ClusterWork,
+    HubScoring,
+    SourceVariants,
+    cluster_works,
+    hub_scoring,
+    on_cluster,
+)
+from gitops_dsf.repository.model.apps import ScoredApplication
+from gitops_dsf.repository.model.config import DynamicScoringConfig, Maintenance, Mask
+from gitops_dsf.repository.model.declared import CarriedItem
+from gitops_dsf.repository.model.foreign import ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.hub_writes import writes_per_second
+from gitops_dsf.resolve.inventory import NO_CLUSTERS
+from gitops_dsf.resolve.rankings import ResolvedPlacement, resolve_ranking
+from gitops_dsf.resolve.rules.templates import ClusterParameters, cluster_parameters
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.targets import clusters_with_agents, on_the_hub, targets
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CheckedFleet:
+    """A whole fleet repository after all checks, and what should exist on the hub because of it."""
+
+    repository: FleetRepository
+    scorers: tuple[EffectiveScorer, ...]
+    open_scorers: tuple[EffectiveScorer, ...]
+    """Full scorers that the upstream controller completes on the hub, with UpstreamController only."""
+    clusters: tuple[ManagedCluster, ...]
+    cluster_sets: tuple[ManagedClusterSet, ...]
+    scoring_config: DynamicScoringConfig | None
+    masks: tuple[Mask, ...]
+    maintenance: tuple[Maintenance, ...]
+    runs_on: Mapping[str, frozenset[str]]
+    """For each complete scorer, the clusters that it scores. Suspended scorers score none."""
+    targets: Mapping[str, tuple[str, ...]]
+    """For every cluster, the sorted names of the scorers that score it; suspended ones are in none."""
+    agents: frozenset[str]
+    """Clusters that have an agent."""
+    placements: tuple[ResolvedPlacement, ...]
+    """Placements by scores, sorted by namespace and name. Copied Placements are raw documents."""
+    source_variants: SourceVariants
+    applications: tuple[ScoredApplication, ...]
+    cluster_parameters: Mapping[str, tuple[ClusterParameters, ...]]
+    """By application, what its templates read of labels and claims of its clusters, if anything."""
+    carried: tuple[Mapping[str, Any], ...]
+    """Placements and ApplicationSets that are copied into the output. Each names its namespace."""
+    works: tuple[ClusterWork, ...]
+    """Empty with delivery.mode UpstreamController."""
+    hub_scoring: HubScoring | None
+    """None if no scorer runs on the hub."""
+
+    def on_cluster(self, scorer: EffectiveScorer, cluster: str) -> EffectiveScorer:
+        """A scorer with the variant that a cluster uses, if source.ref is there and a variant selects it."""
+        return on_cluster(scorer, cluster, self.source_variants)
+
+    @property
+    def hub_writes_per_second(self) -> float:
+        """Writes per second by which agents and hub scorer refresh all scores."""
+        return writes_per_second(self.scorers, self.runs_on)
+
+    @property
+    def placement_namespaces(self) -> tuple[str, ...]:
+        """Namespaces of ScoredPlacements outside of the Argo CD namespace, sorted."""
+        namespaces = {placement.namespace for placement in self.placements}
+        return tuple(sorted(namespaces - {self.repository.spec.argocd.namespace}))
+
+    @cached_property
+    def cluster_names(self) -> frozenset[str]:
+        """The clusters of the inventory."""
+        return frozenset(cluster.metadata.name for cluster in self.clusters)
+
+    @cached_property
+    def scorer_by_name(self) -> Mapping[str, EffectiveScorer]:
+        """Complete scorers by name."""
+        return {scorer.name: scorer for scorer in self.scorers}
+
+    @cached_property
+    def scorer_by_resource(self) -> Mapping[str, EffectiveScorer]:
+        """Scorers by the name of the AddOnPlacementScore that they publish."""
+        return {
+            scorer.resource_name: scorer
+            for scorer in self.scorers
+            if scorer.spec.score_destination == "AddOnPlacementScore"
+        }
+
+    @cached_property
+    def spans(self) -> Mapping[str, tuple[int, int]]:
+        """The lowest and highest score that OCM can count, by name of the AddOnPlacementScore."""
+        return {
+            scorer.resource_name: counted_span(scorer.published, scorer.spec.default_score)
+            for scorer in self.scorers
+        }
+
+    @cached_property
+    def maintenance_on_hub(self) -> tuple[HubMaintenance, ...]:
+        """Maintenance as the reconciler reads it."""
+        return tuple(map(on_the_hub, self.maintenance))
+
+
+def plan(context: Context) -> CheckedFleet:
+    """The fleet of a repository without errors.
+
+    Raises AssertionError where a rule should have found an error and did not.
+    """
+    declared = context.declared
+    repository = declared.repository
+    if repository is None:
+        raise AssertionError("a repository without settings has an error; a rule is missing")
+    scorers = tuple(context.complete[name] for name in sorted(context.complete))
+    runs_on = {
+        scorer.name: NO_CLUSTERS if scorer.spec.suspend else context.target_clusters[scorer.name]
+        for scorer in scorers
+    }
+    by_cluster = targets(runs_on, context.inventory)
+    agents = clusters_with_agents(context.scorers.values(), context.inventory)
+    clusters = tuple(item.value for item in declared.clusters)
+    source_variants = _source_variants(context)
+    settings = context.settings
+    return CheckedFleet(
+        repository=repository.value,
+        scorers=scorers,
+        open_scorers=_open_scorers(context),
+        clusters=clusters,
+        cluster_sets=tuple(item.value for item in declared.cluster_sets),
+        scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
+        masks=context.masks,
+        maintenance=tuple(item.value for item in declared.maintenance),
+        runs_on=runs_on,
+        targets=by_cluster,
+        agents=agents,
+        placements=_placements(context),
+        source_variants=source_variants,
+        applications=tuple(item.value for item in declared.applications),
+        cluster_parameters=_cluster_parameters(context),
+        carried=_carried(context),
+        works=cluster_works(
+            settings=settings,
+            scorers=scorers,
+            clusters=(each for each in clusters if each.metadata.name in agents),
+            targets=by_cluster,
+            source_variants=source_variants,
+        )
+        if settings.delivers_works
+        else (),
+        hub_scoring=hub_scoring(
+            settings=settings, scorers=scorers, clusters=clusters, targets=by_cluster
+        )
+        if settings.delivers_works
+        else None,
+    )
+
+
+def _open_scorers(context: Context) -> tuple[EffectiveScorer, ...]:
+    if not context.is_upstream:
+        return ()
+    by_name = sorted(context.scorers.items())
+    return tuple(scorer for _, scorer in by_name if context.waits_for_lock(scorer))
+
+
+def _placements(context: Context) -> tuple[ResolvedPlacement, ...]:
+    placements = []
+    for ranking in context.declared.rankings:
+        placement = resolve_ranking(
+            ranking,
+            context.scorers,
+            namespace=context.namespace_of(ranking),
+            settings=context.settings,
+        )
+        if placement is None:
+            raise AssertionError(
+                f"the scores of {ranking.name} cannot be weighed; a rule is missing"
+            )
+        placements.append(placement)
+    return tuple(sorted(placements, key=lambda placement: (placement.namespace, placement.name)))
+
+
+def _source_variants(context: Context) -> dict[str, dict[str, int]]:
+    by_source: dict[str, dict[str, int]] = {name: {} for name in context.sources}
+    for variant in context.source_variants:
+        by_source[variant.source.name] |= dict.fromkeys(variant.clusters, variant.index)
+    return by_source
+
+
+def _cluster_parameters(context: Context) -> dict[str, tuple[ClusterParameters, ...]]:
+    by_application = {}
+    for application in context.declared.applications:
+        parameters = cluster_parameters(context, application)
+        if parameters:
+            by_application[application.name] = parameters
+    return by_application
+
+
+def _carried(context: Context) -> tuple[dict[str, Any], ...]:
+    def position(item: CarriedItem) -> tuple[str, str, str]:
+        return (item.document.kind, item.name, context.namespace_of(item))
+
+    documents = []
+    for item in sorted(context.declared.carried, key=position):
+        data = item.document.data
+        metadata = {**data["metadata"], "namespace": context.namespace_of(item)}
+        documents.append({**data, "metadata": metadata})
+    return tuple(documents)

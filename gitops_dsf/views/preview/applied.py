@@ -1,0 +1,93 @@
+"""The objects of a checked fleet that Argo CD applies to the hub, as previews compare them.
+
+Rendering them costs most of the time of a preview, so `applied` remembers what it rendered.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from gitops_dsf.hub.applications import placements_followed
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.render.delivery import delivery
+from gitops_dsf.render.tree import shared_objects
+from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedObjects:
+    """What Argo CD applies of one fleet. It is never changed."""
+
+    fleet: CheckedFleet
+
+    @cached_property
+    def delivered(self) -> tuple[Object, ...]:
+        """ManagedClusterSetBindings, Placements and ApplicationSets as Argo CD would apply them."""
+        return tuple(delivery(self.fleet))
+
+    @cached_property
+    def objects(self) -> Mapping[str, Object]:
+        """Rendered objects by path, without those of single clusters."""
+        return shared_objects(self.fleet)
+
+    @cached_property
+    def placements(self) -> Mapping[str, Object]:
+        """Placements by `namespace/name`, sorted."""
+        return dict(
+            sorted(
+                (f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}", manifest)
+                for manifest in self._of_kind("Placement")
+            )
+        )
+
+    @cached_property
+    def followers(self) -> Mapping[str, tuple[str, ...]]:
+        """The sorted names of the ApplicationSets, in its namespace, that follow each Placement."""
+        names = defaultdict[str, set[str]](set, {key: set() for key in self.placements})
+        for manifest in self._of_kind("ApplicationSet"):
+            metadata = manifest["metadata"]
+            for placement in placements_followed(manifest["spec"].get("generators")):
+                names[f"{metadata['namespace']}/{placement}"].add(metadata["name"])
+        return {key: tuple(sorted(followers)) for key, followers in names.items()}
+
+    @cached_property
+    def bindings(self) -> frozenset[tuple[str, str]]:
+        """Namespace and name of the rendered ManagedClusterSetBindings. OCM requires the name of the set."""
+        return frozenset(
+            (manifest["metadata"]["namespace"], manifest["metadata"]["name"])
+            for manifest in self._of_kind("ManagedClusterSetBinding")
+        )
+
+    @cached_property
+    def assumed_bindings(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """By Placement, the bindings that it needs and the repository does not render.
+
+        The hub may have them: somebody else keeps them. A Placement that lists no sets uses every set that is
+        bound in its namespace. Where none is rendered there, any set may be.
+        """
+        bound = {namespace for namespace, _ in self.bindings}
+        declared_sets = {cluster_set.metadata.name for cluster_set in self.fleet.cluster_sets}
+        every_set = sorted({*BUILT_IN_SETS, *declared_sets})
+        assumed = dict[str, tuple[tuple[str, str], ...]]()
+        for key, manifest in self.placements.items():
+            namespace = manifest["metadata"]["namespace"]
+            sets = (manifest.get("spec") or {}).get("clusterSets")
+            if not sets:
+                sets = () if namespace in bound else every_set
+            missing = sorted({(namespace, name) for name in sets} - self.bindings)
+            if missing:
+                assumed[key] = tuple(missing)
+        return assumed
+
+    def _of_kind(self, kind: str) -> tuple[Object, ...]:
+        return tuple(manifest for manifest in self.delivered if manifest["kind"] == kind)
+
+
+@lru_cache(maxsize=4)
+def applied(fleet: CheckedFleet) -> AppliedObjects:
+    """What Argo CD applies of a fleet. Base and head of a preview are remembered, and a few more."""
+    return AppliedObjects(fleet)
