@@ -11,7 +11,7 @@ from gitops_dsf.show.doctor import findings_text
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.views.doctor.examine import examine, not_installed
-from gitops_dsf.views.doctor.facts import DoctorHub, DoctorOutput, State
+from gitops_dsf.views.doctor.finding import DoctorHub, DoctorOutput, State
 
 
 def run(args: argparse.Namespace) -> int:

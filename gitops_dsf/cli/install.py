@@ -17,7 +17,7 @@ from gitops_dsf.installation.source import Source, read_source, unpublished
 from gitops_dsf.show.doctor import findings_text
 from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.views.doctor.examine import CHECKS, examine
-from gitops_dsf.views.doctor.facts import Finding, State
+from gitops_dsf.views.doctor.finding import Finding, State
 from gitops_dsf.wording import names_text
 
 SETTLING_SECONDS: Final = 60.0

@@ -23,7 +23,7 @@ from gitops_dsf.repository.model.base import Schema
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import DRAFT, FILE, bundle, editor_schemas, summaries_schema
 from gitops_dsf.sync.locks import LockResult
-from gitops_dsf.views.doctor.facts import DoctorOutput
+from gitops_dsf.views.doctor.finding import DoctorOutput
 from gitops_dsf.views.preview.build import Preview
 from gitops_dsf.views.scoretests.suite import TestOutput
 from gitops_dsf.views.status.build import StatusOutput

@@ -18,7 +18,7 @@ from gitops_dsf.hub.resources import (
 from gitops_dsf.hubreader.hub import Hub, Object, whole
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
-from gitops_dsf.views.doctor.checks.ocm import UPSTREAM_LABELS, UPSTREAM_WORK
+from gitops_dsf.views.doctor.checks.upstream import UPSTREAM_LABELS, UPSTREAM_WORK
 from gitops_dsf.views.doctor.facts import Facts, Source
 from gitops_dsf.views.status.build import build
 

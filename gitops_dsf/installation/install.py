@@ -16,7 +16,7 @@ from gitops_dsf.hub.pods import obstacles, read_leadership
 from gitops_dsf.installation.hub import Change, WritableHub, object_text, say
 from gitops_dsf.installation.source import Source
 from gitops_dsf.schema.crd import crds
-from gitops_dsf.views.doctor.facts import condition
+from gitops_dsf.views.doctor.objects import condition
 
 Object = Mapping[str, Any]
 POLL_SECONDS: Final = 2.0

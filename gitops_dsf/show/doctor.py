@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from gitops_dsf.show.tables import wrapped
-from gitops_dsf.views.doctor.facts import Finding, State
+from gitops_dsf.views.doctor.finding import Finding, State
 from gitops_dsf.wording import plural
 
 _COLOURS: Final = {

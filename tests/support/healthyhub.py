@@ -13,7 +13,8 @@ from gitops_dsf.render import agent
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from gitops_dsf.views.doctor.examine import CHECKS, examine
-from gitops_dsf.views.doctor.facts import Facts, Finding, Source
+from gitops_dsf.views.doctor.facts import Facts, Source
+from gitops_dsf.views.doctor.finding import Finding
 from gitops_dsf.views.status.build import build
 from tests.support import yamlfast
 from tests.support.hubobjects import ARGOCD, HUB, NOW, Object, fleet, meta, stamp

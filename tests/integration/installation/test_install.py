@@ -8,7 +8,7 @@ import pytest
 from gitops_dsf.cli.install import _settled
 from gitops_dsf.cli.main import main
 from gitops_dsf.schema.crd import crds
-from gitops_dsf.views.doctor.facts import Finding, State
+from gitops_dsf.views.doctor.finding import Finding, State
 from tests.integration.installation.conftest import Run, Serve
 from tests.support.apiserver import ApiServer
 from tests.support.commandline import output_of

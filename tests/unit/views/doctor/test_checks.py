@@ -12,7 +12,8 @@ import pytest
 from gitops_dsf.hub.resources import Unread, Why
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from gitops_dsf.views.doctor.examine import CHECKS, examine
-from gitops_dsf.views.doctor.facts import Facts, Source, images_of, version_of
+from gitops_dsf.views.doctor.facts import Facts, Source
+from gitops_dsf.views.doctor.objects import images_of, version_of
 from gitops_dsf.views.status.inputs import Part
 from tests.support.healthyhub import CLUSTERS, altered, conditions, facts, run, workload
 from tests.support.hubobjects import (

@@ -1,0 +1,102 @@
+"""Checks the agents that OCM installs, and those that stay on clusters which left the inventory."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from dsf_wire.constants import ADDON_NAME
+from gitops_dsf.hub.metadata import Metadata, age_text
+from gitops_dsf.hub.names import WORK_NAME
+from gitops_dsf.views.doctor.facts import Facts, Source, on_cluster
+from gitops_dsf.views.doctor.finding import Finding, error, ok, warning
+from gitops_dsf.views.doctor.objects import HubObject, condition, namespace_of
+from gitops_dsf.wording import plural
+
+LATE: Final = timedelta(minutes=10)
+"""An add-on without its ManifestWork, and a deletion that has not ended, are reported after this time.
+
+Argo CD and OCM need some minutes for either.
+"""
+_KLUSTERLET_NAMESPACE: Final = "open-cluster-management-agent"
+
+
+def agents(facts: Facts) -> Iterator[Finding]:
+    """Are the agents that OCM installs Available?"""
+    addons = sorted(facts.of(Source.ADDON_STATES), key=namespace_of)
+    for addon in addons:
+        yield from _agent(facts, addon)
+    yield ok(f"{plural(len(addons), 'agent')}, all Available")
+
+
+def _agent(facts: Facts, addon: HubObject) -> Iterator[Finding]:
+    cluster = namespace_of(addon)
+    for kind in ("RegistrationApplied", "ManifestApplied"):
+        applied = condition(addon, kind) or {}
+        if applied.get("status") == "False":
+            yield error(
+                f"agent of {cluster}: {kind} is False: {applied.get('reason')}: {applied.get('message')}",
+                facts.command("-n", cluster, "describe", "managedclusteraddon", ADDON_NAME),
+                subject=cluster,
+            )
+            return
+    available = condition(addon, "Available")
+    describe = on_cluster(cluster, f"describe deployment {ADDON_NAME}")
+    if available is None:
+        yield warning(
+            f"agent of {cluster} is not Available: OCM has not reported on it yet",
+            describe,
+            subject=cluster,
+        )
+    elif available.get("status") != "True":
+        reason = available.get("reason")
+        yield warning(
+            f"agent of {cluster} is not Available: {reason}: {available.get('message')}",
+            describe,
+            subject=cluster,
+        )
+
+
+def left_behind(facts: Facts) -> Iterator[Finding]:
+    """Does an agent stay on a cluster that left the inventory?
+
+    Argo CD deletes the ManifestWork and the rights of such a cluster. It never deletes the
+    ManagedClusterAddOn, because that has the ClusterManagementAddOn as its owner.
+    """
+    works = {namespace_of(work): _metadata(work) for work in facts.of(Source.OUR_WORKS)}
+    for item in sorted(facts.of(Source.ADDON_STATES), key=namespace_of):
+        cluster = namespace_of(item)
+        addon = _metadata(item)
+        yield from _deletion(facts, f"ManagedClusterAddOn {ADDON_NAME}", addon, cluster)
+        work = works.get(cluster)
+        if work is not None:
+            yield from _deletion(facts, f"ManifestWork {WORK_NAME}", work, cluster)
+        elif not addon.deleting and facts.inputs.now.timestamp() - addon.created >= LATE.seconds:
+            delete = facts.command("-n", cluster, "delete", "managedclusteraddon", ADDON_NAME)
+            yield warning(
+                f"{cluster} left the inventory, and the ManagedClusterAddOn {ADDON_NAME} is still there:"
+                " Argo CD never deletes it, because OCM owns it, and the agent runs without rights and"
+                " configuration",
+                f"{delete}  # if it is in clusters/, look at its Application gitops-dsf-works-NN instead",
+                subject=cluster,
+            )
+    yield ok("every agent is on a cluster of the inventory")
+
+
+def _deletion(facts: Facts, what: str, metadata: Metadata, cluster: str) -> Iterator[Finding]:
+    """Reports a deletion that has not ended in time."""
+    if metadata.deletion_timestamp is None:
+        return
+    age = facts.inputs.now - metadata.deletion_timestamp
+    if age >= LATE:
+        yield warning(
+            f"the {what} of {cluster} is still there {age_text(age.total_seconds())} after its deletion:"
+            " OCM waits until the cluster answers and has removed what is there",
+            on_cluster(cluster, "get pods", namespace=_KLUSTERLET_NAMESPACE),
+            subject=cluster,
+        )
+
+
+def _metadata(item: HubObject) -> Metadata:
+    return msgspec.convert(item["metadata"], Metadata)

@@ -1,0 +1,177 @@
+"""Checks the way from OCM's decision to an Application.
+
+That is Placements, how Argo CD reads them, and whether Argo CD knows the clusters.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
+from gitops_dsf.hub.applications import ApplicationSet
+from gitops_dsf.hub.names import REFRESH_ANNOTATION
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.views.doctor.facts import Facts, Source
+from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
+from gitops_dsf.views.doctor.objects import HubObject, name_of
+from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.wording import names_text, plural
+
+CLUSTERS_NEED: Final = (
+    Source.CLUSTER_SECRETS,
+    Part.APPLICATION_SETS,
+    Part.APPLICATIONS,
+    Part.DECISIONS,
+    Part.CLUSTERS,
+)
+_NO_CLUSTER: Final = re.compile(r'no entry for key "(?:labels|claims)"')
+"""What Argo CD says when a template reads a label of a cluster that is not rendered."""
+
+
+def placements(facts: Facts) -> Iterator[Finding]:
+    """Does OCM understand the rendered Placements?"""
+    ours = []
+    for placement in facts.inputs.placements:
+        if placement.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER:
+            ours.append(placement)
+            yield from _placement(facts, placement)
+    yield ok(f"OCM understands {plural(len(ours), 'rendered Placement')}")
+
+
+def _placement(facts: Facts, placement: Placement) -> Iterator[Finding]:
+    misconfigured = placement.condition("PlacementMisconfigured")
+    satisfied = placement.condition("PlacementSatisfied")
+    if misconfigured.status == "True":
+        yield error(
+            f"Placement {placement.key} is misconfigured: {misconfigured.message}",
+            "edit it in apps/ and render; gitops-dsf validate",
+        )
+    elif satisfied.status == "False":
+        namespace = placement.metadata.namespace or ""
+        yield warning(
+            f"Placement {placement.key} has too few clusters: {satisfied.reason}: {satisfied.message}",
+            facts.command("-n", namespace, "describe", "placement", placement.metadata.name),
+        )
+
+
+def application_sets(facts: Facts) -> Iterator[Finding]:
+    """Do the rendered ApplicationSets generate Applications?"""
+    ours = [item for item in facts.inputs.application_sets if item.rendered]
+    for application_set in ours:
+        if application_set.error:
+            yield error(
+                f"ApplicationSet {application_set.name} generates nothing: {application_set.error}",
+                _application_set_fix(facts, application_set),
+            )
+    yield ok(f"no error in {plural(len(ours), 'rendered ApplicationSet')}")
+
+
+def _application_set_fix(facts: Facts, application_set: ApplicationSet) -> str:
+    message = application_set.error
+    if "placementdecisions" in message and "forbidden" in message:
+        return "add the ServiceAccount to spec.argocd.decisionReaders in gitops-dsf.yaml and render"
+    if _NO_CLUSTER.search(message):
+        return "write the clusters that joined into clusters/ (gitops-dsf import), and render"
+    annotate = facts.in_argocd("annotate", "--overwrite", "applicationset", application_set.name)
+    # The value must be new each time: Argo CD removes the annotation only after success.
+    return (
+        f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # refreshes at once; else within 3 minutes"
+    )
+
+
+def clusters(facts: Facts) -> Iterator[Finding]:
+    """Does Argo CD know every cluster that an application is, or could be, decided for?
+
+    The data of a Secret is never read, and Argo CD keeps the name of a cluster there
+    (docs/contributing/behaviour.md#cluster-secrets). So the Secret's own name, its labels, or an Application
+    on the cluster must show it. A Secret that shows no cluster may be that of any cluster.
+    """
+    decided, eligible = _pushed(facts)
+    secrets = facts.of(Source.CLUSTER_SECRETS)
+    refused = {
+        item.cluster: item.refusal
+        for item in facts.inputs.applications
+        if item.application and item.refusal
+    }
+    proven = {item.cluster for item in facts.inputs.applications} - refused.keys()
+    named = set()
+    for name in eligible | refused.keys():
+        if any(_names(secret, name) for secret in secrets):
+            named.add(name)
+    everyone = facts.inputs.snapshot.clusters.keys() | proven
+    spare = 0
+    for secret in secrets:
+        spare += not any(_names(secret, name) for name in everyone)
+    for name, reason in sorted(refused.items()):
+        yield error(f"Argo CD does not know {name}: {reason}", _add(name))
+    unproven = sorted(eligible - named - proven - refused.keys())
+    guessed = [name for name in unproven if name not in decided]
+    lost = [name for name in unproven if name in decided]
+    if spare:
+        guessed = [*lost, *guessed]
+    else:
+        for name in lost:
+            yield error(
+                f"{name} is decided, and Argo CD has no cluster Secret for it: its application is"
+                " silently left out",
+                _add(name),
+            )
+    yield from _guessed(guessed, spare)
+    if eligible:
+        count = plural(len(eligible), "cluster")
+        yield ok(f"Argo CD knows {count}: all that applications may be decided for")
+    else:
+        yield ok("no application is pushed")
+
+
+def _guessed(names: list[str], spare: int) -> Iterator[Finding]:
+    """Clusters that no Secret names, of which `spare` Secrets without a name may be."""
+    if names and not spare:
+        yield warning(
+            f"Argo CD has no cluster Secret for {names_text(names)}: an application that is decided for"
+            " it is left out",
+            _add(names[0]),
+        )
+    elif len(names) > spare:
+        yield warning(
+            f"Argo CD has no cluster Secret for at least {len(names) - spare} of {names_text(names)}: an"
+            " application that is decided for it is left out",
+            _add(names[0]),
+        )
+    elif names:
+        yield unknown(
+            f"{names_text(names)}: no Secret shows it in its name or a label; {spare} may hold it in"
+            " their data, which is not read",
+            "argocd cluster list  # NAME must be the name of the ManagedCluster",
+        )
+
+
+def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
+    """Clusters that a pushed application is decided for, and clusters that it could be decided for."""
+    pushed = set()
+    for application_set in facts.inputs.application_sets:
+        if application_set.rendered and not application_set.pulled:
+            namespace = application_set.namespace
+            pushed |= {f"{namespace}/{placement}" for placement in application_set.placements}
+    decided = set[str]()
+    eligible = set[str]()
+    for view in facts.overview.placements:
+        if view.placement in pushed:
+            decided.update(view.decided or ())
+            eligible.update(facts.overview.eligible[view.placement])
+    return decided, decided | eligible
+
+
+def _names(secret: HubObject, cluster: str) -> bool:
+    """Returns whether the metadata of a Secret name a cluster, as the usual tools write it."""
+    metadata = secret["metadata"]
+    labels = (metadata.get("labels") or {}).values()
+    annotations = (metadata.get("annotations") or {}).values()
+    suffixes = ("", "-cluster", "-secret", "-cluster-secret")
+    usual = {f"cluster-{cluster}", *(f"{cluster}{suffix}" for suffix in suffixes)}
+    return name_of(secret) in usual or cluster in labels or cluster in annotations
+
+
+def _add(cluster: str) -> str:
+    add = f"argocd cluster add {cluster} --name {cluster}"
+    return f"{add}  # the first is the cluster's context in your kubeconfig"

@@ -1,0 +1,132 @@
+"""Checks who keeps scores up: a scorer and an agent of ours, and nobody else."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dsf_wire.constants import SCORE_PLURAL
+from gitops_dsf.hub.scores import State
+from gitops_dsf.views.doctor.checks.scorers import find_scorers
+from gitops_dsf.views.doctor.facts import Facts
+from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
+from gitops_dsf.views.status.scores import ScorerView
+from gitops_dsf.wording import names_text, plural
+
+_MAX_COMMANDS = 5
+"""A fix has commands for at most this many clusters."""
+
+
+class _ScoreKey(NamedTuple):
+    """An AddOnPlacementScore: its namespace is the cluster."""
+
+    cluster: str
+    name: str
+
+
+def ownership(facts: Facts) -> Iterator[Finding]:
+    """Is there a score that nobody keeps up, or that somebody else writes?"""
+    if not facts.inputs.scorers and facts.inputs.unowned:
+        # The scorers are probably in another --hub-namespace. Do not suggest deleting their scores.
+        yield unknown(
+            f"{plural(len(facts.inputs.unowned), 'score')} of our agents, and no DynamicScorer in"
+            f" namespace {facts.hub_namespace} to tell whose they are",
+            find_scorers(facts),
+        )
+        return
+    yield from _contested(facts)
+    yield from _unowned(facts)
+    yield from _unexpected(facts)
+    yield from _foreign(facts)
+    yield ok("every score of ours has a scorer and an agent, and no other writer")
+
+
+def _contested(facts: Facts) -> Iterator[Finding]:
+    for cluster, name, manager in facts.inputs.contested:
+        yield error(
+            f"AddOnPlacementScore {cluster}/{name} is written by our agent and by {manager}: while both"
+            " run, ours reports conflict and its scores are not published",
+            f"{_show(facts, cluster, name)}  # then stop {manager} on {cluster}",
+            subject=cluster,
+        )
+
+
+def _unowned(facts: Facts) -> Iterator[Finding]:
+    views = {view.scorer.resource: view for view in facts.overview.scorers}
+    orphans = {_ScoreKey(*pair) for pair in facts.inputs.unowned}
+    for name, view in views.items():
+        keepers = facts.inputs.snapshot.clusters if view.scorer.on_hub else facts.inputs.addons
+        empty = view.unusual.get(State.EMPTY, ())
+        for cluster in view.published.keys() - keepers.keys() - set(empty):
+            orphans.add(_ScoreKey(cluster, name))
+    for key in sorted(orphans - _written_by_others(facts)):
+        yield warning(
+            _unowned_message(key, views.get(key.name)),
+            facts.command("-n", key.cluster, "delete", SCORE_PLURAL, key.name),
+            subject=key.cluster,
+        )
+
+
+def _unowned_message(key: _ScoreKey, view: ScorerView | None) -> str:
+    score = f"{key.cluster}/{key.name}"
+    if view is None:
+        return (
+            f"AddOnPlacementScore {score} has no owner: no scorer has that name; Placements may still"
+            " rank by it"
+        )
+    if view.scorer.on_hub:
+        return (
+            f"AddOnPlacementScore {score} has no owner: there is no such cluster; Placements may still"
+            " rank by it"
+        )
+    return (
+        f"AddOnPlacementScore {score} has no owner: no agent is on that cluster; Placements may still"
+        " rank by it"
+    )
+
+
+def _unexpected(facts: Facts) -> Iterator[Finding]:
+    """Scores on clusters where their scorer should not run. Those without an owner are reported above."""
+    others = _written_by_others(facts)
+    for view in facts.overview.scorers:
+        scorer = view.scorer
+        clusters = []
+        for name in view.unexpected:
+            has_keeper = scorer.on_hub or name in facts.inputs.addons
+            if has_keeper and _ScoreKey(name, scorer.resource) not in others:
+                clusters.append(name)
+        if not clusters:
+            continue
+        delete = ("delete", SCORE_PLURAL, scorer.resource)
+        commands = [facts.command("-n", cluster, *delete) for cluster in clusters[:_MAX_COMMANDS]]
+        fix = " && ".join(commands)
+        where = names_text(clusters)
+        if scorer.spec.suspend:
+            yield warning(
+                f"{scorer.name} is suspended, and its score is still there on {where}", fix
+            )
+        else:
+            yield warning(
+                f"{scorer.name} is excluded by selector or mask, and its score is still there on {where}",
+                fix,
+            )
+
+
+def _foreign(facts: Facts) -> Iterator[Finding]:
+    """Scores that another program writes. Our agent reports the conflict and waits until it stops."""
+    for cluster, name in facts.inputs.foreign:
+        yield warning(
+            f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our agent",
+            f"{_show(facts, cluster, name)}  # who writes it?",
+            subject=cluster,
+        )
+
+
+def _show(facts: Facts, cluster: str, name: str) -> str:
+    return facts.command(
+        "-n", cluster, "get", SCORE_PLURAL, name, "-o", "yaml", "--show-managed-fields"
+    )
+
+
+def _written_by_others(facts: Facts) -> set[_ScoreKey]:
+    """Scores that another program owns."""
+    keys = {_ScoreKey(cluster, name) for cluster, name in facts.inputs.foreign}
+    return keys | {_ScoreKey(cluster, name) for cluster, name, _ in facts.inputs.contested}

@@ -1,0 +1,211 @@
+"""Checks scorers, and whether their scores are there and valid."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gitops_dsf.hub.names import HUB_SCORER
+from gitops_dsf.hub.scores import DEAD, State
+from gitops_dsf.views.doctor.facts import Facts, on_cluster
+from gitops_dsf.views.doctor.finding import Finding, ok, unknown, warning
+from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.status.scores import ScorerView
+from gitops_dsf.wording import names_text, plural
+
+
+def scorers(facts: Facts) -> Iterator[Finding]:
+    """Do scoring APIs answer, do their /config pages say what was accepted, and do queries give series?"""
+    views = facts.overview.scorers
+    if not views:
+        yield warning(
+            f"there is no DynamicScorer in namespace {facts.hub_namespace}",
+            f"write a scorer, render and merge it; if you have one: {find_scorers(facts)}",
+        )
+        return
+    for view in views:
+        yield from _scorer(facts, view)
+    apis = [view for view in views if not view.scorer.scored_by_query]
+    probed = sum(bool(view.scorer.health) for view in apis)
+    inactive = sum(view.scorer.health == "Inactive" for view in views)
+    count = plural(len(views), "scorer")
+    if len(apis) < len(views):
+        count = f"{count} ({len(views) - len(apis)} without a scoring API)"
+    if inactive:
+        yield ok(
+            f"{count}, {probed} of them probed by the reconciler, {inactive} Inactive: see scores-fresh"
+        )
+    else:
+        yield ok(f"{count}, {probed} of them probed by the reconciler, nothing wrong")
+
+
+def find_scorers(facts: Facts) -> str:
+    """Returns a command for somebody who may have named the wrong namespace."""
+    everywhere = facts.command("get", "dynamicscorers", "--all-namespaces")
+    return f"{everywhere}  # then --hub-namespace NAME"
+
+
+def _scorer(facts: Facts, view: ScorerView) -> Iterator[Finding]:
+    name = view.scorer.name
+    describe = facts.on_hub("describe", "dynamicscorer", name)
+    healthy = view.scorer.condition("Healthy")
+    synced = view.scorer.condition("ConfigSynced")
+    if view.scorer.health == "Inactive" and not view.scorer.scored_by_query:
+        yield warning(
+            f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}",
+            describe,
+        )
+    if synced.status == "False":
+        fix = describe
+        if synced.reason == "Drifted":
+            sync = f"gitops-dsf sync --scorer {name}"
+            fix = f"{sync}  # in the fleet repository; then review the lock and merge"
+        yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
+    if view.at_default and view.at_default == view.histogram.total():
+        yield warning(
+            f"every score of {name} is its defaultScore {view.scorer.spec.default_score}: its query"
+            " gives no series on any cluster",
+            f"{describe}  # then try its query at the metric source of a cluster",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tally:
+    """What `freshness` counts over all scorers."""
+
+    published: list[str] = field(default_factory=list)
+    """The cluster of each score that is there."""
+    waiting: list[str] = field(default_factory=list)
+    """The cluster of each score whose scorer, cluster or agent is new."""
+    expected: Counter[str] = field(default_factory=Counter)
+    """Scores that agents should publish, by cluster."""
+    expired: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Scorers by cluster."""
+    missing: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Scorers by cluster."""
+
+
+def freshness(facts: Facts) -> Iterator[Finding]:
+    """Are scores there and valid wherever a scorer should run?"""
+    tally = _Tally()
+    on_hub: list[Finding] = []
+    unread_masks = facts.missing(Part.MASKS)
+    unclear = 0
+    for view in facts.overview.scorers:
+        if view.suspended:
+            continue
+        tally.published.extend(view.expected.intersection(view.published))
+        tally.waiting.extend(view.unusual.get(State.WAITING, ()))
+        expired = _expired(view)
+        missing = view.unusual.get(State.MISSING, [])
+        if unread_masks is not None:
+            # Without the masks, a missing score cannot be told from a masked one.
+            unclear += len(missing)
+            missing = []
+        if view.scorer.on_hub:
+            on_hub += _on_hub(facts, view.scorer.name, {"expired": expired, "missing": missing})
+        elif _is_nowhere(facts, view, [*expired, *missing]):
+            yield _nowhere(facts, view)
+        else:
+            tally.expected.update(view.expected)
+            for cluster in expired:
+                tally.expired[cluster].append(view.scorer.name)
+            for cluster in missing:
+                tally.missing[cluster].append(view.scorer.name)
+    yield from _by_cluster(tally.expired, tally.expected, "expired")
+    yield from _by_cluster(tally.missing, tally.expected, "missing")
+    yield from on_hub
+    if unclear:
+        yield unknown(f"{plural(unclear, 'score')} missing or masked: {unread_masks}")
+    if tally.waiting:
+        yield _waiting(tally)
+    if tally.published:
+        yield ok(f"{_scores_on(tally.published)}, all there and valid")
+    else:
+        yield ok("no cluster should have a score")
+
+
+def _expired(view: ScorerView) -> list[str]:
+    """The clusters that should have a score, and have one that no longer counts."""
+    expired = []
+    for state in DEAD:
+        expired += [name for name in view.unusual.get(state, ()) if name in view.expected]
+    return expired
+
+
+def _is_nowhere(facts: Facts, view: ScorerView, lacking: Sequence[str]) -> bool:
+    """Whether the scorer itself is the cause: its score is missing everywhere, and others are there."""
+    if len(view.expected) < 2 or not view.expected <= set(lacking):
+        return False
+    for other in facts.overview.scorers:
+        if other is view:
+            continue
+        published = (view.expected & other.expected).intersection(other.published)
+        for state in DEAD:
+            published = published.difference(other.unusual.get(state, ()))
+        if published:
+            return True
+    return False
+
+
+def _nowhere(facts: Facts, view: ScorerView) -> Finding:
+    name = view.scorer.name
+    clusters = plural(len(view.expected), "cluster")
+    describe = facts.on_hub("describe", "dynamicscorer", name)
+    return warning(
+        f"{name} has no score on any of {clusters}, and counts as 0 everywhere, although the agents there"
+        " publish other scores",
+        f"{describe}  # then its query or its API",
+    )
+
+
+def _waiting(tally: _Tally) -> Finding:
+    again = "gitops-dsf doctor  # again in a few minutes"
+    waiting = _scores_on(tally.waiting)
+    if tally.published:
+        published = _scores_on(tally.published)
+        return unknown(
+            f"{waiting} not published yet: the scorer, the cluster or its agent is new; {published} are"
+            " there",
+            again,
+        )
+    return unknown(
+        f"{waiting} not published yet: the scorer, the cluster or its agent is new", again
+    )
+
+
+def _scores_on(clusters: Sequence[str]) -> str:
+    return f"{plural(len(clusters), 'score')} on {plural(len(set(clusters)), 'cluster')}"
+
+
+def _on_hub(
+    facts: Facts, scorer: str, clusters_by_state: Mapping[str, Sequence[str]]
+) -> Iterator[Finding]:
+    """A scorer on the hub: one process and one query for all clusters."""
+    for state, clusters in clusters_by_state.items():
+        if clusters:
+            where = names_text(sorted(clusters))
+            yield warning(
+                f"{scorer}, which runs on the hub: {state} on {where}, and counts as 0: the hub scorer is"
+                " down, or its source has no series of them",
+                facts.on_hub("logs", f"deployment/{HUB_SCORER}"),
+            )
+
+
+def _by_cluster(
+    scorers_by_cluster: Mapping[str, Sequence[str]], expected: Counter[str], state: str
+) -> Iterator[Finding]:
+    """One finding for each cluster. If all of its scores expired at once, its agent is the likely cause."""
+    for cluster, names in sorted(scorers_by_cluster.items()):
+        logs = on_cluster(cluster, "logs deployment/gitops-dsf-agent")
+        is_every = len(names) == expected[cluster]
+        scores = f"{cluster}: {state}: {names_text(names)}"
+        if is_every and len(names) > 1:
+            scores = f"every score of {cluster} is {state}"
+        if is_every and state == "expired":
+            yield warning(
+                f"{scores}, and counts as 0: its agent is down, or cannot reach the hub",
+                logs,
+                subject=cluster,
+            )
+        else:
+            yield warning(f"{scores}, and counts as 0", logs, subject=cluster)

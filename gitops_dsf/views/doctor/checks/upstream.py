@@ -1,0 +1,118 @@
+"""Checks whether the upstream add-on runs beside ours: both write the same ConfigMap.
+
+docs/contributing/behaviour.md#works-that-share-an-object has the facts.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from dsf_wire.constants import ADDON_NAME
+from gitops_dsf.views.doctor.facts import Facts, Source
+from gitops_dsf.views.doctor.finding import Finding, error, ok, warning
+from gitops_dsf.views.doctor.objects import HubObject, name_of, namespace_of
+from gitops_dsf.wording import names_text
+
+UPSTREAM_ADDON: Final = "dynamic-scoring-framework"
+"""The ClusterManagementAddOn of the upstream add-on."""
+UPSTREAM_WORK: Final = "dynamic-scoring-config-manifestwork"
+"""Its ManifestWork in the namespace of a cluster."""
+UPSTREAM_LABELS: Final = (
+    "app.kubernetes.io/name=dynamic-scoring-framework",
+    "app=dynamic-scoring-addon-controller",
+)
+"""The labels of its two Deployments: one writes works and status, the other installs its agents."""
+UPSTREAM_NEEDS: Final = (
+    Source.UPSTREAM_DEPLOYMENTS,
+    Source.ADDON_DEFINITIONS,
+    Source.UPSTREAM_WORKS,
+    Source.OUR_WORKS,
+    Source.SCORING_CONFIGS,
+)
+_MAX_COMMANDS: Final = 5
+"""A fix has commands for at most this many clusters."""
+
+
+def upstream(facts: Facts) -> Iterator[Finding]:
+    """Does the upstream addon run beside ours?"""
+    deployments = facts.of(Source.UPSTREAM_DEPLOYMENTS)
+    running = [item for item in deployments if (item.get("spec") or {}).get("replicas", 1)]
+    works = sorted(namespace_of(item) for item in facts.of(Source.UPSTREAM_WORKS))
+    if not is_ours(facts):
+        if running or _is_defined(facts) or works:
+            yield ok("the upstream addon runs, and ours does not")
+        else:
+            yield ok("neither the upstream addon nor ours is installed")
+        return
+    for deployment in running:
+        yield _running(facts, deployment)
+    if _is_defined(facts):
+        yield error(
+            f"the upstream add-on {UPSTREAM_ADDON} is installed beside ours: two agents publish the same"
+            " scores on each cluster",
+            facts.command("delete", "clustermanagementaddon", UPSTREAM_ADDON),
+        )
+    if works:
+        yield _works(facts, works)
+    for config in facts.of(Source.SCORING_CONFIGS):
+        yield _scoring_config(facts, config)
+    yield ok("no part of the upstream addon is on the hub")
+
+
+def is_ours(facts: Facts) -> bool:
+    """Returns whether our works or our add-on are on the hub."""
+    return bool(facts.of(Source.OUR_WORKS)) or _is_addon(facts, ADDON_NAME)
+
+
+def delivers(facts: Facts) -> bool:
+    """Returns whether the upstream add-on delivers instead of us (delivery.mode UpstreamController)."""
+    needed = (Source.OUR_WORKS, Source.ADDON_DEFINITIONS, Source.UPSTREAM_DEPLOYMENTS)
+    if any(facts.missing(need) is not None for need in needed) or is_ours(facts):
+        return False
+    return bool(facts.of(Source.UPSTREAM_DEPLOYMENTS)) or _is_defined(facts)
+
+
+def _is_defined(facts: Facts) -> bool:
+    return _is_addon(facts, UPSTREAM_ADDON)
+
+
+def _is_addon(facts: Facts, name: str) -> bool:
+    return any(name_of(item) == name for item in facts.of(Source.ADDON_DEFINITIONS))
+
+
+def _running(facts: Facts, deployment: HubObject) -> Finding:
+    namespace = namespace_of(deployment)
+    name = name_of(deployment)
+    return error(
+        f"the upstream controller {namespace}/{name} runs beside ours: both write the scoring ConfigMap"
+        " and the status",
+        facts.command("-n", namespace, "scale", "deployment", name, "--replicas=0"),
+    )
+
+
+def _works(facts: Facts, clusters: list[str]) -> Finding:
+    delete = ("delete", "manifestwork", UPSTREAM_WORK)
+    commands = [facts.command("-n", cluster, *delete) for cluster in clusters[:_MAX_COMMANDS]]
+    fix = " && ".join(commands)
+    both = sorted(set(clusters) & {namespace_of(item) for item in facts.of(Source.OUR_WORKS)})
+    if both:
+        return error(
+            f"the upstream addon's ManifestWork writes the same ConfigMap as ours on {names_text(both)}:"
+            " the last writer wins, and both report Applied",
+            fix,
+        )
+    return error(
+        f"the upstream addon's ManifestWork is left on {names_text(clusters)}: the last writer wins, and"
+        " both report Applied",
+        fix,
+    )
+
+
+def _scoring_config(facts: Facts, config: HubObject) -> Finding:
+    namespace = namespace_of(config)
+    name = name_of(config)
+    delete = facts.command("-n", namespace, "delete", "dynamicscoringconfig", name)
+    return warning(
+        f"DynamicScoringConfig {namespace}/{name} is on the hub: an upstream controller, once installed,"
+        " would start writing works",
+        f"{delete}  # config/ in git is what counts",
+    )
