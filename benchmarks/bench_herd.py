@@ -18,8 +18,8 @@ from benchmarks.measure import Figure, shown
 from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.admit import Situation, admit
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Ledger
-from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.repository.model.reconciler import Pace
 from tests.support.closedloop import DELAY, HOUR, RANGE, Event, Loop, Outcome, fleet, hub_of
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Final
 
-from gitops_dsf.backtest.contest import Contest, lapses, tracks_of
+from gitops_dsf.backtest.contest import Contest, score_expiries, tracks_of
 from gitops_dsf.backtest.result import Advice, Trial
 from gitops_dsf.backtest.track import Grid, Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
@@ -47,7 +47,10 @@ def advise(
     plain = replace(contest, terms=terms, steady=0)
     trials: list[Trial] = []
     for deadband, tracks in histories.items():
-        columns, found = ScoreColumns(tracks=tracks, grid=grid), lapses(plain, tracks, grid=grid)
+        columns, found = (
+            ScoreColumns(tracks=tracks, grid=grid),
+            score_expiries(plain, tracks, grid=grid),
+        )
         writes = sum(len(track) for _, _, track in tracks_of(plain, tracks, plain.candidates))
         for points, weights in sorted(values.items()):
             if stop():

@@ -128,7 +128,7 @@ LONGEST_RETRY: Final = 1000.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lapse:
+class ScoreExpiry:
     """A score that OCM counts as 0 for a while. Times are Unix seconds."""
 
     resource: str
@@ -152,8 +152,8 @@ def tracks_of(
                 yield resource, names[position], track
 
 
-def lapses(contest: Contest, tracks: Tracks, *, grid: Grid) -> tuple[Lapse, ...]:
-    """The lapses of scores of the candidates, in order of expiry.
+def score_expiries(contest: Contest, tracks: Tracks, *, grid: Grid) -> tuple[ScoreExpiry, ...]:
+    """The expiries of scores of the candidates, in order of expiry.
 
     The passage of a validUntil triggers no pass. OCM notices it in its next pass: after a write of a score
     that the Placement ranks by on a cluster of its sets, at a resync of its informers, or in a retry, because
@@ -180,7 +180,7 @@ def lapses(contest: Contest, tracks: Tracks, *, grid: Grid) -> tuple[Lapse, ...]
         if noticed < renewed and noticed <= grid.end:
             retries.warn(noticed, renewed)
             found.append(
-                Lapse(resource=resource, cluster=cluster, noticed=noticed, renewed=renewed)
+                ScoreExpiry(resource=resource, cluster=cluster, noticed=noticed, renewed=renewed)
             )
     return tuple(found)
 

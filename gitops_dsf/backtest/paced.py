@@ -1,6 +1,6 @@
 """Decides paced Placements together, point by point: what the scores ask for begins by the pace.
 
-`gitops_dsf.pacing.admit` admits the moves, as in the reconciler. Only the wishes are computed here, with
+`gitops_dsf.pacing.admit` admits the moves, as in the reconciler. Only the desired moves are computed here, with
 numpy, because the simulator would take minutes. tests/property/test_backtest_paced.py compares them.
 
 OCM follows an admission at once, and the handover is done at the next point: nobody knows how long it would
@@ -17,12 +17,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from gitops_dsf.backtest.contest import Contest, Lapse, tracks_of
+from gitops_dsf.backtest.contest import Contest, ScoreExpiry, tracks_of
 from gitops_dsf.backtest.track import Decided, DecisionLine
 from gitops_dsf.backtest.vectorised import CELLS, Ints, ScoreColumns, stretches, sum_blocks
 from gitops_dsf.pacing.admit import Situation, admit, move_of
+from gitops_dsf.pacing.desired import DesiredMove, Paced, best_swap
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase, Shift, remembered, summed
-from gitops_dsf.pacing.wishes import Paced, Wish, best_swap
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
@@ -153,15 +153,15 @@ class PacedReplay:
             pace=self._pace,
             now=datetime.fromtimestamp(now, UTC),
         )
-        found = admit(situation, _Wishes(self._table, sums, number))
-        for wish in found.moves:
-            row = self._table.rows[wish.placement]
-            self._table.members[row, self._table.places[wish.source]] = False
-            self._table.members[row, self._table.places[wish.target]] = True
+        found = admit(situation, _DesiredMoves(self._table, sums, number))
+        for desired in found.moves:
+            row = self._table.rows[desired.placement]
+            self._table.members[row, self._table.places[desired.source]] = False
+            self._table.members[row, self._table.places[desired.target]] = True
             self._keep(row, number)
-            self._stop_waiting(wish.placement, now, began=True)
-        self.ledger = self.ledger.adding(move_of(wish, now) for wish in found.moves)
-        waiting = {each.wish.placement for each in found.waiting}
+            self._stop_waiting(desired.placement, now, began=True)
+        self.ledger = self.ledger.adding(move_of(desired, now) for desired in found.moves)
+        waiting = {each.move.placement for each in found.waiting}
         for key in [key for key in self._since if key not in waiting]:
             self._stop_waiting(key, now, began=False)
         for key in waiting:
@@ -215,7 +215,7 @@ class _Table:
         self.bonus = np.array([each.steady for each in contests], dtype=np.int64) * MAX_SCORE
         """What Steady gives each Placement."""
         self.least = np.array([_least(each) for each in self.paced], dtype=np.int64)
-        """By how much another cluster must have the larger sum for a wish."""
+        """By how much another cluster must have the larger sum for a move."""
         self._ties = np.arange(len(self.names) - 1, -1, -1, dtype=np.int64)
         self._weights: dict[tuple[str, str], Ints] = {}
         for row, each in enumerate(contests):
@@ -270,8 +270,8 @@ class _Table:
         return int(column[number])
 
 
-class _Wishes:
-    """The wishes at one point."""
+class _DesiredMoves:
+    """The desired moves at one point."""
 
     def __init__(self, table: _Table, sums: Ints, number: int) -> None:
         self._table, self._sums, self._number = table, sums, number
@@ -295,8 +295,8 @@ class _Wishes:
         asking &= outside // table.width - inside // table.width >= table.least
         return [table.contests[row].key for row in np.flatnonzero(asking).tolist()]
 
-    def of(self, key: str, shifts: Sequence[Shift]) -> Wish | None:
-        """The same as `gitops_dsf.pacing.wishes.wish_of`."""
+    def of(self, key: str, shifts: Sequence[Shift]) -> DesiredMove | None:
+        """The same as `gitops_dsf.pacing.desired.desired_move`."""
         table = self._table
         row = table.rows[key]
         sums, members = self._sums[row].copy(), table.members[row]
@@ -329,11 +329,11 @@ def _least(paced: Paced) -> int:
     return math.floor(2 * ranking.load * ranking.total_weight) - MAX_SCORE * ranking.steady - 1
 
 
-def _expired(contest: Contest, columns: ScoreColumns) -> Iterator[Lapse]:
+def _expired(contest: Contest, columns: ScoreColumns) -> Iterator[ScoreExpiry]:
     """The reconciler counts a score as 0 as soon as it has expired."""
     for resource, cluster, track in tracks_of(contest, columns.tracks, contest.candidates):
         for until, renewed in track.expiries:
-            yield Lapse(
+            yield ScoreExpiry(
                 resource=resource,
                 cluster=cluster,
                 noticed=math.nextafter(until, math.inf),

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from gitops_dsf.backtest.contest import Contest, lapses, tracks_of
+from gitops_dsf.backtest.contest import Contest, score_expiries, tracks_of
 from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Track, Tracks
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
@@ -154,7 +154,7 @@ def regret(contest: Contest, verdict: Verdict) -> float:
 
 def _triggers(contest: Contest, tracks: Tracks, grid: Grid) -> dict[int, float]:
     times = {at for _, _, track in tracks_of(contest, tracks, contest.members) for at in track.at}
-    times.update(lapse.noticed for lapse in lapses(contest, tracks, grid=grid))
+    times.update(expiry.noticed for expiry in score_expiries(contest, tracks, grid=grid))
     times.update(
         grid.start + number * RESYNC_SECONDS
         for number in range(int((grid.end - grid.start) // RESYNC_SECONDS) + 1)

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import UNSET
 
 from dsf_wire.publishrule import stable_fraction
-from gitops_dsf.backtest.contest import Contest, contest, lapses
+from gitops_dsf.backtest.contest import Contest, contest, score_expiries
 from gitops_dsf.backtest.paced import PacedLine, PacedReplay
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.result import Figures, Flapping, PacedFigures
@@ -23,7 +23,7 @@ from gitops_dsf.backtest.track import DecisionLine, Grid, Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.flapping import Return, cause_of, episodes, moves_back, returns
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 
@@ -74,7 +74,7 @@ def run(
     columns = ScoreColumns(tracks=tracks, grid=grid)
     lines = {
         item.key: decide(
-            item, columns=columns, found=lapses(item, tracks, grid=grid), steady=item.steady
+            item, columns=columns, found=score_expiries(item, tracks, grid=grid), steady=item.steady
         )
         for item in at_once
         if not stop()
@@ -120,7 +120,7 @@ def moves_with_phases(
         cells = REPLAYS * fine.count * len(each.candidates)
         if not each.special and each.key not in found.paced and cells <= room:
             room -= cells
-            chosen.append((each, lapses(each, tracks, grid=grid)))
+            chosen.append((each, score_expiries(each, tracks, grid=grid)))
     moves: dict[str, tuple[int, ...]] = {each.key: () for each, _ in chosen}
     for number in range(REPLAYS):
 

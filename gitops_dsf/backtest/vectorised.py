@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gitops_dsf.backtest.contest import Contest, Lapse
+from gitops_dsf.backtest.contest import Contest, ScoreExpiry
 from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Tracks
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
 
@@ -94,7 +94,7 @@ class ScoreColumns:
 def sum_blocks(
     contest: Contest,
     columns: ScoreColumns,
-    found: Sequence[Lapse],
+    found: Sequence[ScoreExpiry],
     *,
     first: int = 0,
     last: int | None = None,
@@ -106,11 +106,11 @@ def sum_blocks(
     places = {name: place for place, name in enumerate(contest.names)}
     spans = [
         (
-            *np.searchsorted(columns.times, (lapse.noticed, lapse.renewed), side="left").tolist(),
-            lapse,
+            *np.searchsorted(columns.times, (expiry.noticed, expiry.renewed), side="left").tolist(),
+            expiry,
         )
-        for lapse in found
-        if lapse.cluster in places
+        for expiry in found
+        if expiry.cluster in places
     ]
     step = max(1, CELLS // max(1, len(places)))
     end = len(columns.times) if last is None else last
@@ -123,12 +123,12 @@ def sum_blocks(
                 column = columns.column(term.resource, term.score, name)
                 if column is not None:
                     block[:, place] += column[start:stop] * np.int64(term.weight)
-        for noticed, renewed, lapse in spans:
+        for noticed, renewed, expiry in spans:
             low, high = max(noticed, start), min(renewed, stop)
             for term in contest.terms:
-                column = columns.column(term.resource, term.score, lapse.cluster)
-                if low < high and term.resource == lapse.resource and column is not None:
-                    block[low - start : high - start, places[lapse.cluster]] -= column[
+                column = columns.column(term.resource, term.score, expiry.cluster)
+                if low < high and term.resource == expiry.resource and column is not None:
+                    block[low - start : high - start, places[expiry.cluster]] -= column[
                         low:high
                     ] * np.int64(term.weight)
         yield start, block
@@ -252,7 +252,7 @@ def decide(
     contest: Contest,
     *,
     columns: ScoreColumns,
-    found: Sequence[Lapse],
+    found: Sequence[ScoreExpiry],
     multiplier: int = 1,
     steady: int,
 ) -> DecisionLine:

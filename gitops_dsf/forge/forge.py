@@ -74,7 +74,7 @@ class Send(Protocol):
         """Raises ForgeError if there is no answer."""
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A pull request, or merge request."""
 
     number: int
@@ -129,7 +129,7 @@ class Forge:
     """Path of the repository, with its place as it is or quoted."""
     REQUESTS: ClassVar[str] = "pulls"
     """Path of its requests, below the repository."""
-    SHAPE: ClassVar[type[Request]]
+    SHAPE: ClassVar[type[PullRequest]]
     NEWEST: ClassVar[str]
     """Query for the newest requests of a branch of this repository."""
     HEAD: ClassVar[str] = "head"
@@ -151,7 +151,7 @@ class Forge:
         self._api, self._place, self._base, self._send = api, place, base, send
         self._home = api + self.HOME.format(place=place, quoted=quote(place, safe=""))
 
-    async def latest(self, branch: str) -> Request | None:
+    async def latest(self, branch: str) -> PullRequest | None:
         """The newest request from a branch of this repository, open or not."""
         known = {"owner": self._place.partition("/")[0], "branch": branch, "base": self._base}
         query = {name: value.format(**known) for name, value in parse_qsl(self.NEWEST)}
@@ -159,7 +159,7 @@ class Forge:
         # Do not rely on the filter.
         return next((each for each in found if each.is_from(self._place, branch)), None)
 
-    async def open(self, *, branch: str, title: str, body: str) -> Request:
+    async def open(self, *, branch: str, title: str, body: str) -> PullRequest:
         """Opens a request, or returns the open one, which somebody else was faster to open."""
         text = body if len(body) <= MOST_BODY else f"{body[:MOST_BODY]}\n\n(cut off)"
         try:
@@ -173,7 +173,7 @@ class Forge:
                 raise
             return found
 
-    async def close(self, request: Request, *, why: str) -> None:
+    async def close(self, request: PullRequest, *, why: str) -> None:
         """Says why and closes it in one step: a crash in between would look like a refusal."""
         name, closed = self.CLOSED
         text = f"{(request.body or '')[:MOST_BODY]}\n\n{why}\n{CLOSED_BY_US}"

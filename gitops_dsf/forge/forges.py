@@ -11,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from gitops_dsf.forge.address import Kind
-from gitops_dsf.forge.forge import Forge, ForgeError, Request
+from gitops_dsf.forge.forge import Forge, ForgeError, PullRequest
 
 
 class _Repository(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class _Side(msgspec.Struct, frozen=True):
     repo: _Repository | None = None
 
 
-class Pull(Request, frozen=True, kw_only=True):
+class Pull(PullRequest, frozen=True, kw_only=True):
     url: str = msgspec.field(name="html_url")
     head: _Side
 
@@ -42,7 +42,7 @@ class GitHub(Forge):
         "Pull requests, read and write (in a workflow: `pull-requests: write`)"
     )
     HOME: ClassVar[str] = "/repos/{place}"
-    SHAPE: ClassVar[type[Request]] = Pull
+    SHAPE: ClassVar[type[PullRequest]] = Pull
     NEWEST: ClassVar[str] = (
         "state=all&head={owner}:{branch}&base={base}&sort=created&direction=desc&per_page=10"
     )
@@ -74,7 +74,7 @@ class Gitea(GitHub):
     }
     BOTS: ClassVar[bool] = False
 
-    async def latest(self, branch: str) -> Request | None:
+    async def latest(self, branch: str) -> PullRequest | None:
         path = f"pulls/{quote(self._base, safe='')}/{quote(branch, safe='')}"
         try:
             some = await self._call("GET", path, Pull)
@@ -96,7 +96,7 @@ class Gitea(GitHub):
         return some
 
 
-class _MergeRequest(Request, frozen=True, kw_only=True):
+class _MergeRequest(PullRequest, frozen=True, kw_only=True):
     number: int = msgspec.field(name="iid")
     url: str = msgspec.field(name="web_url")
     body: str | None = msgspec.field(name="description", default=None)
@@ -115,7 +115,7 @@ class GitLab(Forge):
     TO_COMMENT: ClassVar[str] = "the scope api, and the role Reporter; no job token may write notes"
     HOME: ClassVar[str] = "/projects/{quoted}"
     REQUESTS: ClassVar[str] = "merge_requests"
-    SHAPE: ClassVar[type[Request]] = _MergeRequest
+    SHAPE: ClassVar[type[PullRequest]] = _MergeRequest
     NEWEST: ClassVar[str] = (
         "state=all&source_branch={branch}&target_branch={base}&order_by=created_at&sort=desc&per_page=10"
     )

@@ -2,7 +2,7 @@
 (docs/decisions/paced-moves.md).
 
 ledger   the moves that were admitted, the arrivals that nobody admitted, and the load that is assumed of them
-wishes   where OCM would move a Placement by the weights that people wrote
+desired  where OCM would move a Placement by the weights that people wrote
 admit    which of these moves may begin, and what the others wait for
 refuges  where a Placement goes when its cluster is lost; the published items that carry moves out
 publication  in which order the items are written, whatever the hub refuses

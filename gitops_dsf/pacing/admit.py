@@ -1,4 +1,4 @@
-"""Which of the wished moves may begin now, and what the others wait for. Pure."""
+"""Which desired moves may begin now, and what the others wait for. Pure."""
 
 import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,8 +10,8 @@ from typing import Protocol
 
 from gitops_dsf.hub.causes import by_drain, by_pace
 from gitops_dsf.hub.pace import PacedRanking
+from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
 from gitops_dsf.pacing.ledger import Ledger, Move, Shift, assume, shifts_of
-from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
@@ -78,7 +78,7 @@ class Situation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
-    wish: Wish
+    move: DesiredMove
     reason: Reason
     message: str
     until: float | None = None
@@ -89,31 +89,31 @@ class Waiting:
 class Admission:
     """The moves that may begin, in order, and those that wait, the largest gain first."""
 
-    moves: tuple[Wish, ...]
+    moves: tuple[DesiredMove, ...]
     waiting: tuple[Waiting, ...]
 
 
-class Wishes(Protocol):
+class DesiredMoves(Protocol):
     """Who knows where the scores ask paced Placements to go."""
 
     def asking(self, shifts: Sequence[Shift]) -> Iterable[str]:
-        """The Placements (namespace/name) that may have a wish, in order."""
+        """The Placements (namespace/name) that may ask for a move, in order."""
 
-    def of(self, key: str, shifts: Sequence[Shift]) -> Wish | None:
-        """The wish of one of them, with the assumed load."""
+    def of(self, key: str, shifts: Sequence[Shift]) -> DesiredMove | None:
+        """The move that one of them asks for, with the assumed load."""
 
 
-def admit(situation: Situation, wishes: Wishes | None = None) -> Admission:
+def admit(situation: Situation, desired_moves: DesiredMoves | None = None) -> Admission:
     """Admits moves in order of gain while the pace allows. Each one sees the load of those before it.
 
-    A wish is computed again before it is admitted, because the moves admitted before it changed what the
+    A desired move is computed again before it is admitted, because the moves admitted before it changed what the
     scores will say. By default the simulator computes it for the hub of the situation.
     """
-    return _Round(situation, wishes or _Simulated(situation)).run()
+    return _Round(situation, desired_moves or _Simulated(situation)).run()
 
 
 class _Simulated:
-    """The wishes on the hub of a situation, by the simulator."""
+    """The moves that are desired on the hub of a situation, by the simulator."""
 
     def __init__(self, situation: Situation) -> None:
         self._situation = situation
@@ -125,11 +125,11 @@ class _Simulated:
         only = self._situation.only
         return sorted(self._situation.paced if only is None else only)
 
-    def of(self, key: str, shifts: Sequence[Shift]) -> Wish | None:
+    def of(self, key: str, shifts: Sequence[Shift]) -> DesiredMove | None:
         if len(shifts) != self._assumed:
             self._state = self._base.scoring(assume(self._base.scores, shifts))
             self._assumed = len(shifts)
-        return wish_of(
+        return desired_move(
             self._situation.paced[key],
             state=self._state,
             now=self._situation.now,
@@ -138,76 +138,81 @@ class _Simulated:
 
 
 class _Round:
-    def __init__(self, situation: Situation, wishes: Wishes) -> None:
+    def __init__(self, situation: Situation, desired_moves: DesiredMoves) -> None:
         self._situation = situation
-        self._wishes = wishes
+        self._desired_moves = desired_moves
         self._ledger = situation.ledger
         self._shifts = list(known_shifts(situation))
         """Those of moves that were admitted in this round are added at the end."""
         self._doubts = _doubts(self._shifts)
         """Without those moves: no score can show them yet."""
         self._version = 0
-        """How many moves were admitted when a wish was computed."""
+        """How many moves were admitted when a desired move was computed."""
 
     def run(self) -> Admission:
-        moves: list[Wish] = []
+        moves: list[DesiredMove] = []
         waiting: list[Waiting] = []
         queue = [
-            (*_order(wish), wish.placement, 0, wish)
-            for wish in map(self._wish, self._wishes.asking(self._shifts))
-            if wish is not None
+            (*_order(desired), desired.placement, 0, desired)
+            for desired in map(self._desired, self._desired_moves.asking(self._shifts))
+            if desired is not None
         ]
         heapq.heapify(queue)
         while queue:
-            *_, version, wish = heapq.heappop(queue)
+            *_, version, desired = heapq.heappop(queue)
             if version != self._version and not self._is_full():
-                again = self._wish(wish.placement)
+                again = self._desired(desired.placement)
                 if again is not None:
                     heapq.heappush(queue, (*_order(again), again.placement, self._version, again))
                 continue
-            obstacle = self._obstacle(wish)
+            obstacle = self._obstacle(desired)
             if obstacle is not None:
                 waiting.append(obstacle)
                 continue
-            moves.append(wish)
-            move = move_of(wish, self._situation.seconds)
+            moves.append(desired)
+            move = move_of(desired, self._situation.seconds)
             self._ledger = self._ledger.adding([move])
-            ranking = self._situation.paced[wish.placement].ranking
+            ranking = self._situation.paced[desired.placement].ranking
             found = list(shifts_of(move, ranking, now=self._situation.seen))
             self._shifts += found
             self._version += bool(found)
-        waiting.sort(key=lambda each: (*_order(each.wish), each.wish.placement))
+        waiting.sort(key=lambda each: (*_order(each.move), each.move.placement))
         return Admission(moves=tuple(moves), waiting=tuple(waiting))
 
-    def _wish(self, key: str) -> Wish | None:
-        return None if self._ledger.of(key) is not None else self._wishes.of(key, self._shifts)
+    def _desired(self, key: str) -> DesiredMove | None:
+        return (
+            None if self._ledger.of(key) is not None else self._desired_moves.of(key, self._shifts)
+        )
 
-    def _obstacle(self, wish: Wish) -> Waiting | None:
-        """What the wish waits for; None if it may begin."""
+    def _obstacle(self, desired: DesiredMove) -> Waiting | None:
+        """What the move waits for; None if it may begin."""
         situation, pace, ledger = self._situation, self._situation.pace, self._ledger
-        for name in (wish.placement, wish.source, wish.target):
+        for name in (desired.placement, desired.source, desired.target):
             if name in situation.frozen:
-                return Waiting(wish=wish, reason=Reason.FROZEN, message=situation.frozen[name])
+                return Waiting(move=desired, reason=Reason.FROZEN, message=situation.frozen[name])
             if name in situation.refused:
-                return Waiting(wish=wish, reason=Reason.REFUSED, message=situation.refused[name])
-        if wish.target in situation.unsettled:
-            message = f"a decision that names {wish.target} keeps changing"
-            return Waiting(wish=wish, reason=Reason.UNSETTLED, message=message)
+                return Waiting(move=desired, reason=Reason.REFUSED, message=situation.refused[name])
+        if desired.target in situation.unsettled:
+            message = f"a decision that names {desired.target} keeps changing"
+            return Waiting(move=desired, reason=Reason.UNSETTLED, message=message)
         if self._is_full():
             message = f"{plural(self._under_way(), 'move')} under way"
-            return Waiting(wish=wish, reason=Reason.CONCURRENT, message=message)
-        ended = ledger.last_end(wish.placement)
-        rest = max(pace.cooldown_seconds, self._settle(wish.placement))
-        if ended is not None and not wish.drains and situation.seconds < ended + rest:
+            return Waiting(move=desired, reason=Reason.CONCURRENT, message=message)
+        ended = ledger.last_end(desired.placement)
+        rest = max(pace.cooldown_seconds, self._settle(desired.placement))
+        if ended is not None and not desired.drains and situation.seconds < ended + rest:
             until = ended + rest
             return Waiting(
-                wish=wish, reason=Reason.COOLDOWN, message="it moved a short time ago", until=until
+                move=desired,
+                reason=Reason.COOLDOWN,
+                message="it moved a short time ago",
+                until=until,
             )
-        arrivals = [each for each in ledger.moves if each.target == wish.target]
+        arrivals = [each for each in ledger.moves if each.target == desired.target]
         coming = sum(each.under_way for each in arrivals)
         if coming >= pace.arrivals_per_cluster:
-            message = f"{wish.target} receives {coming} already"
-            return Waiting(wish=wish, reason=Reason.ARRIVALS, message=message)
+            message = f"{desired.target} receives {coming} already"
+            return Waiting(move=desired, reason=Reason.ARRIVALS, message=message)
         ends = [
             each.phase_since + self._settle(each.placement)
             for each in arrivals
@@ -216,26 +221,27 @@ class _Round:
         unmeasured = sorted(end for end in ends if situation.seconds < end)
         if coming + len(unmeasured) >= pace.arrivals_per_cluster:
             until = unmeasured[coming + len(unmeasured) - pace.arrivals_per_cluster]
-            message = f"the scores of {wish.target} have not measured its last arrival"
-            return Waiting(wish=wish, reason=Reason.SETTLE, message=message, until=until)
-        if not wish.drains and not _is_sure(
-            wish, situation.paced[wish.placement].ranking, self._doubts
+            message = f"the scores of {desired.target} have not measured its last arrival"
+            return Waiting(move=desired, reason=Reason.SETTLE, message=message, until=until)
+        if not desired.drains and not _is_sure(
+            desired, situation.paced[desired.placement].ranking, self._doubts
         ):
-            message = (
-                f"the scores of {wish.source} and {wish.target} may show their last moves already"
-            )
+            message = f"the scores of {desired.source} and {desired.target} may show their last moves already"
             return Waiting(
-                wish=wish, reason=Reason.MEASURING, message=message, until=self._measured(wish)
+                move=desired,
+                reason=Reason.MEASURING,
+                message=message,
+                until=self._measured(desired),
             )
         return None
 
-    def _measured(self, wish: Wish) -> float | None:
+    def _measured(self, desired: DesiredMove) -> float | None:
         """When the scores have surely measured the moves of these clusters; None if one is under way."""
         ends = []
         for move in self._ledger.moves:
             paced = self._situation.paced.get(move.placement)
             if paced is not None and not {move.source, move.target}.isdisjoint(
-                (wish.source, wish.target)
+                (desired.source, desired.target)
             ):
                 if move.under_way:
                     return None
@@ -268,10 +274,10 @@ def _doubts(shifts: Iterable[Shift]) -> _Doubts:
     return summed
 
 
-def _is_sure(wish: Wish, ranking: PacedRanking, doubts: _Doubts) -> bool:
+def _is_sure(desired: DesiredMove, ranking: PacedRanking, doubts: _Doubts) -> bool:
     """Whether OCM would make this move whatever the scores show of the last moves already.
 
-    A load that a published score shows and that is assumed as well counts twice. Then the source of the wish
+    A load that a published score shows and that is assumed as well counts twice. Then the source of the move
     is better than it seems, if something arrived there, and the target is worse, if something left it. So an
     application would follow a move in the other direction, and another one follow it back, for ever.
     """
@@ -279,32 +285,36 @@ def _is_sure(wish: Wish, ranking: PacedRanking, doubts: _Doubts) -> bool:
     for term in ranking.terms:
         is_better_raised = term.weight > 0
         arrived = doubts.get(
-            (term.resource, term.dimension, wish.source, not is_better_raised), 0.0
+            (term.resource, term.dimension, desired.source, not is_better_raised), 0.0
         )
-        left = doubts.get((term.resource, term.dimension, wish.target, is_better_raised), 0.0)
+        left = doubts.get((term.resource, term.dimension, desired.target, is_better_raised), 0.0)
         doubt += abs(term.weight) * (arrived + left)
     if not doubt:
         return True
-    lead = round(wish.points * ranking.total_weight) - doubt
+    lead = round(desired.points * ranking.total_weight) - doubt
     least = MAX_SCORE * ranking.steady
     if lead + least < 2 * ranking.load * ranking.total_weight:
         return False
     # Of equal sums OCM takes the first name.
-    return lead > least or (lead == least and wish.target < wish.source)
+    return lead > least or (lead == least and desired.target < desired.source)
 
 
-def move_of(wish: Wish, now: float, *, drains: Mapping[str, str] = MappingProxyType({})) -> Move:
+def move_of(
+    desired: DesiredMove, now: float, *, drains: Mapping[str, str] = MappingProxyType({})
+) -> Move:
     """The move that is admitted. `drains`: the maintenance by drained cluster."""
     cause = (
-        by_drain(wish.source, drains.get(wish.source, "")) if wish.drains else by_pace(wish.points)
+        by_drain(desired.source, drains.get(desired.source, ""))
+        if desired.drains
+        else by_pace(desired.points)
     )
     return Move(
-        placement=wish.placement,
-        source=wish.source,
-        target=wish.target,
+        placement=desired.placement,
+        source=desired.source,
+        target=desired.target,
         since=now,
         phase_since=now,
-        gain=round(wish.points, 1),
+        gain=round(desired.points, 1),
         cause=cause,
     )
 
@@ -317,6 +327,6 @@ def known_shifts(situation: Situation) -> Iterable[Shift]:
             yield from shifts_of(move, paced.ranking, now=situation.seen)
 
 
-def _order(wish: Wish) -> tuple[bool, float, float]:
+def _order(desired: DesiredMove) -> tuple[bool, float, float]:
     """Clusters that are drained first, then by gain, then by load: so fewer moves even a fleet out."""
-    return (not wish.drains, -wish.points, -wish.load)
+    return (not desired.drains, -desired.points, -desired.load)

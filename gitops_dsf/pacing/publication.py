@@ -48,7 +48,7 @@ class Round:
         """A write was not answered, so it may have taken effect."""
         self._known[cluster] = (*self._of(cluster), items)
 
-    def withheld(self) -> dict[str, frozenset[str]]:
+    def paused(self) -> dict[str, frozenset[str]]:
         """The Placements whose items that push away are not as wanted, with the clusters that differ."""
         pushed = self._pushed()
         wanted = {

@@ -13,8 +13,8 @@ from typing import Final
 
 from gitops_dsf.hub.pace import DRAW, MOVES_SCORE, PUSH, PacedRanking, Term
 from gitops_dsf.hub.scores import Score, Scores
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Move, Phase
-from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.prioritizers import Ranking, add_up, own_decisions
 

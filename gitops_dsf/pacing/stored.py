@@ -63,13 +63,13 @@ def queue_of(waiting: Iterable[Waiting], before: Queue, *, now: float) -> Queue:
     return Queue(
         tuple(
             Queued(
-                placement=each.wish.placement,
-                source=each.wish.source,
-                target=each.wish.target,
-                points=round(each.wish.points, 1),
+                placement=each.move.placement,
+                source=each.move.source,
+                target=each.move.target,
+                points=round(each.move.points, 1),
                 reason=str(each.reason),
                 message=each.message,
-                since=min(since.get((each.wish.placement, each.wish.target), now), now),
+                since=min(since.get((each.move.placement, each.move.target), now), now),
                 until=each.until,
             )
             for each in waiting

@@ -8,8 +8,8 @@ import msgspec
 
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.pacing.admit import Reason, Situation, admit, move_of
+from gitops_dsf.pacing.desired import DesiredMove
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase
-from gitops_dsf.pacing.wishes import Wish
 from gitops_dsf.simulator import HubState
 
 MOST_WAVES: Final = 1000
@@ -21,7 +21,7 @@ class Wave(NamedTuple):
 
     at: float
     """When it may begin at the earliest, in seconds since 1970: handovers take no time."""
-    moves: tuple[Wish, ...]
+    moves: tuple[DesiredMove, ...]
 
 
 def waves(situation: Situation, *, most: int = MOST_WAVES, measured: bool = True) -> Iterator[Wave]:
@@ -79,11 +79,11 @@ def _caught_up(situation: Situation) -> Situation:
     return _after(situation, ledger, following)
 
 
-def _done(situation: Situation, moves: Iterable[Wish], *, measured: bool) -> Situation:
+def _done(situation: Situation, moves: Iterable[DesiredMove], *, measured: bool) -> Situation:
     """The situation when these moves have ended, or also their load is measured. The scores stay as they were
     published, so the load of these moves is still assumed.
     """
-    found = [move_of(wish, situation.seconds) for wish in moves]
+    found = [move_of(desired, situation.seconds) for desired in moves]
     ended = [each.entered(Phase.ENDED, situation.seconds) for each in found]
     rankings = [situation.paced[each.placement].ranking for each in found]
     after = (

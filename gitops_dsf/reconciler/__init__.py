@@ -1,6 +1,6 @@
 """The reconciler: it observes on the hub what git cannot know, acts on it, and proposes changes to git.
 
-`run` waits for leadership (`lease`) and starts the controllers. What they share is in `shared`:
+`run` waits for leadership (`lease`) and starts the controllers. What they share is in `context`:
 
     hub/          informers, what is kept of each kind, and writes that need leadership
     events        Kubernetes Events

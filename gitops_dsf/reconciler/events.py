@@ -54,7 +54,7 @@ class Events:
         self._left, self._at = float(BURST), monotonic()
         """Events that may be written now, and when that was computed: a token bucket."""
 
-    def say(self, about: Reference, reason: str, message: str, *, warning: bool = False) -> None:
+    def record(self, about: Reference, reason: str, message: str, *, warning: bool = False) -> None:
         """Takes one Event. `reason` is one CamelCase word, `message` a sentence for people."""
         message = shortened(message, most=MAX_MESSAGE)
         LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)

@@ -13,8 +13,8 @@ from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.resources import CLUSTERS
 from gitops_dsf.pacing.maintenance import CORDON, MaintenanceState, effect_of
+from gitops_dsf.reconciler.context import INTERVAL_SECONDS, ControllerContext, keep_looking
 from gitops_dsf.reconciler.hub.kinds import Reference, StoredMetadata
-from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.wording import plural
 
 LOG = logging.getLogger(__name__)
@@ -39,8 +39,8 @@ class MaintenanceController:
     While the windows are not known, taints stay as they are.
     """
 
-    def __init__(self, shared: Shared) -> None:
-        self._api, self._view, self._events = shared.api, shared.view, shared.events
+    def __init__(self, context: ControllerContext) -> None:
+        self._api, self._view, self._events = context.api, context.view, context.events
         self._wake = asyncio.Event()
         self._pauses = Pauses(REFUSED)
         """By cluster."""
@@ -57,7 +57,7 @@ class MaintenanceController:
         items, clusters = self._view.maintenance.current, dict(self._view.clusters.items)
         if items is None or not self._api.clock.known:
             return INTERVAL_SECONDS
-        if outdated := self._view.untrusted((self._view.clusters,)):
+        if outdated := self._view.stale_reason((self._view.clusters,)):
             raise ApiError(outdated)
         if not self._view.maintenance.trusted:
             msg = "the maintenance is not known now, so taints stay as they are"
@@ -101,7 +101,7 @@ class MaintenanceController:
         await self._api.merge(f"{CLUSTERS.path}/{name}", change)
         reason = "ClusterCordoned" if wanted else "ClusterUncordoned"
         message = f"{name}: the taint {MAINTENANCE_TAINT} is {'set' if wanted else 'gone'}"
-        self._events.say(about_maintenance(self._view.hub_namespace), reason, message)
+        self._events.record(about_maintenance(self._view.hub_namespace), reason, message)
 
 
 def about_maintenance(namespace: str) -> Reference:
@@ -109,10 +109,12 @@ def about_maintenance(namespace: str) -> Reference:
     return Reference("v1", "ConfigMap", namespace, MAINTENANCE_CONFIGMAP, "")
 
 
-async def report_drains(shared: Shared, before: MaintenanceState, after: MaintenanceState) -> None:
+async def report_drains(
+    context: ControllerContext, before: MaintenanceState, after: MaintenanceState
+) -> None:
     """Reports drains that are done, and those whose end will not be met."""
     known = {(each.cluster, each.maintenance, each.until): each for each in before.drains}
-    about = about_maintenance(shared.view.hub_namespace)
+    about = about_maintenance(context.view.hub_namespace)
     for drain in after.drains:
         earlier = known.get((drain.cluster, drain.maintenance, drain.until))
         what = f"{drain.cluster} ({drain.maintenance})"
@@ -121,10 +123,10 @@ async def report_drains(shared: Shared, before: MaintenanceState, after: Mainten
                 f"{what}: {plural(drain.count, 'paced Placement')} left, which will not be gone by"
                 f" {timestamp_of(drain.until)}; nothing is broken to keep that"
             )
-            shared.events.say(about, "DrainLate", message, warning=True)
+            context.events.record(about, "DrainLate", message, warning=True)
         if not drain.count and (earlier is None or earlier.count):
-            shared.events.say(about, "DrainDone", f"{what}: no paced Placement is left")
-    shared.metrics.maintenance_left.set({(each.cluster,): each.count for each in after.drains})
-    shared.metrics.maintenance_late.set(
+            context.events.record(about, "DrainDone", f"{what}: no paced Placement is left")
+    context.metrics.maintenance_left.set({(each.cluster,): each.count for each in after.drains})
+    context.metrics.maintenance_late.set(
         {(each.cluster,): float(each.late) for each in after.drains}
     )

@@ -20,8 +20,8 @@ from dsf_runtime.backoff import Backoff, Pauses
 from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.resources import APPLICATION_SETS
+from gitops_dsf.reconciler.context import ControllerContext, keep_looking
 from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS, DecisionSets
-from gitops_dsf.reconciler.shared import Shared, keep_looking
 
 LOG = logging.getLogger(__name__)
 PER_SECOND: Final = 10.0
@@ -98,16 +98,16 @@ class RefreshDebounce:
 class RefreshController:
     """Writes one annotation of ApplicationSets."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._api, self._view, self._clock = shared.api, shared.view, shared.clock
-        self._metrics = shared.metrics
+    def __init__(self, context: ControllerContext) -> None:
+        self._api, self._view, self._clock = context.api, context.view, context.clock
+        self._metrics = context.metrics
         self._wake = asyncio.Event()
         self._pauses = Pauses(REFUSED)
         """By UID of the ApplicationSet."""
-        self._debounce = RefreshDebounce(decisions=shared.tracker.decisions)
-        self._path = APPLICATION_SETS.within(shared.view.argocd_namespace).path
-        shared.view.sets.listen(lambda _key, _item: self._wake.set())
-        shared.tracker.listen(self._wake.set)
+        self._debounce = RefreshDebounce(decisions=context.tracker.decisions)
+        self._path = APPLICATION_SETS.within(context.view.argocd_namespace).path
+        context.view.sets.listen(lambda _key, _item: self._wake.set())
+        context.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
         await self._view.synced(self._view.sets, self._view.decisions)

@@ -17,6 +17,7 @@ from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.pages import Page, PageServer
 from dsf_runtime.threads import use_threads
 from gitops_dsf.errors import UsageError
+from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
@@ -32,7 +33,6 @@ from gitops_dsf.reconciler.restarts import keep
 from gitops_dsf.reconciler.scoregc import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings
-from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.reconciler.statebranch import StateBranchController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
@@ -121,14 +121,14 @@ async def run(
         async def lead() -> None:
             await leadership.acquire()
             metrics.leader.set(1)
-            shared = Shared(
+            context = ControllerContext(
                 api=api,
                 metrics=metrics,
                 hub_namespace=settings.spec.hub_namespace,
                 argocd_namespace=settings.spec.argocd.namespace,
             )
-            views.append(shared.view)
-            controllers = _controllers(shared, fetcher, settings)
+            views.append(context.view)
+            controllers = _controllers(context, fetcher, settings)
             work = asyncio.create_task(keep_running(controllers, failures=metrics.failures))
             try:
                 await leadership.keep()
@@ -148,37 +148,37 @@ async def run(
             leading.result()
 
 
-def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Controllers:
+def _controllers(context: ControllerContext, fetcher: Fetcher, settings: Settings) -> Controllers:
     spec = settings.spec.reconciler
-    flapping = FlappingReporter(shared)
+    flapping = FlappingReporter(context)
     scorers = ScorerController(
-        shared,
+        context,
         fetcher=fetcher,
         interval=spec.probe.interval_seconds,
         allowed=settings.spec.allowed_token_hosts,
         flapping=flapping if spec.journal.enabled else None,
     )
     found: dict[str, Callable[[], Awaitable[None]]] = {
-        "watch": shared.view.run,
+        "watch": context.view.run,
         "scorers": scorers.run,
-        "dead-scores": ScoreGarbageCollector(shared).run,
-        "refresh": RefreshController(shared).run,
-        "handover": MoveController(shared).run,
-        "maintenance": MaintenanceController(shared).run,
-        "pace": PaceController(shared, pace=settings.spec.pace).run,
+        "dead-scores": ScoreGarbageCollector(context).run,
+        "refresh": RefreshController(context).run,
+        "handover": MoveController(context).run,
+        "maintenance": MaintenanceController(context).run,
+        "pace": PaceController(context, pace=settings.spec.pace).run,
     }
     git = settings.git
     if git is not None and spec.state.enabled:
         found["state"] = StateBranchController(
-            shared, git=git, settings=spec.state, namespaces=settings.placement_namespaces
+            context, git=git, settings=spec.state, namespaces=settings.placement_namespaces
         ).run
     if git is not None and spec.journal.enabled:
         found["journal"] = JournalController(
-            shared, git=git, settings=spec.journal, flapping=flapping
+            context, git=git, settings=spec.journal, flapping=flapping
         ).run
     if git is not None and spec.proposals.kinds:
         found["proposals"] = ProposalController(
-            shared,
+            context,
             git=git,
             settings=spec.proposals,
             page_seconds=spec.probe.timeout_seconds,

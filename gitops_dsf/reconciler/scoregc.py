@@ -24,9 +24,9 @@ from dsf_wire.constants import (
 )
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
+from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.freshness import Owner, deadline, why_not_renewed
 from gitops_dsf.reconciler.hub.kinds import StoredScore, scorer_reference
-from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.wording import names_text
 
 LOG = logging.getLogger(__name__)
@@ -42,10 +42,10 @@ KEPT_SECONDS: Final = 3600.0
 class ScoreGarbageCollector:
     """Deletes AddOnPlacementScores that carry our label, and writes nothing else."""
 
-    def __init__(self, shared: Shared, *, interval: float = INTERVAL_SECONDS) -> None:
-        self._api, self._metrics, self._clock = shared.api, shared.metrics, shared.clock
-        self._scanner, self._events, self._interval = shared.scanner, shared.events, interval
-        self._view = view = shared.view
+    def __init__(self, context: ControllerContext, *, interval: float = INTERVAL_SECONDS) -> None:
+        self._api, self._metrics, self._clock = context.api, context.metrics, context.clock
+        self._scanner, self._events, self._interval = context.scanner, context.events, interval
+        self._view = view = context.view
         self._informers = (view.scorers, view.scores, view.clusters, view.addons)
         self._dead_since: dict[tuple[str, str], float] = {}
         self._kept_until: dict[tuple[str, str], float] = {}
@@ -68,7 +68,7 @@ class ScoreGarbageCollector:
             for key in since
             if key not in self._kept_until and now - since[key] >= CONFIRM_SECONDS
         ]
-        outdated, gone = self._view.untrusted(self._informers), dict[tuple[str, str], str]()
+        outdated, gone = self._view.stale_reason(self._informers), dict[tuple[str, str], str]()
         for resource, name in () if outdated else due[:READS]:
             owner, why = scan.owners.get(resource), ""
             try:
@@ -93,7 +93,7 @@ class ScoreGarbageCollector:
             words = [f"{name} ({why})" for (each, name), why in gone.items() if each == resource]
             if words:
                 message = f"deleted expired scores that no agent renews: {names_text(words)}"
-                self._events.say(scorer_reference(owner.item), "DeadScoresRemoved", message)
+                self._events.record(scorer_reference(owner.item), "DeadScoresRemoved", message)
 
     async def _delete(self, resource: str, name: str, owner: Owner | None) -> str:
         """Returns why it was deleted; empty when it stays. Raises ApiError, and UNREADABLE."""

@@ -23,10 +23,10 @@ from gitops_dsf.hub.resources import DECISIONS
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import MOMENT
 from gitops_dsf.hub.snapshotfile import files as written
+from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.git.clone import Clone, keep_pushing, working_clone
 from gitops_dsf.reconciler.hub.kinds import decision_page
 from gitops_dsf.reconciler.settings import GitSettings
-from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model import reconciler as model
 
 LOG = logging.getLogger(__name__)
@@ -47,18 +47,18 @@ class StateBranchController:
 
     def __init__(
         self,
-        shared: Shared,
+        context: ControllerContext,
         *,
         git: GitSettings,
         settings: model.StateBranch,
         namespaces: Sequence[str],
     ) -> None:
         """``namespaces`` are those outside of Argo CD's whose decisions are in the snapshot too."""
-        self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics
+        self._api, self._view, self._metrics = context.api, context.view, context.metrics
         self._git, self._settings, self._namespaces = git, settings, namespaces
         self._seen_at = float("nan")
         """When the snapshot on the branch was taken, in seconds since 1970 by the hub's clock."""
-        shared.metrics.state_age.set_function(lambda: self._api.now() - self._seen_at)
+        context.metrics.state_age.set_function(lambda: self._api.now() - self._seen_at)
 
     async def run(self) -> None:
         await self._view.synced(self._view.clusters, self._view.decisions, self._view.scores)
@@ -103,7 +103,7 @@ class StateBranchController:
     async def _files(self) -> dict[str, bytes]:
         """Raises ApiError when a resource may be outdated: a partial snapshot would say there is no more."""
         view = self._view
-        if outdated := view.untrusted((view.scores, view.decisions, view.clusters)):
+        if outdated := view.stale_reason((view.scores, view.decisions, view.clusters)):
             raise ApiError(outdated)
         observed = datetime.fromtimestamp(self._api.now(), tz=UTC)
         pages = {(view.argocd_namespace, name): page for name, page in view.decisions.items.items()}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import PublishRule, ScoreRange, Summary
-from gitops_dsf.backtest.contest import contest, lapses
+from gitops_dsf.backtest.contest import contest, score_expiries
 from gitops_dsf.backtest.publication import Publication, map_all
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT, Grid, Labels, Publisher, Track
@@ -199,6 +199,8 @@ def test_all_points_at_once_are_decided_as_one_by_one(
     assert not one.special
     [stepwise] = Replay([one], state=state, tracks=found, grid=grid).run()
     columns = ScoreColumns(tracks=found, grid=grid)
-    line = decide(one, columns=columns, found=lapses(one, found, grid=grid), steady=one.steady)
+    line = decide(
+        one, columns=columns, found=score_expiries(one, found, grid=grid), steady=one.steady
+    )
     assert line.decided == stepwise.decided
     assert line.regret == pytest.approx(stepwise.regret)

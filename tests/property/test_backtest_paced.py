@@ -19,8 +19,8 @@ from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing import admit as admission
-from gitops_dsf.pacing.admit import Admission, Situation, Wishes, admit
-from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.pacing.admit import Admission, DesiredMoves, Situation, admit
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.support.laws import examples
@@ -165,7 +165,7 @@ def test_the_pace_is_never_exceeded(told: Told, pace: Pace) -> None:
 class _Both:
     """Asks the backtest and the simulator, and compares."""
 
-    def __init__(self, situation: Situation, fast: Wishes, slow: Wishes) -> None:
+    def __init__(self, situation: Situation, fast: DesiredMoves, slow: DesiredMoves) -> None:
         self._situation, self._fast, self._slow = situation, fast, slow
 
     def asking(self, shifts: Any) -> list[str]:
@@ -183,12 +183,12 @@ class _Both:
 
 @examples(20)
 @given(stories(), paces)
-def test_wishes_are_those_of_the_simulator(told: Told, pace: Pace) -> None:
+def test_desired_moves_are_those_of_the_simulator(told: Told, pace: Pace) -> None:
     """At each point, with the scores and decisions of that point and the assumed load."""
     state, _, tracks, _ = told
     replay = _replay(told, pace)
 
-    def compared(situation: Situation, wishes: Wishes) -> Admission:
+    def compared(situation: Situation, desired_moves: DesiredMoves) -> Admission:
         found = Situation(
             hub=_seen(state, tracks, situation.seen).deciding(_pages(replay)),
             paced=situation.paced,
@@ -196,7 +196,7 @@ def test_wishes_are_those_of_the_simulator(told: Told, pace: Pace) -> None:
             pace=situation.pace,
             now=situation.now,
         )
-        return admit(situation, _Both(situation, wishes, admission._Simulated(found)))
+        return admit(situation, _Both(situation, desired_moves, admission._Simulated(found)))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gitops_dsf.backtest.paced.admit", compared)

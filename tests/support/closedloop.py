@@ -17,9 +17,9 @@ from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, Term
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Ledger, Move, advance, remembered
 from gitops_dsf.pacing.refuges import items_of
-from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, simulate_placement
 from tests.unit.simulator.hub import GROUP, exact, hub
@@ -223,8 +223,8 @@ class Loop:
         situation = Situation(
             hub=self._state, paced=self._paced, ledger=ledger, pace=pace, now=_moment(now)
         )
-        wishes = admit(situation).moves
-        self._ledger = ledger.adding(move_of(each, now) for each in wishes)
+        admitted = admit(situation).moves
+        self._ledger = ledger.adding(move_of(each, now) for each in admitted)
         self._items = items_of(self._ledger.under_way, {})
         under_way = [each for each in self._ledger.under_way if each.admitted]
         self.outcome.under_way = max(self.outcome.under_way, len(under_way))

@@ -114,7 +114,7 @@ class HubView:
         return "; ".join(filter(None, (unread, *(informer.broken for informer in self.informers))))
 
     @staticmethod
-    def untrusted(informers: Iterable[Informer[Any]]) -> str:
+    def stale_reason(informers: Iterable[Informer[Any]]) -> str:
         """What forbids a deletion that depends on these informers; empty if nothing does."""
         found = next((informer.broken for informer in informers if informer.broken), "")
         return f"what it depends on may be outdated: {found}" if found else ""

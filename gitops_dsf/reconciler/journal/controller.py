@@ -19,6 +19,7 @@ from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import Record, encode
 from gitops_dsf.journal.timeline import Values, by_placement, values_at
 from gitops_dsf.pacing.ledger import Move as PacedMove
+from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.git.clone import keep_pushing, working_clone
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.hub.view import FORGET_SECONDS
@@ -26,7 +27,6 @@ from gitops_dsf.reconciler.journal.branch import JournalBranch, Move, observe
 from gitops_dsf.reconciler.journal.explaining import Facts, filled, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.settings import GitSettings
-from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model import reconciler as model
 from gitops_dsf.simulator import SimulatorInputError
 from gitops_dsf.wording import names_text
@@ -57,14 +57,14 @@ class JournalController:
 
     def __init__(
         self,
-        shared: Shared,
+        context: ControllerContext,
         *,
         git: GitSettings,
         settings: model.JournalBranch,
         flapping: FlappingReporter,
     ) -> None:
-        self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics
-        self._shared, self._tracker, self._clock = shared, shared.tracker, shared.clock
+        self._api, self._view, self._metrics = context.api, context.view, context.metrics
+        self._context, self._tracker, self._clock = context, context.tracker, context.clock
         self._git, self._settings, self._flapping = git, settings, flapping
         self._wake, self._learned, self._recorded = (
             asyncio.Event(),
@@ -81,8 +81,8 @@ class JournalController:
         """Scores at the last record, by Placement."""
         self._edited: dict[str, float] = {}
         """When a Placement was changed last while this process looked, by the hub's clock."""
-        shared.view.placements.compare(self._note_edit)
-        shared.tracker.listen(self._wake.set)
+        context.view.placements.compare(self._note_edit)
+        context.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
         view = self._view
@@ -179,8 +179,8 @@ class JournalController:
                 record = msgspec.structs.replace(record, admitted=at, gain=admitted.gain)
             records.append(record)
             if record.cause is not None:
-                self._shared.causes[key] = record.cause
-            self._say(record)
+                self._context.causes[key] = record.cause
+            self._record_event(record)
             LOG.info(
                 "recorded %s of %s: left %s, joined %s",
                 record.kind,
@@ -196,7 +196,7 @@ class JournalController:
 
     def _admitted(self, record: Record) -> PacedMove | None:
         """The move that the reconciler admitted and that led to this change; None if OCM moved by itself."""
-        move = self._shared.ledger.of(record.placement)
+        move = self._context.ledger.of(record.placement)
         return move if move is not None and move.admitted and move.target in record.joined else None
 
     def _note_edit(
@@ -212,7 +212,7 @@ class JournalController:
         at = self._edited.get(name)
         return at is not None and -EDIT_SECONDS <= at - record.time.timestamp() <= SLACK_SECONDS
 
-    def _say(self, record: Record) -> None:
+    def _record_event(self, record: Record) -> None:
         """An Event with the cause. Of a paced Placement the controller of paced moves says it."""
         name = record.key[1]
         item = self._view.placements.items.get(name)
@@ -221,7 +221,7 @@ class JournalController:
         left, joined = (names_text(each) or "nowhere" for each in (record.left, record.joined))
         about = placement_reference(name, item, self._view.argocd_namespace)
         message = f"{left} -> {joined}: {record.cause}"
-        self._shared.events.say(about, "Moved", message, warning=record.cause.warning)
+        self._context.events.record(about, "Moved", message, warning=record.cause.warning)
 
     def _forget(self, branch: JournalBranch) -> None:
         """Forgets Placements that were deleted."""
@@ -236,7 +236,7 @@ class JournalController:
             branch.last = {key: record for key, record in branch.last.items() if key not in gone}
             for key in gone:
                 self._values.pop(key, None)
-                self._shared.causes.pop(key, None)
+                self._context.causes.pop(key, None)
             self._flapping.forget(gone)
 
     async def _push(self, branch: JournalBranch) -> str:

@@ -21,8 +21,8 @@ from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import Values, by_placement, changes, recent, values_at
+from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.kinds import placement_reference
-from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.wording import names_text
 
 MOST_KEPT: Final = 100
@@ -149,9 +149,9 @@ def flapping_text(found: Flapping) -> str:
 class FlappingReporter:
     """Follows the records of the last day."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._returns, self._events = shared.metrics.flapping_returns, shared.events
-        self._namespace = shared.view.argocd_namespace
+    def __init__(self, context: ControllerContext) -> None:
+        self._returns, self._events = context.metrics.flapping_returns, context.events
+        self._namespace = context.view.argocd_namespace
         self._records: dict[str, list[Record]] = {}
         self._found: Mapping[str, Flapping] | None = None
 
@@ -181,11 +181,11 @@ class FlappingReporter:
             if name in placements:
                 about = placement_reference(name, placements[name], self._namespace)
                 if key in found:
-                    self._events.say(
+                    self._events.record(
                         about, "Flapping", f"it {flapping_text(found[key])}", warning=True
                     )
                 else:
-                    self._events.say(about, "FlappingEnded", "it no longer moves back and forth")
+                    self._events.record(about, "FlappingEnded", "it no longer moves back and forth")
 
     def settled(self, resource: str) -> Condition | None:
         """The condition of the scorer that publishes this AddOnPlacementScore; None: not known yet."""

@@ -16,6 +16,7 @@ from typing import Final
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from gitops_dsf.hub.applications import Application, ApplicationSet
+from gitops_dsf.reconciler.context import INTERVAL_SECONDS, ControllerContext, keep_looking
 from gitops_dsf.reconciler.hub.kinds import application_set_reference
 from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.moves.deletion import (
@@ -36,7 +37,6 @@ from gitops_dsf.reconciler.moves.rules import (
     wait,
 )
 from gitops_dsf.reconciler.moves.waits import WaitRecorder
-from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 
 PAUSE_SECONDS: Final = 0.5
 """Shortest time between two passes: Applications change every second."""
@@ -61,16 +61,16 @@ class MoveController:
     ConfigMap `gitops-dsf-moves`.
     """
 
-    def __init__(self, shared: Shared, *, pause: float = PAUSE_SECONDS) -> None:
-        self._view = view = shared.view
-        self._decisions, self._clock = shared.tracker.decisions, shared.clock
+    def __init__(self, context: ControllerContext, *, pause: float = PAUSE_SECONDS) -> None:
+        self._view = view = context.view
+        self._decisions, self._clock = context.tracker.decisions, context.clock
         self._reach = ReachabilityTracker(
-            clusters=view.clusters, clock=shared.clock, hub_time=shared.api.now
+            clusters=view.clusters, clock=context.clock, hub_time=context.api.now
         )
         self._deleter = CopyDeleter(
-            api=shared.api, argocd_namespace=view.argocd_namespace, reach=self._reach
+            api=context.api, argocd_namespace=view.argocd_namespace, reach=self._reach
         )
-        self._report, self._waits = MoveReporter(shared), WaitRecorder(shared)
+        self._report, self._waits = MoveReporter(context), WaitRecorder(context)
         self._wake = asyncio.Event()
         self._not_before: dict[str, _NotBefore] = {}
         """By UID of the ApplicationSet. Losing it only means that the hub is asked more often."""
@@ -91,7 +91,7 @@ class MoveController:
         )
         for informer in self._informers[:-1]:
             informer.listen(lambda _key, _item: self._wake.set())
-        shared.tracker.listen(self._wake.set)
+        context.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
         await self._view.synced(*self._informers)
@@ -190,7 +190,7 @@ class MoveController:
         """Deletes the copy. Returns its verdict, or one that waits, with the reason."""
         copy, uid, now = candidate.verdict.copy, candidate.item.uid, self._clock()
         before = self._not_before.get(uid)
-        if outdated := self._view.untrusted(self._informers):
+        if outdated := self._view.stale_reason(self._informers):
             return wait(copy, "InformerBroken", outdated)
         if before is not None and now < before.until:
             self._at(before.until)
@@ -257,9 +257,9 @@ class _Wait:
 class MoveReporter:
     """Remembers since when each ApplicationSet waits, as far as this process has seen."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._events, self._metrics = shared.events, shared.metrics
-        self._namespace = shared.view.argocd_namespace
+    def __init__(self, context: ControllerContext) -> None:
+        self._events, self._metrics = context.events, context.metrics
+        self._namespace = context.view.argocd_namespace
         self._waits: dict[str, _Wait] = {}
 
     async def show(self, name: str, uid: str, verdicts: Iterable[CopyVerdict], now: float) -> None:
@@ -284,13 +284,13 @@ class MoveReporter:
         if message != known.announced and now - known.reason_since >= NEWS_SECONDS:
             known.announced = message
             about = application_set_reference(name, uid, self._namespace)
-            self._events.say(about, "MoveWaits", message, warning=first.reason in TROUBLE)
+            self._events.record(about, "MoveWaits", message, warning=first.reason in TROUBLE)
 
     async def deleted(self, name: str, uid: str, verdict: CopyVerdict) -> None:
         self._metrics.copies_removed.labels(applicationset=name).inc()
         copy = verdict.copy
         LOG.info("Application %s deleted from %s: %s", copy.name, copy.cluster, verdict.message)
-        self._events.say(
+        self._events.record(
             application_set_reference(name, uid, self._namespace),
             "CopyRemoved",
             f"{copy.name} on {copy.cluster} is deleted: {verdict.message}",

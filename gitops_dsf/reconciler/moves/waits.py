@@ -11,9 +11,9 @@ from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.waits import MOST_WAITS, WaitingCopy, encode_waits, read_waits
+from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.api import OwnConfigMap
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
-from gitops_dsf.reconciler.shared import Shared
 
 LOG = logging.getLogger(__name__)
 LASTING_SECONDS: Final = 10.0
@@ -27,10 +27,10 @@ whoever has read it before.
 class WaitRecorder:
     """Writes one key of the ConfigMap. What goes wrong there stops no move."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
         self._stored = OwnConfigMap(
-            api=shared.api, namespace=shared.view.hub_namespace, name=MOVES_CONFIGMAP
+            api=context.api, namespace=context.view.hub_namespace, name=MOVES_CONFIGMAP
         )
         self._seen: dict[tuple[str, str], tuple[str, float, WaitingCopy]] = {}
         """By ApplicationSet and Application: the reason, since when by the clock of this process, and what is
@@ -38,21 +38,21 @@ class WaitRecorder:
         """
         self._told: tuple[WaitingCopy, ...] | None = None
         """What the ConfigMap has; None: not known."""
-        self._next = shared.clock() + LASTING_SECONDS
+        self._next = context.clock() + LASTING_SECONDS
         """When the ConfigMap may be written again. A new leader takes its time, so that it does not take away
         what it will find out again in a moment.
         """
 
     def note(self, item: ApplicationSet, verdicts: Iterable[CopyVerdict]) -> None:
         """The verdicts on the copies of one ApplicationSet; none when no copy waits."""
-        now, kept = self._shared.clock(), dict[tuple[str, str], tuple[str, float, WaitingCopy]]()
+        now, kept = self._context.clock(), dict[tuple[str, str], tuple[str, float, WaitingCopy]]()
         for verdict in verdicts:
             if verdict.action is Action.DELETE:
                 continue
             key = item.name, verdict.copy.name
             reason, since, wait = self._seen.get(key, ("", now, None))
             if reason != verdict.reason or wait is None:
-                since, at = now, self._shared.api.now()
+                since, at = now, self._context.api.now()
             else:
                 at = wait.since
             kept[key] = (
@@ -71,9 +71,9 @@ class WaitRecorder:
         self._seen = {key: known for key, known in self._seen.items() if key[0] != item.name} | kept
 
     def _cause(self, item: ApplicationSet) -> MoveCause | None:
-        keys = [f"{self._shared.view.argocd_namespace}/{name}" for name in sorted(item.placements)]
+        keys = [f"{self._context.view.argocd_namespace}/{name}" for name in sorted(item.placements)]
         return next(
-            (cause for key in keys if (cause := self._shared.cause_of(key)) is not None), None
+            (cause for key in keys if (cause := self._context.cause_of(key)) is not None), None
         )
 
     def keep_only(self, names: Iterable[str]) -> None:
@@ -83,7 +83,7 @@ class WaitRecorder:
 
     async def write(self) -> None:
         """Writes what changed, if it is time: the caller looks every few seconds."""
-        now = self._shared.clock()
+        now = self._context.clock()
         if now < self._next:
             return
         try:

@@ -12,11 +12,12 @@ from gitops_dsf.hub.causes import by_pace, loss_of
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, admit, move_of
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance, remembered
 from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of
 from gitops_dsf.pacing.refuges import drawn_by, items_in, items_of, moving_in
 from gitops_dsf.pacing.stored import ROOM, MovesError, Queue, StoredMoves, queue_of, read_moves
-from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.reconciler.context import INTERVAL_SECONDS, ControllerContext, keep_looking
 from gitops_dsf.reconciler.hub.api import OwnConfigMap
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
@@ -30,7 +31,6 @@ from gitops_dsf.reconciler.pacing.situation import (
     holds_until,
     situation_of,
 )
-from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.repository.model.reconciler import Pace
 
 PAUSE_SECONDS: Final = 1.0
@@ -50,17 +50,17 @@ class PaceController:
     controller of moves writes another key of that ConfigMap, so now and then a write here is a conflict.
     """
 
-    def __init__(self, shared: Shared, *, pace: Pace | None) -> None:
+    def __init__(self, context: ControllerContext, *, pace: Pace | None) -> None:
         """`pace` is None where moves are not paced: then what an earlier pace left is taken away."""
         self._pace = pace
-        self._api, self._view, self._clock = shared.api, shared.view, shared.clock
-        self._decisions = shared.tracker.decisions
+        self._api, self._view, self._clock = context.api, context.view, context.clock
+        self._decisions = context.tracker.decisions
         self._stored = OwnConfigMap(
-            api=shared.api, namespace=shared.view.hub_namespace, name=MOVES_CONFIGMAP
+            api=context.api, namespace=context.view.hub_namespace, name=MOVES_CONFIGMAP
         )
-        self._reader = SituationReader(api=shared.api, view=shared.view)
-        self._publisher = ItemPublisher(shared.api)
-        self._shared = shared
+        self._reader = SituationReader(api=context.api, view=context.view)
+        self._publisher = ItemPublisher(context.api)
+        self._context = context
         self._refuges = RefugePlanner()
         self._wake = asyncio.Event()
         self._last: tuple[Inputs, Ledger, Admission] | None = None
@@ -73,18 +73,18 @@ class PaceController:
         ledger that is read next is not always the last one that was reported.
         """
         self._waiting_since: float | None = None
-        shared.metrics.paced_moves_waiting_seconds.set_function(self._waiting_seconds)
+        context.metrics.paced_moves_waiting_seconds.set_function(self._waiting_seconds)
         self._holds_until = 0.0
         """When time alone changes the last admission, in seconds since 1970."""
         self._changing_since: float | None = None
         """Since when there has always been a decision that changes."""
         self._changing: dict[str, frozenset[str]] = {}
         """The clusters that such decisions have named meanwhile, by Placement."""
-        view = shared.view
+        view = context.view
         self._informers = (view.placements, view.decisions, view.clusters, view.scores)
         for informer in (view.placements, view.clusters, view.applications, view.sets):
             informer.listen(lambda _key, _item: self._wake.set())
-        shared.tracker.listen(self._wake.set)
+        context.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
         await self._view.synced(
@@ -96,7 +96,7 @@ class PaceController:
     async def _look(self) -> float:
         if not self._api.clock.known:
             return INTERVAL_SECONDS
-        if outdated := self._view.untrusted(self._informers):
+        if outdated := self._view.stale_reason(self._informers):
             raise ApiError(outdated)
         if not self._view.maintenance.trusted:
             msg = "the maintenance is not known now, and may freeze moves"
@@ -144,12 +144,14 @@ class PaceController:
         else:
             inputs = replace(inputs, unsettled=unsettled)
             admission = await self._admission(inputs, ledger, self._pace, now)
-        ledger = ledger.adding(move_of(wish, now, drains=effect.drains) for wish in admission.moves)
+        ledger = ledger.adding(
+            move_of(desired, now, drains=effect.drains) for desired in admission.moves
+        )
         queue = queue_of(admission.waiting, before.queue, now=now)
         whole = StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
         await self._store(item, stored, whole, kept=kept + TIMEOUT_SECONDS)
         earlier, self._reported = self._reported or before.ledger, ledger
-        self._shared.ledger = ledger
+        self._context.ledger = ledger
         self._waiting_since = min((each.since for each in queue.waiting), default=None)
         refuges = await self._refuges.plan(
             inputs, ledger, pace=self._pace, published=drawn_by(published.items), now=now
@@ -159,10 +161,10 @@ class PaceController:
             await self._publisher.publish(published, items_of(ledger.under_way, refuges))
         except ApiError as error:
             silent = error
-        self._shared.metrics.paced_moves_refused.set(self._publisher.refusing)
+        self._context.metrics.paced_moves_refused.set(self._publisher.refusing)
         # What the ledger says has happened, whatever became of the items.
-        await report(self._shared, earlier, ledger, queue, refused=refused, now=now)
-        await report_drains(self._shared, before.maintenance, maintenance)
+        await report(self._context, earlier, ledger, queue, refused=refused, now=now)
+        await report_drains(self._context, before.maintenance, maintenance)
         if silent is not None:
             raise silent
         return INTERVAL_SECONDS
@@ -305,7 +307,7 @@ def _room(item: Mapping[str, Any] | None) -> int:
 
 
 async def report(
-    shared: Shared,
+    context: ControllerContext,
     before: Ledger,
     after: Ledger,
     queue: Queue,
@@ -316,7 +318,7 @@ async def report(
     """Reports what was admitted, what ended, and what waits: the ledger before and after a look. `refused`
     says why a cluster or a Placement takes part in no move.
     """
-    metrics = shared.metrics
+    metrics = context.metrics
     metrics.paced_moves_waiting.set(Counter((each.reason,) for each in queue.waiting))
     metrics.paced_moves_under_way.set(sum(each.admitted for each in after.under_way))
     known = {(each.placement, each.target, each.since): each for each in before.moves}
@@ -324,15 +326,15 @@ async def report(
         earlier = known.get((move.placement, move.target, move.since))
         if earlier is None and move.admitted:
             metrics.paced_moves_admitted.inc()
-            await _say(
-                shared,
+            await _record_event(
+                context,
                 move,
                 "MoveAdmitted",
                 f"{_way(move)}: {move.cause or by_pace(move.gain or 0.0)}",
             )
         elif earlier is None and move.cause is not None:
-            await _say(
-                shared, move, "Moved", f"{_way(move)}: {move.cause}", warning=move.cause.warning
+            await _record_event(
+                context, move, "Moved", f"{_way(move)}: {move.cause}", warning=move.cause.warning
             )
         elif (
             earlier is not None
@@ -341,7 +343,9 @@ async def report(
             and move.admitted
         ):
             metrics.paced_moves_duration.observe(now - move.since)
-            await _say(shared, move, "MoveEnded", f"{_way(move)}: {now - move.since:.0f} s")
+            await _record_event(
+                context, move, "MoveEnded", f"{_way(move)}: {now - move.since:.0f} s"
+            )
         elif (
             earlier is not None
             and move.phase is Phase.WITHDRAWN
@@ -350,18 +354,20 @@ async def report(
             places = (move.target, move.source, move.placement)
             why = next((refused[name] for name in places if name in refused), None)
             words = f"OCM did not follow; is {move.target} eligible?" if why is None else why
-            await _say(shared, move, "MoveWithdrawn", f"{_way(move)}: {words}", warning=True)
+            await _record_event(
+                context, move, "MoveWithdrawn", f"{_way(move)}: {words}", warning=True
+            )
 
 
-async def _say(
-    shared: Shared, move: Move, reason: str, message: str, *, warning: bool = False
+async def _record_event(
+    context: ControllerContext, move: Move, reason: str, message: str, *, warning: bool = False
 ) -> None:
     LOG.info("%s %s: %s", reason, move.placement, message)
     namespace, _, name = move.placement.partition("/")
-    item = shared.view.placements.items.get(name)
+    item = context.view.placements.items.get(name)
     if item is not None:
         about = placement_reference(name, item, namespace)
-        shared.events.say(about, reason, message, warning=warning)
+        context.events.record(about, reason, message, warning=warning)
 
 
 def _way(move: Move) -> str:

@@ -145,13 +145,13 @@ class ItemPublisher:
             for cluster, (message, _) in self._refusals.items()
             if self._pauses.times(cluster) >= LASTING and self._pauses.left(cluster)
         }
-        withheld = {
+        paused = {
             name: refused[cluster]
-            for name, clusters in look.withheld().items()
+            for name, clusters in look.paused().items()
             for cluster in sorted(clusters)
             if cluster in refused
         }
-        return refused | withheld
+        return refused | paused
 
     async def _read(self, cluster: str) -> StoredScore | None:
         """Raises ApiError."""

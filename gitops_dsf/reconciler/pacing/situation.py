@@ -14,10 +14,10 @@ from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing.admit import Situation, known_shifts
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Ledger, assume, next_measured
 from gitops_dsf.pacing.maintenance import CORDON, NOTHING, Effect, tainted, without_drained
 from gitops_dsf.pacing.refuges import Refuges, plan_refuges
-from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.repository.model.reconciler import Pace
@@ -32,7 +32,7 @@ REPLAN_SECONDS: Final = 300.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inputs:
-    """What the wishes depend on. Equal inputs have equal wishes."""
+    """What the desired moves depend on. Equal inputs have equal ones."""
 
     clusters: Mapping[str, ManagedCluster]
     sets: tuple[ManagedClusterSet, ...]
@@ -88,7 +88,7 @@ class SituationReader:
         maintenance: Effect = NOTHING,
         refused: Mapping[str, str] | None = None,
     ) -> Inputs:
-        """What the wishes depend on. Raises ApiError, also when an informer may be outdated."""
+        """What the desired moves depend on. Raises ApiError."""
         if now >= self._next:
             sets, bindings = await self._api.sets_and_bindings(self._view.argocd_namespace)
             self._sets, self._bindings = tuple(sets), tuple(bindings)
@@ -141,7 +141,7 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
 
 
 def holds_until(inputs: Inputs, *, ledger: Ledger, now: float) -> float:
-    """Until when the wishes of these inputs are the same, in seconds since 1970, unless something is written:
+    """Until when the desired moves of these inputs stay, in seconds since 1970, unless something is written:
     then a score expires, a toleration runs out, or less is assumed about the scores. Infinite if nothing
     does. Pure, and slow for large fleets.
     """

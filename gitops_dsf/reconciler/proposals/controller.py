@@ -20,6 +20,7 @@ from dsf_wire.text import printable
 from gitops_dsf.forge.address import address_of
 from gitops_dsf.forge.forge import Forge, ForgeError
 from gitops_dsf.forge.forges import FORGES
+from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.clone import Clone, working_clone
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
@@ -34,7 +35,6 @@ from gitops_dsf.reconciler.proposals.worker import (
     title,
 )
 from gitops_dsf.reconciler.settings import GitSettings
-from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.reconciler import Proposals
 
@@ -82,7 +82,7 @@ class ProposalController:
 
     def __init__(
         self,
-        shared: Shared,
+        context: ControllerContext,
         *,
         git: GitSettings,
         settings: Proposals,
@@ -91,10 +91,10 @@ class ProposalController:
     ) -> None:
         """`page_seconds` limits the time for a /config page. `secrets` is the folder with its credentials."""
         self._secrets = None if secrets is None else str(secrets.absolute())
-        self._api, self._view, self._events = shared.api, shared.view, shared.events
-        self._metrics = shared.metrics
+        self._api, self._view, self._events = context.api, context.view, context.events
+        self._metrics = context.metrics
         self._git, self._settings, self._page_seconds = git, settings, page_seconds
-        self._clock = shared.clock
+        self._clock = context.clock
         # Two fleets in one repository need different names.
         slug = re.sub(r"[^A-Za-z0-9_/-]+", "-", git.path).strip("/-")
         self._stem = f"{BRANCHES}{slug}/" if slug else BRANCHES
@@ -234,7 +234,7 @@ class ProposalController:
             # One that failed does not count: nobody was bothered, and the run has its own pauses.
             memory.pushes, memory.pushed_at = memory.pushes + 1, now
             LOG.info("proposal %s: pushed to %s", kind, branch)
-            await self._tell(change, branch)
+            await self._record_event(change, branch)
             outcome = "pushed"
         if self._forge is not None and not is_open:
             self._api.check_leads()
@@ -252,7 +252,7 @@ class ProposalController:
         memory, view = self._memory[kind], self._view
         # Absence in an informer that is known to be outdated says nothing: a cluster that has joined since
         # would count as gone.
-        if outdated := view.untrusted((view.scorers if kind is Kind.LOCKS else view.clusters,)):
+        if outdated := view.stale_reason((view.scorers if kind is Kind.LOCKS else view.clusters,)):
             return Change(why=outdated), "", ""
         root = clone.tree / self._git.path
         task = Task(root=str(root), kind=kind, seconds=self._page_seconds, secrets=self._secrets)
@@ -319,14 +319,14 @@ class ProposalController:
         await clone.push(commit, branch=branch, expected=expected)
         own[branch] = commit
 
-    async def _tell(self, change: Change, branch: str) -> None:
+    async def _record_event(self, change: Change, branch: str) -> None:
         """For people who look at the hub and not at git."""
         for name in change.scorers:
             if (item := self._view.scorers.items.get(name)) is not None:
                 message = (
                     f"/config differs from the lock; a new lock is proposed on branch {branch}"
                 )
-                self._events.say(scorer_reference(item), "LockProposed", message)
+                self._events.record(scorer_reference(item), "LockProposed", message)
 
     async def _drop(
         self,

@@ -15,13 +15,13 @@ from gitops_dsf.hub.metadata import NOT_SAID, Condition, timestamp_of
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.reconciler.context import INTERVAL_SECONDS, ControllerContext, keep_looking
 from gitops_dsf.reconciler.freshness import Assessment, named
 from gitops_dsf.reconciler.hub.api import REFUSED
 from gitops_dsf.reconciler.hub.kinds import placement_reference, scorer_reference
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
 from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus, Prober
-from gitops_dsf.reconciler.shared import INTERVAL_SECONDS, Shared, keep_looking
 from gitops_dsf.sync.fetch import Fetcher
 from gitops_dsf.wording import shortened
 
@@ -141,10 +141,10 @@ LOG = logging.getLogger(__name__)
 class StatusWriter:
     """Writes a status that the hub refused again after a pause."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._api, self._events, self._metrics = shared.api, shared.events, shared.metrics
-        self._path = SCORERS.within(shared.view.hub_namespace).path
-        self._pauses = Pauses(REFUSED, clock=shared.clock)
+    def __init__(self, context: ControllerContext) -> None:
+        self._api, self._events, self._metrics = context.api, context.events, context.metrics
+        self._path = SCORERS.within(context.view.hub_namespace).path
+        self._pauses = Pauses(REFUSED, clock=context.clock)
         """By scorer: the hub refused its status."""
 
     async def write(self, item: DynamicScorer, status: Mapping[str, Any]) -> None:
@@ -184,12 +184,12 @@ class StatusWriter:
                 else (known.status, known.reason) != (item["status"], item["reason"])
             ):
                 message = f"{item['type']} is {item['status']}: {item['message']}"
-                self._events.say(scorer_reference(before), item["reason"], message, warning=bad)
+                self._events.record(scorer_reference(before), item["reason"], message, warning=bad)
 
 
 class FreshnessReporter:
-    def __init__(self, shared: Shared) -> None:
-        self._view, self._events, self._metrics = shared.view, shared.events, shared.metrics
+    def __init__(self, context: ControllerContext) -> None:
+        self._view, self._events, self._metrics = context.view, context.events, context.metrics
         self._warned: dict[tuple[str, str], PlacementSummary] = {}
         """By Placement and resource: warnings that still hold."""
 
@@ -225,7 +225,7 @@ class FreshnessReporter:
                     f"ranks by {labels.get(resource, resource)}, and counts {named(clusters)} as 0: there is"
                     " no score, or it expired, or it lacks the dimension"
                 )
-                await self._say(name, item, "ScoresMissing", message)
+                await self._record_event(name, item, "ScoresMissing", message)
         for name, resource in sorted(self._warned):
             if not scan.zeros.get((name, resource)):
                 before, item = self._warned.pop((name, resource)), placements.get(name)
@@ -233,11 +233,13 @@ class FreshnessReporter:
                     message = (
                         f"no cluster is counted as 0 any more for {labels.get(resource, resource)}"
                     )
-                    await self._say(name, item, "ScoresComplete", message)
+                    await self._record_event(name, item, "ScoresComplete", message)
 
-    async def _say(self, name: str, item: PlacementSummary, reason: str, message: str) -> None:
+    async def _record_event(
+        self, name: str, item: PlacementSummary, reason: str, message: str
+    ) -> None:
         about = placement_reference(name, item, self._view.argocd_namespace)
-        self._events.say(about, reason, message, warning=reason == "ScoresMissing")
+        self._events.record(about, reason, message, warning=reason == "ScoresMissing")
 
 
 class ScorerController:
@@ -245,7 +247,7 @@ class ScorerController:
 
     def __init__(
         self,
-        shared: Shared,
+        context: ControllerContext,
         *,
         fetcher: Fetcher,
         interval: float,
@@ -253,11 +255,11 @@ class ScorerController:
         flapping: FlappingReporter | None = None,
     ) -> None:
         """`allowed` is spec.allowedTokenHosts. `flapping` is None without a journal."""
-        self._api, self._scanner, self._metrics = shared.api, shared.scanner, shared.metrics
-        self._view = view = shared.view
+        self._api, self._scanner, self._metrics = context.api, context.scanner, context.metrics
+        self._view = view = context.view
         self._interval, self._flapping = interval, flapping
-        self.prober = Prober(fetcher=fetcher, metrics=shared.metrics, allowed=allowed)
-        self._reporter, self._writer = FreshnessReporter(shared), StatusWriter(shared)
+        self.prober = Prober(fetcher=fetcher, metrics=context.metrics, allowed=allowed)
+        self._reporter, self._writer = FreshnessReporter(context), StatusWriter(context)
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
         self._changed: set[str] = set()
         """Scorers that appeared or changed since they were probed."""
@@ -310,9 +312,9 @@ class ScorerController:
         expires.
         """
         view = self._view
-        if outdated := view.untrusted((view.scorers,)):
+        if outdated := view.stale_reason((view.scorers,)):
             raise ApiError(outdated)
-        outdated = view.untrusted((view.scores, view.clusters, view.addons))
+        outdated = view.stale_reason((view.scores, view.clusters, view.addons))
         if outdated and outdated != self._outdated:
             LOG.warning("the condition Scored of all scorers stays as it is: %s", outdated)
         self._outdated = outdated

@@ -13,7 +13,7 @@ from gitops_dsf.hub.pace import MOST_DEMAND
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, times
-from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.rankings import ResolvedPlacement, expressible
 from gitops_dsf.views.preview.fleet import typed_placements

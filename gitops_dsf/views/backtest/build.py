@@ -23,7 +23,7 @@ from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.journal.record import Record
-from gitops_dsf.pacing.wishes import Paced
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer

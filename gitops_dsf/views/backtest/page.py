@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gitops_dsf import __version__
-from gitops_dsf.backtest.contest import lapses
+from gitops_dsf.backtest.contest import score_expiries
 from gitops_dsf.backtest.result import Figures
 from gitops_dsf.backtest.track import DecisionLine
 from gitops_dsf.backtest.vectorised import sum_blocks
@@ -184,7 +184,9 @@ def _drawn(result: Result, key: str, named: Sequence[str], *, start: float) -> _
     width = len(contest.candidates)
     means = np.zeros((-(-grid.count // size), width))
     points = np.zeros((len(means), 1))
-    for number, sums in sum_blocks(contest, columns, lapses(contest, columns.tracks, grid=grid)):
+    for number, sums in sum_blocks(
+        contest, columns, score_expiries(contest, columns.tracks, grid=grid)
+    ):
         places = (np.arange(len(sums)) + number) // size
         np.add.at(means, places, sums)
         np.add.at(points, places, 1)

@@ -184,11 +184,13 @@ class _Opening:
         left = {(key, name) for key, names in there.items() for name in names}
         listed, late = [], set[str]()
         for wave in simulated[:most]:
-            moves = [wish for wish in wave.moves if wish.drains and wish.source in clusters]
+            moves = [
+                desired for desired in wave.moves if desired.drains and desired.source in clusters
+            ]
             if wave.at >= period.end:
-                late |= {wish.placement for wish in moves}
+                late |= {desired.placement for desired in moves}
                 continue
-            left -= {(wish.placement, wish.source) for wish in moves}
+            left -= {(desired.placement, desired.source) for desired in moves}
             if moves:
                 shown = tuple(map(PacedMove.of, moves))
                 listed.append(DepartureWave(at=_local(wave.at, item.zone), moves=shown))

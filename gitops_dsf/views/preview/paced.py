@@ -11,11 +11,11 @@ from msgspec import Struct
 from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.pacing.admit import Situation
+from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
 from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.pacing.maintenance import effect_of, tainted_by, without_drained
 from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
 from gitops_dsf.pacing.waves import MOST_WAVES, waves
-from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState, Verdict
 from gitops_dsf.views.preview.applied import applied
@@ -36,7 +36,7 @@ class PacedMove(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
     target: str
 
     @classmethod
-    def of(cls, move: Wish | Move) -> Self:
+    def of(cls, move: DesiredMove | Move) -> Self:
         return cls(placement=move.placement, source=move.source, target=move.target)
 
 
@@ -135,8 +135,8 @@ def wished_move(verdict: Verdict) -> WishedMove | None:
     ranking = paced_ranking(verdict.source)
     if ranking is None:
         return None
-    wish = wish_of(Paced.of(verdict.source, ranking), state=verdict.state, now=verdict.now)
-    return None if wish is None else _wished(wish)
+    desired = desired_move(Paced.of(verdict.source, ranking), state=verdict.state, now=verdict.now)
+    return None if desired is None else _wished(desired)
 
 
 def wave_lines(found: Iterable[Wave]) -> Iterator[str]:
@@ -150,12 +150,12 @@ def move_text(move: PacedMove) -> str:
     return f"{move.placement.partition('/')[2]} {move.source or 'new'} -> {move.target}"
 
 
-def _wished(wish: Wish) -> WishedMove:
+def _wished(desired: DesiredMove) -> WishedMove:
     return WishedMove(
-        placement=wish.placement,
-        source=wish.source,
-        target=wish.target,
-        points=round(wish.points, 1),
+        placement=desired.placement,
+        source=desired.source,
+        target=desired.target,
+        points=round(desired.points, 1),
     )
 
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.shared import Shared
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.support import hubobjects
 from tests.support.apiserver import Object
@@ -29,22 +29,22 @@ class Replica:
     def __init__(self, api: HubApi, *, clock: Callable[[], float] | None = None) -> None:
         self.now = 1000.0
         self.metrics = Metrics()
-        self.shared = Shared(
+        self.context = ControllerContext(
             api=api,
             metrics=self.metrics,
             hub_namespace=HUB,
             argocd_namespace=ARGOCD,
             clock=clock or (lambda: self.now),
         )
-        self.view = self.shared.view
+        self.view = self.context.view
 
     def metric(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"gitops_dsf_reconciler_{name}", labels)
 
     async def events_written(self) -> None:
         """Waits for the Events that were said."""
-        if self.shared.events._work is not None:
-            await self.shared.events._work
+        if self.context.events._work is not None:
+            await self.context.events._work
 
     def samples(self, name: str, label: str) -> dict[str, float]:
         """The values of a metric by one of its labels."""

@@ -138,8 +138,8 @@ class Leader(Replica):
     def __init__(self, api: HubApi, *, fetcher: Fetcher, interval: float) -> None:
         super().__init__(api, clock=asyncio.get_running_loop().time)
         # Every pass looks at the scores anew.
-        self.shared.scanner = ScoreScanner(view=self.view, now=api.now, seconds=0)
-        self.controller = ScorerController(self.shared, fetcher=fetcher, interval=interval)
+        self.context.scanner = ScoreScanner(view=self.view, now=api.now, seconds=0)
+        self.controller = ScorerController(self.context, fetcher=fetcher, interval=interval)
 
     async def once(self) -> int:
         """One complete pass, with as many probes as health needs. Returns how many statuses were written."""

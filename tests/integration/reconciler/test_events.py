@@ -38,7 +38,7 @@ class Recorder:
         self.said = 0
 
     async def say(self, message: str = "it happened", about: Reference | None = None) -> None:
-        self.events.say(about or thing(), "Happened", message, warning=True)
+        self.events.record(about or thing(), "Happened", message, warning=True)
         self.said += 1
         await until(lambda: sum(self.outcomes().values()) == self.said)
 
@@ -99,13 +99,13 @@ async def test_refusals_and_silence_are_borne(hub: ObjectHub, api: HubApi) -> No
 async def test_too_many_at_once_are_dropped(hub: ObjectHub, api: HubApi) -> None:
     recorder = Recorder(api)
     for number in range(BURST + 10):
-        recorder.events.say(thing(uid=str(number)), "Happened", "at once")
+        recorder.events.record(thing(uid=str(number)), "Happened", "at once")
     await until(lambda: sum(recorder.outcomes().values()) == BURST + 10)
     assert len(written(hub)) == BURST
     assert recorder.outcomes()["dropped"] == 10
     await asyncio.sleep(5 / PER_SECOND)
     for number in range(10):
-        recorder.events.say(thing(uid=str(1000 + number)), "Happened", "at once")
+        recorder.events.record(thing(uid=str(1000 + number)), "Happened", "at once")
     await until(lambda: sum(recorder.outcomes().values()) == BURST + 20)
     assert len(written(hub)) == BURST + 5
 
@@ -129,7 +129,7 @@ async def test_a_hub_that_is_slow_holds_up_nobody_and_keeps_the_order(
     hub.gate = asyncio.Event()
     began = loop.time()
     for number in range(20):
-        recorder.events.say(thing(), "Happened", str(number))
+        recorder.events.record(thing(), "Happened", str(number))
     assert loop.time() == began
     await asyncio.sleep(12)
     assert recorder.outcomes() == {"refused": 2}
@@ -142,7 +142,7 @@ async def test_what_waits_for_a_slow_hub_is_bounded(hub: ObjectHub, api: HubApi)
     recorder = Recorder(api)
     hub.gate = asyncio.Event()
     for number in range(1000):
-        recorder.events.say(thing(), "Happened", str(number))
+        recorder.events.record(thing(), "Happened", str(number))
         await asyncio.sleep(1)
     outcomes = recorder.outcomes()
     assert outcomes["refused"] == pytest.approx(200, abs=1)
@@ -154,7 +154,7 @@ async def test_an_event_that_is_being_written_ends_with_the_connections(hub: Obj
     hub.gate = asyncio.Event()
     async with hub.api() as api:
         recorder = Recorder(api)
-        recorder.events.say(thing(), "Happened", "it happened")
+        recorder.events.record(thing(), "Happened", "it happened")
         await until(lambda: hub.seen, what="the request is on its way")
         [task] = [task for task in asyncio.all_tasks() if task.get_name() == "events"]
     assert task.cancelled()

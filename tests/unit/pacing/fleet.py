@@ -6,8 +6,8 @@ from typing import Any
 
 from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.pacing.admit import Situation
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Ledger, Move
-from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from tests.unit.simulator.hub import NOW, cluster, decision, exact, hub, score

@@ -23,8 +23,8 @@ TWENTY = {f"app-{number:02}": ("c1",) for number in range(20)}
 
 def moved(found: Situation) -> list[tuple[str, str, str]]:
     return [
-        (wish.placement.removeprefix("ns/"), wish.source, wish.target)
-        for wish in admit(found).moves
+        (desired.placement.removeprefix("ns/"), desired.source, desired.target)
+        for desired in admit(found).moves
     ]
 
 
@@ -42,7 +42,7 @@ def ended(name: str, source: str, target: str, ago: float) -> Move:
 def test_a_herd_is_admitted_one_arrival_at_a_time() -> None:
     """Without a demand all twenty want c2, and one may go."""
     found = admit(situation(herd(FOUR, TWENTY)))
-    assert [(wish.placement, wish.target, wish.points) for wish in found.moves] == [
+    assert [(desired.placement, desired.target, desired.points) for desired in found.moves] == [
         ("ns/app-00", "c2", 22.0)
     ]
     assert {each.reason for each in found.waiting} == {Reason.ARRIVALS}
@@ -102,7 +102,7 @@ def test_settling_follows_the_scorers_unless_it_is_written() -> None:
     placed = {"a": ("c1",), "b": ("c2",)}
     for ago, expected in ((659, Reason.SETTLE), (660, None)):
         found = admit(situation(herd(FOUR, placed), pace=pace, moves=[ended("b", "c1", "c2", ago)]))
-        assert [each.reason for each in found.waiting if each.wish.placement == "ns/a"] == (
+        assert [each.reason for each in found.waiting if each.move.placement == "ns/a"] == (
             [expected] if expected else []
         )
 
@@ -121,7 +121,7 @@ def test_a_move_back_waits_while_the_last_move_may_be_measured(
     found = herd({"c1": 79, "c2": 79}, SHARED, demand=6, weight=10, steady=1, delay=360, span=0)
     admission = admit(situation(found, moves=[ended("z", "c2", "c1", ago)]))
     assert not admission.moves
-    waiting = [each for each in admission.waiting if each.wish.placement == "ns/a"]
+    waiting = [each for each in admission.waiting if each.move.placement == "ns/a"]
     assert [(each.reason, each.until) for each in waiting] == expected
 
 
@@ -158,7 +158,7 @@ def test_a_cluster_where_a_lower_score_is_better_may_have_measured_a_move_too() 
     found = herd({"c1": 21, "c2": 21}, SHARED, demand=6, weight=-10, steady=1, delay=360, span=0)
     admission = admit(situation(found, moves=[ended("z", "c2", "c1", 1)]))
     assert not admission.moves
-    assert [each.reason for each in admission.waiting if each.wish.placement == "ns/a"] == [
+    assert [each.reason for each in admission.waiting if each.move.placement == "ns/a"] == [
         Reason.MEASURING
     ]
 
@@ -190,7 +190,7 @@ def test_a_preview_is_what_the_reconciler_would_admit_while_a_move_is_in_doubt()
     now = situation(found, pace=pace, moves=[ended("z", "c2", "c1", 1)])
     first = next(waves(now)).moves
     assert first == admit(now).moves
-    assert [(wish.source, wish.target) for wish in first] == [("c1", "c3")]
+    assert [(desired.source, desired.target) for desired in first] == [("c1", "c3")]
     still = situation(
         herd({"c1": 79, "c2": 79}, SHARED, demand=6, weight=10, steady=1, delay=360, span=0),
         moves=[ended("z", "c2", "c1", 1)],
@@ -203,7 +203,7 @@ def test_an_application_cools_down() -> None:
     placed = {"a": ("c1",), "b": ("c1",)}
     moves = [ended("a", "c3", "c1", 3599)]
     found = admit(situation(herd(FOUR, placed), moves=moves))
-    assert [wish.placement for wish in found.moves] == ["ns/b"]
+    assert [desired.placement for desired in found.moves] == ["ns/b"]
     assert [(each.reason, each.until) for each in found.waiting] == [(Reason.COOLDOWN, SECONDS + 1)]
 
 
@@ -232,7 +232,7 @@ def test_of_moves_that_gain_the_same_the_largest_load_goes_first() -> None:
     assert moved(situation((small, {**paced, **large}))) == [("a", "c1", "c2")]
 
 
-def test_a_move_that_is_under_way_is_not_wished_again() -> None:
+def test_a_move_that_is_under_way_is_not_desired_again() -> None:
     """OCM has not followed yet, so its decision still names the old cluster."""
     move = Move(placement="ns/a", source="c1", target="c2", since=SECONDS)
     found = admit(situation(herd(FOUR, {"a": ("c1",)}), moves=[move]))
@@ -265,22 +265,22 @@ def test_a_drained_cluster_is_left_first() -> None:
     drained = herd(scores, placed, taints={"c1": [{"key": "x", "effect": "NoSelect"}]})[0]
     pace = PACE.model_copy(update={"concurrent": 1, "arrivals_per_cluster": 5})
     found = admit(situation(cordoned, pace=pace, drained=drained, leaving=frozenset({"c1"})))
-    assert [(wish.placement, wish.target, wish.drains) for wish in found.moves] == [
+    assert [(desired.placement, desired.target, desired.drains) for desired in found.moves] == [
         ("ns/a", "c3", True)
     ]
-    assert [(each.wish.placement, each.reason) for each in found.waiting] == [
+    assert [(each.move.placement, each.reason) for each in found.waiting] == [
         ("ns/b", Reason.CONCURRENT)
     ]
 
 
 def test_stickiness_counts_as_written() -> None:
-    """A lead of 22 points is a wish with a stickiness of 20 (weight 5, Steady 1), and none with one of 25."""
+    """A lead of 22 points is a desired move with a stickiness of 20 (weight 5, Steady 1), and none with one of 25."""
     assert moved(situation(herd(FOUR, {"a": ("c1",)}, weight=5, steady=1)))
     assert not moved(situation(herd(FOUR, {"a": ("c1",)}, weight=4, steady=1)))
     assert not moved(situation(herd(FOUR, {"a": ("c1",)}, weight=-1)))
 
 
-def test_a_move_that_would_be_followed_by_one_back_is_no_wish() -> None:
+def test_a_move_that_would_be_followed_by_one_back_is_not_desired() -> None:
     """With a demand of 11, c1 would have 51 points after the move, and c2 51; with 12 c1 would be better."""
     assert moved(situation(herd(FOUR, {"a": ("c1",)}, demand=11)))
     assert not moved(situation(herd(FOUR, {"a": ("c1",)}, demand=12)))
@@ -303,10 +303,10 @@ def test_waves_of_a_herd_end_evenly() -> None:
     assert all(len(wave) <= PACE.concurrent for wave in shown)
     left = {"c1": 40, "c2": 62, "c3": 58, "c4": 55}
     for wave in shown:
-        assert len({wish.target for wish in wave}) == len(wave)
-        for wish in wave:
-            left[wish.source] += 2
-            left[wish.target] -= 2
+        assert len({desired.target for desired in wave}) == len(wave)
+        for desired in wave:
+            left[desired.source] += 2
+            left[desired.target] -= 2
     assert max(left.values()) - min(left.values()) <= 4
 
 
@@ -331,9 +331,9 @@ def test_waves_begin_when_what_is_under_way_is_done(
         herd(FOUR, {"a": (on,), "b": ("c1",)}, demand=5), pace=pace, moves=[under_way]
     )
     shown = [
-        (wish.placement.removeprefix("ns/"), wish.target)
+        (desired.placement.removeprefix("ns/"), desired.target)
         for wave in waves(found)
-        for wish in wave.moves
+        for desired in wave.moves
     ]
     assert shown == expected
 
@@ -343,7 +343,9 @@ def test_waves_count_the_load_of_a_move_once(settle: float) -> None:
     """However long a cluster settles: with 10 points each, the first move leaves c2 at 52 and c1 at 50."""
     pace = PACE.model_copy(update={"settle_seconds": settle, "cooldown_seconds": 0})
     found = situation(herd({"c1": 30, "c2": 72}, TWENTY, demand=10), pace=pace)
-    assert [[(wish.target, wish.points) for wish in wave.moves] for wave in waves(found)] == [
+    assert [
+        [(desired.target, desired.points) for desired in wave.moves] for wave in waves(found)
+    ] == [
         [("c2", 42.0)],
         [("c2", 22.0)],
     ]

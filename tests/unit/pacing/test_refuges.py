@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from gitops_dsf.hub.objects import Toleration
+from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.publication import Round, Values
 from gitops_dsf.pacing.refuges import (
@@ -18,7 +19,6 @@ from gitops_dsf.pacing.refuges import (
     moving_in,
     plan_refuges,
 )
-from gitops_dsf.pacing.wishes import Paced
 from gitops_dsf.simulator import HubState
 from tests.unit.pacing.fleet import MOMENT, herd
 

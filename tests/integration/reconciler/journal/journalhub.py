@@ -96,7 +96,7 @@ class JournalHub:
             leader = Leader(self, api)
             work_dir = self.work / f"replica-{self.replicas}"
             controller = JournalController(
-                leader.shared,
+                leader.context,
                 git=GitSettings(url=self.repository.url, author=AUTHOR, work_dir=work_dir),
                 settings=JournalBranch.model_construct(branch=BRANCH, interval_seconds=INTERVAL),
                 flapping=leader.flapping,
@@ -109,7 +109,7 @@ class JournalHub:
 class Leader(Replica):
     def __init__(self, scene: JournalHub, api: HubApi) -> None:
         super().__init__(api, clock=asyncio.get_running_loop().time)
-        self.scene, self.flapping = scene, FlappingReporter(self.shared)
+        self.scene, self.flapping = scene, FlappingReporter(self.context)
 
     async def sees(self) -> None:
         """Its informers see what is on the hub now."""

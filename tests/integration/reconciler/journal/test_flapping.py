@@ -73,9 +73,9 @@ async def test_a_drain_and_a_lost_cluster_blame_no_scorer(scene: JournalHub) -> 
     """cluster1 is drained and chosen again, and is lost and chosen again, within an hour."""
     async with scene.replica() as replica:
         await replica.pushed(1)
-        replica.shared.ledger = Ledger((DRAIN,))
+        replica.context.ledger = Ledger((DRAIN,))
         await replica.moves("cluster2", cluster1=78)
-        replica.shared.ledger = Ledger()
+        replica.context.ledger = Ledger()
         await asyncio.sleep(300)
         await replica.moves("cluster1", cluster1=80)
         await is_lost_and_returns(scene, replica, "cluster1", "cluster2")

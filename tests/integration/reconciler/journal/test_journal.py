@@ -140,7 +140,7 @@ async def test_records_of_a_paced_placement_speak_of_the_scores_that_people_wrot
     put(scene.hub, hubobjects.moves_score("cluster2", guestbook=50))
     async with scene.replica() as replica:
         await replica.pushed(1)
-        replica.shared.ledger = Ledger((DRAIN,))
+        replica.context.ledger = Ledger((DRAIN,))
         await replica.moves("cluster2")
         await replica.pushed(2)
     move = scene.branch().records[1]
@@ -403,10 +403,10 @@ async def test_a_paced_move_is_recorded_with_its_admission(scene: JournalHub) ->
     ]
     async with scene.replica() as replica:
         await replica.pushed(1)
-        replica.shared.ledger = Ledger(tuple(moves))
+        replica.context.ledger = Ledger(tuple(moves))
         await replica.moves("cluster2", cluster1=35)
         await replica.pushed(2)
-        replica.shared.ledger = Ledger((replace(moves[1], target="cluster3", admitted=False),))
+        replica.context.ledger = Ledger((replace(moves[1], target="cluster3", admitted=False),))
         await replica.moves("cluster3", cluster2=10)
         await replica.pushed(3)
     start, move, itself = scene.branch().records

@@ -47,11 +47,11 @@ class Leader(Replica):
     def __init__(self, scene: MoveHub) -> None:
         self.hub, self.claim, self.ticks = scene.hub, FixedClaim(), 0
         super().__init__(scene.hub.api(claim=self.claim))
-        self.controller = Counted(self.shared, pause=0.01)
+        self.controller = Counted(self.context, pause=0.01)
 
     async def __aenter__(self) -> Self:
         self.stack = AsyncExitStack()
-        await self.stack.enter_async_context(self.shared.api)
+        await self.stack.enter_async_context(self.context.api)
         self.task = await self.stack.enter_async_context(running(self.controller))
         await self.after(0)
         return self
@@ -119,7 +119,7 @@ async def test_the_hub_is_told_why_a_copy_is_still_there(scene: MoveHub) -> None
     scene.available("a", "Unknown")
     scene.moved()
     async with Leader(scene) as leader:
-        leader.shared.causes["argocd/web"] = MoveCause("ClusterLost", "OCM does not reach a")
+        leader.context.causes["argocd/web"] = MoveCause("ClusterLost", "OCM does not reach a")
         await leader.after(DEBOUNCE_SECONDS)
         assert told(scene) == [], "it may pass in a moment"
         await leader.after(NEWS_SECONDS)

@@ -216,8 +216,8 @@ async def leading(hub: PaceHub, *, pace: Pace | None = PACE) -> AsyncIterator[Re
     """A replica with a claim that never ends, in the loop's time."""
     async with hub.api() as api:
         replica = Replica(api, clock=monotonic)
-        controller = PaceController(replica.shared, pace=pace)
-        taints = MaintenanceController(replica.shared)
+        controller = PaceController(replica.context, pace=pace)
+        taints = MaintenanceController(replica.context)
         async with running(replica.view), running(controller), running(taints):
             yield replica
 

@@ -203,7 +203,7 @@ async def test_the_ledger_and_the_reasons_of_waits_share_a_configmap() -> None:
         herd(hub, FREE, count=1, on="c1")
         application_set(hub)
         copy(hub, "c1", *GOOD)
-        async with leading(hub) as replica, running(MoveController(replica.shared)):
+        async with leading(hub) as replica, running(MoveController(replica.context)):
             await in_time(lambda: phases(hub) == ["Handover"], what="the handover")
             await in_time(lambda: read_waits(hub.configmap()), what="a reason")
             (wait,) = read_waits(hub.configmap())

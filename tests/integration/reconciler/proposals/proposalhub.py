@@ -186,7 +186,7 @@ class ProposalHub:
                 forge_url=self.forge.url if self.forge else None,
             )
             controller = ProposalController(
-                leader.shared, git=git, settings=settings, page_seconds=5
+                leader.context, git=git, settings=settings, page_seconds=5
             )
             none = {"APART": 0.0, "LEFT": 0.0, "BETWEEN": replace(BETWEEN, first=0.0, ceiling=0.0)}
             with pytest.MonkeyPatch.context() as patch:

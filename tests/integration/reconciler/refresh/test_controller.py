@@ -47,7 +47,7 @@ class Leader(Replica):
 async def leading() -> AsyncIterator[tuple[MoveHub, Leader]]:
     async with ObjectHub() as hub, hub.api() as api:
         scene, leader = MoveHub(hub), Leader(hub, api)
-        async with running(RefreshController(leader.shared)):
+        async with running(RefreshController(leader.context)):
             await leader.after(0)
             yield scene, leader
 

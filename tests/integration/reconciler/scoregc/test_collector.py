@@ -60,8 +60,8 @@ class Leader(Replica):
 async def collecting(hub: DeadScoreHub) -> AsyncIterator[Leader]:
     async with hub.api(claim=FixedClaim()) as api:
         leader = Leader(api)
-        leader.shared.scanner = ScoreScanner(view=leader.view, now=api.now, seconds=INTERVAL)
-        async with running(ScoreGarbageCollector(leader.shared, interval=INTERVAL)):
+        leader.context.scanner = ScoreScanner(view=leader.view, now=api.now, seconds=INTERVAL)
+        async with running(ScoreGarbageCollector(leader.context, interval=INTERVAL)):
             await leader.again()
             yield leader
 

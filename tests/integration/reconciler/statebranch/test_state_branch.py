@@ -58,7 +58,7 @@ class StateBranchHub:
             leader = Leader(api, clock=asyncio.get_running_loop().time)
             await read_again(leader.view)
             controller = StateBranchController(
-                leader.shared,
+                leader.context,
                 git=GitSettings(
                     url=self.repository.url, author=AUTHOR, work_dir=self.folder / work
                 ),

@@ -13,12 +13,12 @@ import pytest
 from gitops_dsf.hub.causes import KINDS, Cause
 from gitops_dsf.hub.placements import PlacementSummary, decision_of
 from gitops_dsf.journal.record import Kind, Record, new_record
+from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.view import DecisionSets
 from gitops_dsf.reconciler.journal.branch import Move, observe
 from gitops_dsf.reconciler.journal.explaining import Deployed
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter, flapping_of
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.shared import Shared
 from tests.support.journalrecords import record
 from tests.support.objecthub import ObjectHub
 
@@ -159,7 +159,9 @@ async def test_a_record_that_is_made_during_a_count_is_counted_next_time() -> No
     registry = metrics.registry
     async with ObjectHub() as hub, hub.api() as api:
         reporter = FlappingReporter(
-            Shared(api=api, metrics=metrics, hub_namespace="hub", argocd_namespace="argocd")
+            ControllerContext(
+                api=api, metrics=metrics, hub_namespace="hub", argocd_namespace="argocd"
+            )
         )
         found = records("ababa")
         assert reporter.settled("cpu") is None, "nothing was counted yet"

@@ -47,7 +47,7 @@ async def keep_looking(
         await happens_within(wake, seconds=None if seconds is None else max(0.0, seconds - pause))
 
 
-class Shared:
+class ControllerContext:
     """The client of the hub, the informers, Events and metrics. `clock` is that of this process."""
 
     def __init__(

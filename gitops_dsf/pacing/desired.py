@@ -1,4 +1,8 @@
-"""Wishes: where OCM would move a Placement by the weights and the stickiness that people wrote."""
+"""Desired moves: where OCM would move a Placement by the weights and the stickiness that people wrote.
+
+A paced Placement on the hub has other weights: its Steady is so heavy that scores alone move nothing. So the
+simulator is asked about the Placement as people wrote it.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -28,7 +32,9 @@ class Paced:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wish:
+class DesiredMove:
+    """A move that OCM would make by the written weights. Nobody has admitted it yet."""
+
     placement: str
     """namespace/name."""
     source: str
@@ -41,12 +47,12 @@ class Wish:
     """Whether the source is drained, so that the points may be negative."""
 
 
-def wish_of(
+def desired_move(
     paced: Paced, *, state: HubState, now: datetime, drained: Collection[str] = frozenset()
-) -> Wish | None:
+) -> DesiredMove | None:
     """The move with the largest gain that OCM would make; None if it would make none.
 
-    A Placement whose decision is not complete, or names a cluster that is not eligible, has no wish: OCM
+    A Placement whose decision is not complete, or names a cluster that is not eligible, desires no move: OCM
     chooses for it at once, whatever the pace is. `drained` are clusters that must be left; in `state` they
     must have a taint that forbids them.
     """
@@ -57,7 +63,8 @@ def wish_of(
         return None
     if wanted is None or len(verdict.current) != wanted:
         return None
-    left, joined = verdict.current - verdict.chosen, verdict.chosen - verdict.current
+    left = verdict.current - verdict.chosen
+    joined = verdict.chosen - verdict.current
     return best_swap(
         paced, left=left, joined=joined, sums=_sums(verdict, left | joined), drained=drained
     )
@@ -70,34 +77,39 @@ def best_swap(
     joined: Collection[str],
     sums: Mapping[str, int],
     drained: Collection[str] = frozenset(),
-) -> Wish | None:
-    """The first move. `sums` are the weighted sums of the scores, without clusters that are not eligible."""
+) -> DesiredMove | None:
+    """The first move of a decision that changes from `left` to `joined`.
+
+    `sums` are the weighted sums of the scores, without clusters that are not eligible.
+    """
     if not left or not joined or any(name not in sums and name not in drained for name in left):
         return None
     total = paced.ranking.total_weight
     target = min(joined, key=lambda name: (-sums[name], name))
+    # A drained cluster has no sum, and comes first.
     source = min(left, key=lambda name: (name in sums, sums.get(name, 0), name))
     load = paced.ranking.load
     if source not in sums:
-        return Wish(
+        return DesiredMove(
             placement=paced.key, source=source, target=target, points=0.0, load=load, drains=True
         )
     points = (sums[target] - sums[source]) / total
     if points + paced.ranking.stickiness < 2 * load:
         # With the load of the application itself the source would be better, and it would move back.
         return None
-    return Wish(placement=paced.key, source=source, target=target, points=points, load=load)
+    return DesiredMove(placement=paced.key, source=source, target=target, points=points, load=load)
 
 
 def _sums(verdict: Verdict, names: frozenset[str]) -> dict[str, int]:
-    """The weighted sums of these clusters without Steady. Without those that did not pass filters."""
-    clusters = verdict.ranking.clusters if verdict.ranking is not None else ()
+    """The weighted sums of these clusters without Steady; without those that did not pass filters."""
+    if verdict.ranking is None:
+        return {}
+    clusters = verdict.ranking.clusters
     positions = {verdict.state.positions[name] for name in names if name in verdict.state.positions}
-    places = [place for place, cluster in enumerate(clusters) if cluster in positions]
     plain = [each for each in verdict.prioritizers if each.prioritizer.built_in != "Steady"]
-    return {
-        verdict.state.names[clusters[place]]: sum(
-            (each.values[place] or 0) * each.weight for each in plain
-        )
-        for place in places
-    }
+    sums: dict[str, int] = {}
+    for place, position in enumerate(clusters):
+        if position in positions:
+            name = verdict.state.names[position]
+            sums[name] = sum((each.values[place] or 0) * each.weight for each in plain)
+    return sums
