@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -88,6 +88,12 @@ class ScoreTable:
         column = self._build(resource, score, now)
         self._kept[resource, score] = now, column
         return column
+
+    def replacing(self, scores: Scores, changed: Collection[str]) -> ScoreTable:
+        """The table for other scores, with the columns of those that are not in `changed`."""
+        table = ScoreTable(names=self._names, scores=scores)
+        table._kept = {key: kept for key, kept in self._kept.items() if key[0] not in changed}
+        return table
 
     def _build(self, resource: str, score: str, now: datetime) -> ScoreColumn:
         objects = self._scores.get(resource, {})
@@ -227,9 +233,16 @@ class HubState:
         found = {(item.metadata.namespace or "", item.metadata.name): item for item in decisions}
         return self._keeping(_OF_CLUSTERS | _OF_SCORES, replace(self, decisions=found))
 
-    def scoring(self, scores: Scores) -> HubState:
-        """The same hub with other scores. Reuses what was computed for clusters and decisions."""
-        return self._keeping(_OF_CLUSTERS | _OF_DECISIONS, replace(self, scores=scores))
+    def scoring(self, scores: Scores, *, changed: Collection[str] | None = None) -> HubState:
+        """The same hub with other scores. Reuses what was computed for clusters and decisions.
+
+        `changed` are the names of the AddOnPlacementScores that differ, on whatever cluster. Then the columns
+        of the others are reused, too. None means that any of them may differ.
+        """
+        other = self._keeping(_OF_CLUSTERS | _OF_DECISIONS, replace(self, scores=scores))
+        if changed is not None and "score_table" in self.__dict__:
+            other.__dict__["score_table"] = self.score_table.replacing(scores, changed)
+        return other
 
     def _keeping(self, names: frozenset[str], other: HubState) -> HubState:
         other.__dict__.update({name: self.__dict__[name] for name in names & self.__dict__.keys()})

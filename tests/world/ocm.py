@@ -28,10 +28,12 @@ programs, on sequences.
 """
 
 import asyncio
+import math
 import random
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -43,7 +45,9 @@ from gitops_dsf.hub.objects import (
     ManagedClusterSetBinding,
     Placement,
     PlacementDecision,
+    PrioritizerPolicy,
 )
+from gitops_dsf.hub.placements import predicate_of
 from gitops_dsf.hub.scores import Interner, ScoreStatus
 from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.simulator import HubState, simulate_placement
@@ -90,6 +94,8 @@ class Informers:
         self._interner = Interner()
         self._state: HubState | None = None
         self._dirty: set[str] = set()
+        self._rescored: set[str] = set()
+        """Names of the score objects that changed since the state was made."""
         hub.changed.append(self.take)
 
     def take(self, change: Change) -> None:
@@ -107,10 +113,18 @@ class Informers:
                 self._typed[plural][change.key] = read(item, 0)
         elif plural == SCORES:
             self._dirty.add(plural)
+            self._rescored.add(name)
             column = self._scores[name] = dict(self._scores.get(name, {}))
             column.pop(namespace, None)
             if change.after is not None:
                 column[namespace] = self._interner.of(_status(change.after))
+
+    @property
+    def fleet(self) -> HubState:
+        """The state of which only the clusters, sets, bindings and Placements are up to date."""
+        if self._state is None or self._dirty - {SCORES, "placementdecisions"}:
+            return self.state
+        return self._state
 
     @property
     def state(self) -> HubState:
@@ -133,10 +147,13 @@ class Informers:
             )
         else:
             if SCORES in self._dirty:
-                self._state = self._state.scoring(dict(self._scores))
+                self._state = self._state.scoring(
+                    dict(self._scores), changed=frozenset(self._rescored)
+                )
             if "placementdecisions" in self._dirty:
                 self._state = self._state.deciding(self._typed["placementdecisions"].values())
         self._dirty.clear()
+        self._rescored.clear()
         return self._state
 
 
@@ -152,6 +169,10 @@ class Scheduler:
         self._random = random.Random(f"{seed} {SCHEDULER}")
         self._queue: dict[tuple[str, str], None] = {}
         self._wake = asyncio.Event()
+        self._settled: dict[tuple[str, str], float] = {}
+        """Placements whose last pass wrote nothing and whose inputs have not changed since, and until what
+        Unix time the next pass would write nothing either. Such a pass is not carried out: it has no effect.
+        """
         hub.changed.append(self._take)
 
     def stop(self) -> None:
@@ -160,30 +181,40 @@ class Scheduler:
     def _take(self, change: Change) -> None:
         plural, namespace, name = change.key
         if plural == "placements":
+            self._settled.pop((namespace, name), None)
             self.enqueue((namespace, name))
         elif plural == SCORES:
+            moved = _moved(change)
             # enqueue.go: Placements are found by the resource names of their ranking, and only in the
             # namespaces that have bound a set of the cluster.
-            state = self._informers.state
+            state = self._informers.fleet
             sets = self._sets_of(self._hub.objects.get(("managedclusters", "", namespace)))
             for key, item in state.placements.items():
-                if name in _ranked_by(item) and sets & set(state.bindings.get(key[0], ())):
-                    self.enqueue(key)
+                dimensions = _ranked_by(item).get(name)
+                if dimensions is not None:
+                    if moved is None or not moved.isdisjoint(dimensions):
+                        self._settled.pop(key, None)
+                    if not sets.isdisjoint(state.bindings.get(key[0], ())):
+                        self.enqueue(key)
         elif plural == "placementdecisions":
             # A page whose label changes concerns the Placement of the old label, too.
             for page in (change.before, change.after):
                 labels = (page["metadata"].get("labels") or {}) if page is not None else {}
                 if PLACEMENT_LABEL in labels:
+                    self._settled.pop((namespace, labels[PLACEMENT_LABEL]), None)
                     self.enqueue((namespace, labels[PLACEMENT_LABEL]))
         elif plural == "managedclusters":
+            self._settled.clear()
             for cluster in (change.before, change.after):
                 for key in self._using(self._sets_of(cluster)):
                     self.enqueue(key)
         elif plural == "managedclustersets":
+            self._settled.clear()
             for key in self._using({name}):
                 self.enqueue(key)
         elif plural == "managedclustersetbindings":
-            for key, item in self._informers.state.placements.items():
+            self._settled.clear()
+            for key, item in self._informers.fleet.placements.items():
                 if key[0] == namespace and name in (item.spec.cluster_sets or (name,)):
                     self.enqueue(key)
 
@@ -191,13 +222,13 @@ class Scheduler:
         """The sets with this cluster."""
         if cluster is None:
             return set()
-        sets = self._informers.state.sets
+        sets = self._informers.fleet.sets
         labels = cluster["metadata"].get("labels") or {}
         return {name for name, item in sets.items() if _selects(item, labels)}
 
     def _using(self, names: AbstractSet[str]) -> Iterator[tuple[str, str]]:
         """The Placements whose namespace has bound one of these sets, and whose spec allows it."""
-        state = self._informers.state
+        state = self._informers.fleet
         for key, item in state.placements.items():
             usable = names & set(state.bindings.get(key[0], ()))
             if usable & set(item.spec.cluster_sets or usable):
@@ -232,6 +263,9 @@ class Scheduler:
                 await self._schedule(*key)
 
     async def _schedule(self, namespace: str, name: str) -> None:
+        if world_loop().wall() < self._settled.get((namespace, name), 0.0):
+            return
+        before = self._hub.version
         state = self._informers.state
         placement = state.placements.get((namespace, name))
         if placement is None:
@@ -281,6 +315,9 @@ class Scheduler:
             self._hub.write(
                 SCHEDULER, "placements", name, {**stored, "status": status}, namespace=namespace
             )
+        if self._hub.version == before and not _depends_on_more(verdict):
+            expiry = verdict.next_expiry
+            self._settled[namespace, name] = math.inf if expiry is None else expiry.timestamp()
 
     async def _write_page(self, namespace: str, owner: str, item: Object) -> bool:
         """Writes a page as far as it differs. False if its Placement is gone."""
@@ -358,17 +395,54 @@ def _clusters(page: Object) -> list[str]:
     return [each["clusterName"] for each in (page.get("status") or {}).get("decisions") or []]
 
 
-def _ranked_by(item: Placement) -> set[str]:
-    """The names of the score objects that the ranking of a Placement reads."""
-    policy = item.spec.prioritizer_policy
-    coordinates = (
-        each.score_coordinate for each in (policy.configurations if policy else None) or ()
+def _ranked_by(item: Placement) -> Mapping[str, frozenset[str]]:
+    """The names of the score objects that the ranking of a Placement reads, and what it reads of each."""
+    return _read_by(item.spec.prioritizer_policy)
+
+
+@lru_cache(maxsize=4096)
+def _read_by(policy: PrioritizerPolicy | None) -> Mapping[str, frozenset[str]]:
+    read: dict[str, set[str]] = {}
+    for each in (policy.configurations if policy else None) or ():
+        coordinate = each.score_coordinate
+        if coordinate is not None and coordinate.type == "AddOn" and coordinate.add_on is not None:
+            read.setdefault(coordinate.add_on.resource_name, set()).add(
+                coordinate.add_on.score_name
+            )
+    return {name: frozenset(dimensions) for name, dimensions in read.items()}
+
+
+def _moved(change: Change) -> frozenset[str] | None:
+    """What a change of a score object changes for OCM, by name of its values; None if it may be any.
+
+    A score that is only renewed changes nothing.
+    """
+    before, after = (
+        _status(each) if each is not None else None for each in (change.before, change.after)
     )
-    return {
-        each.add_on.resource_name
-        for each in coordinates
-        if each is not None and each.type == "AddOn" and each.add_on is not None
-    }
+    if before is None or after is None:
+        return None
+    until = before.valid_until
+    if until is None or after.valid_until is None or after.valid_until < until:
+        return None
+    if until.timestamp() <= world_loop().wall() + 1.0:
+        return None
+    was, values = (
+        {each.name: each.value for each in status.scores or ()} for status in (before, after)
+    )
+    return frozenset(
+        name for name in was.keys() | values.keys() if was.get(name) != values.get(name)
+    )
+
+
+def _depends_on_more(verdict: Verdict) -> bool:
+    """Whether the next pass may differ although no object that `_settled` looks at changed."""
+    predicates = verdict.source.spec.predicates or ()
+    return (
+        verdict.requeue_at is not None
+        or any(each.prioritizer.built_in == "Balance" for each in verdict.prioritizers)
+        or any(predicate_of(each).expressions for each in predicates)
+    )
 
 
 class Registration:
