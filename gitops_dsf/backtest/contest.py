@@ -13,8 +13,9 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import required_scores, without_score_predicates
 from gitops_dsf.hub.points import mean_weight
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
-from gitops_dsf.simulator.groups import RESYNC_SECONDS
-from gitops_dsf.simulator.prioritizers import Prioritizer, add_up, score
+from gitops_dsf.simulator.notes import RESYNC_SECONDS
+from gitops_dsf.simulator.prioritizers import Prioritizer, score
+from gitops_dsf.simulator.ranking import add_up
 
 
 @dataclass(frozen=True, kw_only=True)

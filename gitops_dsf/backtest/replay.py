@@ -15,7 +15,7 @@ from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Track
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
-from gitops_dsf.simulator.groups import RESYNC_SECONDS
+from gitops_dsf.simulator.notes import RESYNC_SECONDS
 
 
 class Replay:

@@ -16,7 +16,8 @@ from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
-from gitops_dsf.simulator.prioritizers import Ranking, add_up, own_decisions
+from gitops_dsf.simulator.prioritizers import own_decisions
+from gitops_dsf.simulator.ranking import Ranking, add_up
 
 SPREAD: Final = 10.0
 """Points of the weighted mean of the scores. Clusters that are nearer to the best one than this are used

@@ -5,7 +5,8 @@ gitops_dsf, this package imports only the hub model. It does no I/O.
 """
 
 from gitops_dsf.simulator.cel.function import Unsupported
-from gitops_dsf.simulator.documents import SimulatorInputError, with_defaults
+from gitops_dsf.simulator.defaults import with_defaults
+from gitops_dsf.simulator.documents import SimulatorInputError
 from gitops_dsf.simulator.explain import Contribution, Explanation, Flip, explain, margins
 from gitops_dsf.simulator.groups import DecisionObject, Group
 from gitops_dsf.simulator.scheduler import simulate, simulate_placement

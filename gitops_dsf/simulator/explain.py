@@ -10,10 +10,12 @@ from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.hub.scores import expired
 from gitops_dsf.simulator.documents import SimulatorInputError
-from gitops_dsf.simulator.prioritizers import Prioritizer, Ranking, add_up
+from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult
+from gitops_dsf.simulator.ranking import Ranking, add_up
 from gitops_dsf.simulator.verdict import Outcome, Verdict
 
-LOWEST, HIGHEST = -100, 100
+MIN_SCORE = -100
+MAX_SCORE = 100
 """The range of values in an AddOnPlacementScore (CRD: status.scores[].value)."""
 
 
@@ -44,11 +46,18 @@ class Flip(Struct, frozen=True, rename="camel"):
         return self.needed - self.score
 
     def __str__(self) -> str:
-        how = "rises" if self.change > 0 else "falls"
-        text = f"{self.name} {how} from {self.score} to {self.needed}"
-        if not LOWEST <= self.needed <= HIGHEST:
-            return f"{text}, which no score can be"
-        return text if self.reachable else f"{text}, which its scorer never publishes"
+        if not MIN_SCORE <= self.needed <= MAX_SCORE:
+            return (
+                f"not by {self.name} alone: it is {self.score} and would have to be {self.needed}"
+            )
+        if not self.reachable:
+            return (
+                f"not by {self.name} alone: it is {self.score} and would have to be {self.needed},"
+                " which its scorer never publishes"
+            )
+        if self.change > 0:
+            return f"{self.name} rises from {self.score} to {self.needed}"
+        return f"{self.name} falls from {self.score} to {self.needed}"
 
 
 class Explanation(Struct, frozen=True, rename="camel", kw_only=True):
@@ -86,8 +95,10 @@ class Explanation(Struct, frozen=True, rename="camel", kw_only=True):
 def explain(
     verdict: Verdict, cluster: str, *, spans: Mapping[str, tuple[int, int]] = MappingProxyType({})
 ) -> Explanation:
-    """Explains one cluster of a verdict. `spans` has the lowest and highest score by name of the
-    AddOnPlacementScore, where they are known. Raises SimulatorInputError: no such cluster.
+    """Explains one cluster of a verdict.
+
+    `spans` has the lowest and the highest value that a scorer publishes, by name of the
+    AddOnPlacementScore, where they are known. Raises SimulatorInputError if there is no such cluster.
     """
     position = verdict.state.positions.get(cluster)
     if position is None:
@@ -103,26 +114,31 @@ def explain(
     if verdict.ranking is None:
         return _out(verdict, cluster, f"scheduling ends with an error: {verdict.status.message}")
     explained = _ranked(verdict, verdict.ranking, position, spans)
-    if explained.selected and cluster not in verdict.chosen:  # a mistake in the decision groups
-        unwritten = f"{explained.reason}; but no PlacementDecision is written for it: {verdict.status.message}"
-        return msgspec.structs.replace(explained, selected=False, reason=unwritten)
+    if explained.selected and cluster not in verdict.chosen:
+        # A mistake in the decision groups ends the pass after the selection.
+        reason = (
+            f"{explained.reason}; but no PlacementDecision is written for it:"
+            f" {verdict.status.message}"
+        )
+        return msgspec.structs.replace(explained, selected=False, reason=reason)
     return explained
 
 
 def margins(verdict: Verdict) -> Mapping[str, int]:
-    """What separates the sum of each ranked cluster from the other side; empty if no score could move any.
+    """By how much the sum of each ranked cluster must change before it changes sides.
 
-    A cluster that is in with a margin of 1 leaves when its sum is smaller by 1.
+    Empty if no score could move any cluster. A selected cluster with a margin of 1 leaves when its
+    sum is smaller by 1.
     """
-    ranking, names = verdict.ranking, verdict.state.names
-    found = {}
-    for place, index in enumerate(ranking.order if ranking else ()):
-        if (
-            ranking
-            and (margin := _margin(ranking, index, selected=place < ranking.selected)) is not None
-        ):
-            found[names[ranking.clusters[index]]] = margin
-    return found
+    ranking = verdict.ranking
+    if ranking is None:
+        return {}
+    by_cluster: dict[str, int] = {}
+    for place, index in enumerate(ranking.order):
+        margin = _margin(ranking, index, selected=place < ranking.selected)
+        if margin is not None:
+            by_cluster[verdict.state.names[ranking.clusters[index]]] = margin
+    return by_cluster
 
 
 class Lead(Struct, frozen=True, kw_only=True):
@@ -138,17 +154,20 @@ class Lead(Struct, frozen=True, kw_only=True):
 
 
 def lead(verdict: Verdict) -> Lead | None:
-    """The best cluster that only Steady keeps out; None if there is none, or if more than scores and Steady
-    rank the clusters.
+    """The best cluster that only Steady keeps out.
+
+    None if there is none, or if more than scores and Steady rank the clusters.
     """
-    ranking, names = verdict.ranking, verdict.state.names
-    scored = [each for each in verdict.prioritizers if each.prioritizer.built_in is None]
-    steady = sum(
-        each.weight for each in verdict.prioritizers if each.prioritizer.built_in == "Steady"
-    )
+    ranking = verdict.ranking
+    names = verdict.state.names
+    scored = _scored(verdict)
+    steady = 0
+    for result in verdict.prioritizers:
+        if result.prioritizer.built_in == "Steady":
+            steady += result.weight
+        elif result.prioritizer.built_in is not None:
+            return None
     if ranking is None or not ranking.selected or steady <= 0 or not scored:
-        return None
-    if any(each.prioritizer.built_in not in {None, "Steady"} for each in verdict.prioritizers):
         return None
     sums = add_up(scored, len(ranking.clusters))
     chosen = ranking.order[: ranking.selected]
@@ -171,15 +190,21 @@ def lead(verdict: Verdict) -> Lead | None:
 
 def mean_scores(verdict: Verdict) -> Mapping[str, float]:
     """The weighted mean of the scores of each cluster that passed the filters; empty without scores."""
-    ranking, names = verdict.ranking, verdict.state.names
-    scored = [each for each in verdict.prioritizers if each.prioritizer.built_in is None]
+    ranking = verdict.ranking
+    scored = _scored(verdict)
     if ranking is None or not scored:
         return {}
-    sums, weight = add_up(scored, len(ranking.clusters)), mean_weight(verdict.prioritizers)
+    sums = add_up(scored, len(ranking.clusters))
+    weight = mean_weight(verdict.prioritizers)
     return {
-        names[cluster]: points_of(total, weight)
+        verdict.state.names[cluster]: points_of(total, weight)
         for cluster, total in zip(ranking.clusters, sums, strict=True)
     }
+
+
+def _scored(verdict: Verdict) -> list[PrioritizerResult]:
+    """The results of add-on scores, without those of built-in prioritizers."""
+    return [result for result in verdict.prioritizers if result.prioritizer.built_in is None]
 
 
 def _margin(ranking: Ranking, index: int, *, selected: bool) -> int | None:
@@ -187,7 +212,10 @@ def _margin(ranking: Ranking, index: int, *, selected: bool) -> int | None:
         return None
     rival = ranking.order[ranking.selected - (not selected)]
     gap = ranking.sums[index] - ranking.sums[rival]
-    return gap + (index < rival) if selected else (index > rival) - gap
+    # Equal sums are ordered by name, so the later name needs one more.
+    if selected:
+        return gap + (index < rival)
+    return (index > rival) - gap
 
 
 def _out(
@@ -215,31 +243,36 @@ def _undecided(verdict: Verdict, cluster: str) -> str | None:
         return None
     if verdict.outcome is Outcome.UNSUPPORTED:
         return f"unknown: {verdict.unsupported[0]}"
-    kept = "keeps its decision" if cluster in verdict.current else "has no decision"
-    return f"the cluster {kept}: {verdict.notes[0]}"
+    if cluster in verdict.current:
+        return f"the cluster keeps its decision: {verdict.notes[0]}"
+    return f"the cluster has no decision: {verdict.notes[0]}"
 
 
 def _not_a_candidate(verdict: Verdict, position: int) -> str:
     if position in verdict.state.terminating:
         return "the ManagedCluster is being deleted"
-    label = verdict.state.labels.labels[position].get(CLUSTER_SET_LABEL)
-    belongs = f"its label says {label!r}" if label else "it has no clusterset label"
     if not verdict.cluster_sets:
-        message = (
-            verdict.satisfied.message if verdict.satisfied else "no ManagedClusterSet is eligible"
-        )
+        message = "no ManagedClusterSet is eligible"
+        if verdict.satisfied:
+            message = verdict.satisfied.message
         return f"the Placement has no eligible ManagedClusterSet: {message}"
-    return f"it is in none of the eligible ManagedClusterSets ({', '.join(verdict.cluster_sets)}); {belongs}"
+    label = verdict.state.labels.labels[position].get(CLUSTER_SET_LABEL)
+    sets = ", ".join(verdict.cluster_sets)
+    if label:
+        return (
+            f"it is in none of the eligible ManagedClusterSets ({sets}); its label says {label!r}"
+        )
+    return f"it is in none of the eligible ManagedClusterSets ({sets}); it has no clusterset label"
 
 
 def _ranked(
     verdict: Verdict, ranking: Ranking, position: int, spans: Mapping[str, tuple[int, int]]
 ) -> Explanation:
-    names, name = verdict.state.names, verdict.state.names[position]
+    names = verdict.state.names
     index = ranking.clusters.index(position)
     rank = ranking.order.index(index)
-    selected, points = rank < ranking.selected, ranking.sums[index]
-    weight = mean_weight(verdict.prioritizers)
+    selected = rank < ranking.selected
+    points = ranking.sums[index]
     margin = _margin(ranking, index, selected=selected)
     contributions = tuple(
         Contribution(
@@ -251,29 +284,21 @@ def _ranked(
         )
         for result in verdict.prioritizers
     )
-    flips = (
-        ()
-        if margin is None
-        else _flips(contributions, verdict, -margin if selected else margin, spans)
+    flips: tuple[Flip, ...] = ()
+    rival_name: str | None = None
+    rival_points: int | None = None
+    if margin is not None:
+        flips = _flips(contributions, verdict, -margin if selected else margin, spans)
+        # The cluster it would change places with: the first that is out, or the last that is in.
+        rival = ranking.order[ranking.selected - (not selected)]
+        rival_name = names[ranking.clusters[rival]]
+        rival_points = ranking.sums[rival]
+    reason = _rank_reason(
+        verdict, ranking, index, rank=rank, rival=rival_name, rival_points=rival_points
     )
-    # The cluster it would change places with: the first that is out, or the last that is in.
-    rival = None if margin is None else ranking.order[ranking.selected - (not selected)]
-    rival_name = None if rival is None else names[ranking.clusters[rival]]
-    rival_points = None if rival is None else ranking.sums[rival]
-    reason = f"rank {rank + 1} of {len(ranking.order)} with {points_text(points_of(points, weight))} points"
-    if rival is None:
-        reason += (
-            "; every cluster that passes the filters is selected"
-            if selected
-            else ", but numberOfClusters is 0"
-        )
-    if rival is not None and rival_points is not None:
-        relation = "the first that is not selected" if selected else "the last that is selected"
-        equal = ", and equal points are ordered by name" if points == rival_points else ""
-        reason += f"; {relation} is {rival_name} with {points_text(points_of(rival_points, weight))}{equal}"
     return Explanation(
         placement=verdict.placement,
-        cluster=name,
+        cluster=names[position],
         selected=selected,
         reason=reason,
         filter=None,
@@ -286,6 +311,30 @@ def _ranked(
         margin=margin,
         flips=flips,
     )
+
+
+def _rank_reason(
+    verdict: Verdict,
+    ranking: Ranking,
+    index: int,
+    *,
+    rank: int,
+    rival: str | None,
+    rival_points: int | None,
+) -> str:
+    weight = mean_weight(verdict.prioritizers)
+    selected = rank < ranking.selected
+    points = points_text(points_of(ranking.sums[index], weight))
+    place = f"rank {rank + 1} of {len(ranking.order)} with {points} points"
+    if rival is None or rival_points is None:
+        if selected:
+            return f"{place}; every cluster that passes the filters is selected"
+        return f"{place}, but numberOfClusters is 0"
+    relation = "the first that is not selected" if selected else "the last that is selected"
+    sentence = f"{place}; {relation} is {rival} with {points_text(points_of(rival_points, weight))}"
+    if ranking.sums[index] == rival_points:
+        return f"{sentence}, and equal points are ordered by name"
+    return sentence
 
 
 def _flips(
@@ -308,7 +357,7 @@ def _flips(
             steps = -(-abs(points) // abs(weight))
             direction = 1 if (points > 0) == (weight > 0) else -1
             needed = scores[name] + direction * steps
-            low, high = spans.get(resources[name], (LOWEST, HIGHEST))
+            low, high = spans.get(resources[name], (MIN_SCORE, MAX_SCORE))
             flips.append(Flip(name, scores[name], needed, low <= needed <= high))
     return tuple(sorted(flips, key=lambda flip: (abs(flip.change), flip.name)))
 
@@ -317,14 +366,14 @@ def _note(prioritizer: Prioritizer, score: int | None, position: int, verdict: V
     cluster = verdict.state.names[position]
     if prioritizer.built_in is not None:
         return "no allocatable and capacity reported, adds 0" if score is None else ""
-    found = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
-    if found is None:
+    published = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
+    if published is None:
         return f"no AddOnPlacementScore {cluster}/{prioritizer.resource}, counts as 0"
-    if found.valid_until is not None and expired(found.valid_until, verdict.now):
-        return f"expired at {found.valid_until.isoformat()}, counts as 0"
-    if found.get(prioritizer.score) is None:
+    if published.valid_until is not None and expired(published.valid_until, verdict.now):
+        return f"expired at {published.valid_until.isoformat()}, counts as 0"
+    if published.get(prioritizer.score) is None:
         return (
-            f"AddOnPlacementScore {cluster}/{prioritizer.resource} has no score {prioritizer.score!r}, counts"
-            " as 0"
+            f"AddOnPlacementScore {cluster}/{prioritizer.resource} has no score"
+            f" {prioritizer.score!r}, counts as 0"
         )
     return ""

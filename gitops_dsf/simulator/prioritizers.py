@@ -1,10 +1,11 @@
-"""From prioritizers to a selection: which run with which weights (schedule.go: getWeights, mergeWeights,
-getPrioritizers), the score each gives a cluster (pkg/placement/plugins/{balance,steady,resource,addon}),
-sums, rank order and selection (schedule.go: Schedule, selectClusters).
+"""The prioritizers of a Placement, and the score that each gives a cluster.
+
+Which run, and with which weights, follows schedule.go (getWeights, mergeWeights, getPrioritizers).
+The scores follow pkg/placement/plugins/{balance,steady,resource,addon}. All of OCM v1.2.1.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -15,6 +16,12 @@ from gitops_dsf.hub.placements import BUILT_INS, BuiltIn
 from gitops_dsf.hub.selectors import label_value_error
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
+
+MAX_SCORE = 100
+"""The highest score of a cluster. The lowest is -100."""
+
+PLACEMENT_LABEL_PATH = f"values[0][{PLACEMENT_LABEL}]"
+"""The path in the error of Go's label selector for a value that is not valid."""
 
 DEFAULTS = tuple(
     PrioritizerConfig(score_coordinate=ScoreCoordinate(type="BuiltIn", built_in=name), weight=1)
@@ -44,15 +51,16 @@ class PrioritizerError(Exception):
 def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
     """The prioritizers that run: those with a weight other than 0.
 
-    Go visits them in random map order; here it is the order in which they were configured. Raises
-    PrioritizerError: an unknown mode or built-in name, a missing coordinate.
+    Go visits them in the random order of a map. Here it is the order in which they are configured;
+    the sums are the same. Raises PrioritizerError for an unknown mode, an unknown built-in name or a
+    missing coordinate.
     """
     return _prioritizers(placement.spec.prioritizer_policy)
 
 
 @lru_cache(maxsize=4096)
 def _prioritizers(policy: PrioritizerPolicy | None) -> tuple[Prioritizer, ...]:
-    """Cached, because the Placements of a hub are simulated again with each change of a score."""
+    """As `prioritizers_of`. Cached, because each change of a score simulates all Placements again."""
     mode = (policy.mode if policy else None) or ""
     if mode not in ("", "Additive", "Exact"):
         raise PrioritizerError(f"incorrect prioritizer policy mode: {mode}")
@@ -62,9 +70,11 @@ def _prioritizers(policy: PrioritizerPolicy | None) -> tuple[Prioritizer, ...]:
 
 
 def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoordinate, int]]:
-    """Merges the configurations as Go's map does. Its key is a struct with a *pointer* to the add-on
-    coordinate, so entries that have one never share a key: duplicates of an add-on score both count, and a
-    BuiltIn entry with an addOn block does not replace its default.
+    """Merges the configurations as Go's map does.
+
+    The key is a struct with a *pointer* to the add-on coordinate, so entries that have one never
+    share a key: duplicates of an add-on score both count, and a BuiltIn entry with an addOn block
+    does not replace its default.
     """
     kept: dict[tuple[object, ...], tuple[ScoreCoordinate, int]] = {}
     for position, configuration in enumerate(configurations):
@@ -89,10 +99,6 @@ def _prioritizer(coordinate: ScoreCoordinate, weight: int) -> Prioritizer:
     return Prioritizer(
         weight, resource=coordinate.add_on.resource_name, score=coordinate.add_on.score_name
     )
-
-
-MAX_SCORE = 100
-PLACEMENT_LABEL_PATH = f"values[0][{PLACEMENT_LABEL}]"
 
 
 @dataclass(frozen=True)
@@ -123,11 +129,9 @@ def go_int64(value: float) -> int:
 def selector_error(placement: Placement) -> str | None:
     """Why the controller cannot select its own decisions: the name is no label value (> 63 bytes)."""
     problem = label_value_error(placement.metadata.name)
-    return (
-        f'{PLACEMENT_LABEL_PATH}: Invalid value: "{placement.metadata.name}": {problem}'
-        if problem
-        else None
-    )
+    if not problem:
+        return None
+    return f'{PLACEMENT_LABEL_PATH}: Invalid value: "{placement.metadata.name}": {problem}'
 
 
 def own_decisions(placement: Placement, state: HubState) -> frozenset[str]:
@@ -151,7 +155,11 @@ def score(
     """Runs one prioritizer for the clusters that passed the filters (positions, ascending)."""
     if prioritizer.built_in is None:
         return _addon(prioritizer, state, clusters, now)
-    return _BUILT_INS[prioritizer.built_in](prioritizer, placement, state, clusters)
+    if prioritizer.built_in == "Balance":
+        return _balance(prioritizer, placement, state, clusters)
+    if prioritizer.built_in == "Steady":
+        return _steady(prioritizer, placement, state, clusters)
+    return _resource(prioritizer, state, clusters)
 
 
 def _balance(
@@ -182,41 +190,45 @@ def _steady(
     problem = selector_error(placement)
     if problem:
         return PrioritizerResult(prioritizer, [], Status(Code.ERROR, problem, prioritizer.name))
-    own, names = own_decisions(placement, state), state.names
+    own = own_decisions(placement, state)
+    names = state.names
     return PrioritizerResult(
         prioritizer, [MAX_SCORE if names[cluster] in own else 0 for cluster in clusters]
     )
 
 
 def _resource(
-    prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]
+    prioritizer: Prioritizer, state: HubState, clusters: Sequence[int]
 ) -> PrioritizerResult:
     """Linear from the least to the most allocatable of the filtered clusters; no data, no entry."""
-    del placement
-    column = state.allocatable[
-        "cpu" if prioritizer.built_in == "ResourceAllocatableCPU" else "memory"
-    ]
-    found = [column[cluster] for cluster in clusters]
-    known = [value for value in found if value is not None]
+    resource = "memory"
+    if prioritizer.built_in == "ResourceAllocatableCPU":
+        resource = "cpu"
+    column = state.allocatable[resource]
+    amounts = [column[cluster] for cluster in clusters]
+    known = [amount for amount in amounts if amount is not None]
     least = min(known, default=0.0)
     span = max(known, default=0.0) - least
-    if span == 0:
-        values: list[int | None] = [None if value is None else MAX_SCORE for value in found]
-    else:
-        values = [
-            None if value is None else go_int64((((value - least) / span) - 0.5) * 2.0 * 100.0)
-            for value in found
-        ]
-    return PrioritizerResult(prioritizer, values)
+
+    def score_of(amount: float | None) -> int | None:
+        if amount is None:
+            return None
+        if span == 0:
+            return MAX_SCORE
+        # The order of operations is that of the Go code, because it decides the last bit.
+        return go_int64((((amount - least) / span) - 0.5) * 2.0 * 100.0)
+
+    return PrioritizerResult(prioritizer, [score_of(amount) for amount in amounts])
 
 
 def _addon(
     prioritizer: Prioritizer, state: HubState, clusters: Sequence[int], now: datetime
 ) -> PrioritizerResult:
     column = state.score_table.column(prioritizer.resource, prioritizer.score, now)
-    all_of_them = len(column.values) == len(clusters)
-    values = column.values if all_of_them else [column.values[cluster] for cluster in clusters]
-    expired = column.expired.intersection(clusters) if column.expired else ()
+    values: Sequence[int] = column.values
+    if len(values) != len(clusters):
+        values = [column.values[cluster] for cluster in clusters]
+    expired = column.expired.intersection(clusters)
     if not expired:
         return PrioritizerResult(prioritizer, values)
     objects = " ".join(
@@ -227,63 +239,3 @@ def _addon(
         values,
         Status(Code.WARNING, f"AddOnPlacementScores {objects} expired", prioritizer.name),
     )
-
-
-_BuiltInScore = Callable[[Prioritizer, Placement, HubState, Sequence[int]], PrioritizerResult]
-_BUILT_INS: Mapping[BuiltIn, _BuiltInScore] = {
-    "Balance": _balance,
-    "Steady": _steady,
-    "ResourceAllocatableCPU": _resource,
-    "ResourceAllocatableMemory": _resource,
-}
-
-
-_INT64 = 2**63
-
-
-class SchedulerPanic(Exception):  # noqa: N818 - it is what happens to OCM, not to the simulator
-    """The real scheduler panics here. The message is that of the Go runtime."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    clusters: Sequence[int] = field(repr=False)
-    """Clusters that passed the filters, in order of name."""
-    sums: Sequence[int] = field(repr=False)
-    """Aligned with clusters."""
-    order: Sequence[int] = field(repr=False)
-    """Indexes into clusters, best first."""
-    selected: int
-    """How many of order are selected."""
-
-    @property
-    def selected_clusters(self) -> list[int]:
-        return [self.clusters[index] for index in self.order[: self.selected]]
-
-
-def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
-    """The weighted sum per cluster. int64 wraps, as in Go."""
-    sums = [0] * count
-    for result in results:
-        weight = result.weight
-        sums = [
-            total + (value or 0) * weight for total, value in zip(sums, result.values, strict=True)
-        ]
-    if sums and not -_INT64 <= min(sums) <= max(sums) < _INT64:
-        sums = [(total + _INT64) % (2 * _INT64) - _INT64 for total in sums]
-    return sums
-
-
-def rank(
-    clusters: Sequence[int], results: Sequence[PrioritizerResult], *, number_of_clusters: int | None
-) -> Ranking:
-    """Ranks by sum, then by name; clusters are in that order. Raises SchedulerPanic for a negative number."""
-    sums = add_up(results, len(clusters))
-    # A stable sort, so equal sums stay ordered by name.
-    order = sorted(range(len(clusters)), key=sums.__getitem__, reverse=True)
-    if number_of_clusters is not None and number_of_clusters < 0:
-        raise SchedulerPanic(f"runtime error: slice bounds out of range [:{number_of_clusters}]")
-    selected = (
-        len(clusters) if number_of_clusters is None else min(number_of_clusters, len(clusters))
-    )
-    return Ranking(clusters, sums, order, selected)

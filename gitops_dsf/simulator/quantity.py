@@ -1,8 +1,8 @@
 """Kubernetes quantities, with the arithmetic of k8s.io/apimachinery/pkg/api/resource.
 
-A quantity is `unscaled x 10^-scale`, and both parts matter: the scheduler compares `float(unscaled) *
-Pow10(-scale)`, whose last bit depends on how the text was parsed, and CEL sees the canonical text, not the
-text in the manifest.
+A quantity is `unscaled x 10^-scale`, and both parts matter. The scheduler compares
+`float(unscaled) * Pow10(-scale)`, whose last bit depends on how the text was parsed. CEL sees the
+canonical text, not the text in the manifest.
 """
 
 import math
@@ -36,7 +36,7 @@ _EXPONENT_DIGITS = 20
 _MAX_INT64 = 2**63 - 1
 _MAX_INT64_FACTORS = 18
 _NANO = 9
-_MOST_DIGITS = 1000
+_MAX_DIGITS = 1000
 """Go computes with numbers of any length; a float64 has no more than 308 digits before the point."""
 
 
@@ -103,17 +103,21 @@ class Quantity:
             return f"{number}{_BINARY_NAMES.get(times * 10, '')}"
         number, times = _strip(self.unscaled, 10)
         exponent = times - self.scale
+        # Suffixes exist for every third exponent only.
         while exponent % 3:
-            number, exponent = number * 10, exponent - 1
+            number *= 10
+            exponent -= 1
         if self.format == "DecimalExponent":
             return f"{number}e{exponent}" if exponent else str(number)
         return f"{number}{_DECIMAL_NAMES.get(exponent, '')}"
 
 
 def _strip(number: int, base: int) -> tuple[int, int]:
+    """The number without factors of `base`, and how many there were."""
     times = 0
     while number and number % base == 0:
-        number, times = number // base, times + 1
+        number //= base
+        times += 1
     return number, times
 
 
@@ -146,12 +150,13 @@ def _suffix(text: str) -> tuple[int, int, Format]:
 
 def _split(text: str) -> _Parts:
     matched = _TEXT.match(text)
-    if not matched or not text:  # Kubernetes reads a text without digits, such as "m", as zero
+    # A text without digits, such as "m", is zero for Kubernetes, so only the empty one is refused.
+    if not matched or not text:
         raise QuantityError("not a quantity; quantities look like 500m, 2, 1.5 or 16Gi")
     sign, integer, fraction, suffix = matched.groups()
     base, exponent, form = _suffix(suffix)
-    if len(text) > _MOST_DIGITS or abs(exponent) > _MOST_DIGITS:
-        raise QuantityError(f"a quantity of more than {_MOST_DIGITS} digits")
+    if len(text) > _MAX_DIGITS or abs(exponent) > _MAX_DIGITS:
+        raise QuantityError(f"a quantity has at most {_MAX_DIGITS} digits")
     return _Parts(
         -1 if sign == "-" else 1, integer.lstrip("0") or "0", fraction or "", base, exponent, form
     )
@@ -170,33 +175,41 @@ def _fast(text: str, parts: _Parts) -> Quantity | None:
     """The int64 path of ParseQuantity; None if Go falls back to arbitrary precision."""
     digits = parts.digits + parts.fraction
     if parts.base == 10:
-        precision, scale, mantissa = _MAX_INT64_FACTORS - len(digits), parts.exponent, 1
+        precision = _MAX_INT64_FACTORS - len(digits)
+        scale = parts.exponent
+        mantissa = 1
     elif parts.fraction:
         return None
     else:
-        precision, scale, mantissa = (
-            14 - len(digits) - parts.exponent * 3 // 10,
-            0,
-            1 << parts.exponent,
-        )
+        # Ten binary digits are about three decimal ones.
+        precision = 14 - len(digits) - parts.exponent * 3 // 10
+        scale = 0
+        mantissa = 1 << parts.exponent
     scale -= len(parts.fraction)
     value = int(digits)
     if precision < 0 or scale < -_NANO or value * mantissa > _MAX_INT64:
         return None
-    decimal = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
-    canonical = value & 0x07 != 0 if parts.base == 2 else decimal
-    return Quantity(
-        parts.sign * value * mantissa, -scale, parts.format, text if canonical else None
-    )
+    if parts.base == 2:
+        canonical = value & 0x07 != 0
+    else:
+        canonical = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
+    written = text if canonical else None
+    return Quantity(parts.sign * value * mantissa, -scale, parts.format, written)
 
 
 def _exact(parts: _Parts) -> Quantity:
-    """The arbitrary-precision path: rounded away from zero to nanos; binary values are capped at 2^63-1."""
+    """The arbitrary-precision path of ParseQuantity.
+
+    Values are rounded away from zero to nanos. Binary ones are capped at 2^63 - 1.
+    """
     amount = Fraction(int(parts.digits + parts.fraction), 10 ** len(parts.fraction))
     amount *= Fraction(parts.base) ** parts.exponent
-    unscaled, scale, form = math.ceil(amount * 10**_NANO), _NANO, parts.format
+    unscaled = math.ceil(amount * 10**_NANO)
+    scale = _NANO
+    form = parts.format
     if form == "BinarySI" and amount > _MAX_INT64:
-        unscaled, scale = _MAX_INT64, 0
+        unscaled = _MAX_INT64
+        scale = 0
     if form == "BinarySI" and 0 < amount < 1:
         form = "DecimalSI"
     return Quantity(parts.sign * unscaled, scale, form, arbitrary=True)

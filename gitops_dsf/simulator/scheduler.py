@@ -1,4 +1,8 @@
-"""One pass over one Placement (scheduling_controller.go: syncPlacement), and passes until all are stable."""
+"""One pass over one Placement (scheduling_controller.go: syncPlacement), and passes over several.
+
+Guarantees: pure; the verdict is that of OCM v1.2.1, or Unsupported. Not guaranteed: the time at which
+OCM makes the pass, and the order in which it visits several Placements.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -9,11 +13,16 @@ from gitops_dsf.hub.names import DISABLE_ANNOTATION
 from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.pace import written
 from gitops_dsf.hub.placements import decision_of
-from gitops_dsf.simulator import filters, prioritizers
+from gitops_dsf.simulator import prioritizers
+from gitops_dsf.simulator.conditions import misconfigured_condition, satisfied_condition
 from gitops_dsf.simulator.documents import SimulatorInputError
-from gitops_dsf.simulator.groups import decide_groups, misconfigured_condition, satisfied_condition
+from gitops_dsf.simulator.groups import decide_groups
+from gitops_dsf.simulator.membership import MembershipError, resolve_membership
+from gitops_dsf.simulator.predicates import PREDICATE_FILTER, filter_clusters
+from gitops_dsf.simulator.ranking import SchedulerPanic, rank
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
+from gitops_dsf.simulator.taints import TAINT_FILTER, filter_tainted, requeue_time
 from gitops_dsf.simulator.verdict import Outcome, Stage, Verdict
 
 
@@ -41,7 +50,10 @@ def simulate(
 
 
 def read_now(now: object) -> datetime:
-    """Reads the time of the pass. Raises SimulatorInputError: not a time, or one without a time zone."""
+    """Reads the time of the pass.
+
+    Raises SimulatorInputError if it is not a time, or has no time zone.
+    """
     if now is None:
         return datetime.now(UTC)
     try:
@@ -52,7 +64,7 @@ def read_now(now: object) -> datetime:
         ) from error
     if not isinstance(moment, datetime) or moment.tzinfo is None:
         raise SimulatorInputError(
-            f"now is {now!r}; it must be a moment with a time zone, such as 2026-06-01T00:00:00Z"
+            f"now is {now!r}; it needs a time zone, such as 2026-06-01T00:00:00Z"
         )
     return moment
 
@@ -67,24 +79,27 @@ def simulate_placement(placement: Placement, *, state: HubState, now: datetime) 
         current=prioritizers.own_decisions(placement, state),
     )
     try:
-        membership = filters.resolve_membership(placement, state)
-    except filters.MembershipError as error:
+        membership = resolve_membership(placement, state)
+    except MembershipError as error:
         return replace(start, outcome=Outcome.FAILED, sync_error=str(error))
     start = replace(start, membership=membership)
     try:
         scheduled = _schedule(start)
-    except prioritizers.SchedulerPanic as panic:
-        if start.outcome is not Outcome.SCHEDULED:  # not scheduled, so it never panics
+    except SchedulerPanic as panic:
+        if start.outcome is not Outcome.SCHEDULED:
+            # OCM does not schedule this Placement, so it never gets as far as the panic.
             return start
         return replace(start, outcome=Outcome.PANIC, panic=str(panic))
-    return scheduled if scheduled.unsupported else _conclude(scheduled)
+    if scheduled.unsupported:
+        return scheduled
+    return _conclude(scheduled)
 
 
 def as_people_wrote(verdict: Verdict) -> Verdict:
     """The verdict by the weights and the stickiness that people wrote, on the same hub.
 
-    It differs from the verdict only for a paced Placement, which holds its clusters: then the verdict says
-    what OCM decides, and this one says how the scores rank the clusters and what they ask for.
+    It differs only for a paced Placement, which holds its clusters. There the verdict says what OCM
+    decides, and this one says how the scores rank the clusters.
     """
     placement = written(verdict.source)
     if placement is verdict.source:
@@ -101,22 +116,27 @@ def _outcome(placement: Placement) -> Outcome:
 
 
 def _schedule(verdict: Verdict) -> Verdict:
-    """Filters, scores and ranks (schedule.go: Schedule). After an error, what was computed before is kept."""
-    placement, state, now = verdict.source, verdict.state, verdict.now
-    matched = filters.filter_clusters(verdict.membership.clusters, placement=placement, state=state)
+    """Filters, scores and ranks (schedule.go: Schedule).
+
+    After an error, the verdict keeps what was computed before.
+    """
+    placement = verdict.source
+    state = verdict.state
+    now = verdict.now
+    matched = filter_clusters(verdict.membership.clusters, placement=placement, state=state)
     if matched.unsupported:
         # A Placement that is not scheduled keeps its decisions in any case.
         outcome = Outcome.UNSUPPORTED if verdict.outcome is Outcome.SCHEDULED else verdict.outcome
         return replace(verdict, outcome=outcome, unsupported=matched.unsupported)
     if matched.status.failed:
         return replace(verdict, status=matched.status)
-    first = Stage(filters.PREDICATE_FILTER, matched.clusters)
-    clusters, status = filters.filter_tainted(
+    predicate_stage = Stage(PREDICATE_FILTER, matched.clusters)
+    clusters, status = filter_tainted(
         matched.clusters, placement=placement, state=state, own=verdict.current, now=now
     )
     if status.failed:
-        return replace(verdict, status=status, stages=(first,))
-    stages = first, Stage(filters.TAINT_FILTER, clusters)
+        return replace(verdict, status=status, stages=(predicate_stage,))
+    stages = (predicate_stage, Stage(TAINT_FILTER, clusters))
     try:
         used = prioritizers.prioritizers_of(placement)
     except prioritizers.PrioritizerError as error:
@@ -135,27 +155,30 @@ def _schedule(verdict: Verdict) -> Verdict:
             final = result.status
         results.append(result)
     number_of_clusters = placement.spec.number_of_clusters
-    ranking = prioritizers.rank(clusters, results, number_of_clusters=number_of_clusters)
+    unscheduled = 0
+    ranking = rank(clusters, results, number_of_clusters=number_of_clusters)
+    if number_of_clusters is not None:
+        unscheduled = number_of_clusters - ranking.selected
     return replace(
         verdict,
         status=final,
         stages=stages,
         prioritizers=tuple(results),
         ranking=ranking,
-        unscheduled=0 if number_of_clusters is None else number_of_clusters - ranking.selected,
-        requeue_at=filters.requeue_time(
-            placement=placement, state=state, own=verdict.current, now=now
-        ),
+        unscheduled=unscheduled,
+        requeue_at=requeue_time(placement=placement, state=state, own=verdict.current, now=now),
     )
 
 
 def _conclude(verdict: Verdict) -> Verdict:
     """Computes groups, conditions and decisions. A mistake in the groups overrides the status."""
-    placement, state = verdict.source, verdict.state
+    placement = verdict.source
     selected = verdict.ranking.selected_clusters if verdict.ranking else []
-    groups, group_status = decide_groups(placement, state=state, selected=selected)
-    status: Status = group_status if group_status.failed else verdict.status
-    binding_error = prioritizers.selector_error(placement)
+    groups, group_status = decide_groups(placement, state=verdict.state, selected=selected)
+    status = group_status if group_status.failed else verdict.status
+    sync_error = prioritizers.selector_error(placement)
+    if not sync_error and status.code is not Code.SUCCESS:
+        sync_error = status.message
     return replace(
         verdict,
         status=status,
@@ -168,15 +191,17 @@ def _conclude(verdict: Verdict) -> Verdict:
             status=status,
         ),
         misconfigured=misconfigured_condition(status),
-        sync_error=binding_error or (None if status.code is Code.SUCCESS else status.message),
+        sync_error=sync_error,
     )
 
 
 def settle(
     state: HubState, placements: Iterable[str], now: datetime
 ) -> tuple[dict[str, Verdict], tuple[PlacementDecision, ...]]:
-    """Simulates these Placements (`namespace/name`), and those that move once more from where they are then.
-    Returns the last verdict of each, and the PlacementDecisions that they leave on the hub.
+    """Simulates Placements (`namespace/name`), and those that move a second time from where they go.
+
+    Returns the last verdict of each, and the PlacementDecisions that they leave on the hub. The
+    second pass is needed because Steady and Balance depend on the decisions of the first one.
     """
     verdicts = {key: simulate(state, key, now) for key in placements}
     decisions = _written(verdicts, state.decisions.values())
@@ -193,14 +218,14 @@ def _written(
 ) -> tuple[PlacementDecision, ...]:
     """OCM writes PlacementDecisions by name, even over a decision of another Placement."""
     scheduled = {key for key, verdict in verdicts.items() if verdict.outcome is Outcome.SCHEDULED}
-    left = (
-        item for item in decisions if f"{item.metadata.namespace}/{item.placement}" not in scheduled
-    )
-    found = {(item.metadata.namespace or "", item.metadata.name): item for item in left}
+    pages: dict[tuple[str, str], PlacementDecision] = {}
+    for decision in decisions:
+        if f"{decision.metadata.namespace}/{decision.placement}" not in scheduled:
+            pages[decision.metadata.namespace or "", decision.metadata.name] = decision
     for key in sorted(scheduled):
         namespace, _, name = key.partition("/")
         for page in verdicts[key].decisions:
-            found[namespace, page.name] = decision_of(
+            pages[namespace, page.name] = decision_of(
                 namespace=namespace, name=page.name, placement=name, clusters=page.clusters
             )
-    return tuple(found.values())
+    return tuple(pages.values())

@@ -32,7 +32,7 @@ from gitops_dsf.simulator.documents import (
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator.cel.predicates import CelPredicates
-    from gitops_dsf.simulator.filters import Membership
+    from gitops_dsf.simulator.membership import Membership
 
 
 MISSING_SCORE = 0

@@ -12,17 +12,16 @@ from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator.cel.function import Unsupported
-from gitops_dsf.simulator.filters import (
-    NO_MEMBERSHIP,
-    PREDICATE_FILTER,
-    Membership,
-    mismatch,
-    taint_reason,
-)
-from gitops_dsf.simulator.groups import Condition, DecisionObject, Group, notes_on
-from gitops_dsf.simulator.prioritizers import PrioritizerResult, Ranking, selector_error
+from gitops_dsf.simulator.conditions import Condition
+from gitops_dsf.simulator.groups import DecisionObject, Group
+from gitops_dsf.simulator.membership import NO_MEMBERSHIP, Membership
+from gitops_dsf.simulator.notes import notes_on
+from gitops_dsf.simulator.predicates import PREDICATE_FILTER, mismatch
+from gitops_dsf.simulator.prioritizers import PrioritizerResult, selector_error
+from gitops_dsf.simulator.ranking import Ranking
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
+from gitops_dsf.simulator.taints import taint_reason
 
 
 class Outcome(StrEnum):
@@ -157,30 +156,31 @@ class Verdict:
     @cached_property
     def filters(self) -> Mapping[str, tuple[str, ...]]:
         """Clusters left after each filter. A key is the pipeline so far, as in OCM's debug output."""
-        names, stages = self.state.names, self.stages
-        return {
-            ",".join(stage.name for stage in stages[: index + 1]): tuple(
-                names[c] for c in found.clusters
-            )
-            for index, found in enumerate(stages)
-        }
+        names = self.state.names
+        left: dict[str, tuple[str, ...]] = {}
+        pipeline: list[str] = []
+        for stage in self.stages:
+            pipeline.append(stage.name)
+            left[",".join(pipeline)] = tuple(names[cluster] for cluster in stage.clusters)
+        return left
 
     @cached_property
     def _dropped_by(self) -> Mapping[int, str]:
-        """Dropped clusters (by position), and the filter that dropped them."""
-        found: dict[int, str] = {}
+        """The filter that dropped a cluster, by the cluster's position."""
+        dropped: dict[int, str] = {}
         before = self.membership.clusters
         for stage in self.stages:
             if len(stage.clusters) != len(before):
-                found |= dict.fromkeys(set(before).difference(stage.clusters), stage.name)
+                dropped |= dict.fromkeys(set(before).difference(stage.clusters), stage.name)
             before = stage.clusters
-        return found
+        return dropped
 
     def drop_of(self, cluster: str) -> Drop | None:
         """Which filter dropped a candidate and why; None if none did."""
         position = self.state.positions.get(cluster)
-        stage = None if position is None else self._dropped_by.get(position)
-        return None if position is None or stage is None else self._drop(position, stage)
+        if position is None or position not in self._dropped_by:
+            return None
+        return self._drop(position, self._dropped_by[position])
 
     def _drop(self, cluster: int, stage: str) -> Drop:
         if stage == PREDICATE_FILTER:
@@ -204,22 +204,24 @@ class Verdict:
         """The weighted sum of each cluster that passed the filters; None after an error."""
         if self.ranking is None:
             return None
-        names = self.state.names
-        return {
-            names[c]: total
-            for c, total in zip(self.ranking.clusters, self.ranking.sums, strict=True)
-        }
+        names = [self.state.names[cluster] for cluster in self.ranking.clusters]
+        return dict(zip(names, self.ranking.sums, strict=True))
 
     @cached_property
     def prioritizer_scores(self) -> tuple[tuple[str, int, Mapping[str, int]], ...]:
         """(name, weight, score per cluster) of each prioritizer. Clusters without an entry add 0."""
-        clusters = self.stages[-1].clusters if self.stages else ()
-        names, found = self.state.names, []
+        names = [self.state.names[cluster] for cluster in self._ranked_clusters]
+        scored: list[tuple[str, int, Mapping[str, int]]] = []
         for result in self.prioritizers:
-            values = zip(clusters, result.values, strict=True)
-            scores = {names[c]: value for c, value in values if value is not None}
-            found.append((result.name, result.weight, scores))
-        return tuple(found)
+            values = zip(names, result.values, strict=True)
+            scores = {name: value for name, value in values if value is not None}
+            scored.append((result.name, result.weight, scores))
+        return tuple(scored)
+
+    @property
+    def _ranked_clusters(self) -> tuple[int, ...]:
+        """The clusters (by position) that passed the filters that ran."""
+        return self.stages[-1].clusters if self.stages else ()
 
     @cached_property
     def ranked(self) -> tuple[str, ...]:
@@ -235,28 +237,24 @@ class Verdict:
 
     @cached_property
     def after(self) -> Mapping[str, tuple[str, ...]]:
-        """The PlacementDecisions of the Placement's namespace after the pass, with their clusters
-        (scheduling_controller.go: bind).
+        """The PlacementDecisions of the Placement's namespace after the pass, with their clusters.
 
-        Decisions are written by name, even over a decision of another Placement. Then decisions with the
-        Placement's label that were not written are deleted. If the Placement's name is not a label value, the
-        pass ends before the deletion.
+        As in scheduling_controller.go (bind), decisions are written by name, even over a decision of
+        another Placement. Then decisions with the Placement's label that were not written are
+        deleted. If the Placement's name is not a label value, the pass ends before the deletion.
         """
-        namespace, name = self.source.metadata.namespace or "", self.source.metadata.name
+        namespace = self.source.metadata.namespace or ""
+        name = self.source.metadata.name
         before = self.state.decisions_in.get(namespace, {})
         if self.outcome is not Outcome.SCHEDULED:
             return before
         written = {decision.name: decision.clusters for decision in self.decisions}
-        deleted = {
-            item.metadata.name for item in self.state.decisions_of.get((namespace, name), ())
-        } - written.keys()
-        if selector_error(self.source) is not None:
-            deleted = set()
-        return {
-            each: clusters
-            for each, clusters in {**before, **written}.items()
-            if each not in deleted
-        }
+        after = {**before, **written}
+        if selector_error(self.source) is None:
+            for page in self.state.decisions_of.get((namespace, name), ()):
+                if page.metadata.name not in written:
+                    after.pop(page.metadata.name, None)
+        return after
 
     @cached_property
     def chosen(self) -> frozenset[str]:
@@ -278,14 +276,19 @@ class Verdict:
     @cached_property
     def next_expiry(self) -> datetime | None:
         """The next validUntil of a score in use. OCM does not reconcile because of it."""
-        ranked = frozenset(self.stages[-1].clusters if self.stages else ())
-        used = (each.prioritizer for each in self.prioritizers if each.prioritizer.built_in is None)
-        columns = [
-            self.state.score_table.column(each.resource, each.score, self.now) for each in used
-        ]
-        return min(
-            (at for column in columns for at, one in column.expiries if one in ranked), default=None
-        )
+        ranked = frozenset(self._ranked_clusters)
+        soonest: datetime | None = None
+        for result in self.prioritizers:
+            used = result.prioritizer
+            if used.built_in is not None:
+                continue
+            column = self.state.score_table.column(used.resource, used.score, self.now)
+            # The expiries of a column are sorted, so its first one in use is its soonest.
+            for until, cluster in column.expiries:
+                if cluster in ranked:
+                    soonest = until if soonest is None else min(soonest, until)
+                    break
+        return soonest
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -294,48 +297,51 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as JSON data."""
-        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.data()))
-        return found
+        decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.data()))
+        return decoded
 
     def data(self) -> VerdictData:
         """The verdict as it is printed."""
-        found = VerdictData(
+        printed = VerdictData(
             placement=self.placement,
             outcome=str(self.outcome),
             evicted=self.evicted,
             notes=self.notes,
-            panic=UNSET if self.panic is None else self.panic,
-            sync_error=UNSET
-            if self.sync_error is None or self.panic is not None
-            else self.sync_error,
         )
         if self.panic is not None:
-            return found
-        found.cluster_sets = self.cluster_sets
-        found.after_sync = {name: len(clusters) for name, clusters in self.after.items()}
+            printed.panic = self.panic
+            return printed
+        if self.sync_error is not None:
+            printed.sync_error = self.sync_error
+        printed.cluster_sets = self.cluster_sets
+        printed.after_sync = {name: len(clusters) for name, clusters in self.after.items()}
         if self.outcome in (Outcome.UNSUPPORTED, Outcome.FAILED):
-            found.unsupported = tuple(map(str, self.unsupported)) or UNSET
-            return found
-        found.filters = [FilterResult(name, left) for name, left in self.filters.items()] or None
-        found.dropped = self.dropped
-        found.prioritizers = [PrioritizerScores(*each) for each in self.prioritizer_scores]
-        found.scores = self.scores
-        found.ranked = self.ranked
-        found.unscheduled = self.unscheduled
-        found.placement_decisions = [
-            Decision(each.name, each.labels, each.clusters) for each in self.decisions
+            printed.unsupported = tuple(map(str, self.unsupported)) or UNSET
+            return printed
+        printed.filters = [FilterResult(name, left) for name, left in self.filters.items()] or None
+        printed.dropped = self.dropped
+        printed.prioritizers = [PrioritizerScores(*scored) for scored in self.prioritizer_scores]
+        printed.scores = self.scores
+        printed.ranked = self.ranked
+        printed.unscheduled = self.unscheduled
+        printed.placement_decisions = [
+            Decision(page.name, page.labels, page.clusters) for page in self.decisions
         ]
-        found.groups = [
+        printed.groups = [
             DecisionGroup(
-                each.index, each.name, [page.name for page in each.decisions], len(each.clusters)
+                group.index,
+                group.name,
+                [page.name for page in group.decisions],
+                len(group.clusters),
             )
-            for each in self.groups
+            for group in self.groups
         ] or None
-        found.status_code = int(self.status.code)
-        found.status_message = self.status.message
-        found.satisfied = self.satisfied.to_list() if self.satisfied else None
-        found.misconfigured = self.misconfigured.to_list() if self.misconfigured else None
-        found.will_retry = self.status.code is not Code.SUCCESS
+        printed.status_code = int(self.status.code)
+        printed.status_message = self.status.message
+        printed.satisfied = self.satisfied.to_list() if self.satisfied else None
+        printed.misconfigured = self.misconfigured.to_list() if self.misconfigured else None
+        printed.will_retry = self.status.code is not Code.SUCCESS
         if self.requeue_at is not None:
-            found.requeue, found.requeue_at = True, self.requeue_at.isoformat()
-        return found
+            printed.requeue = True
+            printed.requeue_at = self.requeue_at.isoformat()
+        return printed

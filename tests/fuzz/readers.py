@@ -50,9 +50,9 @@ from gitops_dsf.resolve import findings
 from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses, others
+from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported
-from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker
-from gitops_dsf.simulator.cel.texts import regex_error
+from gitops_dsf.simulator.cel.patterns import regex_error
 
 T = TypeVar("T")
 LONGEST: Final = 2048

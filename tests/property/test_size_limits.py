@@ -39,7 +39,7 @@ from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 from gitops_dsf.repository.model.score_test import Time, expand
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.simulator.cel.limits import refuse_cost, refuse_expression, refuse_growth
-from gitops_dsf.simulator.cel.texts import regex_error
+from gitops_dsf.simulator.cel.patterns import regex_error
 from tests.support.laws import examples
 from tests.support.repositories import APP, asking, checked_fleet, declared, findings
 

@@ -22,7 +22,7 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
-from gitops_dsf.simulator.filters import fits, tolerated_until
+from gitops_dsf.simulator.taints import fits, tolerated_until
 
 POLL_SECONDS: Final = 30.0
 """Between two lists of ManagedClusterSets and bindings."""

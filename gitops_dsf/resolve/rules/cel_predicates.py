@@ -22,7 +22,7 @@ from gitops_dsf.wording import did_you_mean
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator import HubState
-    from gitops_dsf.simulator.filters import Failure
+    from gitops_dsf.simulator.predicates import Failure
 
 _GROUP: Final = "cluster.open-cluster-management.io"
 _JOINED: Final = (
@@ -80,7 +80,7 @@ def expressions_fail_on_no_cluster(context: Context) -> Iterator[Diagnostic]:
 def _of_a_placement(
     context: Context, item: Item[RawPlacement], state: "HubState", key: str
 ) -> Iterator[Diagnostic]:
-    from gitops_dsf.simulator.filters import failures  # noqa: PLC0415 - few repositories have expressions
+    from gitops_dsf.simulator.predicates import failures  # noqa: PLC0415 - few repositories have expressions
 
     sets = item.value.spec.get("clusterSets")
     names = context.inventory.members(sets) if sets and context.inventory.clusters else state.names

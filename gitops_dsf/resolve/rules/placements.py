@@ -24,7 +24,7 @@ from gitops_dsf.wording import did_you_mean, shortened
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator import Verdict
-    from gitops_dsf.simulator.cel.predicates import Checker
+    from gitops_dsf.simulator.cel.checker import Checker
 
 UNREAD: Final[Mapping[str, str]] = {
     "scoreRateLimit": (
@@ -269,8 +269,8 @@ def _steady_for_ever(context: Context, item: Item[RawPlacement]) -> Iterator[Dia
 @lru_cache(maxsize=4096)
 def cel_mistakes(expression: str) -> tuple[Mistake, ...]:
     """The mistakes of one expression; none if the engine cannot judge it. Never raises."""
+    from gitops_dsf.simulator.cel.checker import CelSyntaxError  # noqa: PLC0415
     from gitops_dsf.simulator.cel.function import CelUnsupported  # noqa: PLC0415
-    from gitops_dsf.simulator.cel.predicates import CelSyntaxError  # noqa: PLC0415 - see the top
 
     try:
         checked = _checker().check(expression)
@@ -294,7 +294,7 @@ def cel_mistakes(expression: str) -> tuple[Mistake, ...]:
 
 @lru_cache(maxsize=1)
 def _checker() -> "Checker":
-    from gitops_dsf.simulator.cel.predicates import Checker  # noqa: PLC0415 - see the top
+    from gitops_dsf.simulator.cel.checker import Checker  # noqa: PLC0415
 
     return Checker()
 

@@ -1,9 +1,9 @@
-"""A ManagedCluster as CEL sees it: not the stored JSON but what Go makes of its type
-(DefaultUnstructuredConverter).
+"""A ManagedCluster as CEL sees it.
 
-Unknown fields are gone, and so are `kind` and `apiVersion` (typed clients drop them). Fields without
-`omitempty` are always present (`spec.hubAcceptsClient`, `status.conditions`, `status.version`). Quantities
-have their canonical text. Source: api/cluster/v1/types.go, metav1.ObjectMeta.
+It is not the stored JSON but what Go makes of its type (DefaultUnstructuredConverter). Unknown fields
+are gone, and so are `kind` and `apiVersion`, which typed clients drop. Fields without `omitempty` are
+always present (`spec.hubAcceptsClient`, `status.conditions`, `status.version`). Quantities have their
+canonical text. Source: api/cluster/v1/types.go, metav1.ObjectMeta.
 """
 
 from datetime import datetime
@@ -17,13 +17,15 @@ from gitops_dsf.simulator.quantity import QuantityError, from_json
 
 View = dict[str, Any]
 _METADATA = ("name", "uid", "generation", "labels", "annotations", "ownerReferences", "finalizers")
-"""The other fields are not read from a hub; `limits` refuses expressions that name them."""
+"""Other fields are not read from a hub, and `limits` refuses expressions that name them."""
 
 
 def cluster_view(cluster: ManagedCluster) -> View:
     """The value of the variable `managedCluster`."""
     document = msgspec.json.decode(msgspec.json.encode(cluster))
-    metadata, spec, status = (document.get(part) or {} for part in ("metadata", "spec", "status"))
+    metadata = document.get("metadata") or {}
+    spec = document.get("spec") or {}
+    status = document.get("status") or {}
     shown = {key: metadata[key] for key in _METADATA if metadata.get(key)}
     for key in ("creationTimestamp", "deletionTimestamp"):
         if metadata.get(key):
@@ -49,9 +51,8 @@ def _status(status: View) -> View:
     }
     for key in ("capacity", "allocatable"):
         if key in shown:
-            shown[key] = {
-                name: text for name, value in shown[key].items() if (text := _quantity(value))
-            }
+            texts = {name: _quantity(value) for name, value in shown[key].items()}
+            shown[key] = {name: text for name, text in texts.items() if text}
     if "clusterClaims" in shown:
         shown["clusterClaims"] = [_some(claim) for claim in shown["clusterClaims"]]
     for entry in shown.get("managedNamespaces", ()):
@@ -63,7 +64,7 @@ def _status(status: View) -> View:
 
 
 def _quantity(value: str | float) -> str:
-    """The canonical text; empty for what is no quantity, which then counts as not reported."""
+    """The canonical text. It is empty for what is not a quantity, which counts as not reported."""
     try:
         return str(from_json(value))
     except QuantityError:

@@ -1,9 +1,9 @@
 """Declares CEL functions of Kubernetes, and the errors that their implementations raise.
 
-CEL's checker knows abstract types (kubernetes.Quantity), but the evaluator cannot hold them. So there are two
-environments: expressions are type-checked with the abstract types, as in OCM, and evaluated with the same
-functions over maps of one entry. The key is the type's name, and the value its canonical text, so that
-equality is the same as in Kubernetes.
+CEL's checker knows abstract types such as kubernetes.Quantity, but the evaluator cannot hold them.
+So there are two environments. Expressions are type-checked with the abstract types, as in OCM, and
+evaluated with the same functions over maps of one entry. The key is the name of the type, and the
+value its canonical text, so that equality is the same as in Kubernetes.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,8 +14,8 @@ from typing import Any
 Opaque = Mapping[str, str]
 
 
-class CelUnsupported(Exception):  # noqa: N818 - not an error of the expression: this evaluator cannot know the answer
-    """The evaluator meets a value that it may treat differently from OCM."""
+class CelUnsupported(Exception):  # noqa: N818 - the expression has no error
+    """The evaluator meets a value that it may treat differently from OCM, so there is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,18 @@ class Unsupported:
     """The cluster where it came up; None if the whole expression is not supported."""
 
     def __str__(self) -> str:
-        where = f" on cluster {self.cluster}" if self.cluster else ""
+        if self.cluster:
+            return (
+                f"CEL expression {self.expression!r} on cluster {self.cluster} uses what the"
+                f" simulator does not support: {self.reason}"
+            )
         return (
-            f"CEL expression {self.expression!r}{where} uses what the simulator does not support:"
+            f"CEL expression {self.expression!r} uses what the simulator does not support:"
             f" {self.reason}"
         )
 
 
-class CelFailure(ValueError):  # noqa: N818 - CEL speaks of failures; it is no error of the simulator
+class CelFailure(ValueError):  # noqa: N818 - CEL calls it a failure, and the simulator works
     """The function fails on this value, as it does in OCM: the cluster is dropped."""
 
 
@@ -89,17 +93,20 @@ def parses(name: str, parse: Callable[[str], object]) -> Function:
 def kind(
     name: str, type_name: str, parse: Callable[[str], object], *, test: str
 ) -> tuple[Function, Function]:
-    """Makes an abstract value of a text, and says if it can; `str` of what `parse` returns is canonical."""
+    """Two functions: one makes an abstract value of a text, the other says whether it could.
+
+    `parse` returns a value whose `str` is the canonical text, or raises CelFailure.
+    """
     made = function(name, lambda text: {type_name: str(parse(text))}, ("string", type_name))
     return made, parses(test, parse)
 
 
 def text_of(value: Mapping[str, Any], type_name: str) -> str:
     """The canonical text of an abstract value. Raises CelFailure if a dynamic one is of another type."""
-    found = value.get(type_name)
-    if not isinstance(found, str):
+    text = value.get(type_name)
+    if not isinstance(text, str):
         raise CelFailure("no such overload")
-    return found
+    return text
 
 
 def type_of(value: Mapping[str, Any]) -> str:

@@ -1,23 +1,23 @@
-"""Rejects expressions where this evaluator (CEL in C++) and OCM's (CEL in Go) differ.
+"""Refuses expressions for which this evaluator (CEL in C++) may differ from OCM's (CEL in Go).
 
-Each rule was found by running both on the same expressions. A rule may reject too much: that costs an answer.
-Rejecting too little would give a wrong answer.
+Each rule was found by running both on the same expressions. A rule that refuses too much costs an
+answer. A rule that refuses too little would give a wrong one, so in doubt a rule refuses.
 """
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from gitops_dsf.simulator.cel.function import CelUnsupported
 
-LONGEST_EXPRESSION = 100_000
+MAX_EXPRESSION_CHARACTERS = 100_000
 COST_LIMIT = 1_000_000
 """PerCallLimit of apiserver/pkg/apis/cel."""
-MOST_CHARACTERS = 10_000_000
-"""Of a text that an expression makes; OCM's cost limit is reached before."""
-MOST_BRACKETS = 200
-"""Text that is nested deeper is not passed to the parser, which recurses in C."""
+MAX_TEXT_CHARACTERS = 10_000_000
+"""Of a text that an expression makes. OCM reaches its cost limit before that."""
+MAX_BRACKETS = 200
+"""An expression with more brackets is not passed to the parser, which recurses in C."""
 
 STRING = re.compile(
     r"""[rRbB]?("{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""", re.DOTALL
@@ -58,9 +58,9 @@ def names_in(expression: str) -> frozenset[str]:
 def refuse_expression(expression: str) -> None:
     """Raises CelUnsupported for an expression whose answer could differ from OCM's."""
     brackets = sum(expression.count(bracket) for bracket in "([{")
-    if len(expression) > LONGEST_EXPRESSION or brackets > MOST_BRACKETS:
+    if len(expression) > MAX_EXPRESSION_CHARACTERS or brackets > MAX_BRACKETS:
         raise CelUnsupported(
-            f"an expression beyond {LONGEST_EXPRESSION} characters or {MOST_BRACKETS} brackets"
+            f"an expression beyond {MAX_EXPRESSION_CHARACTERS} characters or {MAX_BRACKETS} brackets"
         )
     refuse_growth(expression)
     names = names_in(expression)
@@ -71,8 +71,8 @@ def refuse_expression(expression: str) -> None:
     if names & _TIMES:
         _refuse(names & {"string"}, "together with durations and timestamps")
     if names & _NUMBERS:
-        for found in STRING.finditer(expression):
-            text = found.group().lstrip("rRbB").strip("\"'")
+        for literal in STRING.finditer(expression):
+            text = literal.group().lstrip("rRbB").strip("\"'")
             if _odd_number(text):
                 raise CelUnsupported(f"a number from the text {text!r}")
     if _TYPE_META.search(expression) or _WHOLE.search(STRING.sub('""', expression)):
@@ -102,11 +102,15 @@ def refuse_cluster(names: Iterable[str], view: Mapping[str, object]) -> None:
 
 
 def refuse_growth(expression: str, *, longest_text: int = 0) -> None:
-    """Raises CelUnsupported for calls of replace, each of which multiplies the length, of too long a text."""
-    lengths = STRING.sub(lambda found: f"'{len(found.group()) - 2}'", expression)
+    """Raises CelUnsupported if calls of replace could make a text that is too long.
+
+    Each call may multiply the length by that of its second argument.
+    """
+    lengths = STRING.sub(lambda literal: f"'{len(literal.group()) - 2}'", expression)
     calls = _REPLACE.findall(lengths)
     length = max(len(expression), longest_text)
-    if calls and length * math.prod(int(found or length) or 1 for found in calls) > MOST_CHARACTERS:
+    growth = math.prod(int(digits or length) or 1 for digits in calls)
+    if calls and length * growth > MAX_TEXT_CHARACTERS:
         raise CelUnsupported(f"{len(calls)} calls of replace, which could make a very long text")
 
 
@@ -116,12 +120,12 @@ def nesting(expression: str) -> int:
     text = STRING.sub('""', expression)
     deepest = 0
     open_calls: list[bool] = []
-    for found in re.finditer(r"\.\s*(all|exists|exists_one|map|filter)\s*\(|\(|\)", text):
-        if found.group() == ")":
+    for token in re.finditer(r"\.\s*(all|exists|exists_one|map|filter)\s*\(|\(|\)", text):
+        if token.group() == ")":
             if open_calls:
                 open_calls.pop()
         else:
-            open_calls.append(found.group(1) is not None)
+            open_calls.append(token.group(1) is not None)
             deepest = max(deepest, sum(open_calls))
     return deepest
 
@@ -134,23 +138,29 @@ def makes_lists(names: frozenset[str]) -> bool:
 def refuse_cost(expression: str, depth: int, largest: int) -> None:
     """Raises CelUnsupported if an expression could reach OCM's cost limit, which drops the cluster.
 
-    Costs are not counted here, so this is an upper bound: every character is an operation, for every
-    combination of elements.
+    This engine does not count costs, so the bound is an upper one: every character counts as an
+    operation, for every combination of elements.
     """
-    if depth and len(expression) * max(largest, expression.count(",") + 1) ** depth > COST_LIMIT:
+    elements = max(largest, expression.count(",") + 1)
+    if depth and len(expression) * elements**depth > COST_LIMIT:
         raise CelUnsupported(
             f"{depth} nested comprehensions over up to {largest} elements may exceed OCM's cost limit"
         )
 
 
 def largest_collection(view: object, *, texts: bool) -> int:
-    """The size of the largest list or map; with `texts`, also of a list that could be made from a text."""
+    """The size of the largest list or map in a value.
+
+    With `texts`, lists count that an expression could make from a text, such as by split().
+    """
     if isinstance(view, str):
         return len(view) // 2 + 1 if texts else 0
-    items = (
-        list(view.values()) if isinstance(view, Mapping) else view if isinstance(view, list) else []
-    )
-    return max([len(items), *(largest_collection(item, texts=texts) for item in items)])
+    children: list[object] = []
+    if isinstance(view, Mapping):
+        children = list(view.values())
+    elif isinstance(view, list):
+        children = view
+    return max([len(children), *(largest_collection(child, texts=texts) for child in children)])
 
 
 def longest_text(view: object) -> int:
@@ -158,10 +168,9 @@ def longest_text(view: object) -> int:
     return max(map(len, _texts(view)), default=0)
 
 
-def _refuse(names: Iterable[str], why: str) -> None:
-    found = sorted(names)
-    if found:
-        raise CelUnsupported(f"{', '.join(found)} ({why})")
+def _refuse(names: Collection[str], reason: str) -> None:
+    if names:
+        raise CelUnsupported(f"{', '.join(sorted(names))} ({reason})")
 
 
 def _odd_number(text: str) -> bool:
@@ -178,8 +187,8 @@ def _texts(value: object) -> Iterable[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
+        for child in value.values():
+            yield from _texts(child)
     elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
+        for child in value:
+            yield from _texts(child)

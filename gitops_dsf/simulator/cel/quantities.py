@@ -22,9 +22,9 @@ _MAX_INT64 = 2**63 - 1
 class QuantityFunctions:
     """The functions, and the internal form of every quantity of the current evaluation.
 
-    isInteger, asInteger and asApproximateFloat depend on how Kubernetes stores a number (it does not treat
-    1000m as an integer), which the value alone does not show. The forms are remembered by value. If a value
-    has two forms, or comes from arithmetic, the answer is unknown.
+    isInteger, asInteger and asApproximateFloat depend on how Kubernetes stores a number: it does
+    not treat 1000m as an integer. The value alone does not show that, so the forms are remembered
+    by value. If a value has two forms, or comes from arithmetic, the answer is unknown.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class QuantityFunctions:
         self._forms.clear()
 
     def functions(self) -> tuple[Function, ...]:
-        operands = (TYPE, TYPE, TYPE), (TYPE, "int", TYPE)
+        operands = ((TYPE, TYPE, TYPE), (TYPE, "int", TYPE))
         return (
             function("quantity", self.parse, ("string", TYPE)),
             parses("isQuantity", _parsed),
@@ -47,27 +47,25 @@ class QuantityFunctions:
                 lambda value: self._form(value).approximate(),
                 (TYPE, "double"),
             ),
-            method(
-                "add",
-                lambda one, other: self._remember(_value(one) + _value(other), None),
-                *operands,
-            ),
-            method(
-                "sub",
-                lambda one, other: self._remember(_value(one) - _value(other), None),
-                *operands,
-            ),
+            method("add", self.add, *operands),
+            method("sub", self.subtract, *operands),
         )
 
     def parse(self, text: str) -> Opaque:
         parsed = _parsed(text)
         return self._remember(parsed.value, parsed)
 
+    def add(self, value: Opaque, other: Opaque | int) -> Opaque:
+        return self._remember(_value(value) + _value(other), None)
+
+    def subtract(self, value: Opaque, other: Opaque | int) -> Opaque:
+        return self._remember(_value(value) - _value(other), None)
+
     def as_integer(self, value: Opaque) -> int:
-        found = self._as_int64(value)
-        if found is None:
+        number = self._as_int64(value)
+        if number is None:
             raise CelFailure("cannot convert value to integer")
-        return found
+        return number
 
     def _as_int64(self, value: Opaque) -> int | None:
         """Quantity.AsInt64: no fraction in its scale, no arbitrary-precision form, no overflow."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from gitops_dsf.simulator.documents import with_defaults
+from gitops_dsf.simulator.defaults import with_defaults
 from tests.hub.controlplane.api import Client, Object
 from tests.support.apiserver import merged
 from tests.world.apiserver import WorldApiServer, stamp

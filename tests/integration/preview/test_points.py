@@ -55,8 +55,8 @@ def test_one_cluster(two: GitFleet, hub: Path, run: Run) -> None:
         "  total                             60\n"
         "\n"
         "  what would have to change: it must gain 25.1 points against eu-1 (85)\n"
-        "    AddOn/cpu/cpu rises from 60 to 111, which no score can be\n"
-        "    AddOn/net/net rises from 60 to 111, which no score can be\n"
+        "    not by AddOn/cpu/cpu alone: it is 60 and would have to be 111\n"
+        "    not by AddOn/net/net alone: it is 60 and would have to be 111\n"
     )
     out = run("explain", "guestbook", "eu-1", two.path, "--scores", hub)
     assert "rank 1 of 3 with 85 points; the first that is not selected is eu-2 with 60\n" in out

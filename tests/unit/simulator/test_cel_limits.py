@@ -7,8 +7,8 @@ import pytest
 
 from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.simulator import HubState, Unsupported
+from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported
-from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker
 from tests.unit.simulator.hub import cluster, score, viewed
 
 LONG = ",".join("abcdefgh" for _ in range(200))
@@ -237,7 +237,7 @@ def test_the_type_of_an_expression(expression: str, kind: str) -> None:
 
 
 def test_an_expression_that_is_no_text_is_not_answered() -> None:
-    with pytest.raises(CelUnsupported, match="no text"):
+    with pytest.raises(CelUnsupported, match="not valid Unicode"):
         Checker().check("'\ud800' == ''")
 
 

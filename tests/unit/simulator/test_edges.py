@@ -14,11 +14,12 @@ from gitops_dsf.diagnostics import Mistake
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, Placement, PlacementDecision
 from gitops_dsf.simulator import Code, HubState, Unsupported, simulate
 from gitops_dsf.simulator.cel import limits
+from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported
-from gitops_dsf.simulator.cel.lists import parse_json
-from gitops_dsf.simulator.cel.predicates import CelSyntaxError, Checker
-from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, add_up, go_int64
+from gitops_dsf.simulator.cel.score_functions import parse_json
+from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult, go_int64
 from gitops_dsf.simulator.quantity import QuantityError, parse, pow10
+from gitops_dsf.simulator.ranking import add_up
 from tests.unit.simulator.hub import (
     GROUP,
     NOW,
@@ -368,7 +369,7 @@ def test_pow10(exponent: int, value: float) -> None:
 
 @pytest.mark.parametrize("text", ["1e2000", "1e-2000", "9" * 5_000, "0." + "0" * 5_000 + "1"])
 def test_more_digits_than_anybody_needs_are_refused(text: str) -> None:
-    with pytest.raises(QuantityError, match="more than 1000 digits"):
+    with pytest.raises(QuantityError, match="at most 1000 digits"):
         parse(text)
 
 

@@ -63,7 +63,7 @@ def test_unreachable_scores_are_said() -> None:
     ]
     found = explain(run(*objects), "c2")
     assert found.nearest is None
-    assert str(found.flips[0]) == "AddOn/r/a rises from 50 to 301, which no score can be"
+    assert str(found.flips[0]) == "not by AddOn/r/a alone: it is 50 and would have to be 301"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,10 @@ def test_a_score_outside_of_what_its_scorer_publishes_is_no_flip() -> None:
     resource = flip.name.split("/")[1]
     narrow = explain(verdict, "c3", spans={resource: (flip.needed + 1, 100), "other": (0, 1)})
     assert (whole.nearest, narrow.nearest) == (flip, None)
-    assert str(narrow.flips[0]) == f"{flip}, which its scorer never publishes"
+    assert str(narrow.flips[0]) == (
+        f"not by {flip.name} alone: it is {flip.score} and would have to be {flip.needed}, which its"
+        " scorer never publishes"
+    )
     assert explain(verdict, "c3", spans={resource: (flip.needed, 100)}).nearest is not None
 
 

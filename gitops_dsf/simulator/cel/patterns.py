@@ -1,0 +1,74 @@
+"""Regular expressions in CEL: `find` and `findAll` (apiserver/pkg/cel/library/regex.go).
+
+RE2 has the syntax and the leftmost-first rule of Go's package regexp, so both find the same texts.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+from gitops_dsf.simulator.cel.function import (
+    CelFailure,
+    CelUnsupported,
+    Function,
+    method,
+)
+
+MAX_PATTERN_CHARACTERS = 10_000
+"""Characters of a pattern. RE2 takes gigabytes for five times as many groups."""
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type stubs
+    if len(pattern) > MAX_PATTERN_CHARACTERS:
+        raise CelUnsupported(f"a regular expression beyond {MAX_PATTERN_CHARACTERS} characters")
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options=options)
+    except re2.error as error:
+        detail = (
+            error.args[0].decode()
+            if error.args and isinstance(error.args[0], bytes)
+            else str(error)
+        )
+        raise CelFailure(f"error parsing regexp: {detail}") from error
+
+
+def _find(text: str, pattern: str) -> str:
+    match = _compiled(pattern).search(text)
+    return str(match.group()) if match else ""
+
+
+def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    matches = [str(match.group()) for match in _compiled(pattern).finditer(text)]
+    # Go and RE2 disagree on where empty matches begin.
+    if "" in matches:
+        raise CelUnsupported(f"findAll with {pattern!r}, which matches the empty text")
+    return matches if limit < 0 else matches[:limit]
+
+
+def regex_error(pattern: str) -> str | None:
+    """What is wrong with a constant pattern, as OCM finds. Raises CelUnsupported if only Go refuses it."""
+    if "\\C" in pattern:
+        raise CelUnsupported(f"the regular expression {pattern!r}: Go has no \\C")
+    try:
+        _compiled(pattern)
+    except CelFailure as error:
+        return str(error)
+    return None
+
+
+def functions() -> tuple[Function, ...]:
+    """The functions as CEL declares them."""
+    strings = "list(string)"
+    return (
+        method("find", _find, ("string", "string", "string")),
+        method(
+            "findAll",
+            _find_all,
+            ("string", "string", strings),
+            ("string", "string", "int", strings),
+        ),
+    )

@@ -1,0 +1,90 @@
+"""Semantic versions in CEL (apiserver/pkg/cel/library/semverlib.go, blang/semver v4)."""
+
+import re
+from dataclasses import dataclass
+
+from gitops_dsf.simulator.cel.function import (
+    CelFailure,
+    Function,
+    Opaque,
+    kind,
+    method,
+    text_of,
+)
+
+SEMVER = "kubernetes.Semver"
+
+
+_NUMBER = r"(0|[1-9][0-9]*)"
+
+
+_VERSION = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?\Z",
+    re.ASCII,
+)
+
+
+_MAX_UINT64 = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    numbers: tuple[int, int, int]
+    pre: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The version without build metadata, which comparison ignores."""
+        return ".".join(map(str, self.numbers)) + (f"-{'.'.join(self.pre)}" if self.pre else "")
+
+
+def _parse(text: str) -> _Version:
+    """Reads a version by the rules of the library's first version, which OCM v1.2.1 loads.
+
+    That version does not normalise its input, so `v1.28.3` is not a version.
+    """
+    matched = _VERSION.match(text)
+    if not matched:
+        raise CelFailure(f"{text!r} is not a semantic version")
+    major, minor, patch, pre, _ = matched.groups()
+    parts = tuple(pre.split(".")) if pre else ()
+    if any(part.isdigit() and len(part) > 1 and part[0] == "0" for part in parts):
+        raise CelFailure(f"{text!r}: a numeric pre-release part has leading zeros")
+    numbers = (int(major), int(minor), int(patch))
+    numeric_parts = [int(part) for part in parts if part.isdigit()]
+    if max(*numbers, *numeric_parts) > _MAX_UINT64:
+        raise CelFailure(f"{text!r}: a number is too large")
+    return _Version(numbers, parts)
+
+
+def compare(value: Opaque, other: Opaque) -> int:
+    """-1, 0 or 1 by the precedence of semver.org, which ignores build metadata."""
+    left = _parse(text_of(value, SEMVER))
+    right = _parse(text_of(other, SEMVER))
+    if left.numbers != right.numbers:
+        return 1 if left.numbers > right.numbers else -1
+    if not left.pre or not right.pre:  # a release is newer than its pre-releases
+        return (not left.pre) - (not right.pre)
+    left_keys = [_rank(part) for part in left.pre]
+    right_keys = [_rank(part) for part in right.pre]
+    return (left_keys > right_keys) - (left_keys < right_keys)
+
+
+def _rank(part: str) -> tuple[int, int, str]:
+    """Numbers sort below words, and by value."""
+    return (0, int(part), "") if part.isdigit() else (1, 0, part)
+
+
+def _number(name: str, position: int) -> Function:
+    return method(
+        name, lambda value: _parse(text_of(value, SEMVER)).numbers[position], (SEMVER, "int")
+    )
+
+
+def functions() -> tuple[Function, ...]:
+    """The functions as CEL declares them, without the comparisons that quantities share."""
+    return (
+        *kind("semver", SEMVER, _parse, test="isSemver"),
+        _number("major", 0),
+        _number("minor", 1),
+        _number("patch", 2),
+    )

@@ -1,0 +1,152 @@
+"""The Predicate filter: which clusters match a Placement's predicates (plugins/predicate)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.placements import Predicate, predicate_of
+from gitops_dsf.hub.selectors import SelectorError
+from gitops_dsf.simulator.cel.function import Unsupported
+from gitops_dsf.simulator.state import HubState
+from gitops_dsf.simulator.status import SUCCESS, Code, Status
+
+PREDICATE_FILTER = "Predicate"
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    clusters: tuple[int, ...] = field(repr=False)
+    status: Status = SUCCESS
+    unsupported: tuple[Unsupported, ...] = ()
+    """If it is not empty, it is unknown whether some clusters pass."""
+
+
+def filter_clusters(
+    clusters: tuple[int, ...], *, placement: Placement, state: HubState
+) -> Filtered:
+    """The clusters that match at least one predicate.
+
+    As in OCM, nothing is checked if there are no clusters: a mistake then stays unseen.
+    """
+    if not placement.spec.predicates or not clusters:
+        return Filtered(clusters)
+    predicates: list[Predicate] = []
+    for written in placement.spec.predicates:
+        try:
+            predicate = predicate_of(written)
+        except SelectorError as error:
+            return Filtered((), Status(Code.MISCONFIGURED, str(error), PREDICATE_FILTER))
+        for expression in predicate.expressions:
+            problem = state.cel.check(expression)
+            if isinstance(problem, Unsupported):
+                return Filtered((), unsupported=(problem,))
+            if problem is not None:
+                return Filtered((), Status(Code.MISCONFIGURED, problem, PREDICATE_FILTER))
+        predicates.append(predicate)
+    return _match(clusters, predicates, state)
+
+
+def _match(clusters: tuple[int, ...], predicates: Sequence[Predicate], state: HubState) -> Filtered:
+    candidates = frozenset(clusters)
+    matched: set[int] = set()
+    unknown: dict[int, Unsupported] = {}
+    for predicate in predicates:
+        selected = (
+            candidates
+            & state.labels.select(predicate.labels)
+            & state.claims.select(predicate.claims)
+        ) - matched
+        if not predicate.expressions:
+            matched |= selected
+            continue
+        for cluster in selected:
+            answer = _all_true(predicate.expressions, cluster, state)
+            if isinstance(answer, Unsupported):
+                unknown.setdefault(cluster, answer)
+            elif answer:
+                matched.add(cluster)
+    open_questions = tuple(
+        unknown[cluster] for cluster in sorted(unknown) if cluster not in matched
+    )
+    kept = clusters if len(matched) == len(clusters) else tuple(sorted(matched))
+    return Filtered(kept, unsupported=open_questions)
+
+
+def _all_true(expressions: Sequence[str], cluster: int, state: HubState) -> bool | Unsupported:
+    """Expressions are ANDed. The first one that is not true decides."""
+    for expression in expressions:
+        answer = state.cel.answer(expression, cluster)
+        if isinstance(answer, Unsupported):
+            return answer
+        if answer is not True:
+            return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An expression that fails on a cluster, which OCM drops without a word."""
+
+    predicate: int
+    expression: int
+    cluster: str
+    reason: str
+
+
+def failures(
+    clusters: Iterable[int], *, placement: Placement, state: HubState
+) -> Iterator[Failure]:
+    """Where expressions fail, on clusters that no other predicate selects.
+
+    All expressions must compile.
+    """
+    candidates = frozenset(clusters)
+    dropped = candidates.difference(
+        filter_clusters(tuple(sorted(candidates)), placement=placement, state=state).clusters
+    )
+    for number, written in enumerate(placement.spec.predicates or ()):
+        predicate = predicate_of(written)
+        selected = (
+            dropped & state.labels.select(predicate.labels) & state.claims.select(predicate.claims)
+        )
+        for cluster in sorted(selected):
+            for place, expression in enumerate(predicate.expressions):
+                answer = state.cel.answer(expression, cluster)
+                if answer is True:
+                    continue
+                if isinstance(answer, str):
+                    yield Failure(number, place, state.names[cluster], answer)
+                # OCM evaluates no further: the first expression that is not true decides.
+                break
+
+
+def mismatch(cluster: int, placement: Placement, state: HubState) -> str:
+    """Why a cluster matched no predicate, one clause per predicate.
+
+    The predicates must be valid, as they are after the filter has run.
+    """
+    predicates = placement.spec.predicates or ()
+    reasons = [_reason(predicate_of(written), cluster, state) for written in predicates]
+    if len(reasons) == 1:
+        return reasons[0]
+    return "; ".join(f"predicates[{number}]: {reason}" for number, reason in enumerate(reasons))
+
+
+def _reason(predicate: Predicate, cluster: int, state: HubState) -> str:
+    for kind, selector, values in (
+        ("label", predicate.labels, state.labels.labels[cluster]),
+        ("claim", predicate.claims, state.claims.labels[cluster]),
+    ):
+        failed = selector.first_failure(values)
+        if not failed:
+            continue
+        if failed.key not in values:
+            return f"{kind} {failed} does not hold: the cluster does not have it"
+        return f"{kind} {failed} does not hold: it is {values[failed.key]!r}"
+    for expression in predicate.expressions:
+        answer = state.cel.answer(expression, cluster)
+        if answer is False:
+            return f"CEL expression {expression!r} is false"
+        if answer is not True:
+            return f"CEL expression {expression!r} fails: {answer}"
+    return "matches"
