@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, Struct, UnsetType
 
-from gitops_dsf.hub.flapping import Change
+from gitops_dsf.hub.flapping import DecisionChange
 
 
 class Flapping(Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class Figures(Struct, frozen=True, kw_only=True, rename="camel"):
     """Score points behind the best choice, on average over time, summed over the chosen clusters."""
     seconds_on: Mapping[str, float]
     """Time in the decision, by cluster, the longest first."""
-    changes: tuple[Change, ...]
+    changes: tuple[DecisionChange, ...]
     flapping: tuple[Flapping, ...]
     paced: PacedFigures | UnsetType = UNSET
     """Absent where moves are not paced."""

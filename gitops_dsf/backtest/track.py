@@ -14,7 +14,7 @@ from dsf_wire import dimension, scorevalue
 from dsf_wire.publishrule import Published, Rule, decide, stable_fraction
 from dsf_wire.scorevalue import Aggregation
 from dsf_wire.summary import Summary
-from gitops_dsf.hub.flapping import Change
+from gitops_dsf.hub.flapping import DecisionChange
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,11 +106,11 @@ class DecisionLine:
     regret: float
     """Points of the weighted mean behind the best decision, averaged over time, summed over clusters."""
 
-    def changes(self, grid: Grid) -> Iterator[Change]:
+    def changes(self, grid: Grid) -> Iterator[DecisionChange]:
         """The changes, in order of time. The first decision is none."""
         for before, after in zip(self.decided, self.decided[1:], strict=False):
             old, new = set(before.clusters), set(after.clusters)
-            yield Change(
+            yield DecisionChange(
                 at=grid.at(after.number),
                 left=tuple(sorted(old - new)),
                 joined=tuple(sorted(new - old)),

@@ -20,7 +20,7 @@ SCHEMA: Final = (
 )
 
 
-class Change(Struct, frozen=True):
+class FieldChange(Struct, frozen=True):
     """A changed field: its dotted path, and its values; None where it is absent."""
 
     field: str
@@ -53,10 +53,10 @@ def read_config(data: object, *, where: str) -> Config:
     return found
 
 
-def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:
+def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
     """Compares two flat configurations. Returns the fields that differ, in order of path."""
     return tuple(
-        Change(field, before.get(field), after.get(field))
+        FieldChange(field, before.get(field), after.get(field))
         for field in sorted(before.keys() | after.keys())
         if before.get(field) != after.get(field)
     )

@@ -10,7 +10,7 @@ WINDOW_SECONDS: Final = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class DecisionChange:
     """A change of a decision. Clusters are in order of name."""
 
     at: float
@@ -24,8 +24,8 @@ class Return:
     """A cluster that was left and chosen again within the window."""
 
     cluster: str
-    left: Change
-    joined: Change
+    left: DecisionChange
+    joined: DecisionChange
 
     @property
     def rival(self) -> str | None:
@@ -44,9 +44,11 @@ class Episode:
     returns: tuple[Return, ...]
 
 
-def returns(changes: Sequence[Change], *, window: float = WINDOW_SECONDS) -> Iterator[Return]:
+def returns(
+    changes: Sequence[DecisionChange], *, window: float = WINDOW_SECONDS
+) -> Iterator[Return]:
     """The returns, in order of time. The changes must be in order of time."""
-    left: dict[str, Change] = {}
+    left: dict[str, DecisionChange] = {}
     for change in changes:
         for cluster in change.joined:
             before = left.pop(cluster, None)
@@ -55,7 +57,9 @@ def returns(changes: Sequence[Change], *, window: float = WINDOW_SECONDS) -> Ite
         left.update(dict.fromkeys(change.left, change))
 
 
-def episodes(changes: Sequence[Change], *, window: float = WINDOW_SECONDS) -> tuple[Episode, ...]:
+def episodes(
+    changes: Sequence[DecisionChange], *, window: float = WINDOW_SECONDS
+) -> tuple[Episode, ...]:
     found: list[list[Return]] = []
     for each in returns(changes, window=window):
         if found and each.left.at - found[-1][-1].joined.at <= window:

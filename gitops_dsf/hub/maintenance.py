@@ -29,7 +29,7 @@ _YEARS: Final = (date(2026, 1, 1), date(2031, 1, 1))
 """Changes of clocks within these years stand for those of any year."""
 _YEAR: Final = (date(2026, 1, 1), date(2027, 1, 15))
 """Weekly windows that overlap do so within a year."""
-MOST_WINDOWS: Final = 200
+MAX_WINDOWS: Final = 200
 """Documents of a fleet. The time that it takes to compare them grows with the square."""
 
 

@@ -12,7 +12,7 @@ class Conditions(Struct, frozen=True, gc=False):
     conditions: tuple[Condition, ...] | None = None
 
 
-class Object(Struct, frozen=True, rename="camel", gc=False):
+class KubernetesObject(Struct, frozen=True, rename="camel", gc=False):
     """What objects have in common."""
 
     metadata: Metadata
@@ -110,7 +110,7 @@ class PlacementSpec(Struct, frozen=True, rename="camel", gc=False):
     decision_strategy: DecisionStrategy | None = None
 
 
-class Placement(Object, frozen=True):
+class Placement(KubernetesObject, frozen=True):
     spec: PlacementSpec = PlacementSpec()
     status: Conditions | None = None
 
@@ -169,7 +169,7 @@ class ManagedClusterStatus(Struct, frozen=True, rename="camel", gc=False, omit_d
     managed_namespaces: tuple[ManagedNamespace, ...] | None = None
 
 
-class ManagedCluster(Object, frozen=True, omit_defaults=True):
+class ManagedCluster(KubernetesObject, frozen=True, omit_defaults=True):
     """A cluster. Labels, taints, claims and resources can be None in a snapshot: not known."""
 
     spec: ManagedClusterSpec | None = None
@@ -212,11 +212,11 @@ class ManagedClusterSetSpec(Struct, frozen=True, rename="camel", gc=False):
     cluster_selector: SetSelector | None = None
 
 
-class ManagedClusterSet(Object, frozen=True):
+class ManagedClusterSet(KubernetesObject, frozen=True):
     spec: ManagedClusterSetSpec | None = None
 
 
-class ManagedClusterSetBinding(Object, frozen=True):
+class ManagedClusterSetBinding(KubernetesObject, frozen=True):
     pass
 
 
@@ -228,7 +228,7 @@ class PlacementDecisionStatus(Struct, frozen=True, gc=False):
     decisions: tuple[ClusterDecision, ...] | None = None
 
 
-class PlacementDecision(Object, frozen=True):
+class PlacementDecision(KubernetesObject, frozen=True):
     status: PlacementDecisionStatus | None = None
 
     @property
@@ -243,7 +243,7 @@ class PlacementDecision(Object, frozen=True):
         return tuple(decision.cluster_name for decision in decisions or ())
 
 
-class ManagedClusterAddOn(Object, frozen=True):
+class ManagedClusterAddOn(KubernetesObject, frozen=True):
     """The agent's add-on on one cluster. Its namespace is the cluster."""
 
     status: Conditions | None = None

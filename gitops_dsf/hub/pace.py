@@ -28,11 +28,11 @@ PUSH: Final = -100
 """Value of the item of a cluster for which Steady should not count, because the Placement is to leave it."""
 HOLD_SPAN: Final = 500
 """The sum of |weight| times span is below this, so an item (500 points) outweighs it, and Steady both."""
-MOST_SPAN: Final = 200
+MAX_SPAN: Final = 200
 """By how much a score can differ between two clusters."""
-MOST_DEMAND: Final = MOST_SPAN
+MAX_DEMAND: Final = MAX_SPAN
 """The largest demand that may be written."""
-MOST_TERMS: Final = 100
+MAX_TERMS: Final = 100
 """Scores that an annotation may name."""
 
 
@@ -42,7 +42,7 @@ class Term(Struct, frozen=True, rename="camel", omit_defaults=True):
     resource: str
     dimension: str
     weight: Annotated[int, Meta(ge=-10, le=10)]
-    demand: Annotated[int, Meta(ge=0, le=MOST_DEMAND)] = 0
+    demand: Annotated[int, Meta(ge=0, le=MAX_DEMAND)] = 0
     """Points of this score that the application takes where it runs."""
     delay: Annotated[float, Meta(ge=0)] = 0.0
     """Seconds until a measurement after a change is published."""
@@ -53,7 +53,7 @@ class Term(Struct, frozen=True, rename="camel", omit_defaults=True):
 class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     """How people ranked the clusters of a paced Placement."""
 
-    terms: Annotated[tuple[Term, ...], Meta(max_length=MOST_TERMS)]
+    terms: Annotated[tuple[Term, ...], Meta(max_length=MAX_TERMS)]
     steady: Annotated[int, Meta(ge=0, le=10)]
     """Weight of Steady that gives the written stickiness; 0 leaves it out."""
     refuges: bool = False

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dsf_wire import constants
 from dsf_wire.scorename import sanitise
 from gitops_dsf.hub.metadata import Condition, condition_of
-from gitops_dsf.hub.objects import LabelSelector, Object
+from gitops_dsf.hub.objects import KubernetesObject, LabelSelector
 from gitops_dsf.hub.selectors import lenient_selector
 
 PUBLISHED = "AddOnPlacementScore"
@@ -162,7 +162,7 @@ def counted_span(published: tuple[int, int], default_score: int | None) -> tuple
     return min(values), max(values)
 
 
-class DynamicScorer(Object, frozen=True):
+class DynamicScorer(KubernetesObject, frozen=True):
     """A scorer. Its properties are effective: where the spec leaves a field open, /config sets it."""
 
     spec: ScorerSpec

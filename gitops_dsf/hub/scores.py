@@ -107,7 +107,7 @@ class Score(Struct, frozen=True, gc=False):
 Scores = Mapping[str, Mapping[str, Score]]
 """By name of the AddOnPlacementScore, then by cluster."""
 
-MOST_KEPT: Final = 100_000
+MAX_KEPT: Final = 100_000
 """Contents that are remembered. A scorer with one item has 200 values, one with one per node many more."""
 
 
@@ -126,7 +126,7 @@ class Interner:
         on_hub: bool = False,
     ) -> Score:
         kept = self._kept
-        if len(kept) >= MOST_KEPT:
+        if len(kept) >= MAX_KEPT:
             kept.clear()  # a program that runs for months sees many that are long gone
         shared = kept.setdefault
         return Score(
@@ -162,7 +162,7 @@ EXPIRING_SHARE: Final = 0.25
 """A score is expiring when less than this share of its TTL is left. Agents renew at half."""
 
 
-class State(StrEnum):
+class ScoreState(StrEnum):
     """The state of a scorer's score on one cluster."""
 
     FRESH = "fresh"
@@ -182,9 +182,9 @@ class State(StrEnum):
     """A mask excludes the cluster."""
 
 
-LIVE: Final = frozenset({State.FRESH, State.EXPIRING, State.ENDLESS})
+LIVE: Final = frozenset({ScoreState.FRESH, ScoreState.EXPIRING, ScoreState.ENDLESS})
 """States in which OCM counts the value."""
-DEAD: Final = frozenset({State.EXPIRED, State.EMPTY})
+DEAD: Final = frozenset({ScoreState.EXPIRED, ScoreState.EMPTY})
 """States in which a score is published but OCM counts it as 0."""
 
 
@@ -193,15 +193,15 @@ def expired(valid_until: Moment | None, now: Moment) -> bool:
     return valid_until is not None and now > valid_until
 
 
-def state_of(valid_until: float | None, *, filled: bool, ttl: float, now: float) -> State:
+def state_of(valid_until: float | None, *, filled: bool, ttl: float, now: float) -> ScoreState:
     """The state of a published score. Times are seconds since 1970; `filled`: it has an item."""
     if not filled:
-        return State.EMPTY
+        return ScoreState.EMPTY
     if valid_until is None:
-        return State.ENDLESS
+        return ScoreState.ENDLESS
     if expired(valid_until, now):
-        return State.EXPIRED
-    return State.EXPIRING if valid_until - now < ttl * EXPIRING_SHARE else State.FRESH
+        return ScoreState.EXPIRED
+    return ScoreState.EXPIRING if valid_until - now < ttl * EXPIRING_SHARE else ScoreState.FRESH
 
 
 def grace(interval: float) -> float:
@@ -209,6 +209,6 @@ def grace(interval: float) -> float:
     return max(GRACE_SECONDS, GRACE_INTERVALS * interval)
 
 
-def state_of_absent(*, since: float, interval: float, now: float) -> State:
+def state_of_absent(*, since: float, interval: float, now: float) -> ScoreState:
     """The state when nothing is published. `since`: when the last of scorer, cluster and add-on was made."""
-    return State.WAITING if now < since + grace(interval) else State.MISSING
+    return ScoreState.WAITING if now < since + grace(interval) else ScoreState.MISSING

@@ -13,7 +13,7 @@ from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, PlacementD
 from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.wording import plural
 
-MOST_PROBLEMS: Final = 5
+MAX_PROBLEMS: Final = 5
 
 
 class SnapshotError(GitopsDsfError):
@@ -49,11 +49,11 @@ class Snapshot:
     @property
     def problems(self) -> tuple[str, ...]:
         """The first unreadable objects, for people, and how many more there are."""
-        rest = len(self.unreadable) - MOST_PROBLEMS
+        rest = len(self.unreadable) - MAX_PROBLEMS
         more = (
             (f"{rest} more AddOnPlacementScores cannot be read and count as 0",) if rest > 0 else ()
         )
-        return (*self.unreadable[:MOST_PROBLEMS], *more)
+        return (*self.unreadable[:MAX_PROBLEMS], *more)
 
     @property
     def score_count(self) -> int:

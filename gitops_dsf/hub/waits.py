@@ -13,7 +13,7 @@ from gitops_dsf.hub.causes import MoveCause
 
 WAITS_KEY = "waits"
 """The key of that ConfigMap. Its other keys belong to the paced moves."""
-MOST_WAITS = 200
+MAX_WAITS = 200
 """Copies that are told. A ConfigMap holds 1 MB, and the ledger of paced moves needs most of it."""
 
 

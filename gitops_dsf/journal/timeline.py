@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from gitops_dsf.hub.flapping import Change
+from gitops_dsf.hub.flapping import DecisionChange
 from gitops_dsf.journal.record import Record, ScoreChange
 
 Values = Mapping[tuple[str, str], int]
@@ -46,10 +46,10 @@ def times(records: Sequence[Record]) -> list[float]:
     return found
 
 
-def changes(records: Sequence[Record]) -> tuple[Change, ...]:
+def changes(records: Sequence[Record]) -> tuple[DecisionChange, ...]:
     """The changes of the decision of one Placement, without its first record."""
     return tuple(
-        Change(at=at, left=record.left, joined=record.joined)
+        DecisionChange(at=at, left=record.left, joined=record.joined)
         for at, record in zip(times(records), records, strict=True)
         if record.left or record.joined
     )

@@ -12,7 +12,7 @@ from gitops_dsf.hub.metadata import moment_of
 from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import Score, State, state_of, state_of_absent
+from gitops_dsf.hub.scores import Score, ScoreState, state_of, state_of_absent
 from gitops_dsf.wording import names_text, plural
 
 _NONE: Final[frozenset[str]] = frozenset()
@@ -58,7 +58,7 @@ def assess(
             reason="NotPublished",
             message="scoreDestination is None, so scores are exported as metrics only",
         )
-    by_state: dict[State, set[str]] = {state: set() for state in State}
+    by_state: dict[ScoreState, set[str]] = {state: set() for state in ScoreState}
     for cluster, item in scores.items():
         until = None if item.valid_until is None else item.valid_until.timestamp()
         by_state[state_of(until, filled=bool(item.names), ttl=scorer.ttl, now=now)].add(cluster)
@@ -66,15 +66,18 @@ def assess(
         by_state[state_of_absent(since=since(cluster), interval=scorer.interval, now=now)].add(
             cluster
         )
-    missing, expired = by_state[State.MISSING], by_state[State.EXPIRED] | by_state[State.EMPTY]
+    missing, expired = (
+        by_state[ScoreState.MISSING],
+        by_state[ScoreState.EXPIRED] | by_state[ScoreState.EMPTY],
+    )
     unclear = missing if not masks_known else set[str]()
     found = Assessment(
-        fresh=len(published) - len(expired) - len(by_state[State.ENDLESS]),
-        expiring=frozenset(by_state[State.EXPIRING]),
+        fresh=len(published) - len(expired) - len(by_state[ScoreState.ENDLESS]),
+        expiring=frozenset(by_state[ScoreState.EXPIRING]),
         expired=frozenset(expired),
-        endless=frozenset(by_state[State.ENDLESS]),
+        endless=frozenset(by_state[ScoreState.ENDLESS]),
         missing=frozenset(missing - unclear),
-        waiting=frozenset(by_state[State.WAITING]),
+        waiting=frozenset(by_state[ScoreState.WAITING]),
         unclear=frozenset(unclear),
     )
     return _with_condition(found, on_hub=scorer.on_hub)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dsf_wire.text import printable_lines
 from gitops_dsf.hub.metadata import age_text
 from gitops_dsf.hub.points import points_text
-from gitops_dsf.hub.scores import State
+from gitops_dsf.hub.scores import ScoreState
 from gitops_dsf.show.tables import table
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.build import Overview
@@ -113,7 +113,7 @@ def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
 
 
 def _calm(item: ScorerView) -> bool:
-    wrong = {State.EXPIRED, State.EMPTY, State.MISSING, State.ENDLESS}
+    wrong = {ScoreState.EXPIRED, ScoreState.EMPTY, ScoreState.MISSING, ScoreState.ENDLESS}
     return (
         item.known
         and not item.unexpected
@@ -125,8 +125,8 @@ def _calm(item: ScorerView) -> bool:
 def _scorer_table(views: Sequence[ScorerView]) -> str:
     shown = [
         state
-        for state in State
-        if state in {State.FRESH, State.EXPIRED, State.MISSING}
+        for state in ScoreState
+        if state in {ScoreState.FRESH, ScoreState.EXPIRED, ScoreState.MISSING}
         or any(item.counts[state] for item in views)
     ]
     unexpected = ["unexpected"] if any(item.unexpected for item in views) else []
@@ -195,7 +195,7 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
     lines = [
         f"  {item.scorer.name} {state}: {names_text(item.unusual[state])}"
         for item in views
-        for state in (State.EXPIRED, State.EMPTY, State.MISSING)
+        for state in (ScoreState.EXPIRED, ScoreState.EMPTY, ScoreState.MISSING)
         if item.unusual.get(state)
     ]
     yield from lines[:LISTED]
@@ -207,12 +207,12 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
 def _cell(cell: Cell | None) -> str:
     if cell is None:
         return "-"
-    if cell.state in {State.MISSING, State.WAITING, State.MASKED, State.EMPTY}:
+    if cell.state in {ScoreState.MISSING, ScoreState.WAITING, ScoreState.MASKED, ScoreState.EMPTY}:
         return str(cell.state)
     values = sorted(cell.values.values())
     value = str(values[0]) if len(values) == 1 else f"{values[0]}..{values[-1]} of {len(values)}"
     age = "" if cell.age_seconds is None else f" ({age_text(cell.age_seconds)})"
-    state = "" if cell.state is State.FRESH else f" {cell.state}"
+    state = "" if cell.state is ScoreState.FRESH else f" {cell.state}"
     return f"{value}{age}{state}{'' if cell.expected else ' unexpected'}"
 
 

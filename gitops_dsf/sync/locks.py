@@ -12,7 +12,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from dsf_wire.text import printable
 from gitops_dsf.diagnostics import Diagnostic, Severity
-from gitops_dsf.hub.drift import Change, Config, drift, filled, flat
+from gitops_dsf.hub.drift import Config, FieldChange, drift, filled, flat
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.load import Loaded
@@ -53,7 +53,7 @@ class LockResult:
     """Path of the lock file, relative to the repository, with forward slashes. The file may not exist yet."""
     url: str = ""
     """The /config page that was requested; empty if none was."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FieldChange, ...] = ()
     reasons: tuple[str, ...] = ()
     """Why the page was refused, or why the lock is unused."""
     notes: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ def weigh(
         url = scorer.spec.config_url
         before = {} if lock is None else filled(lock.value.spec.config.model_dump(mode="json"))
         reasons = _broken_lock(declared, name, file)
-        changes: tuple[Change, ...] = ()
+        changes: tuple[FieldChange, ...] = ()
         if isinstance(answer, str):
             reasons.append(answer)
         else:

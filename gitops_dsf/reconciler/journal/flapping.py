@@ -9,7 +9,7 @@ from typing import Final
 from gitops_dsf.hub.causes import KINDS, Cause, CauseKind
 from gitops_dsf.hub.flapping import (
     WINDOW_SECONDS,
-    Change,
+    DecisionChange,
     Leads,
     Return,
     cause_of,
@@ -102,7 +102,7 @@ def _counts(left: CauseKind, joined: CauseKind) -> bool:
     return not (left.on_purpose or joined.on_purpose or is_forced_back)
 
 
-def _other_cause(found: Iterable[Return], kinds: Mapping[Change, CauseKind]) -> str:
+def _other_cause(found: Iterable[Return], kinds: Mapping[DecisionChange, CauseKind]) -> str:
     """`lost cluster: eu-1`: why most clusters were left, where that is not because of scores."""
     left = [each for each in found if not kinds[each.left].by_scores]
     titles = Counter(kinds[each.left].title for each in left)

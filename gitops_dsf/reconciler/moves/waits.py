@@ -10,7 +10,7 @@ from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
-from gitops_dsf.hub.waits import MOST_WAITS, WaitingCopy, encode_waits, read_waits
+from gitops_dsf.hub.waits import MAX_WAITS, WaitingCopy, encode_waits, read_waits
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.api import OwnConfigMap
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
@@ -114,7 +114,7 @@ class WaitRecorder:
                 found.append(wait if known is None else _continued(wait, known))
             elif known is not None:
                 found.append(known)
-        return tuple(found[:MOST_WAITS])
+        return tuple(found[:MAX_WAITS])
 
 
 def _continued(wait: WaitingCopy, before: WaitingCopy) -> WaitingCopy:

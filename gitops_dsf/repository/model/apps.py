@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from gitops_dsf.hub.pace import MOST_DEMAND
+from gitops_dsf.hub.pace import MAX_DEMAND
 from gitops_dsf.hub.urls import misleads_git
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.base import (
@@ -108,7 +108,7 @@ class Score(Authored):
     """Name of the score item; by default the only one that the scorer can publish."""
     weight: Weight = 1
     """Relative weight; negative when a lower score is better."""
-    demand: Annotated[int, Field(ge=0, le=MOST_DEMAND)] = 0
+    demand: Annotated[int, Field(ge=0, le=MAX_DEMAND)] = 0
     """Points of this score that the application takes where it runs. With spec.pace of gitops-dsf.yaml they
     are assumed until they are measured.
     """

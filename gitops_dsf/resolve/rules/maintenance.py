@@ -6,7 +6,7 @@ from operator import or_
 from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.hub.maintenance import MOST_WINDOWS, Period, clock_change, together
+from gitops_dsf.hub.maintenance import MAX_WINDOWS, Period, clock_change, together
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rankings import is_paced
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule
@@ -38,7 +38,7 @@ def windows_open(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
     """When clocks change, a local time exists twice, or not at all."""
-    for item in context.declared.maintenance[:MOST_WINDOWS]:
+    for item in context.declared.maintenance[:MAX_WINDOWS]:
         schedule = item.value.spec.schedule
         window = window_of(item.value.spec)
         if schedule is None or isinstance(window, Period) or schedule.opens == schedule.closes:
@@ -61,11 +61,11 @@ def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def windows_are_bounded(context: Context) -> Iterator[Diagnostic]:
     """All are compared with one another, and asked at each look of the reconciler."""
-    for item in context.declared.maintenance[MOST_WINDOWS:][:1]:
+    for item in context.declared.maintenance[MAX_WINDOWS:][:1]:
         yield codes.MANY_WINDOWS.at(
             item.position,
             f"this repository has {len(context.declared.maintenance)} Maintenance documents; the most is"
-            f" {MOST_WINDOWS}",
+            f" {MAX_WINDOWS}",
             "remove those that are past, or let one document name several clusters",
         )
 
@@ -73,7 +73,7 @@ def windows_are_bounded(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=("ManagedCluster",))
 def windows_do_not_overlap(context: Context) -> Iterator[Diagnostic]:
     """Of two windows of one cluster, Freeze holds what Drain would move, and Drain contains Cordon."""
-    items = context.declared.maintenance[:MOST_WINDOWS]
+    items = context.declared.maintenance[:MAX_WINDOWS]
     clusters = [clusters_of(item.value.spec, context.inventory) for item in items]
     beside: list[set[int]] = [set() for _ in items]
     for opening, group in together([window_of(item.value.spec) for item in items]):
@@ -116,7 +116,7 @@ def _effect_of_both(*actions: str) -> str:
 )
 def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
     """An application needs clusters while some are drained or cordoned, also by several windows at once."""
-    every = context.declared.maintenance[:MOST_WINDOWS]
+    every = context.declared.maintenance[:MAX_WINDOWS]
     items = [item for item in every if item.value.spec.action != "Freeze"]
     bits = {name: 1 << place for place, name in enumerate(sorted(context.inventory.all_clusters))}
     taken = [

@@ -5,7 +5,7 @@ from math import gcd
 
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
 from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
-from gitops_dsf.hub.pace import HOLD_SPAN, MOST_TERMS, MOVES_SCORE
+from gitops_dsf.hub.pace import HOLD_SPAN, MAX_TERMS, MOVES_SCORE
 from gitops_dsf.hub.points import points_of, points_text
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
@@ -223,11 +223,11 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
         scores = ranked_by(item, context.scorers)
         if not is_paced(item, context.settings) or not scores:
             continue
-        if len(scores) > MOST_TERMS:
+        if len(scores) > MAX_TERMS:
             message = (
-                f"{len(scores)} scores rank it, and a paced Placement holds with up to {MOST_TERMS}"
+                f"{len(scores)} scores rank it, and a paced Placement holds with up to {MAX_TERMS}"
             )
-            position = item.at("spec", "scores", MOST_TERMS)
+            position = item.at("spec", "scores", MAX_TERMS)
             yield codes.PACE_WEIGHTS.at(position, message, "remove some, or write moves.pace: None")
             continue
         weights, found = [score.weight for score in scores], spans(scores, context.scorers)

@@ -9,7 +9,7 @@ from gitops_dsf.backtest.result import Advice, AdvisedField, DemandAdvice, Trial
 from gitops_dsf.backtest.run import Backtest
 from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.hub.pace import MOST_DEMAND
+from gitops_dsf.hub.pace import MAX_DEMAND
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, times
@@ -70,7 +70,7 @@ def demands_of(
             measured = measure(moves[key], everybody=everybody, term=term, columns=found.columns)
             if measured is None:
                 continue
-            value = min(MOST_DEMAND, round(measured.mean))
+            value = min(MAX_DEMAND, round(measured.mean))
             if value != term.demand and abs(measured.mean - term.demand) > 2 * measured.error:
                 position = item.written.at("spec", "scores", index, "demand")
                 advised.append(

@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from gitops_dsf.hub.metadata import timestamp
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import LIVE, Score, State, state_of, state_of_absent
+from gitops_dsf.hub.scores import LIVE, Score, ScoreState, state_of, state_of_absent
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.views.status.inputs import Inputs, Part
 
-USUAL: Final = frozenset({State.FRESH, State.EXPIRING, State.MASKED})
+USUAL: Final = frozenset({ScoreState.FRESH, ScoreState.EXPIRING, ScoreState.MASKED})
 """States without a problem, which are not listed per cluster."""
 _END: Final = attrgetter("valid_until")
 
@@ -26,7 +26,7 @@ class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
     """One scorer on one cluster."""
 
     cluster: str
-    state: State
+    state: ScoreState
     expected: bool
     """Whether the scorer should run there: selected, not masked and not suspended."""
     values: Mapping[str, int]
@@ -52,15 +52,15 @@ class ScorerView:
     """Clusters that its selector matches and masks exclude."""
     targets: TargetClusters
     now: float
-    counts: Counter[State] = field(init=False)
+    counts: Counter[ScoreState] = field(init=False)
     """Clusters by state. Those that the selector does not match count only if they have a score."""
-    unusual: dict[State, list[str]] = field(init=False, default_factory=dict)
+    unusual: dict[ScoreState, list[str]] = field(init=False, default_factory=dict)
     """Clusters by state, sorted, without those that are fresh, expiring or masked."""
     histogram: Counter[int] = field(init=False)
     """How often OCM counts each value now."""
     oldest: float | None = field(init=False)
     """Age of the oldest published score, in seconds."""
-    _states: dict[datetime | None, tuple[State, float | None]] = field(init=False)
+    _states: dict[datetime | None, tuple[ScoreState, float | None]] = field(init=False)
     """State and age of scores that are not empty, by their end."""
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class ScorerView:
         for until, number in Counter(map(_END, filled)).items():
             self.counts[self._states[until][0]] += number
         if len(filled) < len(scores):
-            self.counts[State.EMPTY] = len(scores) - len(filled)
+            self.counts[ScoreState.EMPTY] = len(scores) - len(filled)
         if self.counts.keys() - USUAL:
             for cluster, _, state, _ in self._entries():
                 if state not in USUAL:
@@ -121,7 +121,7 @@ class ScorerView:
                 expected=cluster in self.expected,
             )
 
-    def _entries(self) -> Iterator[tuple[str, Score | None, State, float | None]]:
+    def _entries(self) -> Iterator[tuple[str, Score | None, ScoreState, float | None]]:
         """Cluster, score, state and age, in order of cluster."""
         absent = dict(self._absent())
         # They are published in this order but for those that are missing, so sorting has little to do.
@@ -131,18 +131,18 @@ class ScorerView:
                 yield cluster, None, absent[cluster], None
             else:
                 state, age = self._states[score.valid_until]
-                yield cluster, score, state if score.values else State.EMPTY, age
+                yield cluster, score, state if score.values else ScoreState.EMPTY, age
 
-    def _absent(self) -> Iterator[tuple[str, State]]:
+    def _absent(self) -> Iterator[tuple[str, ScoreState]]:
         """Clusters without a score that should have one, or that a mask excludes."""
         for cluster in (self.expected | self.masked) - self.published.keys():
-            state = State.MASKED
+            state = ScoreState.MASKED
             if cluster in self.expected:
                 since = max(self.scorer.created, self.targets.since(cluster, self.scorer))
                 state = state_of_absent(since=since, interval=self.scorer.interval, now=self.now)
             yield cluster, state
 
-    def _published(self, valid_until: datetime | None) -> tuple[State, float | None]:
+    def _published(self, valid_until: datetime | None) -> tuple[ScoreState, float | None]:
         ttl, until = self.scorer.ttl, None if valid_until is None else valid_until.timestamp()
         age = None if until is None else max(0.0, ttl - (until - self.now))
         return state_of(until, filled=True, ttl=ttl, now=self.now), age
@@ -218,7 +218,7 @@ def scorer_status(view: ScorerView) -> ScorerStatus:
     """The view as `status` prints it, with every cell."""
     scorer, summary = view.scorer, None
     if view.known:
-        counts = {str(state): view.counts[state] for state in State} | {
+        counts = {str(state): view.counts[state] for state in ScoreState} | {
             "unexpected": len(view.unexpected)
         }
         oldest = None if view.oldest is None else round(view.oldest)

@@ -1,11 +1,11 @@
 """The rule of flapping, which the backtest and the reconciler share."""
 
-from gitops_dsf.hub.flapping import Change, episodes, largest_swing, returns
+from gitops_dsf.hub.flapping import DecisionChange, episodes, largest_swing, returns
 
 
-def _changes(*story: tuple[float, str, str]) -> list[Change]:
+def _changes(*story: tuple[float, str, str]) -> list[DecisionChange]:
     return [
-        Change(at=at, left=tuple(left.split()), joined=tuple(joined.split()))
+        DecisionChange(at=at, left=tuple(left.split()), joined=tuple(joined.split()))
         for at, left, joined in story
     ]
 

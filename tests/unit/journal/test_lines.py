@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from gitops_dsf.hub.flapping import Change
+from gitops_dsf.hub.flapping import DecisionChange
 from gitops_dsf.journal.record import (
     Record,
     ScoreChange,
@@ -88,7 +88,12 @@ def test_a_large_decision_is_recorded_by_what_left_and_joined() -> None:
     assert (found.left, found.joined, found.to) == (("c0007",), ("new",), None)
     assert (found.before, found.count, found.more, found.from_) == (3000, 3000, 0, None)
     gone = new_record(
-        placement="argocd/everywhere", number=2, time=AT, kind="Change", before=before, after=set()
+        placement="argocd/everywhere",
+        number=2,
+        time=AT,
+        kind="Change",
+        before=before,
+        after=set(),
     )
     assert (len(gone.left), gone.more) == (MOST_NAMED, 3000 - MOST_NAMED)
     assert gone.from_ is None
@@ -110,8 +115,8 @@ def test_a_clock_that_went_back_does_not_swap_changes() -> None:
     assert times([first, second]) == [first.time.timestamp()] * 2
     assert in_order([second, first]) == [first, second]
     assert changes([first, second]) == (
-        Change(at=first.time.timestamp(), left=("a",), joined=("b",)),
-        Change(at=first.time.timestamp(), left=("b",), joined=("a",)),
+        DecisionChange(at=first.time.timestamp(), left=("a",), joined=("b",)),
+        DecisionChange(at=first.time.timestamp(), left=("b",), joined=("a",)),
     )
 
 

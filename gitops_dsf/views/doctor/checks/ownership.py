@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dsf_wire.constants import SCORE_PLURAL
-from gitops_dsf.hub.scores import State
+from gitops_dsf.hub.scores import ScoreState
 from gitops_dsf.views.doctor.checks.scorers import find_scorers
 from gitops_dsf.views.doctor.facts import Facts
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
@@ -54,7 +54,7 @@ def _unowned(facts: Facts) -> Iterator[Finding]:
     orphans = {_ScoreKey(*pair) for pair in facts.inputs.unowned}
     for name, view in views.items():
         keepers = facts.inputs.snapshot.clusters if view.scorer.on_hub else facts.inputs.addons
-        empty = view.unusual.get(State.EMPTY, ())
+        empty = view.unusual.get(ScoreState.EMPTY, ())
         for cluster in view.published.keys() - keepers.keys() - set(empty):
             orphans.add(_ScoreKey(cluster, name))
     for key in sorted(orphans - _written_by_others(facts)):

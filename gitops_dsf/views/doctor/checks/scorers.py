@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitops_dsf.hub.names import HUB_SCORER
-from gitops_dsf.hub.scores import DEAD, State
+from gitops_dsf.hub.scores import DEAD, ScoreState
 from gitops_dsf.views.doctor.facts import Facts, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, ok, unknown, warning
 from gitops_dsf.views.status.inputs import Part
@@ -94,9 +94,9 @@ def freshness(facts: Facts) -> Iterator[Finding]:
         if view.suspended:
             continue
         tally.published.extend(view.expected.intersection(view.published))
-        tally.waiting.extend(view.unusual.get(State.WAITING, ()))
+        tally.waiting.extend(view.unusual.get(ScoreState.WAITING, ()))
         expired = _expired(view)
-        missing = view.unusual.get(State.MISSING, [])
+        missing = view.unusual.get(ScoreState.MISSING, [])
         if unread_masks is not None:
             # Without the masks, a missing score cannot be told from a masked one.
             unclear += len(missing)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gitops_dsf.hub.scores import DEAD, State
+from gitops_dsf.hub.scores import DEAD, ScoreState
 from gitops_dsf.views.doctor.facts import Facts, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, ok, warning
 from gitops_dsf.views.status.inputs import Part
@@ -40,7 +40,7 @@ def tokens(facts: Facts) -> Iterator[Finding]:
 def _lacking(facts: Facts, view: ScorerView) -> list[str]:
     """The clusters that should have a score that counts, and have none."""
     # Without the masks, a missing score cannot be told from a masked one.
-    states = {*DEAD} if facts.missing(Part.MASKS) is not None else {*DEAD, State.MISSING}
+    states = {*DEAD} if facts.missing(Part.MASKS) is not None else {*DEAD, ScoreState.MISSING}
     names = [name for state in states for name in view.unusual.get(state, ())]
     return sorted(name for name in names if name in view.expected)
 
