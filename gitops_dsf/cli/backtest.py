@@ -309,7 +309,7 @@ async def _shown(
     from gitops_dsf.sync.fetch import Fetcher
 
     url = args.prometheus
-    sources = (each for item in head.scorers for each in item.variants or (item,))
+    sources = (each for item in head.scorers for each in head.by_variant[item.name])
     found = (
         on_hub(each.spec.source.auth)
         for each in sources

@@ -54,6 +54,8 @@ class CheckedFleet:
     """Clusters that have an agent."""
     placements: tuple[ResolvedPlacement, ...]
     """Placements by scores, sorted by namespace and name. Copied Placements are raw documents."""
+    by_variant: Mapping[str, tuple[EffectiveScorer, ...]]
+    """By name, every scorer with each variant of its MetricSource. Without source.ref, the scorer alone."""
     source_variants: SourceVariants
     applications: tuple[ScoredApplication, ...]
     cluster_parameters: Mapping[str, tuple[ClusterParameters, ...]]
@@ -67,7 +69,7 @@ class CheckedFleet:
 
     def on_cluster(self, scorer: EffectiveScorer, cluster: str) -> EffectiveScorer:
         """A scorer with the variant that a cluster uses, if source.ref is there and a variant selects it."""
-        return on_cluster(scorer, cluster, self.source_variants)
+        return on_cluster(scorer, cluster, self.by_variant, self.source_variants)
 
     @property
     def hub_writes_per_second(self) -> float:
@@ -145,6 +147,7 @@ def plan(context: Context) -> CheckedFleet:
         targets=by_cluster,
         agents=agents,
         placements=_placements(context),
+        by_variant=context.by_variant,
         source_variants=source_variants,
         applications=tuple(item.value for item in declared.applications),
         cluster_parameters=_cluster_parameters(context),
@@ -154,12 +157,17 @@ def plan(context: Context) -> CheckedFleet:
             scorers=scorers,
             clusters=(each for each in clusters if each.metadata.name in agents),
             targets=by_cluster,
+            by_variant=context.by_variant,
             source_variants=source_variants,
         )
         if settings.delivers_works
         else (),
         hub_scoring=hub_scoring(
-            settings=settings, scorers=scorers, clusters=clusters, targets=by_cluster
+            settings=settings,
+            scorers=scorers,
+            clusters=clusters,
+            targets=by_cluster,
+            by_variant=context.by_variant,
         )
         if settings.delivers_works
         else None,

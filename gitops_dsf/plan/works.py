@@ -89,13 +89,16 @@ def shard_of(cluster: str, shards: int) -> int:
 
 
 def on_cluster(
-    scorer: EffectiveScorer, cluster: str, source_variants: SourceVariants
+    scorer: EffectiveScorer,
+    cluster: str,
+    by_variant: Mapping[str, tuple[EffectiveScorer, ...]],
+    source_variants: SourceVariants,
 ) -> EffectiveScorer:
     """A scorer with the variant that a cluster uses, if source.ref is there and a variant selects it."""
-    if scorer.metric_source is None:
+    if scorer.spec.source.ref is None:
         return scorer
-    index = source_variants[scorer.metric_source.metadata.name].get(cluster)
-    return scorer if index is None else scorer.variants[index]
+    index = source_variants[scorer.spec.source.ref].get(cluster)
+    return scorer if index is None else by_variant[scorer.name][index]
 
 
 def cluster_works(
@@ -104,6 +107,7 @@ def cluster_works(
     scorers: Sequence[EffectiveScorer],
     clusters: Iterable[ManagedCluster],
     targets: Mapping[str, tuple[str, ...]],
+    by_variant: Mapping[str, tuple[EffectiveScorer, ...]],
     source_variants: SourceVariants,
 ) -> tuple[ClusterWork, ...]:
     """The objects of each of these clusters, which have an agent. `targets` are the scorers by cluster."""
@@ -117,8 +121,8 @@ def cluster_works(
 
     @cache
     def sources_of(names: tuple[str, ...]) -> tuple[str, ...]:
-        sources = (on_spokes[name].metric_source for name in names)
-        return tuple(sorted({source.metadata.name for source in sources if source is not None}))
+        sources = {on_spokes[name].spec.source.ref for name in names}
+        return tuple(sorted(source for source in sources if source is not None))
 
     configurations: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Configuration] = {}
     works = []
@@ -128,7 +132,9 @@ def cluster_works(
         variants = tuple(source_variants[source].get(name) for source in sources_of(names))
         configuration = configurations.get((names, variants))
         if configuration is None:
-            running = [on_cluster(on_spokes[scorer], name, source_variants) for scorer in names]
+            running = [
+                on_cluster(on_spokes[scorer], name, by_variant, source_variants) for scorer in names
+            ]
             configuration = _configuration(
                 running,
                 tuple(map(summary, running)),
@@ -154,14 +160,14 @@ def hub_scoring(
     scorers: Sequence[EffectiveScorer],
     clusters: Iterable[ManagedCluster],
     targets: Mapping[str, tuple[str, ...]],
+    by_variant: Mapping[str, tuple[EffectiveScorer, ...]],
 ) -> HubScoring | None:
     """What the hub scorer runs; None if no scorer runs on the hub. `targets` are the scorers by cluster."""
     on_hub = {scorer.name: scorer for scorer in scorers if scorer.spec.on_hub}
     if not on_hub:
         return None
     # The source of a scorer on the hub must be the same for all clusters, so it has one variant at most.
-    active = (scorer for scorer in on_hub.values() if not scorer.spec.suspend)
-    running = [scorer.variants[0] if scorer.variants else scorer for scorer in active]
+    running = [by_variant[name][0] for name, scorer in on_hub.items() if not scorer.spec.suspend]
     labels = (scorer.spec.source.cluster_label for scorer in running)
     identities = {cluster_label(label).identity for label in labels if label is not None} - {""}
     return HubScoring(

@@ -39,9 +39,9 @@ def platform(fleet: CheckedFleet) -> Iterator[Object]:
         yield from agent.addon(fleet.repository, (work.addon for work in fleet.works))
         yield masks(fleet.masks, fleet.repository)
     for item in fleet.scorers:
-        yield scorer(item, fleet.repository)
+        yield scorer(item, fleet.by_variant[item.name], fleet.repository)
     for item in fleet.open_scorers:
-        yield open_scorer(item, fleet.repository)
+        yield open_scorer(item, fleet.by_variant[item.name], fleet.repository)
     if not ours and fleet.scoring_config is not None:
         yield scoring_config(fleet.scoring_config, fleet.repository)
 
@@ -58,11 +58,16 @@ _SPEC: Final = "description configURL configSyncMode location source scoring sco
 _SECTION: Final = "ref type host path params variants auth"
 
 
-def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
-    """The custom resource; with delivery.mode UpstreamController upstream's fields alone."""
+def scorer(
+    item: EffectiveScorer, variants: Sequence[EffectiveScorer], repository: FleetRepository
+) -> Object:
+    """The custom resource; with delivery.mode UpstreamController upstream's fields alone.
+
+    `variants` is the scorer with each variant of its MetricSource.
+    """
     meta = item.declared.value.metadata
     ours = repository.spec.delivers_works
-    spec = _spec(item)
+    spec = _spec(item, variants)
     for name in ("source", "scoring"):
         spec[name] = _upstream_first(spec[name], _SECTION, ours=ours)
     return {
@@ -84,7 +89,7 @@ def _upstream_first(section: Object, names: str, *, ours: bool) -> Object:
     return found | section if ours else found
 
 
-def _spec(item: EffectiveScorer) -> Object:
+def _spec(item: EffectiveScorer, variants: Sequence[EffectiveScorer]) -> Object:
     """The spec with its defaults. What is None, such as what has no meaning for the scorer, is left out."""
     spec, by_query, dialect = item.spec, item.spec.scored_by_query, item.spec.source.dialect
     changes: Object = {
@@ -116,7 +121,7 @@ def _spec(item: EffectiveScorer) -> Object:
     # The serializer of the whole object is there since it was read; one of the spec would take 0.1 s to make.
     whole = item.declared.value.model_copy(update={"spec": spec.model_copy(update=changes)})
     found: Object = whole.model_dump(mode="json", exclude_none=True, include={"spec"})["spec"]
-    if item.metric_source is not None:
+    if item.spec.source.ref is not None:
         found["source"]["variants"] = [
             each.variant.model_copy(
                 update={
@@ -125,7 +130,7 @@ def _spec(item: EffectiveScorer) -> Object:
                     "headers": each.variant.headers or None,
                 }
             ).model_dump(mode="json", exclude_none=True)
-            for each in item.variants
+            for each in variants
             if each.variant is not None
         ]
     return found
@@ -133,7 +138,7 @@ def _spec(item: EffectiveScorer) -> Object:
 
 def _place(item: EffectiveScorer) -> Object:
     """Where the source is. The receiver is where the agent is, and has no credentials."""
-    if item.metric_source is not None:
+    if item.needs_variant:
         return dict.fromkeys(("type", "host", "path"))
     if item.is_pushed:
         return {"type": PUSHED, **dict.fromkeys(("host", "path", "auth"))}
@@ -157,7 +162,9 @@ def _auth(auth: Auth | None) -> Auth | None:
     )
 
 
-def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
+def open_scorer(
+    item: EffectiveScorer, variants: Sequence[EffectiveScorer], repository: FleetRepository
+) -> Object:
     """The custom resource of a scorer that the upstream controller completes from /config. Fields that are
     not written are left out.
 
@@ -165,7 +172,7 @@ def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
     ones as not written. Without a query, the type of the source stays open, too: the controller takes it from
     /config, and skips a scorer that has none.
     """
-    found = scorer(item, repository)
+    found = scorer(item, variants, repository)
     spec = found["spec"]
     if not (item.spec.source.type or item.spec.source.params.query):
         del spec["source"]["type"]

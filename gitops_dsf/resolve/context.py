@@ -16,7 +16,7 @@ from gitops_dsf.resolve.inventory import (
     Variant,
     resolve_source,
 )
-from gitops_dsf.resolve.scorer import EffectiveScorer, effective
+from gitops_dsf.resolve.scorer import EffectiveScorer, effective, with_variant
 from gitops_dsf.resolve.targets import target_clusters
 
 
@@ -30,6 +30,8 @@ class Context:
     inventory: ClusterInventory
     scorers: Mapping[str, EffectiveScorer]
     """Every well-formed scorer by name. With source.ref, no variant is applied."""
+    by_variant: Mapping[str, tuple[EffectiveScorer, ...]]
+    """Every well-formed scorer by name, with each variant of its MetricSource. Without one, the scorer alone."""
     variants: Mapping[str, tuple[EffectiveScorer, ...]]
     """Every well-formed scorer by name, with each variant of its MetricSource that its target clusters use.
     All variants, if no target cluster uses any. Without source.ref, the scorer alone.
@@ -121,17 +123,16 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
         sets={item.name: item.value for item in declared.cluster_sets},
     )
     sources = {item.name: resolve_source(item, inventory) for item in declared.metric_sources}
-    scorers = {
-        item.name: effective(
-            item, locks.get(item.name), sources.get(item.value.spec.source.ref or "")
-        )
-        for item in declared.scorers
+    scorers = {item.name: effective(item, locks.get(item.name)) for item in declared.scorers}
+    by_variant = {
+        name: _with_variants(scorer, sources.get(scorer.spec.source.ref or ""))
+        for name, scorer in scorers.items()
     }
     configs = declared.scoring_configs
     masks = tuple(configs[0].value.spec.masks) if configs else ()
     targets = target_clusters(scorers.values(), masks, inventory)
     variants = {
-        name: _variants(found, targets.get(name, NO_CLUSTERS)) for name, found in scorers.items()
+        name: _used(forms, targets.get(name, NO_CLUSTERS)) for name, forms in by_variant.items()
     }
     complete = {
         name: found
@@ -143,6 +144,7 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
         settings=settings,
         inventory=inventory,
         scorers=scorers,
+        by_variant=by_variant,
         variants=variants,
         sources=sources,
         complete=complete,
@@ -157,11 +159,20 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
     )
 
 
-def _variants(scorer: EffectiveScorer, clusters: frozenset[str]) -> tuple[EffectiveScorer, ...]:
-    """The scorer with the variants that its clusters use; with all if they use none."""
-    used = [
-        each
-        for each in scorer.variants
-        if each.chosen and not each.chosen.clusters.isdisjoint(clusters)
-    ]
-    return tuple(used) or scorer.variants or (scorer,)
+def _with_variants(
+    scorer: EffectiveScorer, source: ResolvedSource | None
+) -> tuple[EffectiveScorer, ...]:
+    """The scorer with each variant of its MetricSource; the scorer alone without one."""
+    if source is None:
+        return (scorer,)
+    return tuple(with_variant(scorer, variant) for variant in source.variants) or (scorer,)
+
+
+def _used(
+    forms: tuple[EffectiveScorer, ...], clusters: frozenset[str]
+) -> tuple[EffectiveScorer, ...]:
+    """Of a scorer with each variant, those that its clusters use; all if they use none."""
+    used = tuple(
+        form for form in forms if form.chosen and not form.chosen.clusters.isdisjoint(clusters)
+    )
+    return used or forms

@@ -30,11 +30,11 @@ from gitops_dsf.hub.urls import (
 )
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.base import Authored
-from gitops_dsf.repository.model.config import MetricSource, MetricSourceVariant
+from gitops_dsf.repository.model.config import MetricSourceVariant
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
-from gitops_dsf.resolve.inventory import ResolvedSource, Variant
+from gitops_dsf.resolve.inventory import Variant
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.resolve.promql.labels import history_seconds
 
@@ -54,11 +54,7 @@ class EffectiveScorer:
     lock: Item[ScorerLock] | None
     """The lock that is applied; None if the scorer reads no /config."""
     chosen: Variant | None = None
-    """The variant of its MetricSource that is applied; None without source.ref, and where none is chosen."""
-    metric_source: MetricSource | None = None
-    """What source.ref names, while no variant is chosen."""
-    variants: tuple["EffectiveScorer", ...] = ()
-    """The scorer with each variant of its MetricSource. It has no source of its own then."""
+    """The variant of its MetricSource that is applied; None without source.ref, and before one is chosen."""
 
     @property
     def name(self) -> str:
@@ -270,30 +266,31 @@ class EffectiveScorer:
         return self.spec.reads_config and self.lock is None and bool(self.missing)
 
 
-def effective(
-    declared: Item[DynamicScorer], lock: Item[ScorerLock] | None, source: ResolvedSource | None
-) -> EffectiveScorer:
-    """Applies the lock to a scorer, and each variant of the MetricSource that it names."""
+def effective(declared: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> EffectiveScorer:
+    """Applies the lock to a scorer. With source.ref it has no source until `with_variant` gives it one."""
     spec = declared.value.spec
-    lock = lock if spec.reads_config else None
+    if not spec.reads_config:
+        lock = None
     if lock is not None:
         config = lock.value.spec.config
-        source_, scoring = (
-            _merged(spec.source, config.source),
-            _merged(spec.scoring, config.scoring),
+        spec = spec.model_copy(
+            update={
+                "source": _merged(spec.source, config.source),
+                "scoring": _merged(spec.scoring, config.scoring),
+            }
         )
-        spec = spec.model_copy(update={"source": source_, "scoring": scoring})
-    scorer = EffectiveScorer(declared=declared, spec=spec, lock=lock)
-    if spec.source.ref is None:
-        return scorer
-    bare = replace(scorer, spec=_with_source(spec, type=None, host="", path=""))
-    if source is None:
-        return bare
-    variants = []
-    for each in source.variants:
-        there = {name: getattr(each.value, name) for name in ("type", "host", "path", "auth")}
-        variants.append(replace(bare, chosen=each, spec=_with_source(spec, **there)))
-    return replace(bare, metric_source=source.item.value, variants=tuple(variants))
+    if spec.source.ref is not None:
+        spec = _with_source(spec, type=None, host="", path="")
+    return EffectiveScorer(declared=declared, spec=spec, lock=lock)
+
+
+def with_variant(scorer: EffectiveScorer, variant: Variant) -> EffectiveScorer:
+    """The scorer as it asks one variant of the MetricSource that source.ref names."""
+    source = variant.value
+    spec = _with_source(
+        scorer.spec, type=source.type, host=source.host, path=source.path, auth=source.auth
+    )
+    return replace(scorer, chosen=variant, spec=spec)
 
 
 def _with_source(spec: DynamicScorerSpec, **update: Auth | str | None) -> DynamicScorerSpec:

@@ -379,7 +379,7 @@ class BacktestBuilder:
             return None
         identity = cluster_label(label).identity
         # A MetricSource has one variant for the hub scorer.
-        asking = item.variants[0] if item.variants else item
+        asking = fleet.by_variant[item.name][0]
         return Asked(
             score_name=item.score_name,
             step=item.spec.scoring.params.interval,

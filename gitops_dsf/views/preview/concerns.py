@@ -116,7 +116,7 @@ def _counting(fleet: CheckedFleet) -> dict[str, str]:
     """The clusters whose agent reads nodes and pods, each with a scorer that needs it."""
     found: dict[str, str] = {}
     for name, item in fleet.scorer_by_name.items():
-        if SOURCE_TYPE in {item.source_type, *(variant.source_type for variant in item.variants)}:
+        if any(form.source_type == SOURCE_TYPE for form in fleet.by_variant[name]):
             for cluster in fleet.runs_on.get(name, frozenset()):
                 if fleet.on_cluster(item, cluster).source_type == SOURCE_TYPE:
                     found.setdefault(cluster, name)

@@ -144,7 +144,7 @@ def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ..
 
 def _raw_inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:
     """Everything that a raw score and its labels depend on."""
-    if before.metric_source is None and after.metric_source is None:
+    if before.spec.source.ref is None and after.spec.source.ref is None:
         yield from _places(before, after)
     yield "query", before.spec.source.params.query, after.spec.source.params.query
     yield "range", before.spec.source.params.range, after.spec.source.params.range
@@ -178,7 +178,7 @@ def _asks_elsewhere(
     clusters: Iterable[str],
 ) -> Iterator[str]:
     """The clusters whose variant of a MetricSource changes: it was edited, or the cluster's labels were."""
-    if before.metric_source is None and after.metric_source is None:
+    if before.spec.source.ref is None and after.spec.source.ref is None:
         return
     known: dict[tuple[int, int], bool] = {}
     for cluster in clusters:
@@ -244,7 +244,7 @@ def credentials_of(item: EffectiveScorer | None, fleet: CheckedFleet | None) -> 
     if item is None or fleet is None:
         return ()
     found: dict[Sent, None] = {}
-    for each in item.variants or (item,):
+    for each in fleet.by_variant[item.name]:
         used = credentials(each.spec.source.auth, each.variant)
         found |= dict.fromkeys(sent("source", each.source_endpoint, used))
     found |= dict.fromkeys(
@@ -264,7 +264,7 @@ def _fields(item: EffectiveScorer | None, fleet: CheckedFleet | None) -> dict[st
         return {}
     return {
         "metadata": notes(item.declared.value.metadata),
-        **rendered(item, fleet.repository)["spec"],
+        **rendered(item, fleet.by_variant[item.name], fleet.repository)["spec"],
     }
 
 

@@ -261,7 +261,7 @@ def _not_running(story: Story, cluster: str, name: str | None) -> str:
         return f"{name} is suspended, so it runs nowhere"
     if cluster not in story.fleet.runs_on[name]:
         return f"{name} does not run on {cluster}: its clusterSelector, or a mask, leaves the cluster out"
-    if story.gives_metrics and (why := not_evaluated(scorer)):
+    if story.gives_metrics and (why := not_evaluated(scorer, story.fleet)):
         return f"the metrics of the test do not count for {name}, because {why}; give series of it"
     return f"the test gives no series and no score of {name} on {cluster}"
 

@@ -82,7 +82,7 @@ def questions(
     count = 0
     for name in scorers:
         scorer = fleet.scorer_by_name[name]
-        if not_evaluated(scorer):
+        if not_evaluated(scorer, fleet):
             continue
         for cluster in sorted(fleet.runs_on[name]):
             metrics = tuple(
@@ -108,13 +108,13 @@ def questions(
             )
 
 
-def not_evaluated(scorer: EffectiveScorer) -> str:
+def not_evaluated(scorer: EffectiveScorer, fleet: CheckedFleet) -> str:
     """Why the query of a scorer cannot be evaluated over given metrics; empty if it can."""
     if scorer.scoring_type != SCORED_BY_QUERY:
         return "it has a scoring API"
     if scorer.spec.on_hub:
         return "it runs on the hub"
-    if any(each.source_type == SOURCE_TYPE for each in scorer.variants or (scorer,)):
+    if any(form.source_type == SOURCE_TYPE for form in fleet.by_variant[scorer.name]):
         return "its source is Kubernetes"
     return ""
 

@@ -401,7 +401,8 @@ def test_a_query_scorer_comes_back_from_the_hub_without_findings(fleet: Path) ->
     result = check(fleet)
     assert result.fleet is not None
     rendered = render_scorer(
-        next(item for item in result.fleet.scorers if item.name == "cpu-headroom"),
+        result.fleet.scorer_by_name["cpu-headroom"],
+        result.fleet.by_variant["cpu-headroom"],
         result.fleet.repository,
     )
     (fleet / "scorers" / "cpu-headroom.yaml").unlink()

@@ -153,7 +153,7 @@ def test_upstreams_controller_needs_no_lock() -> None:
     )
     assert found.scorers == ()
     [item] = found.open_scorers
-    spec = open_scorer(item, found.repository)["spec"]
+    spec = open_scorer(item, found.by_variant[item.name], found.repository)["spec"]
     assert spec["source"] == {"host": "http://prom:9090"}
     assert (spec["location"], spec["scoreDestination"]) == ("Internal", "AddOnPlacementScore")
     assert codes(settings=UPSTREAM, scorers=OPEN) == []
