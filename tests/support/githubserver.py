@@ -1,4 +1,7 @@
-"""A GitHub for tests: pull requests and comments over real HTTP, on top of a real bare repository.
+"""A GitHub for tests: pull requests and comments, on top of a repository.
+
+`GitHubApi` says what GitHub answers. `GitHubServer` serves that over real HTTP for a real bare repository, and
+the world (`tests/world/forge.py`) in memory.
 
 Bodies and parameters of requests are checked against what GitHub documents (REST API 2022-11-28), because a
 misspelled one would silently have no effect. `violations` has what does not match, and tests check it at the
@@ -6,12 +9,13 @@ end.
 """
 
 import threading
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.hub.controlplane.gitrepository import GitError, GitRepository, git
+from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support.threadserver import Handler, JsonServer
 
 T = TypeVar("T")
@@ -63,10 +67,10 @@ class Pull:
         return self.thread[-1]
 
 
-class GitHubServer(JsonServer):
-    """A context manager. Only `token` is accepted."""
+class GitHubApi:
+    """What GitHub answers. Only `token` is accepted."""
 
-    def __init__(self, *, repository: GitRepository, token: str) -> None:
+    def __init__(self, *, token: str) -> None:
         self.token = token
         self.pulls: list[Pull] = []
         self.violations: list[str] = []
@@ -76,67 +80,50 @@ class GitHubServer(JsonServer):
         """Called for each request before anything else. The first answer is sent."""
         self.gitea = False
         """Whether it checks the headers of a Gitea, whose API has the same shapes."""
-        self._repository = repository
-        self._lock = threading.Lock()
         super().__init__()
 
-    @property
-    def url(self) -> str:
-        return f"{super().url}/api/v3"
+    @abstractmethod
+    def branches(self) -> Mapping[str, str]:
+        """The branches of the repository, with their commits."""
+
+    @abstractmethod
+    def ahead(self, base: str, branch: str) -> int:
+        """The number of commits of a branch that its base lacks."""
 
     def opened(self) -> list[str]:
         """Branches of open pull requests."""
         self._notice_deleted_branches()
         return [pull.branch for pull in self.pulls if pull.state == "open"]
 
-    def branch(self, name: str) -> None:
-        """Pushes a branch with one commit more than main."""
-        clone = self._repository.clone
-        git("commit", "--quiet", "--allow-empty", "--message", name, folder=clone)
-        git("push", "--quiet", "origin", f"HEAD:refs/heads/{name}", folder=clone)
-        git("reset", "--quiet", "--hard", "origin/main", folder=clone)
-
     def comment(self, number: int, text: str) -> None:
         """What somebody writes."""
         self._pull(number).comment(text, user=PERSON)
-
-    def merge(self, number: int) -> None:
-        """Merges as people do in the browser: the branch is merged into its base and stays."""
-        pull = self._pull(number)
-        clone = self._repository.clone
-        git("fetch", "--quiet", "origin", pull.branch, folder=clone)
-        git("merge", "--quiet", "--no-ff", "--no-edit", "FETCH_HEAD", folder=clone)
-        git("push", "--quiet", "origin", pull.base, folder=clone)
-        pull.state, pull.merged = "closed", True
 
     def close(self, number: int) -> None:
         """Closes a pull request as people do in the browser."""
         self._pull(number).state = "closed"
 
-    def reply(self, request: Handler, data: Any) -> Answer:
-        with self._lock:
-            return self._answer(request, data)
-
-    def _answer(self, request: Handler, data: Any) -> Answer:
-        address = urlsplit(request.path)
+    def answer(self, method: str, target: str, headers: Mapping[str, str], data: Any) -> Answer:
+        """`headers` are found by names as GitHub writes them."""
+        address = urlsplit(target)
         path = address.path.removeprefix("/api/v3")
-        self.log.append(f"{request.command} {path}")
+        self.log.append(f"{method} {path}")
         for fault in self.faults:
-            found = fault(request.command, path)
+            found = fault(method, path)
             if found is not None:
                 return found
         if not self.gitea and (
-            request.headers.get("X-GitHub-Api-Version") != "2022-11-28"
-            or request.headers.get("Accept") != "application/vnd.github+json"
+            headers.get("X-GitHub-Api-Version") != "2022-11-28"
+            or headers.get("Accept") != "application/vnd.github+json"
         ):
             self.violations.append(f"{path}: version or Accept is missing")
-        if not request.headers.get("User-Agent"):
+        if not headers.get("User-Agent"):
             self.violations.append(f"{path}: GitHub answers 403 without User-Agent")
         scheme = "token" if self.gitea else "Bearer"
-        if request.headers.get("Authorization") != f"{scheme} {self.token}":
+        if headers.get("Authorization") != f"{scheme} {self.token}":
             return 401, {"message": "Bad credentials"}, {}
         self._notice_deleted_branches()
-        call = (request.command, *path.removeprefix(f"/repos/{OWNER}/{NAME}").strip("/").split("/"))
+        call = (method, *path.removeprefix(f"/repos/{OWNER}/{NAME}").strip("/").split("/"))
         query = dict(parse_qsl(address.query))
         match call:
             case ("GET", "pulls"):
@@ -180,13 +167,8 @@ class GitHubServer(JsonServer):
 
     def _create(self, data: dict[str, Any]) -> Answer:
         branch, base = data["head"], data["base"]
-        try:
-            bare = self._repository.bare
-            sha = git(
-                "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", folder=bare
-            ).strip()
-            ahead = int(git("rev-list", "--count", f"{base}..{branch}", folder=bare))
-        except GitError:
+        sha = self.branches().get(branch)
+        if sha is None or base not in self.branches():
             return self._invalid(resource="PullRequest", field="head", code="invalid")
         if any(
             pull.branch == branch and pull.base == base and pull.state == "open"
@@ -194,7 +176,7 @@ class GitHubServer(JsonServer):
         ):
             message = f"A pull request already exists for {OWNER}:{branch}."
             return self._invalid(resource="PullRequest", code="custom", message=message)
-        if not ahead:
+        if not self.ahead(base, branch):
             message = f"No commits between {base} and {branch}"
             return self._invalid(resource="PullRequest", code="custom", message=message)
         title, body = data["title"], data.get("body", "")
@@ -209,7 +191,7 @@ class GitHubServer(JsonServer):
 
     def _notice_deleted_branches(self) -> None:
         """Closes pull requests whose branch was deleted, as GitHub does."""
-        branches = self._repository.branches()
+        branches = self.branches()
         for pull in self.pulls:
             if (
                 pull.state == "open"
@@ -241,6 +223,46 @@ class GitHubServer(JsonServer):
         missing = known - data.keys() if call.startswith("POST") else set()
         if wrong := wrong | missing | (data.keys() - known):
             self.violations.append(f"{self.log[-1]}: {sorted(wrong)} of {data}")
+
+
+class GitHubServer(GitHubApi, JsonServer):
+    """A context manager."""
+
+    def __init__(self, *, repository: GitRepository, token: str) -> None:
+        self._repository = repository
+        self._lock = threading.Lock()
+        super().__init__(token=token)
+
+    @property
+    def url(self) -> str:
+        return f"{super().url}/api/v3"
+
+    def branches(self) -> Mapping[str, str]:
+        return self._repository.branches()
+
+    def ahead(self, base: str, branch: str) -> int:
+        bare = self._repository.bare
+        return int(git("rev-list", "--count", f"{base}..{branch}", folder=bare))
+
+    def reply(self, request: Handler, data: Any) -> Answer:
+        with self._lock:
+            return self.answer(request.command, request.path, request.headers, data)
+
+    def branch(self, name: str) -> None:
+        """Pushes a branch with one commit more than main."""
+        clone = self._repository.clone
+        git("commit", "--quiet", "--allow-empty", "--message", name, folder=clone)
+        git("push", "--quiet", "origin", f"HEAD:refs/heads/{name}", folder=clone)
+        git("reset", "--quiet", "--hard", "origin/main", folder=clone)
+
+    def merge(self, number: int) -> None:
+        """Merges as people do in the browser: the branch is merged into its base and stays."""
+        pull = self._pull(number)
+        clone = self._repository.clone
+        git("fetch", "--quiet", "origin", pull.branch, folder=clone)
+        git("merge", "--quiet", "--no-ff", "--no-edit", "FETCH_HEAD", folder=clone)
+        git("push", "--quiet", "origin", pull.base, folder=clone)
+        pull.state, pull.merged = "closed", True
 
 
 def _page(items: list[T], query: dict[str, str]) -> list[T]:
