@@ -12,6 +12,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -103,8 +104,10 @@ class GitHubApi:
         """Closes a pull request as people do in the browser."""
         self._pull(number).state = "closed"
 
-    def answer(self, method: str, target: str, headers: Mapping[str, str], data: Any) -> Answer:
-        """`headers` are found by names as GitHub writes them."""
+    def answer(
+        self, method: str, target: str, headers: Mapping[str, str] | Message, data: Any
+    ) -> Answer:
+        """Takes headers whose names may be written in upper or lower case."""
         address = urlsplit(target)
         path = address.path.removeprefix("/api/v3")
         self.log.append(f"{method} {path}")

@@ -128,7 +128,7 @@ def rendered(source: Sources) -> Rendered:
 
 def _documents(source: Sources) -> fleets.FleetSources:
     spec: dict[str, Any] = {
-        "git": {"url": "https://git.example.com/fleet.git"},
+        "git": {"url": "https://git.example.com/team/fleet.git"},
         "reconciler": {
             "state": {"enabled": True},
             "journal": {"enabled": True, "intervalSeconds": 60},

@@ -1,14 +1,16 @@
 """Git in memory: what the reconciler's clones run as a child process, and the server of the repository.
 
-Only what the clones of the state branch and of the journal use. Ids are those of the real git, and
+Only what the clones of the state branch, the journal and the proposals use. Ids are those of the real git, and
 `test_git.py` compares every answer with it.
 """
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -20,7 +22,9 @@ from tests.world.loop import PROGRAM, world_loop
 from tests.world.network import Answer, Arrived, Network, Server
 
 HOST: Final = "git.example.com"
-URL: Final = f"https://{HOST}/fleet.git"
+PATH: Final = "/team/fleet.git"
+URL: Final = f"https://{HOST}{PATH}"
+MAIN: Final = "main"
 HEADS: Final = "refs/heads/"
 Files = Mapping[str, str]
 """The id of each file's content, by path."""
@@ -32,6 +36,7 @@ class Commit:
     files: Files
     parents: tuple[str, ...]
     author: str
+    """And committer, as `Name <mail>`."""
     when: str
     """Seconds since 1970, and the offset."""
 
@@ -77,6 +82,67 @@ class Repository(Server):
             return {}
         return {path: self.blobs[blob] for path, blob in self.commits[commit].files.items()}
 
+    def ahead(self, base: str, branch: str) -> int:
+        """The number of commits of a branch that its base lacks."""
+        return len(self._history(self.branches[branch]) - self._history(self.branches[base]))
+
+    def _history(self, commit: str) -> set[str]:
+        """A commit and all before it."""
+        seen: set[str] = set()
+        left = [commit]
+        while left:
+            name = left.pop()
+            if name not in seen:
+                seen.add(name)
+                left += self.commits[name].parents
+        return seen
+
+    def changed(self, commit: str) -> dict[str, bytes | None]:
+        """The files that a commit changed, as it has them; None for those that it removed."""
+        made = self.commits[commit]
+        before = self.commits[made.parents[0]].files if made.parents else {}
+        return {
+            path: self.blobs[made.files[path]] if path in made.files else None
+            for path in _in_order({**before, **made.files})
+            if before.get(path) != made.files.get(path)
+        }
+
+    def made(
+        self,
+        files: Mapping[str, bytes],
+        *,
+        branch: str,
+        author: str,
+        message: str,
+        moment: float,
+        parents: Sequence[str] | None = None,
+    ) -> str:
+        """Somebody commits these files on top of a branch, or of `parents`, and pushes."""
+        if parents is None:
+            parents = [self.branches[branch]] if branch in self.branches else []
+        blobs = {path: self.blob(content) for path, content in files.items()}
+        commit = self.commit(
+            self.tree(blobs),
+            parents=parents,
+            author=author,
+            when=f"{int(moment)} +0000",
+            message=message.encode(),
+        )
+        self.branches[branch] = commit
+        return commit
+
+    def commit(
+        self, tree: str, *, parents: Sequence[str], author: str, when: str, message: bytes
+    ) -> str:
+        """Stores a commit. Returns its id."""
+        head = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+        head += [f"author {author} {when}", f"committer {author} {when}", "", ""]
+        name = _id("commit", "\n".join(head).encode() + message)
+        self.commits[name] = Commit(
+            files=self.trees[tree], parents=tuple(parents), author=author, when=when
+        )
+        return name
+
     def blob(self, content: bytes) -> str:
         name = _id("blob", content)
         self.blobs[name] = content
@@ -111,6 +177,8 @@ class Git:
         self._refs: dict[tuple[str, str], str] = {}
         """Of each clone."""
         self._indexes: dict[str, dict[str, str]] = {}
+        self._checked_out: dict[str, str] = {}
+        """The commit that each clone has in its working tree."""
 
     async def run(
         self,
@@ -147,15 +215,18 @@ class Git:
     ) -> bytes:
         repository, clone = self._repository, place["GIT_DIR"]
         match verb:
-            case "init" | "remote":
+            case "init":
+                Path(clone).mkdir(parents=True)
+                return b""
+            case "remote":
                 return b""
             case "ls-remote":
                 heads = await self._ask("LS-REMOTE", {}, seconds)
-                wanted = {name.removeprefix(HEADS) for name in arguments if name.startswith(HEADS)}
+                wanted = [name for name in arguments if name.startswith(HEADS)]
                 lines = (
                     f"{commit}\t{HEADS}{name}\n"
                     for name, commit in sorted(heads.items())
-                    if name in wanted
+                    if any(fnmatchcase(HEADS + name, pattern) for pattern in wanted)
                 )
                 return "".join(lines).encode()
             case "fetch":
@@ -181,6 +252,21 @@ class Git:
                 return _difference(
                     self._commit(arguments[-2]).files, self._commit(arguments[-1]).files
                 )
+            case "checkout":
+                self._checked_out[clone] = arguments[-1]
+                self._fill(Path(place["GIT_WORK_TREE"]), self._commit(arguments[-1]).files)
+                return b""
+            case "clean":
+                # A checkout leaves nothing else in the working tree.
+                return b""
+            case "ls-files":
+                files = self._commit(self._checked_out[clone]).files
+                return "".join(
+                    f"H 100644 {files[path]} 0\t{path}\0" for path in _in_order(files)
+                ).encode()
+            case "show" if "--format=%an <%ae>%n%cn <%ce>" in arguments:
+                author = self._commit(arguments[-1]).author
+                return f"{author}\n{author}\n".encode()
             case "show":
                 assert "--format=%cI" in arguments, arguments
                 when = int(self._commit(arguments[-1]).when.split()[0])
@@ -208,11 +294,14 @@ class Git:
                 return repository.tree(self._indexes[place["GIT_INDEX_FILE"]]).encode() + b"\n"
             case "commit-tree":
                 parents = tuple(word for before, word in pairwise(arguments) if before == "-p")
-                author = f"{settings['user.name']} <{settings['user.email']}>"
-                return (
-                    self._made(arguments[-1], parents, author, place["GIT_AUTHOR_DATE"], stdin)
-                    + b"\n"
+                commit = repository.commit(
+                    arguments[-1],
+                    parents=parents,
+                    author=f"{settings['user.name']} <{settings['user.email']}>",
+                    when=place["GIT_AUTHOR_DATE"],
+                    message=stdin,
                 )
+                return commit.encode() + b"\n"
             case "push":
                 lease = next(word for word in arguments if word.startswith("--force-with-lease="))
                 expected = lease.partition("=")[2].partition(":")[2]
@@ -227,17 +316,13 @@ class Git:
     def _commit(self, name: str) -> Commit:
         return self._repository.commits[name]
 
-    def _made(
-        self, tree: str, parents: tuple[str, ...], author: str, when: str, message: bytes
-    ) -> bytes:
-        head = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
-        head += [f"author {author} {when}", f"committer {author} {when}", "", ""]
-        name = _id("commit", "\n".join(head).encode() + message)
-        files = self._repository.trees[tree]
-        self._repository.commits[name] = Commit(
-            files=files, parents=parents, author=author, when=when
-        )
-        return name.encode()
+    def _fill(self, tree: Path, files: Files) -> None:
+        """Makes the working tree these files."""
+        shutil.rmtree(tree, ignore_errors=True)
+        tree.mkdir()
+        for path, blob in files.items():
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_bytes(self._repository.blobs[blob])
 
     async def _ask(self, method: str, asked: Mapping[str, str], seconds: float) -> dict[str, str]:
         """Asks the server. What is sent goes on when the program is frozen or killed."""
@@ -245,7 +330,7 @@ class Git:
         assert program is not None
         seen = Seen(
             method=method,
-            target="/fleet.git",
+            target=PATH,
             headers={},
             body=json.dumps(asked).encode(),
             at=_now(),

@@ -47,7 +47,27 @@ async def story(folder: Path, url: str) -> list[object]:
     said.append(await first.heads("state"))
     with pytest.raises(GitError):
         await first.fetch("other")
+    said += await proposing(second)
     return said
+
+
+async def proposing(clone: Clone) -> list[object]:
+    """What the proposals do with the tip of a branch."""
+    tip = await clone.fetch("state")
+    await clone.checkout(tip, folder="")
+    kept = sorted(str(path.relative_to(clone.tree)) for path in clone.tree.rglob("*.json"))
+    lost = await clone.lost_sources(folder="")
+    (clone.tree / "a.json").write_bytes(b"7\n")
+    (clone.tree / "new").unlink()
+    commit = await clone.commit(["a.json", "new"], parent=tip, message="Proposed", at=AT)
+    changes = sorted((await clone.changes(tip, commit)).items())
+    await clone.push(commit, branch="proposals/locks-1", expected=None)
+    heads = await clone.heads("state", "proposals/*")
+    author = await clone.written_by(await clone.fetch("proposals/locks-1"))
+    await clone.checkout(tip, folder="")
+    again = (clone.tree / "a.json").read_bytes()
+    await clone.push(None, branch="proposals/locks-1", expected=commit)
+    return [tip, kept, lost, commit, changes, heads, author, again, await clone.heads("proposals/*")]
 
 
 @pytest.mark.real_time
@@ -70,4 +90,4 @@ def test_its_answers_are_those_of_git(tmp_path: Path, monkeypatch: pytest.Monkey
         assert world_loop.run_until_complete(in_memory()) == real
     finally:
         world_loop.close()
-    assert len(real) == 14
+    assert len(real) == 23
