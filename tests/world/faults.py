@@ -78,7 +78,9 @@ class Kind:
 GALLERY: Final[dict[str, Kind]] = {}
 
 
-def _kind(weight: int = 2) -> Callable[[Act], Act]:
+def kind(weight: int = 2) -> Callable[[Act], Act]:
+    """Adds a function to the gallery, with how often it is drawn beside the others."""
+
     def register(act: Act) -> Act:
         GALLERY[act.__name__.strip("_").replace("_", "-")] = Kind(act=act, weight=weight)
         return act
@@ -94,7 +96,7 @@ def plan(*, seed: int, begin: float, end: float, every: float) -> tuple[Fault, .
     """
     drawn = random.Random(f"{seed} plan")
     kinds = list(GALLERY)
-    weights = [kind.weight * drawn.choice(CLIMATES) for kind in GALLERY.values()]
+    weights = [each.weight * drawn.choice(CLIMATES) for each in GALLERY.values()]
     every *= drawn.choice(INTENSITIES)
     found: list[Fault] = []
     at = begin
@@ -102,8 +104,8 @@ def plan(*, seed: int, begin: float, end: float, every: float) -> tuple[Fault, .
         at += drawn.expovariate(1 / every) if drawn.random() < 0.7 else drawn.uniform(0, 20)
         if at >= end:
             return tuple(found)
-        [kind] = drawn.choices(kinds, weights)
-        found.append(Fault(number=len(found), at=at, kind=kind))
+        [name] = drawn.choices(kinds, weights)
+        found.append(Fault(number=len(found), at=at, kind=name))
 
 
 class Storm:
@@ -241,7 +243,7 @@ def _refused(status: int, message: str) -> Trouble:
     return Trouble(refuse=failure(status, message))
 
 
-@_kind(4)
+@kind(4)
 def _conflicts(world: "World", drawn: random.Random) -> str:
     def make(_drawn: random.Random, seen: Seen) -> Trouble:
         if seen.method in {"PUT", "PATCH", "DELETE"}:
@@ -251,7 +253,7 @@ def _conflicts(world: "World", drawn: random.Random) -> str:
     return _weather(world, drawn, make, name="409")
 
 
-@_kind()
+@kind()
 def _too_old(world: "World", drawn: random.Random) -> str:
     def make(_drawn: random.Random, seen: Seen) -> Trouble:
         return _refused(410, "too old resource version") if "watch" in seen.query else NONE
@@ -259,7 +261,7 @@ def _too_old(world: "World", drawn: random.Random) -> str:
     return _weather(world, drawn, make, name="410", whose=WATCHING)
 
 
-@_kind(3)
+@kind(3)
 def _small_watch_caches(world: "World", drawn: random.Random) -> str:
     """An API server with a small watch cache ends each watch with 410 soon after it was opened."""
 
@@ -274,7 +276,7 @@ def _small_watch_caches(world: "World", drawn: random.Random) -> str:
     )
 
 
-@_kind(5)
+@kind(5)
 def _races(world: "World", drawn: random.Random) -> str:
     """Somebody writes the same object right before a write of a program takes effect."""
 
@@ -286,7 +288,7 @@ def _races(world: "World", drawn: random.Random) -> str:
     return _weather(world, drawn, make, name="race", chance=(0.4, 1.0))
 
 
-@_kind()
+@kind()
 def _throttled(world: "World", drawn: random.Random) -> str:
     def make(inner: random.Random, _seen: Seen) -> Trouble:
         reply = failure(429, "too many requests")
@@ -299,7 +301,7 @@ def _throttled(world: "World", drawn: random.Random) -> str:
     return _weather(world, drawn, make, name="429")
 
 
-@_kind(3)
+@kind(3)
 def _server_errors(world: "World", drawn: random.Random) -> str:
     def make(inner: random.Random, _seen: Seen) -> Trouble:
         return _refused(inner.choice([500, 503, 504]), "etcdserver: leader changed")
@@ -307,7 +309,7 @@ def _server_errors(world: "World", drawn: random.Random) -> str:
     return _weather(world, drawn, make, name="500", chance=(0.1, 1.0))
 
 
-@_kind(4)
+@kind(4)
 def _lost_answers(world: "World", drawn: random.Random) -> str:
     def make(inner: random.Random, seen: Seen) -> Trouble:
         return Trouble(lost=True, slow=inner.choice([0.0, 30.0])) if seen.method in WRITES else NONE
@@ -315,7 +317,7 @@ def _lost_answers(world: "World", drawn: random.Random) -> str:
     return _weather(world, drawn, make, name="lost answer")
 
 
-@_kind(3)
+@kind(3)
 def _broken_connections(world: "World", drawn: random.Random) -> str:
     def make(_inner: random.Random, _seen: Seen) -> Trouble:
         return Trouble(unsent=True)
@@ -323,7 +325,7 @@ def _broken_connections(world: "World", drawn: random.Random) -> str:
     return _weather(world, drawn, make, name="broken connection")
 
 
-@_kind(4)
+@kind(4)
 def _slow_answers(world: "World", drawn: random.Random) -> str:
     def make(inner: random.Random, _seen: Seen) -> Trouble:
         return Trouble(slow=inner.uniform(0.2, 12.0), late=inner.choice([0.0, inner.uniform(0, 3)]))
@@ -331,7 +333,7 @@ def _slow_answers(world: "World", drawn: random.Random) -> str:
     return _weather(world, drawn, make, name="slow answer")
 
 
-@_kind(3)
+@kind(3)
 def _late_requests(world: "World", drawn: random.Random) -> str:
     """A queue of the API server holds writes up: they take effect after their sender gave up."""
 
@@ -341,7 +343,7 @@ def _late_requests(world: "World", drawn: random.Random) -> str:
     return _weather(world, drawn, make, name="late request", chance=(0.1, 0.8))
 
 
-@_kind(4)
+@kind(4)
 def _late_events(world: "World", drawn: random.Random) -> str:
     """The watch cache of an API server is behind: watches of one kind say everything late, in order."""
     opened = world.hub.opened
@@ -363,7 +365,7 @@ def _late_events(world: "World", drawn: random.Random) -> str:
     return f"{plural} {lag:.0f} s late for {seconds:.0f} s"
 
 
-@_kind(3)
+@kind(3)
 def _cut_watches(world: "World", drawn: random.Random) -> str:
     def make(inner: random.Random, seen: Seen) -> Trouble:
         return Trouble(cut=inner.uniform(0.0, 60.0)) if "watch" in seen.query else NONE
@@ -374,7 +376,7 @@ def _cut_watches(world: "World", drawn: random.Random) -> str:
     return _weather(world, drawn, make, name="cut watch", chance=(0.3, 1.0))
 
 
-@_kind(4)
+@kind(4)
 def _stale_lists(world: "World", drawn: random.Random) -> str:
     """Another API server, which is behind, answers lists."""
 
@@ -399,7 +401,7 @@ def _stale_lists(world: "World", drawn: random.Random) -> str:
     return f"for {length:.0f} s"
 
 
-@_kind()
+@kind()
 def _silent_watches(world: "World", drawn: random.Random) -> str:
     """Open watches stay open and say nothing more: neither events nor bookmarks."""
     count = 0
@@ -410,7 +412,7 @@ def _silent_watches(world: "World", drawn: random.Random) -> str:
     return f"{count} watches" if count else ""
 
 
-@_kind(5)
+@kind(5)
 def _forbidden(world: "World", drawn: random.Random) -> str:
     """Somebody takes a right away for a while, or a policy of one namespace refuses writes."""
     who = drawn.choice(["reconciler-", "reconciler-", "reconciler-", "agent/", "hub-scorer"])
@@ -436,7 +438,7 @@ def _forbidden(world: "World", drawn: random.Random) -> str:
     return f"{who} may not {'write' if only_writes else 'touch'} {path} for {length:.0f} s"
 
 
-@_kind()
+@kind()
 def _sources_fail(world: "World", drawn: random.Random) -> str:
     def make(inner: random.Random, _seen: Seen) -> Trouble:
         return inner.choice([_refused(503, "overloaded"), Trouble(unsent=True), Trouble(slow=40.0)])
@@ -480,7 +482,7 @@ def _git_weather(
     return f"for {length:.0f} s"
 
 
-@_kind()
+@kind()
 def _git_away(world: "World", drawn: random.Random) -> str:
     def make(inner: random.Random, _seen: Seen) -> Trouble:
         return inner.choice(
@@ -490,7 +492,7 @@ def _git_away(world: "World", drawn: random.Random) -> str:
     return _git_weather(world, drawn, "git away", make)
 
 
-@_kind()
+@kind()
 def _push_refused(world: "World", drawn: random.Random) -> str:
     """As when somebody else pushed first, or the credentials do not suffice."""
 
@@ -500,7 +502,7 @@ def _push_refused(world: "World", drawn: random.Random) -> str:
     return _git_weather(world, drawn, "push refused", make)
 
 
-@_kind(3)
+@kind(3)
 def _push_lost(world: "World", drawn: random.Random) -> str:
     """The server takes a push, perhaps late, and its answer is lost."""
 
@@ -513,7 +515,7 @@ def _push_lost(world: "World", drawn: random.Random) -> str:
     return _git_weather(world, drawn, "push lost", make)
 
 
-@_kind(1)
+@kind(1)
 def _state_branch_deleted(world: "World", _drawn: random.Random) -> str:
     name = "gitops-dsf-state"
     return name if world.repository.branches.pop(name, None) else ""
@@ -535,14 +537,14 @@ def _some_request(drawn: random.Random) -> tuple[str, int]:
     return drawn.choice([*PLACES, "/fleet.git", "/fleet.git"]), drawn.randint(1, 6)
 
 
-@_kind(5)
+@kind(5)
 def _kill(world: "World", drawn: random.Random) -> str:
     pod, back = _some_pod(world, drawn), drawn.choice([2.0, 12.0, 60.0, 300.0])
     pod.kill(back=back)
     return f"{pod.name}, back after {back:.0f} s"
 
 
-@_kind(6)
+@kind(6)
 def _kill_at_request(world: "World", drawn: random.Random) -> str:
     """Around one of its next requests: before it is sent, on the way, or after it took effect."""
     pod = world.leader or world.reconcilers[0]
@@ -560,7 +562,7 @@ def _kill_at_request(world: "World", drawn: random.Random) -> str:
     return f"{pod.name} {after * 1000:.1f} ms after its request {count} {path}"
 
 
-@_kind(5)
+@kind(5)
 def _freeze(world: "World", drawn: random.Random) -> str:
     pod, seconds = _some_pod(world, drawn), drawn.choice([3.0, 11.0, 14.0, 20.0, 90.0, 700.0])
     frozen = pod.program
@@ -569,7 +571,7 @@ def _freeze(world: "World", drawn: random.Random) -> str:
     return f"{pod.name} for {seconds:.0f} s"
 
 
-@_kind(5)
+@kind(5)
 def _freeze_at_request(world: "World", drawn: random.Random) -> str:
     pod = world.leader or world.reconcilers[0]
     path, count = _some_request(drawn)
@@ -585,14 +587,28 @@ def _freeze_at_request(world: "World", drawn: random.Random) -> str:
     return f"{pod.name} at its request {count} {path} for {seconds:.0f} s"
 
 
-@_kind()
+@kind(3)
+def _upgrade(world: "World", drawn: random.Random) -> str:
+    """A rollout that lasts: one replica is of the older version, and leadership goes back and forth."""
+    if world.older:
+        return ""
+    number, seconds = drawn.randrange(2), drawn.uniform(300, 2400)
+    world.older.add(number)
+    world.reconcilers[number].kill(back=2.0)
+    for _ in range(drawn.randint(1, 5)):
+        later(drawn.uniform(0, seconds), world.change_leader)
+    later(seconds, world.upgrade, number)
+    return f"reconciler-{number} is older for {seconds:.0f} s"
+
+
+@kind()
 def _clock_jumps(world: "World", drawn: random.Random) -> str:
     pod = _some_pod(world, drawn)
     pod.skew = pod.program.skew = drawn.choice([-2.0, 2.0, 1.3, -3600.0, 3600.0, 86_400.0])
     return f"the wall clock of {pod.name} is {pod.skew:+.1f} s off"
 
 
-@_kind(3)
+@kind(3)
 def _other_controllers(world: "World", drawn: random.Random) -> str:
     pod = drawn.choice([world.scheduler, world.sets])
     back = drawn.choice([5.0, 26.0, 163.0, 900.0])
@@ -604,7 +620,7 @@ def _other_controllers(world: "World", drawn: random.Random) -> str:
 # The hub's objects.
 
 
-@_kind()
+@kind()
 def _namespace_terminates(world: "World", drawn: random.Random) -> str:
     name = drawn.choice(world.sources.clusters)
     world.hub.terminating.add(name)
@@ -613,7 +629,7 @@ def _namespace_terminates(world: "World", drawn: random.Random) -> str:
     return f"{name} for {seconds:.0f} s"
 
 
-@_kind(3)
+@kind(3)
 def _replaced(world: "World", drawn: random.Random) -> str:
     """An object is deleted, and made again with another UID."""
     plural = drawn.choice(
@@ -650,7 +666,7 @@ def _replaced(world: "World", drawn: random.Random) -> str:
     return f"{plural} {namespace}/{name}"
 
 
-@_kind()
+@kind()
 def _ledger_edited(world: "World", drawn: random.Random) -> str:
     item = world.hub.objects.get(("configmaps", fleet.HUB, MOVES_SCORE))
     if item is None:
@@ -678,7 +694,7 @@ def _ledger_edited(world: "World", drawn: random.Random) -> str:
     return how
 
 
-@_kind(4)
+@kind(4)
 def _lease_edited(world: "World", drawn: random.Random) -> str:
     key = ("leases", fleet.HUB, RECONCILER)
     item = world.hub.objects.get(key)
@@ -713,7 +729,7 @@ def _lease_edited(world: "World", drawn: random.Random) -> str:
     return how
 
 
-@_kind(1)
+@kind(1)
 def _restore(world: "World", drawn: random.Random) -> str:
     """etcd goes back to a backup of some minutes ago."""
     world.touch()
@@ -739,7 +755,7 @@ def _restore(world: "World", drawn: random.Random) -> str:
 # Clusters and scores.
 
 
-@_kind(5)
+@kind(5)
 def _cluster_lost(world: "World", drawn: random.Random) -> str:
     here = [name for name in world.sources.clusters if world.reachable(name)]
     if len(here) < 3:
@@ -750,7 +766,7 @@ def _cluster_lost(world: "World", drawn: random.Random) -> str:
     return f"{name} for {seconds:.0f} s"
 
 
-@_kind()
+@kind()
 def _cluster_detached(world: "World", drawn: random.Random) -> str:
     """And joined again later. Sometimes while the leader writes another cluster."""
     drained = {drain.cluster for drain in world.sources.drains}
@@ -784,7 +800,7 @@ def _cluster_detached(world: "World", drawn: random.Random) -> str:
     return f"{name} while {leader.name} writes another one"
 
 
-@_kind(4)
+@kind(4)
 def _scores_swing(world: "World", drawn: random.Random) -> str:
     cluster, scorer = drawn.choice(world.sources.clusters), drawn.choice(world.sources.scorers)
     value, seconds = drawn.choice([-200.0, 0.0, 100.0, 500.0, 99.9]), drawn.uniform(300, 3000)
@@ -793,7 +809,7 @@ def _scores_swing(world: "World", drawn: random.Random) -> str:
     return f"{scorer} of {cluster} is {value} for {seconds:.0f} s"
 
 
-@_kind(3)
+@kind(3)
 def _series_missing(world: "World", drawn: random.Random) -> str:
     scorer, seconds = drawn.choice(world.sources.scorers), drawn.uniform(300, 4000)
     names = world.sources.clusters
@@ -807,7 +823,7 @@ def _series_missing(world: "World", drawn: random.Random) -> str:
 # Applications.
 
 
-@_kind(3)
+@kind(3)
 def _unhealthy_copies(world: "World", drawn: random.Random) -> str:
     seconds = drawn.uniform(200, 2000)
     world.applications.never_healthy, world.applications.degraded = drawn.choice(
@@ -821,7 +837,7 @@ def _unhealthy_copies(world: "World", drawn: random.Random) -> str:
     return f"new copies for {seconds:.0f} s"
 
 
-@_kind(3)
+@kind(3)
 def _copy_breaks(world: "World", drawn: random.Random) -> str:
     items = world.hub.of("applications", fleet.ARGOCD)
     if not items:
@@ -831,7 +847,7 @@ def _copy_breaks(world: "World", drawn: random.Random) -> str:
     return name
 
 
-@_kind()
+@kind()
 def _hard_refresh(world: "World", drawn: random.Random) -> str:
     """Somebody presses the button in Argo CD, many times."""
     items = world.hub.of("applications", fleet.ARGOCD)
@@ -847,7 +863,7 @@ def _hard_refresh(world: "World", drawn: random.Random) -> str:
 # The fleet repository.
 
 
-@_kind(3)
+@kind(3)
 def _pace_switched(world: "World", drawn: random.Random) -> str:
     sources = world.sources
     if sources.drains:
@@ -859,7 +875,7 @@ def _pace_switched(world: "World", drawn: random.Random) -> str:
     return "off" if sources.paced else "on"
 
 
-@_kind(3)
+@kind(3)
 def _maintenance(world: "World", drawn: random.Random) -> str:
     sources = world.sources
     if not sources.paced or len(sources.drains) >= 2:
@@ -881,7 +897,7 @@ def _maintenance(world: "World", drawn: random.Random) -> str:
     return f"{action} {name}"
 
 
-@_kind()
+@kind()
 def _scorer_removed(world: "World", drawn: random.Random) -> str:
     """And added again later."""
     if len(world.sources.scorers) < 2:
@@ -892,7 +908,7 @@ def _scorer_removed(world: "World", drawn: random.Random) -> str:
     return name
 
 
-@_kind(3)
+@kind(3)
 def _application_edited(world: "World", drawn: random.Random) -> str:
     """One is removed, or one is new, or one goes by another scorer."""
     sources = world.sources

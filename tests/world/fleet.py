@@ -15,6 +15,7 @@ from typing import Any, Final
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.pipeline import produce
 from gitops_dsf.reconciler import settings
+from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from tests.support import fleets, rendering, yamlfast
 from tests.support.apiserver import Object
@@ -23,7 +24,12 @@ ARGOCD: Final = "argocd"
 HUB: Final = "open-cluster-management"
 SOURCE_HOST: Final = "prometheus.monitoring.svc"
 CENTRAL_HOST: Final = "thanos.monitoring.svc"
+FORGE_HOST: Final = "forge.example.com"
+PAGE_HOST: Final = "scoring.example.com"
+"""Of the scoring API, whose page the lock repeats."""
 SET: Final = "all"
+CLUSTERS: Final = "clusters"
+"""Their folder in the repository."""
 PLURALS: Final = {
     "ApplicationSet": "applicationsets",
     "ConfigMap": "configmaps",
@@ -66,6 +72,10 @@ class Sources:
     drains: tuple[Drain, ...] = ()
     interval: int = 300
     stickiness: int = 10
+    by_page: str = ""
+    """The scorer that has a scoring API, with a /config page and a lock."""
+    edits: tuple[tuple[str, str], ...] = ()
+    """Files that somebody, or a proposal that was merged, wrote by hand: path and text."""
 
     def without_scorer(self, name: str) -> "Sources":
         """Its applications go by the first of the others."""
@@ -74,7 +84,31 @@ class Sources:
             (app, left[0] if scorer == name else scorer) for app, scorer in self.applications
         )
         central = tuple(each for each in self.central if each != name)
-        return replace(self, scorers=left, central=central, applications=moved)
+        by_page = "" if self.by_page == name else self.by_page
+        return replace(self, scorers=left, central=central, applications=moved, by_page=by_page)
+
+    def edited(self, changes: Mapping[str, bytes | None]) -> "Sources":
+        """With these files as they are here; None removes one. Clusters come and go with their files."""
+        edits, clusters = dict(self.edits), set(self.clusters)
+        for path, content in changes.items():
+            folder, _, name = path.removesuffix(".yaml").partition("/")
+            if content is None:
+                edits.pop(path, None)
+                clusters.discard(name)
+            else:
+                edits[path] = content.decode()
+                clusters |= {name} if folder == CLUSTERS else set()
+        return replace(self, clusters=tuple(sorted(clusters)), edits=tuple(sorted(edits.items())))
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """What is in git, by path."""
+        made = _documents(self)
+        texts = {_path(item): fleets.text_of([item]) for item in made.documents}
+        texts["gitops-dsf.yaml"] = fleets.text_of([made.settings])
+        # The edits of a file that went with its cluster or scorer stay, for its return.
+        texts |= {path: text for path, text in self.edits if path in texts}
+        return {path: text.encode() for path, text in texts.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +133,7 @@ def sources(*, clusters: int, scorers: int, applications: int, interval: int = 3
             (f"app-{number:02}", names[number % scorers]) for number in range(applications)
         ),
         interval=interval,
+        by_page=names[0] if scorers > 1 else "",
     )
 
 
@@ -106,7 +141,8 @@ def sources(*, clusters: int, scorers: int, applications: int, interval: int = 3
 def rendered(source: Sources) -> Rendered:
     """Renders it as `gitops-dsf render` does."""
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="gitops-dsf-world-") as folder:
-        root = fleets.write(Path(folder) / "fleet", _documents(source))
+        root = Path(folder) / "fleet"
+        write(source.files, root)
         result = produce(root)
         errors = [each for each in result.diagnostics if each.severity is Severity.ERROR]
         assert result.tree is not None, errors
@@ -126,6 +162,18 @@ def rendered(source: Sources) -> Rendered:
         return Rendered(objects=objects, spec=settings.read(file), config=config)
 
 
+def write(files: Mapping[str, bytes], root: Path) -> None:
+    """Writes the files of a repository."""
+    for path, content in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+
+
+def _path(item: Mapping[str, Any]) -> str:
+    """The file of a document in the repository."""
+    return f"{FOLDER_OF_KIND[item['kind']]}/{item['metadata']['name']}.yaml"
+
+
 def _documents(source: Sources) -> fleets.FleetSources:
     spec: dict[str, Any] = {
         "git": {"url": "https://git.example.com/team/fleet.git"},
@@ -133,6 +181,11 @@ def _documents(source: Sources) -> fleets.FleetSources:
             "state": {"enabled": True},
             "journal": {"enabled": True, "intervalSeconds": 60},
             "gitSecret": {"name": "git"},
+            "proposals": {
+                "kinds": ["Locks", "Inventory"],
+                "forge": "GitHub",
+                "forgeURL": f"https://{FORGE_HOST}/api/v3",
+            },
         },
     }
     if source.paced:
@@ -143,9 +196,17 @@ def _documents(source: Sources) -> fleets.FleetSources:
     every: dict[str, Any] = {
         "clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}
     }
-    documents: list[Any] = [fleets.cluster(name) for name in source.clusters]
+    accepted = {"hubAcceptsClient": True}
+    documents: list[Any] = [
+        fleets.document(f"{fleets.OCM}/v1", "ManagedCluster", name, accepted)
+        for name in source.clusters
+    ]
     documents.append(fleets.document(f"{fleets.OCM}/v1beta2", "ManagedClusterSet", SET, every))
-    documents += [_scorer(name, source, on_hub=name in source.central) for name in source.scorers]
+    for name in source.scorers:
+        if name == source.by_page:
+            documents += _scorer_by_page(name, source)
+        else:
+            documents.append(_scorer(name, source, on_hub=name in source.central))
     documents += [_application(name, scorer, source) for name, scorer in source.applications]
     documents += [_maintenance(drain) for drain in source.drains]
     return fleets.FleetSources(settings=repository, documents=tuple(documents))
@@ -170,6 +231,35 @@ def _scorer(name: str, source: Sources, *, on_hub: bool) -> Object:
         **more,
     }
     return fleets.document(rendering.DSF, "DynamicScorer", name, spec)
+
+
+def _scorer_by_page(name: str, source: Sources) -> list[Object]:
+    """A scorer with a scoring API, and the lock of its page."""
+    url = f"http://{PAGE_HOST}:8000/config"
+    spec: Object = {
+        "description": "Free points",
+        "configURL": url,
+        "configSyncMode": "Full",
+        "source": {"type": "Prometheus", "host": f"http://{SOURCE_HOST}:9090"},
+        "scoreTTLSeconds": 4 * source.interval,
+    }
+    locked = {"configURL": url, "config": page(name, interval=source.interval)}
+    return [
+        fleets.document(rendering.DSF, "DynamicScorer", name, spec),
+        fleets.document(rendering.PRODUCT, "ScorerLock", name, locked),
+    ]
+
+
+def page(name: str, *, interval: int) -> Object:
+    """What the /config page of the scoring API says."""
+    return {
+        "source": {
+            "type": "Prometheus",
+            "path": "/api/v1/query_range",
+            "params": {"query": f"free_points_{name}", "range": 600, "step": 60},
+        },
+        "scoring": {"path": "/scoring", "params": {"name": name, "interval": interval}},
+    }
 
 
 def _application(name: str, scorer: str, source: Sources) -> Object:

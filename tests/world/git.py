@@ -86,6 +86,18 @@ class Repository(Server):
         """The number of commits of a branch that its base lacks."""
         return len(self._history(self.branches[branch]) - self._history(self.branches[base]))
 
+    def merge_base(self, base: str, branch: str) -> str:
+        """The newest commit of a branch that its base has, by first parents."""
+        known = self._history(self.branches[base])
+        commit = self.branches[branch]
+        while commit not in known:
+            commit = self.commits[commit].parents[0]
+        return commit
+
+    def has(self, branch: str, commit: str) -> bool:
+        """Whether a branch contains a commit."""
+        return commit in self._history(self.branches[branch])
+
     def _history(self, commit: str) -> set[str]:
         """A commit and all before it."""
         seen: set[str] = set()

@@ -32,7 +32,7 @@ from tests.support.apiserver import Object
 from tests.world import fleet, ocm
 from tests.world.apiserver import Change
 from tests.world.git import Push
-from tests.world.loop import EPOCH, world_loop
+from tests.world.loop import EPOCH, Program, world_loop
 
 if TYPE_CHECKING:
     from tests.world.programs import Pod
@@ -124,6 +124,17 @@ SENTENCES: Final = {
     "rate": "No program repeats a request without a pause.",
     "backoff": "A write that the hub refuses is tried ever more rarely.",
     "away": "An agent whose hub is away asks ever more rarely.",
+    "protected": "The reconciler never pushes to the branch that Argo CD follows.",
+    "theirs": (
+        "A branch of a proposal whose last commit is by somebody else is neither changed nor deleted."
+    ),
+    "closed-first": "A pull request is closed with the reason before its branch is deleted.",
+    "sources": "A proposal is one commit on top of the fleet repository, of locks or of clusters alone.",
+    "pauses": "Pushes of a kind of proposal are at least 10 minutes apart.",
+    "refused": "What people refused by closing its pull request is not proposed again.",
+    "limits": "The pause after a failure is at least what the forge asks for.",
+    "documented": "Requests to the forge are those that it documents.",
+    "proposed": "A push that failed delays a proposal by half an hour at most.",
     "alive": "No program, and no part of one, ends by a bug.",
 }
 """As the docs say it."""
@@ -221,6 +232,22 @@ class Laws:
         """When the write that takes effect now was sent. What happened after that is not its fault."""
         sent = self._world.network.sent
         return world_loop().time() if sent is None else sent
+
+    def breaks(self, law: str, what: str) -> None:
+        """A law of another module was broken."""
+        self._break(law, what)
+
+    def fenced(self, program: Program, what: str) -> None:
+        """A program wrote something outside of the hub."""
+        sent = self._world.network.sent
+        if not self._taken_at or sent is None:
+            return
+        at, holder = self._taken_at[-1]
+        self.checks["fence"] += 1
+        if not holder.startswith(f"{program.name}_") and sent > at:
+            self._break(
+                "fence", f"{program.name} sent a {what} {sent - at:.3f} s after {holder} took it"
+            )
 
     def _break(self, law: str, what: str) -> None:
         now = world_loop().time()
@@ -442,6 +469,8 @@ class Laws:
             if known is None and each.admitted and each.under_way:
                 ended = self._ended.get(each.placement)
                 drains = each.cause is not None and each.cause.cause is Cause.DRAIN
+                # The older version of an upgrade keeps no causes, so it does not say that it drains.
+                drains = drains or self._is_older(writer)
                 self.checks["cooldown"] += 1
                 if (
                     ended is not None
@@ -461,6 +490,9 @@ class Laws:
             self._moves[key] = each
         for key in [key for key, each in self._moves.items() if each.since < now - 4 * 3600]:
             del self._moves[key]
+
+    def _is_older(self, writer: str) -> bool:
+        return any(pod.name == writer and pod.program.is_older for pod in self._world.reconcilers)
 
     def _sets_of(self, move: Move) -> list[Object]:
         name = move.placement.partition("/")[2]

@@ -47,6 +47,8 @@ def calm(world: "World") -> None:
         pod.skew = pod.program.skew = 0.0
         if pod.program.frozen:
             pod.thaw()
+    for number in sorted(world.older):
+        world.upgrade(number)
     ledger = world.hub.objects.get(("configmaps", fleet.HUB, MOVES_SCORE))
     if ledger is not None and (ledger.get("data") or {}).get("ledger") == "{":
         world.repair_ledger()
@@ -85,6 +87,7 @@ def unsettled(world: "World") -> Iterator[str]:
     if world.leader is None:
         yield "nobody leads"
     yield from _branches(world)
+    yield from world.proposals.unsettled()
     yield from _places(world)
 
 

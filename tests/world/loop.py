@@ -67,6 +67,8 @@ class Program:
         self.name = name
         self.frozen = False
         self.killed = False
+        self.is_older = False
+        """Whether it is of an older version."""
         self.skew = 0.0
         """Seconds by which its wall clock is ahead."""
         self.backlog: deque[Call] = deque()

@@ -288,6 +288,10 @@ class LeanResponse:
         return 200 <= self.status_code < 300
 
     @property
+    def is_redirect(self) -> bool:
+        return 300 <= self.status_code < 400
+
+    @property
     def reason_phrase(self) -> str:
         return httpx.codes.get_reason_phrase(self.status_code)
 

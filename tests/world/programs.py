@@ -25,8 +25,11 @@ from tests.support.apiserver import kubeconfig
 from tests.world import git
 from tests.world.apiserver import TOKEN
 from tests.world.loop import PROGRAM, Program, later, world_loop
+from tests.world.upgrade import OLDER
 
 HUB_URL: Final = "http://hub"
+AUTHOR: Final = "gitops-dsf <gitops-dsf@example.com>"
+"""Of what the reconciler commits."""
 RESTART_SECONDS: Final = 12.0
 """Until the kubelet starts a container again."""
 WAITS: Final = Waits(poll=20.0, suspension=120.0)
@@ -101,19 +104,28 @@ def clock_of(program: Program) -> Callable[[], float]:
     return lambda: loop.wall() + program.skew
 
 
-def reconciler_pod(name: str, spec: Callable[[], FleetRepositorySpec], *, folder: Path) -> Pod:
-    """A replica, with the settings that are mounted when it starts."""
+def reconciler_pod(
+    name: str,
+    spec: Callable[[], FleetRepositorySpec],
+    *,
+    folder: Path,
+    secret: Path,
+    is_older: Callable[[], bool],
+) -> Pod:
+    """A replica, with the settings, the Secret and the version that are there when it starts."""
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     access = Access(host=HUB_URL, trust=trust, authorization=f"Bearer {TOKEN}")
 
     repository = GitSettings(
-        url=git.URL, author="gitops-dsf <gitops-dsf@example.com>", work_dir=folder / name
+        url=git.URL, author=AUTHOR, credentials=secret, branch=git.MAIN, work_dir=folder / name
     )
 
     async def main(program: Program) -> None:
         settings = Settings(
             spec=spec(), metrics_host="127.0.0.1", metrics_port=0, replica=name, git=repository
         )
+        program.is_older = is_older()
+        OLDER.set(program.is_older)
         await reconciler.run(settings, load=lambda: access, wall=clock_of(program))
 
     return Pod(name, main)

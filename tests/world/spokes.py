@@ -7,6 +7,7 @@ applications took from each other, and each looked at its own score alone, they 
 other for ever.
 """
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Final
 
 from tests.support.agent.http import Reply, Seen
 from tests.support.agent.running import ConfigMapVolume
+from tests.support.apiserver import Object
+from tests.world import fleet
 from tests.world.apiserver import Change, WorldApiServer
 from tests.world.loop import Program, later, world_loop
 from tests.world.network import Answer, Server
@@ -69,6 +72,13 @@ class Source(Server):
         assert query is not None, seen
         assert program is not None, seen
         scorer = query.rpartition("free_points_")[2].rstrip(")")
+        if seen.path.endswith("/query_range"):
+            value = self._truth.value(program.name.rpartition("/")[2], scorer)
+            points = [] if value is None else [[world_loop().wall(), str(value)]]
+            series = [{"metric": {}, "values": points}] if points else []
+            return Reply.of(
+                {"status": "success", "data": {"resultType": "matrix", "result": series}}
+            )
         if query.startswith("sum by (cluster)"):
             rows = [(name, self._truth.value(name, scorer)) for name in self._clusters()]
             result = [
@@ -84,6 +94,31 @@ class Source(Server):
                 else [{"metric": {}, "value": [world_loop().wall(), str(value)]}]
             )
         return Reply.of({"status": "success", "data": {"resultType": "vector", "result": result}})
+
+
+class ScoringApi(Server):
+    """The scoring API of one scorer: its result is the last point that it is sent.
+
+    What its page says changes when somebody changes the API: `interval`, in seconds.
+    """
+
+    def __init__(self, scorer: str, *, interval: int) -> None:
+        self._scorer, self.interval = scorer, interval
+
+    @property
+    def page(self) -> Object:
+        return fleet.page(self._scorer, interval=self.interval)
+
+    def answered(self, seen: Seen) -> Answer:
+        if seen.path == "/config":
+            return Reply.of(self.page)
+        if seen.method == "GET":
+            return Reply.of({"status": "healthy"})
+        results = [
+            {"metric": series["metric"], "score": float(series["values"][-1][1])}
+            for series in json.loads(seen.body)["data"]
+        ]
+        return Reply.of({"results": results})
 
 
 class Delivery:

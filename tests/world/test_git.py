@@ -67,7 +67,17 @@ async def proposing(clone: Clone) -> list[object]:
     await clone.checkout(tip, folder="")
     again = (clone.tree / "a.json").read_bytes()
     await clone.push(None, branch="proposals/locks-1", expected=commit)
-    return [tip, kept, lost, commit, changes, heads, author, again, await clone.heads("proposals/*")]
+    return [
+        tip,
+        kept,
+        lost,
+        commit,
+        changes,
+        heads,
+        author,
+        again,
+        await clone.heads("proposals/*"),
+    ]
 
 
 @pytest.mark.real_time

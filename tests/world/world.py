@@ -16,26 +16,36 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from dsf_agent.process import supervise
 from gitops_dsf.hub.names import RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.reconciler import forge as reconciler_forge
 from gitops_dsf.reconciler.git import clone
+from gitops_dsf.reconciler.proposals import controller as proposals
+from gitops_dsf.reconciler.proposals import worker
+from gitops_dsf.reconciler.proposals.worker import Change as ProposedChange
+from gitops_dsf.reconciler.proposals.worker import Task
 from gitops_dsf.simulator import simulate_placement
 from tests.support.agent.http import Seen
 from tests.support.apiserver import Key, Target
-from tests.world import fleet, git, network
+from tests.world import fleet, forge, forgefaults, git, network, upgrade
 from tests.world.apiserver import Change, WorldApiServer
 from tests.world.argocd import COLLECTOR, Applications, ApplicationSets, Sync
 from tests.world.faults import Fault, Storm
 from tests.world.fleet import Sources
+from tests.world.forge import Forge, People
 from tests.world.history import History
 from tests.world.laws import BY_THE_LEDGER, Laws
 from tests.world.loop import PROGRAM, Program, later, world_loop
 from tests.world.network import Network
 from tests.world.ocm import Informers, Registration, Scheduler
 from tests.world.programs import Pod, agent_pod, hub_scorer_pod, reconciler_pod
-from tests.world.spokes import Delivery, Source, Truth
+from tests.world.proposals import ProposalLaws
+from tests.world.spokes import Delivery, ScoringApi, Source, Truth
 
+assert forgefaults.__doc__, "its faults are in the gallery"
 GITOPS: Final = "argocd-sync"
 PEOPLE: Final = "people.example.com/"
 """What people write on objects of others begins with it."""
@@ -108,8 +118,16 @@ class World:
         self._followers: ApplicationSets | None = None
         self.scheduler = Pod("ocm-placement", self._schedule)
         self.sets = Pod("argocd-applicationset", self._follow)
+        self.older: set[int] = set()
+        """Numbers of the replicas that start with the older version."""
         self.reconcilers = [
-            reconciler_pod(f"reconciler-{number}", lambda: self.tree.spec, folder=folder / "git")
+            reconciler_pod(
+                f"reconciler-{number}",
+                lambda: self.tree.spec,
+                folder=folder / "git",
+                secret=_secret(folder / "secret"),
+                is_older=partial(self.older.__contains__, number),
+            )
             for number in range(2)
         ]
         self.agents: dict[str, Pod] = {}
@@ -118,6 +136,14 @@ class World:
         self.repository = git.Repository()
         self.network.hosts[git.HOST] = self.repository
         self.repository.pushed = self._pushed
+        self._commit("the fleet as it is at first")
+        self.forge = Forge(self.repository)
+        self.network.hosts[fleet.FORGE_HOST] = self.forge
+        self.people = People(self)
+        self.proposals = ProposalLaws(self)
+        self.forge.wrote = self.proposals.wrote
+        self.scoring = ScoringApi(self.sources.by_page, interval=size.interval)
+        self.network.hosts[fleet.PAGE_HOST] = self.scoring
         requester = lambda: self.network.requester  # noqa: E731
         clusters = lambda: [name for name in self.sources.clusters if self.reachable(name)]  # noqa: E731
         self.network.hosts[fleet.SOURCE_HOST] = Source(
@@ -159,6 +185,8 @@ class World:
             query = seen.query
             selected = query.get("fieldSelector") or query.get("labelSelector") or ""
             self.laws.asked(program.name, method, seen.path, selected)
+        elif host == fleet.FORGE_HOST:
+            self.proposals.asked(program)
         self.requests[f"{program.name.partition('/')[0]} {seen.method} {host}"] += 1
 
     def _changed(self, change: Change) -> None:
@@ -182,6 +210,7 @@ class World:
         self.history.note(pusher, f"push of {push.branch}: {push.after or 'deleted'}")
         self.history.counts[f"push {push.branch}"] += 1
         self.laws.pushed(push, pusher)
+        self.proposals.pushed(push)
 
     def _deploy(self, cluster: str) -> None:
         """The agent's Deployment and its files come and go with the add-on."""
@@ -307,6 +336,7 @@ class World:
     def _watch(self) -> None:
         """Each minute: what time alone breaks, and a backup now and then."""
         self.laws.tick()
+        self.proposals.tick()
         now = world_loop().time()
         if int(now / 60) % 3 == 0:
             self.backups.append((now, self.hub.backup()))
@@ -383,6 +413,18 @@ class World:
         self.hub.erase("people", "configmaps", MOVES_SCORE, namespace=fleet.HUB)
         self.laws.pardon(*BY_THE_LEDGER, seconds=1800, why="repaired")
 
+    def change_leader(self) -> None:
+        """The leader ends, and the other replica takes the Lease."""
+        if self.leader is not None and self.leader.program.runs:
+            self.leader.kill()
+
+    def upgrade(self, number: int) -> None:
+        """A replica of the older version starts as the newer one."""
+        self.older.discard(number)
+        pod = self.reconcilers[number]
+        if pod.program.is_older:
+            pod.kill()
+
     def scheduler_restarts(self, pod: Pod, back: float) -> None:
         """It counts as up again when it is back."""
         if pod is self.scheduler:
@@ -393,23 +435,28 @@ class World:
 
             later(back + 1.0, up)
 
-    def detach(self, name: str, *, back: float) -> None:
-        """A cluster leaves the fleet for a while."""
-        left = replace(
-            self.sources, clusters=tuple(each for each in self.sources.clusters if each != name)
-        )
-        self.merge(left, f"{name} is detached")
-        self.agents.pop(name).stop()
+    def detach(self, name: str, *, back: float, in_git: bool = True) -> None:
+        """A cluster leaves the hub for a while, and git as well unless somebody forgets that."""
+        if in_git:
+            left = tuple(each for each in self.sources.clusters if each != name)
+            self.merge(replace(self.sources, clusters=left), f"{name} is detached")
+        pod = self.agents.pop(name, None)
+        if pod is not None:
+            pod.stop()
         self.foreign = {
             key: text for key, text in self.foreign.items() if key[1] != name and key[2] != name
         }
         self.registration.leave(name)
         self.laws.pardon("last-copy", "healthy-first", "only-copies", seconds=600, why="detached")
+        # If nobody writes it, the reconciler proposes it.
+        is_written = random.Random(f"{self.seed} {name} {back}").random() < 0.5
 
         def again() -> None:
-            self.join(name)
-            names = tuple(sorted({*self.sources.clusters, name}))
-            self.merge(replace(self.sources, clusters=names), f"{name} is back")
+            if name not in self.agents:
+                self.join(name)
+            if in_git and is_written:
+                names = tuple(sorted({*self.sources.clusters, name}))
+                self.merge(replace(self.sources, clusters=names), f"{name} is back")
 
         later(back, again)
 
@@ -424,9 +471,9 @@ class World:
             # Others may have come back since this one went.
             scorers = tuple(each for each in first.scorers if each in {*self.sources.scorers, name})
             central = tuple(each for each in first.central if each in scorers)
-            self.merge(
-                replace(self.sources, scorers=scorers, central=central), f"{name} is added again"
-            )
+            by_page = first.by_page if first.by_page in scorers else ""
+            sources = replace(self.sources, scorers=scorers, central=central, by_page=by_page)
+            self.merge(sources, f"{name} is added again")
 
     def join(self, name: str) -> None:
         self.registration.join(name)
@@ -449,9 +496,22 @@ class World:
         self.errors.append(text)
         self.history.note("bug", text)
 
-    def merge(self, sources: Sources, why: str) -> None:
-        """Somebody merges a pull request; Argo CD syncs it a little later."""
+    def _commit(self, message: str, *, also: str = "") -> None:
+        """Main has what the sources say. `also` is a commit that is merged."""
+        tip = self.repository.branches.get(git.MAIN)
+        self.repository.made(
+            self.sources.files,
+            branch=git.MAIN,
+            author=forge.PERSON,
+            message=message,
+            moment=world_loop().wall(),
+            parents=[each for each in (tip, also) if each],
+        )
+
+    def merge(self, sources: Sources, why: str, *, also: str = "") -> None:
+        """Somebody merges a pull request; Argo CD syncs it a little later. `also` is its commit."""
         self.sources = sources
+        self._commit(why, also=also)
         tree = fleet.rendered(sources)
         self.history.note("people", f"merge: {why}")
         seconds = random.Random(f"{self.seed} {why} {world_loop().time()}").uniform(5, 180)
@@ -502,12 +562,40 @@ def prepare(*, seed: int, net: Network, lean: bool = True) -> None:
     repository = net.hosts[git.HOST]
     assert isinstance(repository, git.Repository)
     clone.run = git.Git(net, repository).run
+    for module, name, replacement in (
+        (proposals, "ask", _in_this_process),
+        (reconciler_forge, "time", _WallClock),
+    ):
+        setattr(module, name, replacement)
+    upgrade.install()
     gc.disable()
     gc.collect = lambda *_: 0
     defaults = supervise.collect_periodically.__kwdefaults__
     assert defaults is not None
     defaults["pause_seconds"] = 86_400.0
     logging.disable(logging.WARNING)
+
+
+class _WallClock:
+    """In place of the module `time` where the reconciler reads the forge's answers."""
+
+    @staticmethod
+    def time() -> float:
+        return world_loop().wall()
+
+
+async def _in_this_process(task: Task) -> ProposedChange:
+    """In place of the worker process of proposals. Over the wire both ways, as `worker.ask`."""
+    asked = msgspec.json.decode(msgspec.json.encode(task), type=Task)
+    change = await worker.work(asked)
+    return msgspec.json.decode(msgspec.json.encode(change), type=ProposedChange)
+
+
+def _secret(mounted: Path) -> Path:
+    """The Secret with the credentials of git and of the forge."""
+    mounted.mkdir(exist_ok=True)
+    (mounted / "token").write_text(forge.TOKEN)
+    return mounted
 
 
 def folder() -> tempfile.TemporaryDirectory[str]:

@@ -1,0 +1,180 @@
+"""Faults of proposals: the forge and its people, the page of the scoring API, and clusters that change on the
+hub alone.
+"""
+
+import random
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tests.support.agent.http import Reply, Seen
+from tests.support.githubserver import Pull
+from tests.world import fleet, git
+from tests.world.faults import WRITES, Weather, kind
+from tests.world.forge import BRANCHES
+from tests.world.loop import PROGRAM, later, world_loop
+from tests.world.network import NONE, Trouble
+
+if TYPE_CHECKING:
+    from tests.world.world import World
+
+
+def _weather(
+    world: "World",
+    drawn: random.Random,
+    name: str,
+    host: str,
+    make: Callable[[random.Random, Seen], Trouble],
+    *,
+    seconds: tuple[float, float] = (30, 2000),
+) -> str:
+    length, likely = drawn.uniform(*seconds), drawn.choice([0.3, 1.0])
+    world.storm.weather.append(
+        Weather(
+            name=name,
+            who="",
+            host=host,
+            until=world_loop().time() + length,
+            chance=likely,
+            make=make,
+            drawn=random.Random(drawn.random()),
+        )
+    )
+    return f"{likely:.0%} for {length:.0f} s"
+
+
+def _answer(status: int, message: str) -> Trouble:
+    return Trouble(refuse=Reply.of({"message": message}, status=status))
+
+
+# The forge.
+
+
+@kind()
+def _forge_refuses(world: "World", drawn: random.Random) -> str:
+    """It has trouble, or the token expired, or may not open pull requests."""
+    status = drawn.choice([500, 502, 503, 401, 403, 404, 422])
+    only_writes = drawn.random() < 0.5
+
+    def make(_drawn: random.Random, seen: Seen) -> Trouble:
+        return _answer(status, "Sorry") if seen.method in WRITES or not only_writes else NONE
+
+    how = _weather(world, drawn, "forge refuses", fleet.FORGE_HOST, make)
+    return f"{status} to {'writes' if only_writes else 'everything'}, {how}"
+
+
+@kind()
+def _forge_limits(world: "World", drawn: random.Random) -> str:
+    """Its rate limit is met."""
+
+    def make(inner: random.Random, _seen: Seen) -> Trouble:
+        seconds = inner.randint(60, 900)
+        program = PROGRAM.get()
+        assert program is not None
+        world.proposals.limited(program, seconds)
+        message = {"message": "You have exceeded a secondary rate limit"}
+        status, headers = inner.choice([403, 429]), {"retry-after": str(seconds)}
+        return Trouble(refuse=Reply.of(message, status=status, headers=headers))
+
+    return _weather(world, drawn, "forge limits", fleet.FORGE_HOST, make)
+
+
+@kind(3)
+def _forge_answers_lost(world: "World", drawn: random.Random) -> str:
+    """It opens or closes a pull request, and its answer is lost."""
+
+    def make(inner: random.Random, seen: Seen) -> Trouble:
+        return Trouble(lost=True, slow=inner.choice([0.0, 30.0])) if seen.method in WRITES else NONE
+
+    return _weather(world, drawn, "forge answer lost", fleet.FORGE_HOST, make)
+
+
+@kind()
+def _forge_slow(world: "World", drawn: random.Random) -> str:
+    def make(inner: random.Random, _seen: Seen) -> Trouble:
+        return Trouble(slow=inner.uniform(1, 80), late=inner.choice([0.0, inner.uniform(0, 20)]))
+
+    return _weather(world, drawn, "forge slow", fleet.FORGE_HOST, make)
+
+
+@kind(3)
+def _branches_forbidden(world: "World", drawn: random.Random) -> str:
+    """A rule of the repository forbids the branches of proposals, until somebody changes the rule."""
+
+    def make(_inner: random.Random, seen: Seen) -> Trouble:
+        is_proposal = seen.method == "PUSH" and f'"{BRANCHES}'.encode() in seen.body
+        return Trouble(refuse=Reply(status=403)) if is_proposal else NONE
+
+    return _weather(world, drawn, "branch forbidden", git.HOST, make, seconds=(600, 9000))
+
+
+# People.
+
+
+@kind(6)
+def _reviewed(world: "World", drawn: random.Random) -> str:
+    """Somebody merges, closes or edits a pull request, deletes its branch, or pushes to it."""
+    pulls = world.forge.open_pulls
+    if not pulls:
+        return ""
+    pull, people = drawn.choice(pulls), world.people
+    push = partial(people.push, drawn=drawn)
+    ways: list[Callable[[Pull], str]] = [
+        people.merge,
+        people.merge,
+        people.close,
+        people.edit,
+        people.delete,
+        push,
+    ]
+    return drawn.choice(ways)(pull)
+
+
+# What changes on the hub and not in git.
+
+
+@kind(4)
+def _page_changed(world: "World", drawn: random.Random) -> str:
+    """The scoring API is deployed with another page, sometimes only for a while."""
+    before = world.scoring.interval
+    world.scoring.interval = drawn.choice([200, 300, 400])
+    if drawn.random() < 0.4:
+        later(drawn.uniform(20, 900), setattr, world.scoring, "interval", before)
+    return f"its interval is {world.scoring.interval} s"
+
+
+@kind()
+def _page_broken(world: "World", drawn: random.Random) -> str:
+    """The scoring API answers nothing, or something else."""
+
+    def make(inner: random.Random, seen: Seen) -> Trouble:
+        login = Reply(body=b"<html>login</html>", headers={"Content-Type": "text/html"})
+        ways = [_answer(503, "overloaded"), Trouble(unsent=True), Trouble(slow=40.0)]
+        return inner.choice([*ways, Trouble(refuse=login)] if seen.method == "GET" else ways)
+
+    return _weather(world, drawn, "page broken", fleet.PAGE_HOST, make)
+
+
+@kind(3)
+def _cluster_labelled(world: "World", drawn: random.Random) -> str:
+    """Somebody labels a cluster on the hub."""
+    items = world.hub.of("managedclusters")
+    item = drawn.choice(items)
+    meta = item["metadata"]
+    labels = {**(meta.get("labels") or {}), "rack": drawn.choice("abc")}
+    changed = {**item, "metadata": {**meta, "labels": labels}}
+    world.hub.write("people", "managedclusters", meta["name"], changed)
+    return f"{meta['name']} is in rack {labels['rack']}"
+
+
+@kind()
+def _cluster_leaves_the_hub(world: "World", drawn: random.Random) -> str:
+    """Somebody detaches a cluster and leaves its file in git. It comes back later."""
+    here = [name for name in world.sources.clusters if name in world.agents]
+    drained = {drain.cluster for drain in world.sources.drains}
+    here = [name for name in here if name not in drained]
+    if len(world.agents) < 4 or not here:
+        return ""
+    name, back = drawn.choice(here), drawn.uniform(300, 3000)
+    world.detach(name, back=back, in_git=False)
+    return f"{name} for {back:.0f} s"
