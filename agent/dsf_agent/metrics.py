@@ -139,6 +139,12 @@ class Metrics:
         self.failures = counter(
             "failures", "Failures by stage and reason.", SCORER, "stage", "reason"
         )
+        self.circuit_open = gauge(
+            "circuit_open",
+            "1 while the source or the scoring API fails so often that it is only called for trials, else 0.",
+            SCORER,
+        )
+        self.circuits_opened = counter("circuit_opened", "How often the circuit opened.", SCORER)
         self.dropped = counter(
             "results_dropped",
             "Results that were not used: invalid, not_finite, no_name or long_name (the format gives an"
@@ -178,7 +184,7 @@ class Metrics:
             "deleted_scores", "AddOnPlacementScores deleted because their scorer was removed."
         )
         self.scorers = gauge(
-            "scorers", "Scorers of the configuration: running, suspended or invalid.", "state"
+            "scorers", "Scorers of the configuration: running or invalid.", "state"
         )
         self.config_timestamp = gauge(
             "config_last_change_timestamp_seconds",
@@ -190,9 +196,6 @@ class Metrics:
             "reason",
         )
         self.config_usable = gauge("config_usable", "1 if the current file can be used, else 0.")
-        self.suspension_failures = counter(
-            "suspension_read_failures", "Failed attempts to read the suspended scorers.", "reason"
-        )
         python = ".".join(map(str, sys.version_info[:3]))
         gauge("build_info", "Always 1.", "version", "python", "cluster").labels(
             __version__, python, cluster
@@ -240,6 +243,7 @@ class ScorerMetrics:
         self.name = score_name
         for status in ("success", "failure"):
             metrics.requests.labels(score_name, status)
+        metrics.circuits_opened.labels(score_name)
 
     def names_source(self, source: str | None) -> None:
         """Shows which MetricSource the scorer names now, if any."""
@@ -270,5 +274,14 @@ class ScorerMetrics:
         self.failed(stage, reason)
         self.all.samples.pop(self.name, None)
 
+    def circuit_is_open(self, is_open: bool) -> None:
+        """Shows whether the source and the scoring API are only called for trials."""
+        self.all.circuit_open.labels(self.name).set(int(is_open))
+
+    def circuit_opened(self) -> None:
+        """Counts that the circuit opened."""
+        self.all.circuits_opened.labels(self.name).inc()
+
     def failed(self, stage: Stage, reason: Reason) -> None:
+        """Counts a failure."""
         self.all.failures.labels(self.name, stage, reason.value).inc()

@@ -91,7 +91,6 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
     receiving = agent.open_telemetry if parts.receiver else None
     manifests = filled(
         "agent.yaml",
-        hub_namespace=repository.spec.hub_namespace,
         log_format=agent.log_format,
         **pod_values(agent, image=agent.image),
         **receiver.pod_values(receiving, agent),

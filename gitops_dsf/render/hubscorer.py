@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from dsf_wire import clusters, summary
-from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY, SUSPENDED_CONFIGMAP
+from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY
 from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -50,7 +50,7 @@ def configuration(scoring: HubScoring) -> dict[str, str]:
 def _workload(repository: FleetRepository, scoring: HubScoring) -> Iterator[Object]:
     namespace, settings = repository.spec.hub_namespace, repository.spec.hub_scorer
     found = scoring.configuration
-    named = (("configmaps", (SUSPENDED_CONFIGMAP, *found.config_maps)), ("secrets", found.secrets))
+    named = (("configmaps", found.config_maps), ("secrets", found.secrets))
     yield from filled(
         "hub-scorer.yaml",
         namespace=namespace,

@@ -34,7 +34,7 @@ def platform(fleet: CheckedFleet) -> Iterator[Object]:
         "metadata": metadata(name=spec.hub_namespace, wave=Wave.FOUNDATIONS, sync_options=KEEP),
     }
     if ours:
-        yield from filled("agent-rights.yaml", namespace=spec.hub_namespace)
+        yield from filled("agent-rights.yaml")
         yield from score_policies(fleet, of_agents=True)
         yield from agent.addon(fleet.repository, (work.addon for work in fleet.works))
         yield masks(fleet.masks, fleet.repository)

@@ -7,19 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dsf_wire.constants import (
-    ADDON_NAME,
-    AGENT_NAMESPACE,
-    MAX_ITEM_NAME,
-    MAX_SCORE_ITEMS,
-    SUSPENDED_CONFIGMAP,
-)
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, MAX_ITEM_NAME, MAX_SCORE_ITEMS
 from gitops_dsf.hub.names import RECONCILER
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.plane import ControlPlane, addon_identity
-from tests.hub.controlplane.waiting import wait_for, wait_until_gone, wait_until_there
+from tests.hub.controlplane.waiting import wait_for, wait_until_there
 from tests.hub.scenario.agents import cluster_dns, spoke_agent, wait_for_deployment
 from tests.hub.scenario.fleet import RESOURCE, SCORING, new_fleet
 from tests.hub.scenario.headroom import HeadroomApi
@@ -34,7 +28,6 @@ SCORES = "cluster.open-cluster-management.io/addonplacementscores"
 SCORE_RIGHTS = {(SCORES, verb, "") for verb in ("get", "list", "create", "patch", "delete")} | {
     (f"{SCORES}/status", "patch", "")
 }
-SUSPENDED_RIGHT = ("/configmaps", "get", SUSPENDED_CONFIGMAP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +65,6 @@ def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -
         # A role counts a moment after it is written; a pod would simply be told "forbidden" once.
         spoke.admin.apply(secret(SECRET, "s3cret"))
         wait_until_there(account, "v1/Secret", SECRET, namespace=AGENT_NAMESPACE)
-        wait_until_gone(agent, "v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE)
         installation.wait_for_policies()
         yield Rights(installation=installation, identity=identity, agent=agent, account=account)
 
@@ -86,7 +78,7 @@ def test_on_the_hub_it_has_exactly_the_rendered_rights(rights: Rights) -> None:
             "cluster2": set(),
             "argocd": set(),
             "default": set(),
-            HUB_NAMESPACE: {SUSPENDED_RIGHT},
+            HUB_NAMESPACE: set(),
         }.items():
             held = rights.agent.granted(namespace) - anybody.granted(namespace)
             assert held == wanted, namespace

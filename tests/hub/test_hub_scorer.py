@@ -24,7 +24,7 @@ from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, SCORER, new_f
 from tests.hub.scenario.installation import ADDON, Installation, installed
 from tests.hub.scenario.placements import SCORE as SCORES
 from tests.hub.scenario.placements import delete_scores, scores, wait_for_decision
-from tests.hub.test_agent_rights import NOT_THE_FLEETS, SCORE_RIGHTS, SUSPENDED_RIGHT
+from tests.hub.test_agent_rights import NOT_THE_FLEETS, SCORE_RIGHTS
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "prometheus")]
 
@@ -152,7 +152,7 @@ def test_it_has_exactly_the_rendered_rights(scene: Scene) -> None:
         "cluster2": SCORE_RIGHTS,
         "argocd": set(),
         "default": set(),
-        HUB_NAMESPACE: {SUSPENDED_RIGHT},
+        HUB_NAMESPACE: set(),
     }.items():
         assert granted_to_hub_scorer(scene.plane, namespace) == wanted, namespace
     for cluster in SPOKES:

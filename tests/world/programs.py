@@ -32,7 +32,7 @@ AUTHOR: Final = "gitops-dsf <gitops-dsf@example.com>"
 """Of what the reconciler commits."""
 RESTART_SECONDS: Final = 12.0
 """Until the kubelet starts a container again."""
-WAITS: Final = Waits(poll=20.0, suspension=120.0)
+WAITS: Final = Waits(poll=20.0)
 """An agent looks at its files more rarely than in production, or most of a world would be reads of files."""
 LOG: Final = logging.getLogger("world")
 

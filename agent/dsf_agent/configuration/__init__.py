@@ -1,1 +1,1 @@
-"""The configuration of the process: flags, the mounted file of scorers, and the suspended scorers."""
+"""The configuration of the process: flags, and the mounted file of scorers."""

@@ -14,7 +14,6 @@ from dsf_wire.constants import AGENT_NAMESPACE, CONFIGMAP_KEY
 
 HUB_SCORER: Final = "hub"
 """What the hub scorer has in place of a cluster's name, in its own metrics."""
-DEFAULT_HUB_NAMESPACE: Final = "open-cluster-management"
 MAX_CLUSTER_NAME: Final = 253
 _CLUSTER_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 """An RFC 1123 subdomain, as Kubernetes asks for."""
@@ -35,8 +34,6 @@ class Waits:
 
     poll: float = 1
     """Between two looks at the files of the configuration."""
-    suspension: float = 30
-    """Between two reads of the suspended scorers."""
     prune: float = 10
     """How long a file must be unchanged before scores of removed scorers go."""
     grace: float = 3
@@ -62,7 +59,6 @@ class Settings:
     """None means that scores are published to the hub."""
     hub_kubeconfig: Path | None
     """None if nothing is published to the hub, or if the hub is the cluster of this pod (the hub scorer)."""
-    hub_namespace: str
     spoke_kubeconfig: Path | None
     namespace: str
     token_file: Path
@@ -145,12 +141,6 @@ _RUNNING: Final = (
     ),
     _Flag("hub-kubeconfig", "FILE", "", "how to reach the hub"),
     _Flag(
-        "hub-namespace",
-        "NAME",
-        DEFAULT_HUB_NAMESPACE,
-        "namespace of the suspended scorers' ConfigMap",
-    ),
-    _Flag(
         "metrics-address", "HOST:PORT", ":8080", "where /metrics, /healthz and /readyz are served"
     ),
     _Flag(
@@ -178,6 +168,8 @@ def parser() -> argparse.ArgumentParser:
     for verb, flags in ((run, (*_COMMON, *_RUNNING)), (check, _COMMON)):
         for flag in flags:
             verb.add_argument(f"--{flag.name}", metavar=flag.metavar, help=flag.help)
+    # Trees that an older generator rendered have this flag. Nothing uses it any more.
+    run.add_argument("--hub-namespace", help=argparse.SUPPRESS)
     check.add_argument(
         "--scorer",
         metavar="NAME",
@@ -261,7 +253,6 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
         cluster=cluster,
         publish_dir=publish_dir,
         hub_kubeconfig=hub_kubeconfig,
-        hub_namespace=source.text("hub-namespace"),
         spoke_kubeconfig=source.path("spoke-kubeconfig"),
         namespace=source.text("install-namespace"),
         token_file=Path(source.text("service-account-token-file")),

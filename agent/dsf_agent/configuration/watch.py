@@ -1,34 +1,22 @@
-"""Reports every state of the mounted file ``summaries``, and the suspended scorers of the hub. While the file
-cannot be used, the last good configuration stays active. If the hub does not answer, no scorer is suspended.
+"""Follows the mounted file ``summaries``, and the file of clusters of the hub scorer.
+
+Every state of the files is reported once: a configuration, or why they cannot be used. While they cannot be
+used, the last good configuration stays active. That is up to the receiver; this module only reads.
 """
 
 import asyncio
-import logging
 import os
-import random
 import stat
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import quote
-
-import msgspec
+from typing import Final
 
 from dsf_agent.configuration import snapshot
 from dsf_agent.configuration.snapshot import Snapshot
-from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics import Metrics
-from dsf_wire import scorename
 from dsf_wire.clusters import ClustersError
-from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.summary import SummariesError
 
-log = logging.getLogger(__name__)
-
-JITTER: Final = 0.2
-"""Of the time between two reads of the suspended scorers."""
 MAX_BYTES: Final = 4 << 20
 """Largest file that is read. The API server limits a ConfigMap to 1 MiB."""
 
@@ -47,7 +35,35 @@ Content = bytes | UnusableFile
 
 def observe(files: tuple[Path, ...]) -> Observation:
     """Reads and parses the file, and the file of clusters of the hub scorer. Blocking."""
-    return _parsed(files, list(map(_content, files)))
+    return _parsed(files, [_content(file) for file in files])
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Watcher:
+    """Calls ``emit`` when the contents of the files changed."""
+
+    files: tuple[Path, ...]
+    poll_seconds: float
+    emit: Callable[[Observation], Awaitable[None]]
+    _contents: list[Content] = field(init=False, default_factory=list)
+    """What the last read gave."""
+
+    async def run(self) -> None:
+        """Runs until it is cancelled."""
+        while True:
+            # Polling, because the kubelet replaces a symbolic link: inotify of the file would see nothing.
+            changed = await asyncio.to_thread(self._changed)
+            if changed is not None:
+                await self.emit(changed)
+            await asyncio.sleep(self.poll_seconds)
+
+    def _changed(self) -> Observation | None:
+        """What the files say, or None if they did not change since the last read. Blocking."""
+        contents = [_content(file) for file in self.files]
+        if contents == self._contents:
+            return None
+        self._contents = contents
+        return _parsed(self.files, contents)
 
 
 def _parsed(files: tuple[Path, ...], contents: list[Content]) -> Observation:
@@ -66,6 +82,7 @@ def _parsed(files: tuple[Path, ...], contents: list[Content]) -> Observation:
 
 def _content(path: Path) -> Content:
     try:
+        # Without O_NONBLOCK the open of a named pipe would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return UnusableFile(reason="missing", text=f"{path} does not exist")
@@ -83,88 +100,3 @@ def _content(path: Path) -> Content:
     if len(content) > MAX_BYTES:
         return UnusableFile(reason="too_large", text=f"{path} has more than {MAX_BYTES} bytes")
     return content
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class Watcher:
-    """Calls ``emit`` when the contents of the files changed."""
-
-    files: tuple[Path, ...]
-    poll_seconds: float
-    emit: Callable[[Observation], Awaitable[None]]
-    _seen: list[Content] = field(init=False, default_factory=list)
-
-    async def run(self) -> None:
-        """Runs until it is cancelled."""
-        while True:
-            found = await asyncio.to_thread(self._changed)
-            if found is not None:
-                await self.emit(found)
-            await asyncio.sleep(self.poll_seconds)
-
-    def _changed(self) -> Observation | None:
-        """What the files say if they changed since the last look. Blocking."""
-        contents = list(map(_content, self.files))
-        if contents == self._seen:
-            return None
-        self._seen = contents
-        return _parsed(self.files, contents)
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class Suspension:
-    """Reads key ``scorers`` of ConfigMap gitops-dsf-suspended, and calls ``emit`` for a new set of names."""
-
-    server: ApiServer
-    namespace: str
-    poll_seconds: float
-    metrics: Metrics
-    emit: Callable[[frozenset[str]], Awaitable[None]]
-    _names: frozenset[str] = field(init=False, default_factory=frozenset)
-    _fault: str = field(init=False, default="")
-
-    async def run(self) -> None:
-        """Runs until it is cancelled."""
-        while True:
-            try:
-                await self.check()
-            except Exception:
-                text = "reading the suspended scorers failed because of a bug in the agent"
-                log.exception(text, extra={"reason": Reason.INTERNAL.value})
-            await asyncio.sleep(self.poll_seconds * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311 - no secret
-
-    async def check(self) -> None:
-        """Reads the names once."""
-        fault = ""
-        try:
-            names = await self._read()
-        except AgentError as error:
-            names = frozenset()
-            fault = error.reason.value
-            self.metrics.suspension_failures.labels(fault).inc()
-            if fault != self._fault:
-                text = "cannot read the suspended scorers, so none is suspended: %s"
-                log.warning(text, error, extra={"reason": fault})
-        self._fault = fault
-        if names != self._names:
-            self._names = names
-            await self.emit(names)
-
-    async def _read(self) -> frozenset[str]:
-        path = (
-            f"/api/v1/namespaces/{quote(self.namespace, safe='')}/configmaps/{SUSPENDED_CONFIGMAP}"
-        )
-        try:
-            found = await self.server.call("GET", path, shape=dict[str, Any])
-        except AgentError as error:
-            if error.reason is Reason.NOT_FOUND:
-                return frozenset()
-            raise
-        try:
-            return scorename.suspended(found.get("data"))
-        except msgspec.DecodeError as error:
-            msg = (
-                f"key {SUSPENDED_KEY!r} of ConfigMap {SUSPENDED_CONFIGMAP!r} is not a JSON array of score"
-                f" names: {error}"
-            )
-            raise AgentError(msg, reason=Reason.INVALID_BODY) from error

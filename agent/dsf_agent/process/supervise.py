@@ -1,4 +1,7 @@
-"""The running agent: its root tasks, the state they share, readiness, and shutdown."""
+"""The running agent: its root tasks, the state they share, readiness, and shutdown.
+
+If a root task ends, the process ends, and the kubelet starts it again. A failure of a scorer never gets here.
+"""
 
 import asyncio
 import gc
@@ -12,9 +15,10 @@ import anyio.lowlevel
 import msgspec
 
 from dsf_agent.configuration.snapshot import Snapshot
-from dsf_agent.configuration.watch import Observation, Suspension, UnusableFile, Watcher
+from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher
 from dsf_agent.process.build import Adapters
-from dsf_agent.schedule.worker import Scheduler, WorkerState
+from dsf_agent.schedule.scheduler import Scheduler
+from dsf_agent.schedule.worker import WorkerState
 from dsf_runtime.pages import Page, PageServer
 
 log = logging.getLogger(__name__)
@@ -31,9 +35,9 @@ class Agent:
         self._adapters = adapters
         self._metrics = adapters.metrics
         self._snapshot: Snapshot | None = None
-        self._trouble: UnusableFile | None = UnusableFile(reason="missing", text="not read yet")
-        self._suspended: frozenset[str] = frozenset()
-        self._changing = asyncio.Lock()
+        """The last configuration that could be used."""
+        self._unusable: UnusableFile | None = UnusableFile(reason="missing", text="not read yet")
+        """Why the file cannot be used now; None if it can."""
         self._stop = asyncio.Event()
         self._scheduler = Scheduler(
             make=adapters.worker,
@@ -85,7 +89,7 @@ class Agent:
             for task in (*tasks, stopping):
                 task.cancel()
             await asyncio.gather(*tasks, stopping, return_exceptions=True)
-            # Workers wait for the writes of their scores.
+            # The publisher ends after the workers, which wait for the writes of their scores.
             await self._scheduler.stop(grace=self._adapters.settings.waits.grace)
             for task in publishing:
                 task.cancel()
@@ -94,38 +98,20 @@ class Agent:
             await self._adapters.close()
 
     def _roots(self) -> list[tuple[str, Coroutine[Any, Any, None]]]:
-        adapters = self._adapters
         roots: list[tuple[str, Coroutine[Any, Any, None]]] = [
             ("watch", self._watcher.run()),
             ("garbage collection", collect_periodically()),
         ]
         if self._pruner is not None:
             roots.append(("prune", self._pruner.run()))
-        if adapters.hub is not None:
-            suspension = Suspension(
-                server=adapters.hub,
-                namespace=adapters.settings.hub_namespace,
-                poll_seconds=adapters.settings.waits.suspension,
-                metrics=adapters.metrics,
-                emit=self._suspend,
-            )
-            roots.append(("suspension", suspension.run()))
         return roots
 
     async def _observed(self, observation: Observation) -> None:
         self._metrics.config_usable.set(int(isinstance(observation, Snapshot)))
         if isinstance(observation, UnusableFile):
-            self._trouble = observation
-            self._metrics.config_failures.labels(observation.reason).inc()
-            active = ", the last good one stays active" if self._snapshot is not None else ""
-            extra = {"reason": observation.reason}
-            log.warning(
-                "the configuration cannot be used%s: %s", active, observation.text, extra=extra
-            )
-            if self._pruner is not None:
-                self._pruner.set(None)
+            self._cannot_use(observation)
             return
-        self._trouble = None
+        self._unusable = None
         self._snapshot = observation
         self._adapters.use_clusters(observation)
         self._metrics.config_timestamp.set(self._adapters.wall())
@@ -133,30 +119,30 @@ class Agent:
         for problem in observation.problems:
             extra = {"scorer": problem.name or "?", "reason": "bad_entry"}
             log.warning("entry %d is skipped: %s", problem.index, problem.reason, extra=extra)
-        await self._apply()
+        await self._apply(observation)
         if self._pruner is not None:
             self._pruner.set(observation)
 
-    async def _suspend(self, names: frozenset[str]) -> None:
-        log.info("scorers suspended by the hub: %s", ", ".join(sorted(names)) or "none")
-        self._suspended = names
-        await self._apply()
+    def _cannot_use(self, unusable: UnusableFile) -> None:
+        """The last good configuration stays active, and nothing is deleted."""
+        self._unusable = unusable
+        self._metrics.config_failures.labels(unusable.reason).inc()
+        extra = {"reason": unusable.reason}
+        if self._snapshot is None:
+            log.warning("the configuration cannot be used: %s", unusable.text, extra=extra)
+        else:
+            text = "the configuration cannot be used, the last good one stays active: %s"
+            log.warning(text, unusable.text, extra=extra)
+        if self._pruner is not None:
+            self._pruner.set(None)
 
-    async def _apply(self) -> None:
-        async with self._changing:
-            snapshot, suspended = self._snapshot, self._suspended
-            if snapshot is None:
-                return
-            wanted = [scorer for scorer in snapshot.scorers if scorer.score_name not in suspended]
-            await self._adapters.cluster.follow(wanted)
-            await self._scheduler.apply(wanted)
-            self._adapters.keep_credentials(wanted)
-            for state, count in (
-                ("running", len(wanted)),
-                ("suspended", len(snapshot.scorers) - len(wanted)),
-                ("invalid", len(snapshot.problems)),
-            ):
-                self._metrics.scorers.labels(state).set(count)
+    async def _apply(self, snapshot: Snapshot) -> None:
+        scorers = snapshot.scorers
+        await self._adapters.cluster.follow(scorers)
+        await self._scheduler.apply(scorers)
+        self._adapters.keep_credentials(scorers)
+        self._metrics.scorers.labels("running").set(len(scorers))
+        self._metrics.scorers.labels("invalid").set(len(snapshot.problems))
 
     def _ready(self) -> Page:
         ready, detail = self.detail()
@@ -165,55 +151,54 @@ class Agent:
 
     def detail(self) -> tuple[bool, dict[str, Any]]:
         """Whether a configuration was read, and the JSON of /readyz."""
-        snapshot, trouble = self._snapshot, self._trouble
+        snapshot = self._snapshot
         states = self._scheduler.states()
         scorers = []
-        for scorer in snapshot.scorers if snapshot else ():
-            # A scorer that is about to start has no worker yet, and neither has a suspended one.
-            state = (
-                None
-                if scorer.score_name in self._suspended
-                else states.get(scorer.name, WorkerState())
-            )
-            scorers.append(_scorer(scorer.name, scorer.score_name, state))
-        hub, on_hub = self._adapters.hub, self._adapters.settings.clusters_file is not None
-        detail = {
-            "cluster": self._adapters.settings.cluster,
-            **({"clusters": len(self._adapters.fleet.names)} if on_hub else {}),
-            "configuration": {
-                "seen": snapshot is not None,
-                "digest": snapshot.digest if snapshot else None,
-                "trouble": asdict(trouble) if trouble else None,
-                "problems": [
-                    asdict(problem) for problem in (snapshot.problems if snapshot else ())
-                ],
-            },
-            "scorers": scorers,
-            "hubClockOffsetSeconds": hub.clock.offset if hub is not None else None,
+        problems = []
+        if snapshot is not None:
+            for scorer in snapshot.scorers:
+                # A scorer that is about to start has no worker yet.
+                state = states.get(scorer.name, WorkerState())
+                scorers.append(_scorer(scorer.name, scorer.score_name, state))
+            problems = [asdict(problem) for problem in snapshot.problems]
+        detail: dict[str, Any] = {"cluster": self._adapters.settings.cluster}
+        if self._adapters.settings.clusters_file is not None:
+            detail["clusters"] = len(self._adapters.fleet.names)
+        detail["configuration"] = {
+            "seen": snapshot is not None,
+            "digest": snapshot.digest if snapshot is not None else None,
+            "trouble": asdict(self._unusable) if self._unusable is not None else None,
+            "problems": problems,
         }
+        detail["scorers"] = scorers
+        hub = self._adapters.hub
+        detail["hubClockOffsetSeconds"] = hub.clock.offset if hub is not None else None
         return snapshot is not None, detail
 
 
-def _scorer(name: str, score_name: str, state: WorkerState | None) -> dict[str, Any]:
-    if state is None:
-        return {"name": name, "scoreName": score_name, "state": "suspended"}
+def _scorer(name: str, score_name: str, state: WorkerState) -> dict[str, Any]:
+    """The JSON of one scorer."""
+    if state.failures:
+        word = "failing"
+    elif state.last_success is not None:
+        word = "running"
+    else:
+        word = "starting"
+    fault = state.publish_fault
+    publish = None
+    if fault is not None:
+        publish = {"reason": fault.reason.value, "message": str(fault)}
     return {
         "name": name,
         "scoreName": score_name,
-        "state": "failing"
-        if state.failures
-        else "running"
-        if state.last_success is not None
-        else "starting",
+        "state": word,
         "failures": state.failures,
-        "reason": state.reason.value if state.reason else None,
+        "reason": state.reason.value if state.reason is not None else None,
         "message": state.message,
+        "circuit": "open" if state.circuit_open else "closed",
+        "nextAttempt": state.next_attempt,
         "lastSuccess": state.last_success,
-        "publish": (
-            {"reason": state.publish_fault.reason.value, "message": str(state.publish_fault)}
-            if state.publish_fault
-            else None
-        ),
+        "publish": publish,
     }
 
 
@@ -228,8 +213,10 @@ async def serve(adapters: Adapters) -> int:
 
 
 def tune() -> None:
-    """A garbage collector that rarely blocks: by default a full collection could block a cycle for 20 ms.
-    Objects of the start-up are excluded, and those of a cycle are freed by reference counts.
+    """Makes garbage collection block the event loop rarely.
+
+    By default a full collection could block a cycle for 20 ms. Objects of the start-up are excluded, and those
+    of a cycle are freed by reference counts.
     """
     gc.collect()
     gc.freeze()
@@ -237,8 +224,10 @@ def tune() -> None:
 
 
 async def collect_periodically(*, pause_seconds: float = PAUSE_SECONDS) -> None:
-    """Collects every few seconds what failures leave: cycles of an exception, its frames, and answers in
-    them. With 13 failing scorers every 0.1 s memory grew to 51 MB in 150 s, without this task to 72 MB.
+    """Collects every few seconds what failures leave.
+
+    These are cycles of an exception, its frames, and answers in them. With 13 failing scorers every 0.1 s memory
+    grew to 51 MB in 150 s, without this task to 72 MB.
     """
     while True:
         await asyncio.sleep(pause_seconds)

@@ -362,7 +362,7 @@ class Publication:
         """Counts what became of an offer."""
         self.metrics.all.publishes.labels(self.metrics.name, outcome).inc()
 
-    def withhold(self, cluster: str) -> None:
+    def pause_cluster(self, cluster: str) -> None:
         """A cluster has no scores now. What is published is not renewed, and expires at its validUntil."""
         entry = self._entries.get(cluster)
         if entry is not None:
@@ -374,7 +374,7 @@ class Publication:
             self.publisher.remove(self._entries.pop(gone))
             self._faults.pop(gone, None)
 
-    def withdraw(self) -> None:
+    def pause(self) -> None:
         """A cycle failed: no score is renewed until one succeeds."""
         for entry in self._entries.values():
             entry.wanted = None

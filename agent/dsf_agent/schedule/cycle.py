@@ -288,7 +288,7 @@ class Cycle:
             if values:
                 publication.offer(cluster, values)
             else:
-                publication.withhold(cluster)
+                publication.pause_cluster(cluster)
 
     def _report(
         self, found: CycleResult, items: dict[str, dict[str, int]], targets: Targets

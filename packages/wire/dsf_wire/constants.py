@@ -13,10 +13,6 @@ CLUSTERS_KEY: Final = "clusters"
 RUNS_ON_HUB: Final = "Hub"
 """spec.runsOn of a scorer that runs in the hub scorer, and the value of RUNS_ON_LABEL on its scores."""
 
-SUSPENDED_CONFIGMAP: Final = "gitops-dsf-suspended"
-"""ConfigMap in the hub namespace that names suspended scorers."""
-SUSPENDED_KEY: Final = "scorers"
-
 ADDON_NAME: Final = "gitops-dsf-agent"
 """Name of the ManagedClusterAddOn and ClusterManagementAddOn. It differs from upstream's on purpose."""
 ADDON_GROUP: Final = f"system:open-cluster-management:addon:{ADDON_NAME}"

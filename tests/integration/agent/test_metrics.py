@@ -54,7 +54,8 @@ async def test_one_cycle_in_numbers(place: Place) -> None:
         "deleted_scores_total": 0,
         'scorers{state="running"}': 1,
         'scorers{state="invalid"}': 1,
-        'scorers{state="suspended"}': 0,
+        f"circuit_open{of_cpu}": 0,
+        f"circuit_opened_total{of_cpu}": 0,
         "config_usable": 1,
         "start_delay_seconds_count": 1,
         **{

@@ -1,4 +1,4 @@
-"""The agent's program with delays of its own choice: python -P hasty.py prune=1,suspension=1 run ..."""
+"""The agent's program with delays of its own choice: python -P hasty.py prune=1,poll=1 run ..."""
 
 import sys
 

@@ -86,7 +86,7 @@ def entry(name: str, *, scoring: str, source: str = "", **more: Any) -> dict[str
     return {**plain, **more}
 
 
-SHORT = Waits(grace=0.5, prune=0.2, hub=10, suspension=5)
+SHORT = Waits(grace=0.5, prune=0.2, hub=10)
 
 
 class RunningAgent:

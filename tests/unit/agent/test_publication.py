@@ -206,18 +206,18 @@ async def test_a_change_of_the_deadband_is_written_once_in_the_least_interval() 
     assert hub.objects["c1", "cpu"].values == {"a": 40}
 
 
-async def test_what_is_withheld_or_withdrawn_is_not_renewed() -> None:
+async def test_what_is_paused_is_not_renewed() -> None:
     async with one_scorer() as (hub, cpu):
         offer(cpu, ["c1"])
-        cpu.withhold("c1")
+        cpu.pause_cluster("c1")
         await asyncio.sleep(30)
         assert (hub.lists, hub.attempts) == (0, []), "nothing is read for it before its turn"
         offer(cpu, ["c1", "c2", "c3"])
         await asyncio.sleep(10)
-        cpu.withhold("c1")
+        cpu.pause_cluster("c1")
         await asyncio.sleep(TTL)
         assert sorted({cluster for _, cluster, _ in hub.writes[3:]}) == ["c2", "c3"]
-        cpu.withdraw()
+        cpu.pause()
         written = len(hub.writes)
         await asyncio.sleep(2 * TTL)
         assert len(hub.writes) == written
@@ -325,7 +325,7 @@ async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
 
 @pytest.mark.parametrize("idle", [False, True])
 async def test_a_step_that_sends_nothing_does_not_say_that_the_hub_is_back(idle: bool) -> None:
-    """A scorer whose scores are withheld has steps without a request, also while the hub is away."""
+    """A scorer whose scores are paused has steps without a request, also while the hub is away."""
     hub = Hub()
     away = AgentError("away", reason=Reason.UNREACHABLE)
     hub.faults = dict.fromkeys(CLUSTERS[:20], away)
@@ -336,7 +336,7 @@ async def test_a_step_that_sends_nothing_does_not_say_that_the_hub_is_back(idle:
             if idle:
                 # It has a new score in each cycle, and loses it before the write is due.
                 offer(mem, ["c999"])
-                mem.withhold("c999")
+                mem.pause_cluster("c999")
             await asyncio.sleep(1)
         asked = len(hub.attempts) + hub.lists
         assert asked <= 120
@@ -431,12 +431,12 @@ async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(
     assert "publishing failed because of a bug in the agent" in caplog.text
 
 
-async def test_a_cluster_that_failed_and_was_withheld_is_written_when_it_has_scores_again() -> None:
+async def test_a_cluster_that_failed_and_was_paused_is_written_when_it_has_scores_again() -> None:
     async with one_scorer() as (hub, cpu):
         hub.faults["c1"] = AgentError("no rights", reason=Reason.FORBIDDEN)
         offer(cpu, ["c1"])
         await asyncio.sleep(1)
-        cpu.withhold("c1")
+        cpu.pause_cluster("c1")
         hub.faults.clear()
         await asyncio.sleep(60)
         assert hub.writes == []
@@ -445,7 +445,7 @@ async def test_a_cluster_that_failed_and_was_withheld_is_written_when_it_has_sco
         assert len(hub.writes) == 1
 
 
-async def test_a_score_that_is_withheld_while_its_cluster_is_read_is_not_written() -> None:
+async def test_a_score_that_is_paused_while_its_cluster_is_read_is_not_written() -> None:
     hub = Hub(seconds=2)
     async with publishing(hub) as running:
         offer(running.publication("cpu"), ["c1"])
@@ -454,7 +454,7 @@ async def test_a_score_that_is_withheld_while_its_cluster_is_read_is_not_written
         cpu = running.publication("cpu")
         offer(cpu, ["c1"], {"a": 90})
         await asyncio.sleep(1)
-        cpu.withhold("c1")
+        cpu.pause_cluster("c1")
         await asyncio.sleep(TTL)
         assert cpu.fault is None
     assert len(hub.writes) == 1
@@ -566,13 +566,13 @@ async def test_an_expiry_that_is_too_late_delays_no_write(way: str) -> None:
         assert len(hub.writes) == 2
 
 
-async def test_a_score_that_is_withheld_while_it_waits_for_its_turn_is_not_written() -> None:
+async def test_a_score_that_is_paused_while_it_waits_for_its_turn_is_not_written() -> None:
     hub = Hub()
     async with publishing(hub, writes_per_second=0.1) as running:
         cpu = running.publication("cpu")
         offer(cpu, ["c1", "c2"])
         await asyncio.sleep(5)
-        cpu.withhold("c2")
+        cpu.pause_cluster("c2")
         await asyncio.sleep(30)
         assert cpu.fault is None
     assert [cluster for _, cluster in hub.attempts] == ["c1"]
@@ -620,7 +620,7 @@ async def test_the_end_of_a_worker_waits_for_writes_that_are_due() -> None:
         assert cpu.fault is not None
         offer(cpu, ["c3"])
         await asyncio.sleep(1)
-        cpu.withdraw()
+        cpu.pause()
         began = hub.elapsed
         await cpu.wait_until_handled()
         assert hub.elapsed == began

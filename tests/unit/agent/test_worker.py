@@ -17,7 +17,8 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import Metrics
 from dsf_agent.process import supervise
 from dsf_agent.schedule.cycle import CycleResult
-from dsf_agent.schedule.worker import Grid, Scheduler, Worker
+from dsf_agent.schedule.scheduler import Scheduler
+from dsf_agent.schedule.worker import Grid, Worker
 from dsf_wire.summary import Summary
 from tests.support.waiting import until
 
@@ -120,7 +121,7 @@ async def test_a_failed_worker_affects_no_other_and_can_be_replaced(
 ) -> None:
     """The handling of a failure fails, too."""
     bench = Bench(ZeroDivisionError())
-    monkeypatch.setattr("dsf_agent.schedule.worker.Backoff", None)
+    monkeypatch.setattr("dsf_agent.schedule.breaker.Backoff", None)
     await bench.apply()
     await until(lambda: bench.runs["broken"] == 1, what="it died")
     await bench.more_runs("well", 5)

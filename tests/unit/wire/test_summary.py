@@ -3,12 +3,11 @@
 import json
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_wire import scorename, summary
+from dsf_wire import summary
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.summary import (
     ConfigMapRef,
@@ -131,20 +130,3 @@ def test_the_default_time_to_live() -> None:
         910,
         36_000,
     ]
-
-
-@pytest.mark.parametrize("data", [None, {}, {"scorers": ""}, {"scorers": "[]"}, {"other": "cpu"}])
-def test_no_name_suspends_no_scorer(data: Any) -> None:
-    assert scorename.suspended(data) == frozenset()
-
-
-def test_the_names_are_a_json_array() -> None:
-    assert scorename.suspended({"scorers": '["cpu", "gpu", "cpu"]', "other": "x"}) == {"cpu", "gpu"}
-
-
-@pytest.mark.parametrize(
-    "data", [{"scorers": "cpu"}, {"scorers": "[1]"}, {"scorers": 5}, ["cpu"], "cpu"]
-)
-def test_anything_else_is_an_error(data: Any) -> None:
-    with pytest.raises(msgspec.DecodeError):
-        scorename.suspended(data)
