@@ -81,9 +81,10 @@ format: install ## rewrite the code in the project's format
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-schemas: install ## refresh what is generated from the models: schemas/ and what docs/reference/fields/ keeps
+schemas: install ## refresh what is generated: schemas/, docs/reference/fields/ and docs/reference/diagnostics.md
 	$(PY) -m gitops_dsf schema --out schemas
 	$(PY) -m tools.reference
+	$(PY) -m tools.diagnostics
 
 version: install ## print the version, or write a new one everywhere (VERSION=X.Y.Z)
 	$(PY) -m tools.version $(VERSION)

@@ -1,4 +1,7 @@
-"""gitops-dsf explain: explains a Placement, why a cluster is in or out, what would flip that; or a code."""
+"""`gitops-dsf explain`: explains a code, or why a Placement chooses a cluster or does not.
+
+For a cluster it also says what would change the decision.
+"""
 
 import argparse
 import re
@@ -7,7 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf.cli.report import entries
+from gitops_dsf.diagnostics.code import Code
 from gitops_dsf.diagnostics.codes import CODES, RETIRED
 from gitops_dsf.errors import UsageError
 from gitops_dsf.show.tables import wrapped
@@ -19,7 +22,7 @@ CODE: Final = re.compile("DSF[0-9]*", re.IGNORECASE)
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when there is an explanation; 1 when the repository has errors."""
     if args.cluster is None and CODE.fullmatch(args.subject):
-        _explain_code(args.subject)
+        _explain_codes(args.subject.upper())
         return 0
     if args.cluster is not None and Path(args.cluster, "gitops-dsf.yaml").is_file():
         args.directory, args.cluster = Path(args.cluster), None
@@ -28,24 +31,28 @@ def run(args: argparse.Namespace) -> int:
     return explain_placement(args)
 
 
-def _explain_code(word: str) -> None:
-    """Prints the entry of a code, or lists the codes that begin so. Raises UsageError if there is none."""
-    asked = word.upper()
-    known = CODES.get(asked)
-    if known is None:
-        if asked in RETIRED:
-            raise UsageError(f"{asked} is no longer reported")
-        found = [code for code in CODES.values() if code.id.startswith(asked)]
-        if not found:
-            close = did_you_mean(asked, CODES)
-            raise UsageError(
-                f"there is no code {word}; {close or '`gitops-dsf explain DSF` lists all'}"
-            )
-        for code in found:
-            sys.stdout.write(f"{code.id}  {code.severity:<7}  {code.title}\n")
+def _explain_codes(word: str) -> None:
+    """Prints the entry of a code, or lists the codes that begin with these characters.
+
+    Raises UsageError if there is none.
+    """
+    if word in CODES:
+        sys.stdout.write(_entry(CODES[word]))
         return
-    entry = entries()[known.id]
-    text = "\n".join(wrapped(line, indent=0) for line in entry.text.split("\n"))
-    parts = [f"{known.id} {known.title} ({known.severity})", text]
-    parts += [f"{head}:\n\n{textwrap.indent(example, '    ')}" for head, example in entry.examples]
-    sys.stdout.write("\n\n".join(part for part in parts if part) + "\n")
+    if word in RETIRED:
+        raise UsageError(f"{word} is no longer reported")
+    matching = [code for code in CODES.values() if code.id.startswith(word)]
+    if not matching:
+        hint = did_you_mean(word, CODES) or "`gitops-dsf explain DSF` lists all"
+        raise UsageError(f"there is no code {word}; {hint}")
+    for code in matching:
+        sys.stdout.write(f"{code.id}  {code.severity:<7}  {code.title}\n")
+
+
+def _entry(code: Code) -> str:
+    """Title, explanation and examples."""
+    parts = [f"{code.id} {code.title} ({code.severity})"]
+    parts.append("\n".join(wrapped(line, indent=0) for line in code.plain_explanation.split("\n")))
+    for heading, example in code.examples:
+        parts.append(f"{heading}:\n\n{textwrap.indent(example, '    ')}")
+    return "\n\n".join(parts) + "\n"

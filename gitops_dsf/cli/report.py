@@ -1,12 +1,10 @@
-"""Formats diagnostics as text, JSON, GitHub annotations or SARIF, and reads what a code means."""
+"""Formats diagnostics as text, JSON, GitHub annotations or SARIF."""
 
 import os
-import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -17,7 +15,6 @@ from dsf_wire.text import printable, printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.diagnostics.codes import CODES
-from gitops_dsf.packagedata import packaged
 from gitops_dsf.published import REPOSITORY
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.wording import plural
@@ -26,11 +23,7 @@ _COLOURS = {Severity.ERROR: "\033[31m", Severity.WARNING: "\033[33m", Severity.N
 _BOLD, _DIM, _END = "\033[1m", "\033[2m", "\033[0m"
 
 
-PAGE: Final = "docs/reference/diagnostics.md"
-_ENTRY: Final = re.compile(r"^### (DSF\d{3}) ([^\n]+)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
-_DIFF: Final = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""An example of YAML: its `-` lines are in the bad one only, its `+` lines in the good one only."""
-_LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_PAGE: Final = "docs/reference/diagnostics.md"
 
 
 def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -185,17 +178,18 @@ def _level(severity: Severity) -> str:
     return "note" if severity is Severity.NOTICE else str(severity)
 
 
-def _rule(code: str) -> dict[str, Any]:
-    known, entry = CODES[code], entries()[code]
-    where = f"{PAGE}#{code.lower()}-{entry.anchor}"
-    parts = (entry.text, *(f"{head}:\n\n{example}" for head, example in entry.examples))
-    return {
-        "id": code,
-        "shortDescription": {"text": known.title},
-        "help": {"text": "\n\n".join(filter(None, parts)) or entry.title},
-        **({"helpUri": f"{REPOSITORY}/blob/v{__version__}/{where}"} if REPOSITORY else {}),
-        "defaultConfiguration": {"level": _level(known.severity)},
+def _rule(code_id: str) -> dict[str, Any]:
+    code = CODES[code_id]
+    examples = (f"{heading}:\n\n{example}" for heading, example in code.examples)
+    rule: dict[str, Any] = {
+        "id": code.id,
+        "shortDescription": {"text": code.title},
+        "help": {"text": "\n\n".join((code.plain_explanation, *examples))},
     }
+    if REPOSITORY:
+        rule["helpUri"] = f"{REPOSITORY}/blob/v{__version__}/{_PAGE}#{code.anchor}"
+    rule["defaultConfiguration"] = {"level": _level(code.severity)}
+    return rule
 
 
 def _result(item: Diagnostic, index: int) -> dict[str, Any]:
@@ -209,44 +203,6 @@ def _result(item: Diagnostic, index: int) -> dict[str, Any]:
         "message": {"text": text},
         "locations": [{"physicalLocation": {"artifactLocation": artifact, "region": region}}],
     }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """One code: what it means; most have an example with and without the finding."""
-
-    title: str
-    text: str
-    bad: str
-    good: str
-
-    @property
-    def examples(self) -> tuple[tuple[str, str], ...]:
-        both = (("With this finding", self.bad), ("Without it", self.good))
-        return tuple((head, example) for head, example in both if example)
-
-    @property
-    def anchor(self) -> str:
-        """The part of the page's address behind `#`, without the code."""
-        return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
-
-
-@cache
-def entries() -> Mapping[str, Entry]:
-    """Every entry by its code, in order. Raises RepositoryError when the installation lacks the page."""
-    page = packaged(PAGE).read_text(encoding="utf-8")
-    return {code: _entry(title, body) for code, title, body in _ENTRY.findall(page)}
-
-
-def _entry(title: str, body: str) -> Entry:
-    diff = _DIFF.search(body)
-    lines = diff[1].splitlines(keepends=True) if diff else []
-    bad, good = (
-        "".join(line[1:] for line in lines if line[0] in (" ", sign)).rstrip() for sign in "-+"
-    )
-    return Entry(
-        title=title, text=_LINK.sub(r"\1", body.partition("\n```")[0]).strip(), bad=bad, good=good
-    )
 
 
 FORMATS: Final[dict[str, Callable[[Sequence[Diagnostic]], str]]] = {

@@ -1,4 +1,8 @@
-"""Mistakes of users as values: a stable code, a position, what is wrong and what to write instead."""
+"""Findings: mistakes of users as values.
+
+A finding has a stable code, a position, a message that says what is wrong, and a hint that says
+what to write instead. Mistakes of users are never exceptions, so that one run reports all of them.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -6,7 +10,11 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """Errors stop rendering, warnings with --strict only, notices never: only the user can check them."""
+    """How much a finding matters.
+
+    Errors stop rendering. Warnings do so with --strict only. Notices never do: they are about what
+    only the user can judge.
+    """
 
     ERROR = "error"
     WARNING = "warning"
@@ -15,9 +23,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Position:
-    """A position in a file of the repository, by path with forward slashes; lines and columns from 1."""
+    """A position in a file of the repository. Lines and columns count from 1."""
 
     file: str
+    """The path from the root of the repository, with forward slashes."""
     line: int = 1
     column: int = 1
 
@@ -33,6 +42,7 @@ class Edit:
     to: tuple[str | int, ...] = ()
     """Where the field moves."""
     value: str | float | None = None
+    """The new value. None, without `to`, removes the field."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +55,7 @@ class Diagnostic:
     position: Position
     hint: str = ""
     edits: tuple[Edit, ...] = field(default=(), compare=False, repr=False)
-    """What `validate --fix` does, if the hint leaves nothing to decide."""
+    """What `validate --fix` does. Empty if the hint leaves anything to decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +75,18 @@ class Mistake:
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sorts by position, code, message and hint, and removes duplicates."""
-    return sorted(
-        set(diagnostics), key=lambda item: (item.position, item.code, item.message, item.hint)
-    )
+    return sorted(set(diagnostics), key=_order)
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     """Whether rendering must stop."""
-    return any(item.severity is Severity.ERROR for item in diagnostics)
+    return any(finding.severity is Severity.ERROR for finding in diagnostics)
 
 
 def has_mistakes(diagnostics: Iterable[Diagnostic]) -> bool:
     """Whether a strict check fails: errors and warnings count, notices do not."""
-    return any(item.severity is not Severity.NOTICE for item in diagnostics)
+    return any(finding.severity is not Severity.NOTICE for finding in diagnostics)
+
+
+def _order(finding: Diagnostic) -> tuple[Position, str, str, str]:
+    return finding.position, finding.code, finding.message, finding.hint

@@ -40,7 +40,7 @@ REASONS = {
         "findings_text(findings, colour=wants_colour(sys.stdout))": _ESCAPES
     },
     "gitops_dsf/cli/explain.py": {
-        "'\\n\\n'.join((part for part in parts if part)) + '\\n'": _OURS,
+        "_entry(CODES[word])": _OURS,
         "f'{code.id}  {code.severity:<7}  {code.title}\\n'": _OURS,
     },
     "gitops_dsf/cli/install.py": {

@@ -1,58 +1,22 @@
-"""Reads docs/reference/diagnostics.md: its base repository, and the example of each code that is written
-over it.
-
-An example is a diff: its `-` lines are in the bad one only, its `+` lines in the good one only.
-"""
+"""Writes the examples of codes as repositories: their files over those of the base repository."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs/reference/diagnostics.md"
-ENTRY = re.compile(r"^### (DSF\d{3}) (.+)$", re.MULTILINE)
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from tools.diagnostics import BASE as BASE_TEXT
+
 FILE = re.compile(r"^# ([\w./-]+\.yaml)\n", re.MULTILINE)
 FIELD = r"([\w./-]+):"
 
 
-@dataclass(frozen=True)
-class Entry:
-    code: str
-    title: str
-    blocks: list[tuple[str, str]]
-    """Kind and text of each."""
-
-    def example(self, kind: str) -> str | None:
-        """The bad or the good one."""
-        sign = {"bad": "-", "good": "+"}[kind]
-        for block, text in self.blocks:
-            if block == "diff":
-                return "".join(
-                    f"{line[1:]}\n" for line in text.splitlines() if line[0] in (" ", sign)
-                )
-        return None
-
-
-def read_entries() -> tuple[dict[str, str], list[Entry]]:
-    text = DOCS.read_text(encoding="utf-8")
-    heads = list(ENTRY.finditer(text))
-    intro = text[: heads[0].start()]
-    base = {name: body for _, block in BLOCK.findall(intro) for name, body in files(block).items()}
-    ends = [*(head.start() for head in heads[1:]), len(text)]
-    entries = [
-        Entry(head[1], head[2], BLOCK.findall(text[head.end() : end]))
-        for head, end in zip(heads, ends, strict=True)
-    ]
-    return base, entries
-
-
-def files(block: str) -> dict[str, str]:
-    parts = FILE.split(block)
-    assert parts[0] == "", f"an example starts with the path of a file: {block!r}"
+def files(example: str) -> dict[str, str]:
+    """The text of each file of an example."""
+    parts = FILE.split(f"{example.rstrip()}\n")
+    assert parts[0] == "", f"an example starts with the path of a file: {example!r}"
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-BASE, ENTRIES = read_entries()
+BASE = files(BASE_TEXT)
 
 
 def overlay(base: list[str], change: list[str], indent: str = "") -> list[str]:
@@ -84,12 +48,13 @@ def split(lines: list[str], indent: str) -> dict[str, list[str]]:
 
 
 def is_whole(body: str) -> bool:
-    return body.startswith(("apiVersion:", "- ")) or "\t" in body
+    """Whether a text is a whole file, not a fragment: a comment alone empties the file."""
+    return body.startswith(("apiVersion:", "- ", "# "))
 
 
 def write(root: Path, example: str) -> None:
     """Writes the base with an example over it."""
-    changed = files(example)
+    changed = files(example) if example else {}
     for name in {**BASE, **changed}:
         body, change = BASE.get(name, ""), changed.get(name, "")
         if name not in BASE or is_whole(change):

@@ -12,7 +12,7 @@ from yaml import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.diagnostics.listed import MOST_OF_DOCUMENT, Listed
+from gitops_dsf.diagnostics.listed import MAX_OF_DOCUMENT, Listed
 from gitops_dsf.repository.load.document import (
     AmbiguousValue,
     Document,
@@ -177,7 +177,7 @@ class Constructor:
     """Converts one document, which has no aliases. Adds findings to `listed`."""
 
     def __init__(self, *, place: Callable[[int, int], Position]) -> None:
-        self.listed = Listed(MOST_OF_DOCUMENT)
+        self.listed = Listed(MAX_OF_DOCUMENT)
         self.ambiguous: list[AmbiguousValue] = []
         self._place = place
         self._path: list[str | int] = []

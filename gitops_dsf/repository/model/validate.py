@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity, codes
-from gitops_dsf.diagnostics.listed import MOST_OF_DOCUMENT, Listed
+from gitops_dsf.diagnostics.listed import MAX_OF_DOCUMENT, Listed
 from gitops_dsf.repository.load import AmbiguousValue, Document, Loaded, Path
 from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
 from gitops_dsf.repository.load.scalar import resolve_plain
@@ -174,7 +174,7 @@ def _validate(
         errors = error.errors(include_url=False)
     whole = data = document.data
     # Each field that is left out copies the object around it, so their number is limited.
-    for item in errors[:MOST_OF_DOCUMENT]:
+    for item in errors[:MAX_OF_DOCUMENT]:
         empty = item["input"] is None and item["type"] not in {"missing", "extra_forbidden"}
         if empty or (item["type"] == "extra_forbidden" and item["loc"] in _SERVER_OWNED):
             data = _without(data, item["loc"])
@@ -196,7 +196,7 @@ def _explained(
 ) -> list[Diagnostic]:
     """The mistakes of a document in words, as many as are listed."""
     dialects = find_dialects(document)
-    listed = Listed(MOST_OF_DOCUMENT)
+    listed = Listed(MAX_OF_DOCUMENT)
     listed.add(
         found for each in dialects if (found := each.finding(document)).position not in known
     )

@@ -1,26 +1,28 @@
-"""`explain`, which prints the entries of docs/reference/diagnostics.md without the page."""
+"""`explain` prints title, explanation and examples of a code."""
 
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.cli.report import entries
+from gitops_dsf.diagnostics.code import Code
 from gitops_dsf.diagnostics.codes import CODES, RETIRED
 
 
-def test_every_code_is_explained() -> None:
-    found = entries()
-    assert list(found) == list(CODES)
-    for code, entry in found.items():
-        assert entry.title == CODES[code].title
-        assert "```" not in entry.text + entry.bad + entry.good
-        assert entry.bad != entry.good or entry.bad == "", code
+@pytest.mark.parametrize("code", CODES.values(), ids=lambda code: code.id)
+def test_every_code_is_explained(code: Code, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", code.id]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{code.id} {code.title} ({code.severity})\n\n")
+    assert code.explanation.split()[0] in out
+    assert "](" not in out
+    assert ("\nWith this finding:\n\n    # " in out) == bool(code.bad)
+    assert ("\nWithout it:\n\n    # " in out) == bool(code.good)
 
 
 def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "dsf310"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(
-        "DSF310 no eligible cluster (error)\n\nThe application would run nowhere."
+        "DSF310 no eligible cluster (error)\n\nSets, selector and tolerations leave no cluster"
     )
     assert "\nWith this finding:\n\n    # apps/web.yaml\n    spec:\n" in out
     assert "{env: staging}" in out.partition("Without it:")[0]

@@ -101,7 +101,9 @@ def test_sarif_has_rules_results_and_places(capsys: pytest.CaptureFixture[str]) 
     [result] = run["results"]
     assert log["version"] == "2.1.0"
     [rule] = run["tool"]["driver"]["rules"]
-    assert rule.pop("help")["text"].startswith("DSF017 lists the known kinds.")
+    assert rule.pop("help")["text"].startswith(
+        "The kind, or the apiVersion of the kind, is not one"
+    )
     assert rule == {
         "id": "DSF012",
         "shortDescription": {"text": CODES["DSF012"].title},

@@ -1,0 +1,311 @@
+"""Codes DSF4xx: ApplicationSets."""
+
+from gitops_dsf.diagnostics import Severity
+from gitops_dsf.diagnostics.code import Code
+
+WRONG_NAMESPACE = Code(
+    "DSF401",
+    Severity.ERROR,
+    "object outside of the Argo CD namespace",
+    explanation="""
+        Argo CD's generator looks for decisions in its own namespace only. An ApplicationSet, or
+        a Placement that an ApplicationSet follows, in another namespace generates nothing.
+        Write the namespace of Argo CD, or set `spec.argocd.namespace`.
+        """,
+    bad="""
+        # apps/batch.yaml
+        metadata:
+          name: batch
+          namespace: web
+        """,
+    good="""
+        # apps/batch.yaml
+        metadata:
+          name: batch
+          namespace: argocd
+        """,
+)
+
+GENERATOR = Code(
+    "DSF402",
+    Severity.ERROR,
+    "clusterDecisionResource generator that cannot work",
+    explanation="""
+        The generator finds no decision, or those of all Placements: it needs exactly one of
+        `name` and `labelSelector`, and the selector must name the Placement. Select the
+        decision by the label `cluster.open-cluster-management.io/placement`.
+        """,
+    bad="""
+        # apps/set.yaml
+        spec:
+          generators:
+            - clusterDecisionResource:
+                configMapRef: gitops-dsf-placement-decisions
+        """,
+    good="""
+        # apps/set.yaml
+        spec:
+          generators:
+            - clusterDecisionResource:
+                configMapRef: gitops-dsf-placement-decisions
+                labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: batch}}
+        """,
+)
+
+DECISION_BY_NAME = Code(
+    "DSF403",
+    Severity.ERROR,
+    "decision looked up by name",
+    explanation="""
+        The generator names one object of the decision. OCM writes several of them for more than
+        100 clusters or with decision groups, and clusters in the others would be missed. Select
+        them by the label of the Placement.
+        """,
+    bad="""
+        # apps/set.yaml
+        spec:
+          generators:
+            - clusterDecisionResource:
+                configMapRef: gitops-dsf-placement-decisions
+                name: batch-decision-1
+        """,
+    good="""
+        # apps/set.yaml
+        spec:
+          generators:
+            - clusterDecisionResource:
+                configMapRef: gitops-dsf-placement-decisions
+                labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: batch}}
+        """,
+)
+
+TEMPLATED_PROJECT = Code(
+    "DSF404",
+    Severity.ERROR,
+    "templated project",
+    explanation="""
+        The project of an Application decides what it may deploy and where. With a template in
+        it, whoever controls the parameters chooses the permissions. Write the name of the
+        project.
+        """,
+    bad="""
+        # apps/set.yaml
+        spec:
+          template:
+            spec:
+              project: "{{.name}}"
+        """,
+    good="""
+        # apps/set.yaml
+        spec:
+          template:
+            spec:
+              project: batch
+        """,
+)
+
+GENERATOR_CONFIG = Code(
+    "DSF405",
+    Severity.WARNING,
+    "generator ConfigMap of unknown content",
+    explanation="""
+        The ConfigMap tells Argo CD how to read a decision, and this one is not rendered here.
+        If it has no `matchKey`, Argo CD deletes every Application of the set. Use the ConfigMap
+        that is rendered.
+        """,
+    bad="""
+        # apps/set.yaml
+        spec:
+          generators:
+            - clusterDecisionResource:
+                configMapRef: my-decisions
+                labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: batch}}
+        """,
+    good="""
+        # apps/set.yaml
+        spec:
+          generators:
+            - clusterDecisionResource:
+                configMapRef: gitops-dsf-placement-decisions
+                labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: batch}}
+        """,
+)
+
+DELETION_POLICY = Code(
+    "DSF406",
+    Severity.WARNING,
+    "ApplicationSet that deletes when a decision is empty",
+    explanation="""
+        OCM writes an empty decision when no cluster matches, also for a moment while it
+        rewrites several objects. With this policy Argo CD deletes the Applications and
+        everything that they run. Write `applicationsSync: create-update`, or
+        `preserveResourcesOnDeletion: true`.
+        """,
+    bad="""
+        # apps/set.yaml
+        spec:
+          syncPolicy: {applicationsSync: sync}
+        """,
+    good="""
+        # apps/set.yaml
+        spec:
+          syncPolicy: {applicationsSync: create-update}
+        """,
+)
+
+UNKNOWN_PLACEMENT = Code(
+    "DSF407",
+    Severity.ERROR,
+    "unknown Placement",
+    explanation="""
+        The ApplicationSet follows a Placement that is not in `apps/`, so it would generate
+        nothing.
+        """,
+    bad="""
+        # apps/set.yaml
+        spec:
+          generators:
+            - clusterDecisionResource:
+                configMapRef: gitops-dsf-placement-decisions
+                labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: bach}}
+        """,
+    good="""
+        # apps/set.yaml
+        spec:
+          generators:
+            - clusterDecisionResource:
+                configMapRef: gitops-dsf-placement-decisions
+                labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: batch}}
+        """,
+)
+
+SCORE_IN_TEMPLATE = Code(
+    "DSF408",
+    Severity.ERROR,
+    "score in an Application's template",
+    explanation="""
+        OCM writes no score into a decision, so Argo CD would generate nothing. Even with a
+        score, each change of it would update the Application. Leave the score out of the
+        template.
+        """,
+    bad="""
+        # apps/set.yaml
+        spec:
+          template:
+            metadata:
+              annotations: {score: "{{.score}}"}
+        """,
+    good="""
+        # apps/set.yaml
+        spec:
+          template:
+            metadata:
+              annotations: {cluster: "{{.clusterName}}"}
+        """,
+)
+
+PLATFORM_PROJECT = Code(
+    "DSF410",
+    Severity.ERROR,
+    "application in an AppProject of the platform",
+    explanation="""
+        The AppProjects of the platform, `spec.argocd.project` of gitops-dsf.yaml and the same
+        with `-works`, may deploy with its rights on every cluster. Whoever may push any branch
+        of the fleet repository would have them, because an AppProject cannot be limited to a
+        branch. The rule holds wherever a project is named: in applications, and in the
+        template, the generators' templates and the `templatePatch` of ApplicationSets. [The hub
+        refuses it, too](../operate/security.md#what-a-merged-file-may-do). Write an AppProject
+        of the application's own team.
+        """,
+    bad="""
+        # apps/web.yaml
+        spec:
+          application:
+            project: gitops-dsf-works
+        """,
+    good="""
+        # apps/web.yaml
+        spec:
+          application:
+            project: team-web
+        """,
+)
+
+CONSTANT_NAME = Code(
+    "DSF411",
+    Severity.ERROR,
+    "one name for several Applications",
+    explanation="""
+        The set generates several Applications, all with this name, and Argo CD then creates
+        none of them. Write the cluster into the name. A fixed name fits a Placement with
+        `numberOfClusters: 1`. It is a warning where the Placement names no `clusterSets`, or
+        selects by claims or CEL.
+        """,
+    bad="""
+        # apps/batch.yaml
+        spec:
+          numberOfClusters: 2
+        # apps/set.yaml
+        spec:
+          template:
+            metadata:
+              name: batch
+        """,
+    good="""
+        # apps/batch.yaml
+        spec:
+          numberOfClusters: 2
+        # apps/set.yaml
+        spec:
+          template:
+            metadata:
+              name: batch-{{.name}}
+        """,
+)
+
+DESTINATION = Code(
+    "DSF412",
+    Severity.ERROR,
+    "destination that names no cluster, or two",
+    explanation="""
+        Argo CD refuses an Application whose destination has both name and server, or neither.
+        Write `name: "{{.name}}"` for the cluster of the decision.
+        """,
+    bad="""
+        # apps/set.yaml
+        spec:
+          template:
+            spec:
+              destination: {name: "{{.name}}", server: "{{.server}}", namespace: batch}
+        """,
+    good="""
+        # apps/set.yaml
+        spec:
+          template:
+            spec:
+              destination: {name: "{{.name}}", namespace: batch}
+        """,
+)
+
+NO_GENERATOR = Code(
+    "DSF413",
+    Severity.ERROR,
+    "ApplicationSet that generates nothing",
+    explanation="""
+        The ApplicationSet has no generator, so Argo CD generates no Application for it and
+        deletes those that it generated before. Write a generator, or remove the object.
+        """,
+    bad="""
+        # apps/set.yaml
+        spec:
+          generators: []
+        """,
+    good="""
+        # apps/set.yaml
+        spec:
+          generators:
+            - clusterDecisionResource:
+                configMapRef: gitops-dsf-placement-decisions
+                labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: batch}}
+        """,
+)
