@@ -42,7 +42,7 @@ _SECTIONS: Final[Mapping[str, str]] = {
     "5": "Output\n\nThese are checked when there are no other errors.",
     "6": (
         "Tests\n\n`gitops-dsf test` runs the documents in `tests/`"
-        " ([Testing scores](../decisions/preview.md#testing-scores))."
+        " ([Testing scores](docs/decisions/preview.md#testing-scores))."
     ),
 }
 """The heading, and the text below it, before the codes of a hundred."""
@@ -57,7 +57,9 @@ def page() -> str:
             hundred = code.id[3]
             parts.append(f"## {_SECTIONS[hundred]}\n")
         parts.append(_entry(code))
-    return "\n".join(parts)
+    text = "\n".join(parts)
+    # Links are written from the root of the repository, as in every source file.
+    return text.replace("](docs/reference/", "](").replace("](docs/", "](../")
 
 
 def _entry(code: Code) -> str:

@@ -31,7 +31,7 @@ class Code:
     explanation: str = field(kw_only=True, repr=False)
     """What is wrong, what OCM, Argo CD or the agent would do, and what to write instead.
 
-    Markdown, with links from docs/reference.
+    Markdown. Links begin at the root of the repository.
     """
     bad: str = field(default="", kw_only=True, repr=False)
     """Files with the finding, each after a line `# PATH`.

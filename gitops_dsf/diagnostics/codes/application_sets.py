@@ -214,7 +214,7 @@ PLATFORM_PROJECT = Code(
         of the fleet repository would have them, because an AppProject cannot be limited to a
         branch. The rule holds wherever a project is named: in applications, and in the
         template, the generators' templates and the `templatePatch` of ApplicationSets. [The hub
-        refuses it, too](../operate/security.md#what-a-merged-file-may-do). Write an AppProject
+        refuses it, too](docs/operate/security.md#what-a-merged-file-may-do). Write an AppProject
         of the application's own team.
         """,
     bad="""

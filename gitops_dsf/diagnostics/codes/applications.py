@@ -425,7 +425,7 @@ MANY_DECISIONS = Code(
         OCM writes a decision of more than 100 clusters as several objects, and updates them one
         after another. A cluster that changes its object is in none of them for a moment, and
         Replace would delete its copy. MakeBeforeBreak and Keep delete no cluster that OCM
-        [moves between objects](../decisions/scheduler.md#more-than-a-hundred-clusters).
+        [moves between objects](docs/decisions/scheduler.md#more-than-a-hundred-clusters).
         """,
     unshown="the smallest example has 101 clusters",
 )
@@ -512,7 +512,7 @@ CEL_SYNTAX = Code(
         The expression does not compile, or yields something else than true or false. OCM
         refuses the Placement and removes all clusters from its decision, or drops every cluster
         without a report. Some functions are [not
-        checked](../decisions/scheduler.md#what-the-simulator-adds).
+        checked](docs/decisions/scheduler.md#what-the-simulator-adds).
         """,
     bad="""
         # apps/batch.yaml
@@ -758,7 +758,7 @@ TEMPLATE_COST = Code(
     explanation="""
         The template could need much memory or time. All teams share the ApplicationSet
         controller, [so everybody's deployments would
-        wait](generator.md#templates-in-an-application). Write less into it; it is a warning
+        wait](docs/reference/generator.md#templates-in-an-application). Write less into it; it is a warning
         where the cost depends on parameters.
         """,
     bad="""
@@ -869,11 +869,11 @@ PACE_WEIGHTS = Code(
     Severity.ERROR,
     "weights that cannot hold a paced Placement",
     explanation="""
-        OCM holds a [paced](../decisions/paced-moves.md) decision, and carries out a move, while
+        OCM holds a [paced](docs/decisions/paced-moves.md) decision, and carries out a move, while
         the sum of |weight| x span stays below 500, with the weights in the smallest whole
         numbers of the same proportions. With these weights a difference of scores could decide
         alone, without the pace. The message has both divided by the weights, as
-        [points](../start/concepts.md). A score without `scoreRange` spans 200 points.
+        [points](docs/start/concepts.md). A score without `scoreRange` spans 200 points.
         """,
     bad="""
         # gitops-dsf.yaml
@@ -985,7 +985,7 @@ WINDOW_CLOCKS = Code(
     "maintenance window during a clock change",
     explanation="""
         Once a year a local time does not exist, and once it exists twice
-        ([Maintenance](../decisions/maintenance.md#windows)). The window begins or ends at such
+        ([Maintenance](docs/decisions/maintenance.md#windows)). The window begins or ends at such
         a time and would be shorter or longer on that day. Write another time, or `zone: UTC`.
         """,
     bad="""
@@ -1100,7 +1100,7 @@ MAINTENANCE_NEEDS = Code(
     Severity.ERROR,
     "maintenance without spec.pace",
     explanation="""
-        Drain and Freeze are about [paced moves](../decisions/paced-moves.md), which need
+        Drain and Freeze are about [paced moves](docs/decisions/paced-moves.md), which need
         `spec.pace` and the reconciler. Without them nothing would move, and nothing would be
         held. Write `spec.pace`, or `action: Cordon`.
         """,
@@ -1176,7 +1176,7 @@ CLUSTER_LACKS = Code(
     Severity.ERROR,
     "label or claim that a cluster lacks",
     explanation="""
-        A [template](generator.md#templates-in-an-application) reads a label or claim that a
+        A [template](docs/reference/generator.md#templates-in-an-application) reads a label or claim that a
         cluster does not have, and the application may run there. The text would be empty, such
         as a path without its last folder. Add the label, or write a default into the template.
         A label that no cluster has is a warning where another text stands in for it.
@@ -1472,7 +1472,7 @@ TEXTS_AS_A_WHOLE = Code(
     "labels or claims used as a whole",
     explanation="""
         Only the labels and claims that templates read by name [are
-        rendered](generator.md#templates-in-an-application), because all of them would be too
+        rendered](docs/reference/generator.md#templates-in-an-application), because all of them would be too
         many. Using the map as a whole would give few of them, or none. Read each label by its
         name.
         """,
@@ -1524,7 +1524,7 @@ BINDING_OWNER = Code(
         `bindings: Existing` says that somebody else keeps the ManagedClusterSetBindings of the
         namespace, and another object in `apps/` has one of them rendered. Argo CD then owns the
         binding, and deletes it when nothing here asks for it any more
-        ([more](../decisions/consumers.md)). Write `bindings: Rendered`, or let neither render
+        ([more](docs/decisions/consumers.md)). Write `bindings: Rendered`, or let neither render
         it.
         """,
     bad="""

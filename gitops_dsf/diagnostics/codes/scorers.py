@@ -999,7 +999,7 @@ MEASURE = Code(
     "measure that source type Kubernetes does not have",
     explanation="""
         Source type Kubernetes has measures instead of a query language: names such as
-        `cpu_available_ratio`, joined by `;`. [Measures](../scores/sources.md#measures) lists
+        `cpu_available_ratio`, joined by `;`. [Measures](docs/scores/sources.md#measures) lists
         them all. PromQL needs a Prometheus.
         """,
     bad="""
@@ -1067,7 +1067,7 @@ NO_CLUSTER_LABEL = Code(
     explanation="""
         A scorer on the hub reads the series of all clusters from one store. It must know which
         label of a series names the cluster; without it there is nothing to publish a score for.
-        [Scoring on the hub](../scores/sources.md#scoring-on-the-hub) explains the labels.
+        [Scoring on the hub](docs/scores/sources.md#scoring-on-the-hub) explains the labels.
         """,
     bad="""
         # scorers/mean.yaml
@@ -1241,7 +1241,7 @@ RECEIVER_MISSING = Code(
         Type OpenTelemetry means that collectors push metrics to a receiver in the agent's pod.
         gitops-dsf.yaml does not set one up, so nothing would receive them. Write
         `spec.agent.openTelemetry`, as
-        [OpenTelemetry](../scores/sources.md#opentelemetry-a-collector-and-no-prometheus) shows.
+        [OpenTelemetry](docs/scores/sources.md#opentelemetry-a-collector-and-no-prometheus) shows.
         """,
     bad="""
         # config/sources.yaml
@@ -1405,7 +1405,7 @@ POD_RESOURCES = Code(
     "request above its limit",
     explanation="""
         Kubernetes refuses a container that requests more than its limit. A section that names
-        only a request or only a limit keeps the [default](fields/fleetrepository.md) of the
+        only a request or only a limit keeps the [default](docs/reference/fields/fleetrepository.md) of the
         other one. Write a larger limit, or a smaller request beside it.
         """,
     bad="""
