@@ -16,9 +16,10 @@ from gitops_dsf.hub.pace import written
 from gitops_dsf.hub.snapshot import HubData, HubSource
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.jsontext import json_text
-from gitops_dsf.show.status import lead_text, queue_lines
+from gitops_dsf.show.moves import queue_lines
+from gitops_dsf.show.status import lead_text
 from gitops_dsf.show.verdicts import (
-    MOST_ROWS,
+    MAX_ROWS,
     explanation_text,
     is_calm,
     placement_text,
@@ -141,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
     unscored = typed_placements(fleet, keys) if data.snapshot is None else {}
     if args.all or len(verdicts) <= MOST_DETAILED:
         # With several Placements, each one gets a part of the lines.
-        rows = None if args.all else max(LEAST_ROWS, MOST_ROWS // max(1, len(verdicts)))
+        rows = None if args.all else max(LEAST_ROWS, MAX_ROWS // max(1, len(verdicts)))
         for verdict in verdicts:
             shown = verdict_text(verdict, without_scores=unscored.get(verdict.placement), rows=rows)
             sys.stdout.write(f"\n{shown}")
@@ -215,7 +216,7 @@ def explain_placement(args: argparse.Namespace) -> int:
             )
             sys.stdout.write(json_text(output))
         else:
-            rows = None if args.all else MOST_ROWS
+            rows = None if args.all else MAX_ROWS
             sys.stdout.write(_placement(fleet, verdict, data, pace, rows=rows))
         return 0
     if args.cluster not in state.positions:

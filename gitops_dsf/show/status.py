@@ -1,11 +1,13 @@
-"""Formats the view of a hub as text: summaries, and single scores if they are few or were requested."""
+"""The view of a hub for a terminal: summaries, and single scores if they are few or were requested."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.hub.metadata import age_text
 from gitops_dsf.hub.points import points_text
 from gitops_dsf.hub.scores import ScoreState
+from gitops_dsf.show.moves import queue_lines, refuge_lines
 from gitops_dsf.show.tables import table
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.build import Overview
@@ -17,31 +19,42 @@ from gitops_dsf.views.status.placements import (
     PlacementView,
     Standing,
 )
-from gitops_dsf.views.status.queue import FailoverView, QueueView, draining_text, waiting_text
 from gitops_dsf.views.status.scores import Cell, ScorerView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
-MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
-"""Above these sizes the matrix of scores is left out, because it does not fit on a screen."""
-ROWS = 10
-"""Placements and applications shown without --all. Those with problems come first."""
-SCORERS = 40
+MATRIX_CLUSTERS: Final = 20
+"""A matrix of scores has at most this many clusters, so that it fits on a screen."""
+MATRIX_SCORERS: Final = 6
+"""A matrix of scores has at most this many scorers."""
+MAX_ROWS: Final = 10
+"""Clusters, Placements and applications shown without --all. Those with problems come first."""
+MAX_SCORERS: Final = 40
 """Scorers shown without --all. Those with scores that are not fresh come first."""
-LISTED = 10
+MAX_LINES: Final = 10
+"""Lines about scores that are not fresh, where there is no matrix."""
+_REACHABILITY: Final = {
+    True: "available",
+    False: "OCM does not reach it",
+    None: "OCM has not said whether it is there",
+}
+_ALWAYS_COUNTED: Final = frozenset({ScoreState.FRESH, ScoreState.EXPIRED, ScoreState.MISSING})
+"""States that have a column in the table of scorers even if no score has them."""
+_WRONG: Final = frozenset(
+    {ScoreState.EXPIRED, ScoreState.EMPTY, ScoreState.MISSING, ScoreState.ENDLESS}
+)
+_WITHOUT_VALUE: Final = frozenset(
+    {ScoreState.MISSING, ScoreState.WAITING, ScoreState.MASKED, ScoreState.EMPTY}
+)
 
 
 def status_text(view: Overview, *, everything: bool) -> str:
+    """Formats a view. With `everything` no list is shortened."""
     return printable_lines(_lines(view, everything=everything))
 
 
 def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
-    snapshot, scorers = view.inputs.snapshot, plural(len(view.scorers), "scorer")
-    yield (
-        f"{snapshot.origin} at {view.inputs.now:%Y-%m-%d %H:%M:%S} UTC:"
-        f" {plural(len(snapshot.clusters), 'cluster')}, {scorers},"
-        f" {plural(snapshot.score_count, 'AddOnPlacementScore')}"
-    )
-    yield from (f"not known: {item}" for item in view.inputs.holes)
+    yield _head(view)
+    yield from (f"not known: {unread}" for unread in view.inputs.holes)
     yield ""
     if view.clusters:
         yield "Clusters"
@@ -49,220 +62,263 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
         yield ""
     yield "Scorers"
     yield from _scorers(view.scorers, everything=everything)
-    if any(item.shown for item in view.scorers):
+    yield ""
+    if any(scorer.shown for scorer in view.scorers):
         yield from _scores(view, everything=everything)
+        yield ""
     yield "Placements"
     yield from _placements(view.placements, everything=everything)
     yield ""
     yield "Applications"
     yield from _applications(view.applications, everything=everything)
     if view.queue is not None:
-        yield from ("", "Paced moves")
+        yield ""
+        yield "Paced moves"
         yield from queue_lines(view.queue, everything=everything)
     if view.refuges:
-        yield from ("", "Refuges")
-        yield from _refuges(view.refuges, everything=everything)
+        yield ""
+        yield "Refuges"
+        yield from refuge_lines(view.refuges, everything=everything)
+
+
+def _head(view: Overview) -> str:
+    snapshot = view.inputs.snapshot
+    clusters = plural(len(snapshot.clusters), "cluster")
+    scorers = plural(len(view.scorers), "scorer")
+    scores = plural(snapshot.score_count, "AddOnPlacementScore")
+    now = f"{view.inputs.now:%Y-%m-%d %H:%M:%S}"
+    return f"{snapshot.origin} at {now} UTC: {clusters}, {scorers}, {scores}"
+
+
+# Clusters
 
 
 def _clusters(views: Sequence[ClusterView], *, everything: bool) -> Iterator[str]:
     """Those with a problem, and how many others there are."""
-    shown = [item for item in views if everything or len(views) == 1 or not item.calm]
-    listed = shown if everything else shown[:ROWS]
-    yield from (f"  {item.cluster}: {_cluster(item)}" for item in listed)
-    if len(listed) < len(shown):
-        yield f"  and {len(shown) - len(listed)} more such clusters; --cluster or --all shows them"
-    calm = len(views) - len(shown)
-    if calm:
-        others = "other cluster" if shown else "cluster"
-        yield f"  {plural(calm, others)} in order"
+    listed = list(views)
+    if not everything and len(views) > 1:
+        listed = [view for view in views if not view.calm]
+    shown = listed if everything else listed[:MAX_ROWS]
+    for view in shown:
+        yield f"  {view.cluster}: {_cluster(view)}"
+    if len(shown) < len(listed):
+        yield f"  and {len(listed) - len(shown)} more such clusters; --cluster or --all shows them"
+    calm = len(views) - len(listed)
+    if calm and listed:
+        yield f"  {plural(calm, 'other cluster')} in order"
+    elif calm:
+        yield f"  {plural(calm, 'cluster')} in order"
 
 
-def _cluster(item: ClusterView) -> str:
-    states = {
-        True: "available",
-        False: "OCM does not reach it",
-        None: "OCM has not said whether it is there",
-    }
-    since = f" since {item.since}" if item.since and item.reachable is False else ""
-    parts = [f"{states[item.reachable]}{since}"]
-    if item.deleting:
+def _cluster(view: ClusterView) -> str:
+    parts = [_REACHABILITY[view.reachable]]
+    if view.since and view.reachable is False:
+        parts = [f"{parts[0]} since {view.since}"]
+    if view.deleting:
         parts.append("it is being deleted")
-    if item.taints:
-        parts.append(f"taints {', '.join(item.taints)}")
+    if view.taints:
+        parts.append(f"taints {', '.join(view.taints)}")
     return "; ".join(parts)
+
+
+# Scorers and their scores
 
 
 def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
     if not views:
-        yield from ("  none", "")
+        yield "  none"
         return
-    chosen = views
-    if not everything and len(views) > SCORERS:
-        chosen = sorted(views, key=lambda item: (_calm(item), item.scorer.name))[:SCORERS]
-    yield from _scorer_table(chosen).splitlines()
-    for item in chosen:
-        if item.at_default:
+    shown = list(views)
+    hidden: list[ScorerView] = []
+    if not everything and len(views) > MAX_SCORERS:
+        ordered = sorted(views, key=lambda view: (_is_calm(view), view.scorer.name))
+        shown = ordered[:MAX_SCORERS]
+        hidden = ordered[MAX_SCORERS:]
+    yield from _scorer_table(shown).splitlines()
+    for view in shown:
+        if view.at_default:
             yield (
-                f"  {item.scorer.name}: {plural(item.at_default, 'score')} at defaultScore"
-                f" {item.scorer.spec.default_score}: the source there has no series, or the score is the same"
+                f"  {view.scorer.name}: {plural(view.at_default, 'score')} at defaultScore"
+                f" {view.scorer.spec.default_score}: the source there has no series, or the score is the same"
             )
-    if len(chosen) < len(views):
-        calm = ", all fresh" if all(_calm(item) for item in views if item not in chosen) else ""
-        yield f"  and {len(views) - len(chosen)} more{calm}; --scorer or --all shows them"
-    yield ""
+    if hidden and all(map(_is_calm, hidden)):
+        yield f"  and {len(hidden)} more, all fresh; --scorer or --all shows them"
+    elif hidden:
+        yield f"  and {len(hidden)} more; --scorer or --all shows them"
 
 
-def _calm(item: ScorerView) -> bool:
-    wrong = {ScoreState.EXPIRED, ScoreState.EMPTY, ScoreState.MISSING, ScoreState.ENDLESS}
-    return (
-        item.known
-        and not item.unexpected
-        and not any(item.counts[state] for state in wrong)
-        and item.scorer.health != "Inactive"
-    )
+def _is_calm(view: ScorerView) -> bool:
+    """Whether all its scores are known and as they should be."""
+    has_wrong = any(view.counts[state] for state in _WRONG)
+    is_inactive = view.scorer.health == "Inactive"
+    return view.known and not view.unexpected and not has_wrong and not is_inactive
 
 
 def _scorer_table(views: Sequence[ScorerView]) -> str:
-    shown = [
-        state
-        for state in ScoreState
-        if state in {ScoreState.FRESH, ScoreState.EXPIRED, ScoreState.MISSING}
-        or any(item.counts[state] for item in views)
-    ]
-    unexpected = ["unexpected"] if any(item.unexpected for item in views) else []
-    headers = [
-        "scorer",
-        "health",
-        "config",
-        *map(str, shown),
-        *unexpected,
-        "min",
-        "median",
-        "max",
-        "oldest",
-    ]
+    states = [state for state in ScoreState if _has_column(state, views)]
+    has_unexpected = any(view.unexpected for view in views)
+    headers = ["scorer", "health", "config", *map(str, states)]
+    if has_unexpected:
+        headers.append("unexpected")
+    headers += ["min", "median", "max", "oldest"]
     rows = []
-    for item in views:
-        counts = [str(item.counts[state]) if item.known else "?" for state in shown]
-        if unexpected:
-            counts.append(str(len(item.unexpected)) if item.known else "?")
-        numbers = ["-" if value is None else str(value) for value in item.values]
-        oldest = "-" if item.oldest is None else age_text(item.oldest)
-        reads_config = item.scorer.spec.mode == "Full" and not item.scorer.scored_by_query
-        config = (
-            item.scorer.condition("ConfigSynced").reason or "not probed" if reads_config else "-"
-        )
-        rows.append([item.scorer.name, _health(item), config, *counts, *numbers, oldest])
+    for view in views:
+        row = [view.scorer.name, _health(view), _config(view)]
+        row += [str(view.counts[state]) if view.known else "?" for state in states]
+        if has_unexpected:
+            row.append(str(len(view.unexpected)) if view.known else "?")
+        row += ["-" if value is None else str(value) for value in view.values]
+        row.append("-" if view.oldest is None else age_text(view.oldest))
+        rows.append(row)
     return table(headers, rows, right=range(3, len(headers)))
 
 
-def _health(item: ScorerView) -> str:
-    if item.suspended:
-        return f"suspended by {item.suspended}"
-    if item.scorer.scored_by_query and not item.scorer.health:
+def _has_column(state: ScoreState, views: Sequence[ScorerView]) -> bool:
+    return state in _ALWAYS_COUNTED or any(view.counts[state] for view in views)
+
+
+def _health(view: ScorerView) -> str:
+    scorer = view.scorer
+    if view.suspended:
+        return f"suspended by {view.suspended}"
+    if scorer.scored_by_query and not scorer.health:
         return "no API"
-    reason = item.scorer.condition("Scored" if item.scorer.scored_by_query else "Healthy").reason
-    health = item.scorer.health or "not probed"
-    return (
-        f"{health} ({reason})"
-        if item.scorer.health in {"Inactive", "Unknown"} and reason
-        else health
-    )
+    if not scorer.health:
+        return "not probed"
+    reason = scorer.condition("Scored" if scorer.scored_by_query else "Healthy").reason
+    if reason and scorer.health in {"Inactive", "Unknown"}:
+        return f"{scorer.health} ({reason})"
+    return scorer.health
+
+
+def _config(view: ScorerView) -> str:
+    """Whether /config says what was accepted. A scorer in mode None, or without an API, has no /config."""
+    if view.scorer.spec.mode != "Full" or view.scorer.scored_by_query:
+        return "-"
+    return view.scorer.condition("ConfigSynced").reason or "not probed"
 
 
 def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
-    views = [item for item in view.scorers if item.shown]
-    most = max(item.shown for item in views)
-    matrix = len(views) <= MATRIX_SCORERS and (everything or most <= MATRIX_CLUSTERS)
-    clusters = sorted({cell.cluster for item in views for cell in item.cells()}) if matrix else []
-    if matrix and (everything or len(clusters) <= MATRIX_CLUSTERS):
-        yield "Scores (and their age)"
-        cells = [{cell.cluster: cell for cell in item.cells()} for item in views]
-        rows = [[name, *(_cell(column.get(name)) for column in cells)] for name in clusters]
-        yield from table(["cluster", *(item.scorer.name for item in views)], rows).splitlines()
-        yield ""
-        return
+    """A matrix if it fits on a screen or everything is asked for, else only what is not fresh."""
+    views = [scorer for scorer in view.scorers if scorer.shown]
+    largest = max(scorer.shown for scorer in views)
+    if len(views) <= MATRIX_SCORERS and (everything or largest <= MATRIX_CLUSTERS):
+        clusters = sorted({cell.cluster for scorer in views for cell in scorer.cells()})
+        if everything or len(clusters) <= MATRIX_CLUSTERS:
+            yield "Scores (and their age)"
+            yield from _matrix(views, clusters).splitlines()
+            return
     if everything:
         yield "Scores (and their age)"
-        rows = [
-            [item.scorer.name, cell.cluster, _cell(cell)] for item in views for cell in item.cells()
-        ]
-        yield from table(["scorer", "cluster", "score"], rows).splitlines()
-        yield ""
+        yield from _list(views).splitlines()
         return
-    size = f"{plural(len(views), 'scorer')} x {plural(most, 'cluster')}"
-    yield f"Scores: {size}, too many for a screen; --scorer, --cluster or --all shows them"
-    lines = [
-        f"  {item.scorer.name} {state}: {names_text(item.unusual[state])}"
-        for item in views
-        for state in (ScoreState.EXPIRED, ScoreState.EMPTY, ScoreState.MISSING)
-        if item.unusual.get(state)
-    ]
-    yield from lines[:LISTED]
-    if len(lines) > LISTED:
-        yield f"  and {len(lines) - LISTED} more such lines"
-    yield ""
+    scorers = plural(len(views), "scorer")
+    clusters_text = plural(largest, "cluster")
+    yield (
+        f"Scores: {scorers} x {clusters_text}, too many for a screen; --scorer, --cluster or --all shows"
+        " them"
+    )
+    yield from _not_fresh(views)
+
+
+def _matrix(views: Sequence[ScorerView], clusters: Sequence[str]) -> str:
+    columns = [{cell.cluster: cell for cell in view.cells()} for view in views]
+    rows = [[name, *(_cell(column.get(name)) for column in columns)] for name in clusters]
+    return table(["cluster", *(view.scorer.name for view in views)], rows)
+
+
+def _list(views: Sequence[ScorerView]) -> str:
+    rows = []
+    for view in views:
+        rows += [[view.scorer.name, cell.cluster, _cell(cell)] for cell in view.cells()]
+    return table(["scorer", "cluster", "score"], rows)
+
+
+def _not_fresh(views: Sequence[ScorerView]) -> Iterator[str]:
+    lines = []
+    for view in views:
+        for state in (ScoreState.EXPIRED, ScoreState.EMPTY, ScoreState.MISSING):
+            clusters = view.unusual.get(state)
+            if clusters:
+                lines.append(f"  {view.scorer.name} {state}: {names_text(clusters)}")
+    yield from lines[:MAX_LINES]
+    if len(lines) > MAX_LINES:
+        yield f"  and {len(lines) - MAX_LINES} more such lines"
 
 
 def _cell(cell: Cell | None) -> str:
+    """`57 (3 min)`, `12..90 of 4 (8 min) expiring`, `masked`."""
     if cell is None:
         return "-"
-    if cell.state in {ScoreState.MISSING, ScoreState.WAITING, ScoreState.MASKED, ScoreState.EMPTY}:
+    if cell.state in _WITHOUT_VALUE:
         return str(cell.state)
     values = sorted(cell.values.values())
-    value = str(values[0]) if len(values) == 1 else f"{values[0]}..{values[-1]} of {len(values)}"
-    age = "" if cell.age_seconds is None else f" ({age_text(cell.age_seconds)})"
-    state = "" if cell.state is ScoreState.FRESH else f" {cell.state}"
-    return f"{value}{age}{state}{'' if cell.expected else ' unexpected'}"
+    text = str(values[0]) if len(values) == 1 else f"{values[0]}..{values[-1]} of {len(values)}"
+    if cell.age_seconds is not None:
+        text += f" ({age_text(cell.age_seconds)})"
+    if cell.state is not ScoreState.FRESH:
+        text += f" {cell.state}"
+    return text if cell.expected else f"{text} unexpected"
+
+
+# Placements
 
 
 def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator[str]:
     if not views:
         yield "  none that ranks by scores"
         return
-    ordered = sorted(
-        views,
-        key=lambda item: (
-            item.settled and not item.note and not item.counted_as_zero,
-            item.placement,
-        ),
-    )
-    shown = ordered if everything else ordered[:ROWS]
-    for item in shown:
-        yield f"  {item.placement}: {_decision(item)}"
-        if item.next is not None and not item.settled:
-            yield (
-                "    OCM has not reconciled yet (it does within 10 minutes): it would decide"
-                f" {_names(item.next)}"
-            )
-        if item.note:
-            yield f"    {item.note}"
-        if item.counted_as_zero:
-            yield f"    scores missing or expired, which count as 0: {names_text(item.counted_as_zero)}"
-        if item.wish is not None:
-            yield f"    paced: it holds its clusters; the written weights ask for {_names(item.wish)}"
-        if item.lead is not None:
-            yield f"    {lead_text(item.lead)}"
-        yield from (f"    {_flip(each)}" for each in item.flips)
+    ordered = sorted(views, key=lambda view: (_is_settled(view), view.placement))
+    shown = ordered if everything else ordered[:MAX_ROWS]
+    for view in shown:
+        yield from _placement(view)
     if len(shown) < len(ordered):
         yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
 
 
+def _is_settled(view: PlacementView) -> bool:
+    """Whether there is nothing that people should look at."""
+    return view.settled and not view.note and not view.counted_as_zero
+
+
+def _placement(view: PlacementView) -> Iterator[str]:
+    yield f"  {view.placement}: {_decision(view)}"
+    if view.next is not None and not view.settled:
+        yield (
+            "    OCM has not reconciled yet (it does within 10 minutes): it would decide"
+            f" {_names(view.next)}"
+        )
+    if view.note:
+        yield f"    {view.note}"
+    if view.counted_as_zero:
+        yield f"    scores missing or expired, which count as 0: {names_text(view.counted_as_zero)}"
+    if view.wish is not None:
+        yield f"    paced: it holds its clusters; the written weights ask for {_names(view.wish)}"
+    if view.lead is not None:
+        yield f"    {lead_text(view.lead)}"
+    for flip in view.flips:
+        yield f"    {_flip(flip)}"
+
+
 def lead_text(lead: Lead) -> str:
-    """`paris leads berlin by 19 points of the mean score; the stickiness is 20, so it stays on berlin`."""
+    """Formats `paris leads berlin by 19 points of the mean score; the stickiness is 20, so it stays on berlin`."""
     return (
         f"{lead.cluster} leads {lead.over} by {lead.points:g} points of the mean score; the stickiness is"
         f" {lead.stickiness:g}, so it stays on {lead.over}"
     )
 
 
-def _decision(item: PlacementView) -> str:
-    if item.decided is None:
+def _decision(view: PlacementView) -> str:
+    """`paris, berlin of 7 eligible clusters, 3 wanted`."""
+    if view.decided is None:
         return "decision not known"
-    eligible = "" if item.eligible is None else f" of {plural(item.eligible, 'eligible cluster')}"
-    number = item.number_of_clusters
-    desired = f", {number} wanted" if number is not None and number != len(item.decided) else ""
-    return f"{_names(item.decided)}{eligible}{desired}"
+    text = _names(view.decided)
+    if view.eligible is not None:
+        text += f" of {plural(view.eligible, 'eligible cluster')}"
+    wanted = view.number_of_clusters
+    if wanted is not None and wanted != len(view.decided):
+        text += f", {wanted} wanted"
+    return text
 
 
 def _names(names: Sequence[str]) -> str:
@@ -270,95 +326,88 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _flip(flip: DecisionFlip) -> str:
-    act = f"{flip.cluster} {'comes in' if flip.change == 'in' else 'goes out'} for {flip.rival}"
+    """`paris comes in for berlin if its cpu rises from 57 to 74`."""
+    act = "comes in" if flip.change == "in" else "goes out"
     if flip.score is None:
         lead = plural(points_text(flip.mean), "point")
-        return f"{act} by {lead}, which no single score can change"
-    name = prioritizer_text(flip.score.name)
-    verb = "rises" if flip.score.needed > flip.score.value else "falls"
-    return f"{act} if its {name} {verb} from {flip.score.value} to {flip.score.needed}"
+        return f"{flip.cluster} {act} for {flip.rival} by {lead}, which no single score can change"
+    score = flip.score
+    verb = "rises" if score.needed > score.value else "falls"
+    name = prioritizer_text(score.name)
+    return f"{flip.cluster} {act} for {flip.rival} if its {name} {verb} from {score.value} to {score.needed}"
+
+
+# Applications
 
 
 def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iterator[str]:
     if not views:
         yield "  none"
         return
-    ordered = sorted(views, key=lambda item: (bool(item.settled), item.name))
-    shown = ordered if everything else ordered[:ROWS]
-    for item in shown:
-        own = item.placements in {(), (item.name,)}
-        follows = "" if own else f", follows {names_text(item.placements)}"
-        yield f"  {item.name} ({item.strategy}{follows}): {_standing(item)}"
-        if item.message:
-            yield f"    Argo CD: {item.message}"
-        if not item.settled:
-            yield from (f"    {copy.cluster}: {_copy(copy, item)}" for copy in item.copies)
+    ordered = sorted(views, key=lambda view: (bool(view.settled), view.name))
+    shown = ordered if everything else ordered[:MAX_ROWS]
+    for view in shown:
+        yield from _application(view)
     if len(shown) < len(ordered):
         yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
 
 
-def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
-    yield from (f"  {draining_text(each)}" for each in view.draining or ())
-    for move in view.under_way:
-        by = "" if move.admitted else ", by OCM itself"
-        why = "" if move.cause is None else f", {move.cause}"
-        way = f"{move.placement}: {move.source or 'new'} -> {move.target}"
-        yield f"  {way}: {move.phase} since {move.since}{by}{why}"
-    shown = view.waiting if everything else view.waiting[:ROWS]
-    yield from (f"  {waiting_text(each)}" for each in shown)
-    if len(shown) < len(view.waiting):
-        yield f"  and {len(view.waiting) - len(shown)} more that wait; --placement or --all shows them"
-    if view.omitted:
-        yield f"  and {view.omitted} more that wait, with a smaller gain; there is no room to name them"
+def _application(view: ApplicationView) -> Iterator[str]:
+    # A rendered Placement has the name of its application, which need not be said.
+    if view.placements in {(), (view.name,)}:
+        yield f"  {view.name} ({view.strategy}): {_standing(view)}"
+    else:
+        follows = names_text(view.placements)
+        yield f"  {view.name} ({view.strategy}, follows {follows}): {_standing(view)}"
+    if view.message:
+        yield f"    Argo CD: {view.message}"
+    if not view.settled:
+        for copy in view.copies:
+            yield f"    {copy.cluster}: {_copy(copy, view)}"
 
 
-def _refuges(views: Sequence[FailoverView], *, everything: bool) -> Iterator[str]:
-    shown = views if everything else views[:ROWS]
-    for item in shown:
-        moves = [f"{each.placement.partition('/')[2]} -> {each.target}" for each in item.moves]
-        yield f"  if {item.cluster} fails: {names_text(moves, most=len(moves) if everything else ROWS)}"
-    if len(shown) < len(views):
-        yield f"  and {plural(len(views) - len(shown), 'cluster')} more; --cluster or --all shows them"
-
-
-def _standing(item: ApplicationView) -> str:
-    if item.settled is None:
+def _standing(view: ApplicationView) -> str:
+    if view.settled is None:
         return "not known"
-    if not item.copies:
+    if not view.copies:
         return "nowhere, and decided for nowhere"
-    clusters = names_text([copy.cluster for copy in item.copies])
-    is_running = all(copy.standing is Standing.RUNNING for copy in item.copies)
-    if is_running:
-        return f"running on {clusters}"
-    return "moving" if item.cause is None else f"moving, {item.cause}"
+    if all(copy.standing is Standing.RUNNING for copy in view.copies):
+        return f"running on {names_text(copy.cluster for copy in view.copies)}"
+    return "moving" if view.cause is None else f"moving, {view.cause}"
 
 
-def _copy(copy: Copy, item: ApplicationView) -> str:
+def _copy(copy: Copy, view: ApplicationView) -> str:
     if copy.standing is Standing.WAITING:
-        if copy.wait is not None:
-            wait = copy.wait
-            return f"waiting, no longer decided; {wait.message} ({wait.reason} since {wait.since})"
-        new = [
-            other
-            for other in item.copies
-            if other.standing in {Standing.RUNNING, Standing.STARTING}
-        ]
-        are_ready = new and all(
-            (other.health, other.sync) == ("Healthy", "Synced") for other in new
-        )
-        if item.strategy == "MakeBeforeBreak" and are_ready:
-            return (
-                "waiting, no longer decided; the new copies are Healthy and Synced, and the reconciler has"
-                " not told why it stays"
-            )
-        why = {
-            "MakeBeforeBreak": "stays until the new copies are Healthy and Synced",
-            "Keep": "stays, because the strategy is Keep",
-            "Replace": "deleted at Argo CD's next reconciliation",
-        }
-        return f"waiting, no longer decided; {why.get(item.strategy, 'stays as its ApplicationSet says')}"
+        return _waiting(copy, view)
     if copy.standing is Standing.PENDING:
         return "decided; Argo CD has not made the Application yet"
-    usual = {"Healthy", "Synced", None}
-    states = ", ".join(state for state in (copy.health, copy.sync) if state and state not in usual)
-    return f"{copy.standing}{f' ({states})' if states else ''}"
+    usual = {"Healthy", "Synced", None, ""}
+    unusual = [state for state in (copy.health, copy.sync) if state not in usual]
+    return f"{copy.standing} ({', '.join(map(str, unusual))})" if unusual else str(copy.standing)
+
+
+def _waiting(copy: Copy, view: ApplicationView) -> str:
+    """Why an old copy is still there: as the reconciler says, or else by the strategy."""
+    wait = copy.wait
+    if wait is not None:
+        return f"waiting, no longer decided; {wait.message} ({wait.reason} since {wait.since})"
+    match view.strategy:
+        case "MakeBeforeBreak" if _are_new_copies_ready(view):
+            return (
+                "waiting, no longer decided; the new copies are Healthy and Synced, and the reconciler has"
+                " not said why it stays"
+            )
+        case "MakeBeforeBreak":
+            return "waiting, no longer decided; stays until the new copies are Healthy and Synced"
+        case "Keep":
+            return "waiting, no longer decided; stays, because the strategy is Keep"
+        case "Replace":
+            return "waiting, no longer decided; deleted at Argo CD's next reconciliation"
+        case _:
+            return "waiting, no longer decided; stays as its ApplicationSet says"
+
+
+def _are_new_copies_ready(view: ApplicationView) -> bool:
+    running = {Standing.RUNNING, Standing.STARTING}
+    new = [copy for copy in view.copies if copy.standing in running]
+    return bool(new) and all((copy.health, copy.sync) == ("Healthy", "Synced") for copy in new)

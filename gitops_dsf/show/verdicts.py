@@ -1,9 +1,10 @@
-"""Formats simulated verdicts and explanations as text."""
+"""Simulated verdicts and explanations, for a terminal."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.hub.objects import ClusterSelector, LabelSelector, Placement
+from gitops_dsf.hub.objects import ClusterPredicate, ClusterSelector, LabelSelector, Placement
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.points import mean_weight, points_needed, points_of, points_text
@@ -15,37 +16,42 @@ from gitops_dsf.simulator import Explanation, Outcome, Verdict
 from gitops_dsf.simulator.prioritizers import Prioritizer, prioritizers_of
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
-MISSING, EXPIRED = "none", "expired"
-MOST_ROWS: Final = 20
+MISSING: Final = "none"
+EXPIRED: Final = "expired"
+MAX_ROWS: Final = 20
 """Lines of a table without --all."""
 
 
 def placement_text(placement: Placement) -> str:
+    """Formats what a Placement asks for: how many clusters of which sets, its filters, its ranking."""
     spec = placement.spec
-    sets = (
-        f"cluster sets {', '.join(spec.cluster_sets)}"
-        if spec.cluster_sets
-        else "all bound cluster sets"
-    )
-    number = spec.number_of_clusters
-    lines = [
-        f"{placement.key} asks for {'all' if number is None else number} of the clusters in {sets}"
-    ]
+    number = "all" if spec.number_of_clusters is None else str(spec.number_of_clusters)
+    sets = "all bound cluster sets"
+    if spec.cluster_sets:
+        sets = f"cluster sets {', '.join(spec.cluster_sets)}"
+    lines = [f"{placement.key} asks for {number} of the clusters in {sets}"]
     for predicate in spec.predicates or ():
-        selector = predicate.required_cluster_selector or ClusterSelector()
-        claims, cel = selector.claim_selector, selector.cel_selector
-        as_labels = LabelSelector(None, claims.match_expressions if claims else None)
-        terms = [
-            *(f"label {one}" for one in lenient_selector(selector.label_selector).requirements),
-            *(f"claim {one}" for one in lenient_selector(as_labels).requirements),
-            *((cel.cel_expressions if cel else None) or ()),
-        ]
-        lines.append(f"  eligible: {'; '.join(terms) or 'every cluster'}")
-    ranked = [
-        f"{prioritizer_text(item.name)} x{item.weight}" for item in prioritizers_of(placement)
-    ]
+        terms = "; ".join(_terms(predicate))
+        lines.append(f"  eligible: {terms or 'every cluster'}")
+    ranked = [_weighted(each.name, each.weight) for each in prioritizers_of(placement)]
     lines.append(f"  ranked by: {', '.join(ranked) or 'nothing'}")
     return printable_lines(lines)
+
+
+def _weighted(name: str, weight: int) -> str:
+    return f"{prioritizer_text(name)} x{weight}"
+
+
+def _terms(predicate: ClusterPredicate) -> Iterator[str]:
+    selector = predicate.required_cluster_selector or ClusterSelector()
+    claims = selector.claim_selector
+    claims_as_labels = LabelSelector(None, claims.match_expressions if claims else None)
+    for requirement in lenient_selector(selector.label_selector).requirements:
+        yield f"label {requirement}"
+    for requirement in lenient_selector(claims_as_labels).requirements:
+        yield f"claim {requirement}"
+    if selector.cel_selector is not None:
+        yield from selector.cel_selector.cel_expressions or ()
 
 
 def verdict_text(
@@ -55,22 +61,15 @@ def verdict_text(
     without_scores: Placement | None = None,
     rows: int | None,
 ) -> str:
-    """Formats the selection, the ranking with each prioritizer's share, and the dropped clusters; at most
-    `rows` lines of each table. With the Placement as it was written instead of scores: what the filters alone
-    decide. `by`: the verdict by other weights, whose ranking is shown in place of its own.
+    """Formats the selection, the ranking with each prioritizer's share, and the clusters that are out.
+
+    Each table has at most `rows` lines. With `without_scores`, the Placement as it was written, the text says
+    what the filters alone decide. With `by`, the verdict by other weights, it shows the ranking of that one.
     """
-    if (
-        without_scores is not None
-        and verdict.outcome is Outcome.SCHEDULED
-        and verdict.ranking is not None
-    ):
+    if without_scores is not None and _is_ranked(verdict):
         return _eligible(verdict, without_scores, rows)
-    text = printable_lines(
-        (
-            f"{verdict.placement}: {_headline(verdict)}",
-            *(f"  note: {note}" for note in verdict.notes),
-        )
-    )
+    notes = [f"  note: {note}" for note in verdict.notes]
+    text = printable_lines((f"{verdict.placement}: {_headline(verdict)}", *notes))
     if verdict.ranking is not None:
         text += _ranking(by or verdict, rows, chosen=verdict.chosen)
     return text + _dropped(verdict, rows)
@@ -78,26 +77,24 @@ def verdict_text(
 
 def summary_text(verdict: Verdict, *, without_scores: Placement | None = None) -> str:
     """Formats where a Placement is or would go, in one line, with its notes if something would change."""
-    if (
-        without_scores is not None
-        and verdict.outcome is Outcome.SCHEDULED
-        and verdict.ranking is not None
-    ):
+    if without_scores is not None and _is_ranked(verdict):
         return printable_lines((_eligible_line(verdict, without_scores),))
-    before, after = sorted(verdict.current), sorted(verdict.chosen)
-    to = names_text(after) or "no cluster"
-    where = f"goes to {to}"
-    if before:
-        where = (
-            f"stays on {to}" if before == after else f"would move from {names_text(before)} to {to}"
-        )
-    notes = () if is_calm(verdict) else verdict.notes
-    first = f"{verdict.placement}: {where}; {_headline(verdict)}"
-    return printable_lines((first, *(f"  note: {note}" for note in notes)))
+    first = f"{verdict.placement}: {_where(verdict)}; {_headline(verdict)}"
+    notes = [] if is_calm(verdict) else [f"  note: {note}" for note in verdict.notes]
+    return printable_lines((first, *notes))
+
+
+def _where(verdict: Verdict) -> str:
+    target = names_text(sorted(verdict.chosen)) or "no cluster"
+    if not verdict.current:
+        return f"goes to {target}"
+    if verdict.current == verdict.chosen:
+        return f"stays on {target}"
+    return f"would move from {names_text(sorted(verdict.current))} to {target}"
 
 
 def is_calm(verdict: Verdict) -> bool:
-    """Whether there is nothing to say of it: it is decided, has as many clusters as it wants, and stays."""
+    """Returns whether a Placement is decided, has as many clusters as it wants, and stays."""
     return (
         verdict.outcome is Outcome.SCHEDULED
         and not verdict.status.failed
@@ -107,27 +104,33 @@ def is_calm(verdict: Verdict) -> bool:
     )
 
 
+def _is_ranked(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.SCHEDULED and verdict.ranking is not None
+
+
 def _eligible_line(verdict: Verdict, placement: Placement) -> str:
-    number_of_clusters = placement.spec.number_of_clusters
-    choice = "every eligible cluster is selected"
-    if number_of_clusters is not None:
-        choice = f"scores choose {number_of_clusters} of them"
     eligible = plural(len(verdict.scores or ()), "cluster")
-    return f"{verdict.placement}: {eligible} eligible of {_candidates(verdict)}; {choice}"
+    candidates = _candidates(verdict)
+    number = placement.spec.number_of_clusters
+    if number is None:
+        return f"{verdict.placement}: {eligible} eligible of {candidates}; every eligible cluster is selected"
+    return (
+        f"{verdict.placement}: {eligible} eligible of {candidates}; scores choose {number} of them"
+    )
 
 
 def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
-    names = sorted(verdict.scores or ())
     lines = [_eligible_line(verdict, placement)]
     if asks_for_scores(placement):
         lines.append(
             "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible"
         )
+    names = sorted(verdict.scores or ())
     shown = names[:rows]
-    more = (
-        f" and {len(names) - len(shown)} more (--all shows them)" if len(shown) < len(names) else ""
-    )
-    lines.append(f"  eligible: {', '.join(shown) or 'none'}{more}")
+    eligible = f"  eligible: {', '.join(shown) or 'none'}"
+    if len(shown) < len(names):
+        eligible += f" and {len(names) - len(shown)} more (--all shows them)"
+    lines.append(eligible)
     return printable_lines(lines) + _dropped(verdict, rows)
 
 
@@ -136,57 +139,59 @@ def _headline(verdict: Verdict) -> str:
         return str(verdict.outcome)
     if verdict.ranking is None:
         return f"nothing is selected: {verdict.status.message}"
-    number_of_clusters = verdict.source.spec.number_of_clusters
-    asked = (
-        ""
-        if number_of_clusters is None or not verdict.unscheduled
-        else f" ({number_of_clusters} asked for)"
-    )
-    total = plural(len(verdict.ranking.clusters), "cluster")
-    return f"{len(verdict.ranked)} of {total} selected{asked}, from {_candidates(verdict)}"
+    selected = len(verdict.ranked)
+    eligible = plural(len(verdict.ranking.clusters), "cluster")
+    wanted = verdict.source.spec.number_of_clusters
+    candidates = _candidates(verdict)
+    if wanted is not None and verdict.unscheduled:
+        return f"{selected} of {eligible} selected ({wanted} asked for), from {candidates}"
+    return f"{selected} of {eligible} selected, from {candidates}"
 
 
 def _candidates(verdict: Verdict) -> str:
+    count = plural(len(verdict.candidates), "cluster")
     names = ", ".join(verdict.cluster_sets)
-    sets = f"cluster set{'s' if len(verdict.cluster_sets) > 1 else ''} {names}"
-    return f"{plural(len(verdict.candidates), 'cluster')} in {sets if names else 'no bound cluster set'}"
+    if not names:
+        return f"{count} in no bound cluster set"
+    if len(verdict.cluster_sets) > 1:
+        return f"{count} in cluster sets {names}"
+    return f"{count} in cluster set {names}"
 
 
 def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> str:
     ranking = verdict.ranking
     if ranking is None or not ranking.order:
         return ""
-    names, weight = verdict.state.names, mean_weight(verdict.prioritizers)
-    weighted = (f"{prioritizer_text(item.name)} x{item.weight}" for item in verdict.prioritizers)
-    headers = ["rank", "", "cluster", "points", *weighted]
-    # The first cluster that is not selected is shown as well, because it is the next one to be.
-    shown = (
-        ranking.order
-        if rows is None
-        else ranking.order[: max(rows, min(ranking.selected + 1, MOST_ROWS))]
-    )
+    headers = ["rank", "", "cluster", "points"]
+    headers += [_weighted(result.name, result.weight) for result in verdict.prioritizers]
+    weight = mean_weight(verdict.prioritizers)
+    shown = ranking.order
+    if rows is not None:
+        # The first cluster that is not selected is shown as well: it would be the next to come in.
+        shown = ranking.order[: max(rows, min(ranking.selected + 1, MAX_ROWS))]
     lines = []
     for number, index in enumerate(shown, start=1):
-        name = names[ranking.clusters[index]]
-        scores = (
-            _score(verdict, item.prioritizer, item.values[index], name)
-            for item in verdict.prioritizers
-        )
+        name = verdict.state.names[ranking.clusters[index]]
+        mark = "*" if name in chosen else ""
         points = points_text(points_of(ranking.sums[index], weight))
-        lines.append([str(number), "*" if name in chosen else "", name, points, *scores])
+        scores = [
+            _score(verdict, result.prioritizer, result.values[index], name)
+            for result in verdict.prioritizers
+        ]
+        lines.append([str(number), mark, name, points, *scores])
     text = table(headers, lines, right={0, *range(3, len(headers))})
     if any(cell in {MISSING, EXPIRED} for line in lines for cell in line[4:]):
         text += f"  ({MISSING} and {EXPIRED} scores count as 0)\n"
-    return text + _more(len(ranking.order) - len(shown), "clusters")
+    return text + _more_clusters(len(ranking.order) - len(shown))
 
 
 def _score(verdict: Verdict, prioritizer: Prioritizer, value: int | None, cluster: str) -> str:
-    """The score, or why there is none. An item of moves is no score, so nobody misses one."""
+    """The score, or why there is none. An item of moves is no score, so it is never missing."""
     if prioritizer.built_in is None and prioritizer.resource != MOVES_SCORE:
-        found = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
-        if found is None or found.get(prioritizer.score) is None:
+        score = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
+        if score is None or score.get(prioritizer.score) is None:
             return MISSING
-        if expired(found.valid_until, verdict.now):
+        if expired(score.valid_until, verdict.now):
             return EXPIRED
     return "-" if value is None else str(value)
 
@@ -194,59 +199,62 @@ def _score(verdict: Verdict, prioritizer: Prioritizer, value: int | None, cluste
 def _dropped(verdict: Verdict, rows: int | None) -> str:
     if not verdict.dropped:
         return ""
-    found = list(verdict.dropped.items())
-    shown = found[:rows]
-    text = table(
-        ["out", "by", "because"], [[name, drop.filter, drop.reason] for name, drop in shown]
-    )
-    return text + _more(len(found) - len(shown), "clusters")
+    lines = [[name, drop.filter, drop.reason] for name, drop in verdict.dropped.items()]
+    shown = lines[:rows]
+    text = table(["out", "by", "because"], shown)
+    return text + _more_clusters(len(lines) - len(shown))
 
 
-def _more(count: int, what: str) -> str:
-    return f"  ... and {count} more {what} (--all shows them)\n" if count > 0 else ""
+def _more_clusters(count: int) -> str:
+    return f"  ... and {count} more clusters (--all shows them)\n" if count > 0 else ""
 
 
 def explanation_text(explanation: Explanation | ClusterReason, *, placement: str) -> str:
-    """Whether a cluster is selected, why, and what each prioritizer adds to its points."""
+    """Formats whether a cluster is selected, why, and what each prioritizer adds to its points."""
     selected = "selected" if explanation.selected else "not selected"
-    dropped = f"dropped by the filter {explanation.filter}: " if explanation.filter else ""
-    text = printable_lines(
-        (
-            f"{placement}, cluster {explanation.cluster}: {selected}",
-            f"  {dropped}{explanation.reason}",
-        )
-    )
+    reason = explanation.reason
+    if explanation.filter:
+        reason = f"dropped by the filter {explanation.filter}: {reason}"
+    head = f"{placement}, cluster {explanation.cluster}: {selected}"
+    text = printable_lines((head, f"  {reason}"))
     return f"{text}\n{_contributions(explanation)}" if explanation.contributions else text
 
 
 def _contributions(explanation: Explanation | ClusterReason) -> str:
-    rows, weight = [], mean_weight(explanation.contributions)
+    weight = mean_weight(explanation.contributions)
+    rows = []
     for part in explanation.contributions:
         score = "-" if part.score is None else str(part.score)
         points = points_text(points_of(part.points, weight))
         rows.append([part.name, score, f"x {part.weight}", points, part.note])
-    rows.append(["total", "", "", points_text(points_of(explanation.points or 0, weight)), ""])
+    total = points_text(points_of(explanation.points or 0, weight))
+    rows.append(["total", "", "", total, ""])
     return table(["prioritizer", "score", "weight", "points", ""], rows, right={1, 2, 3})
 
 
 def what_would_flip(explanation: Explanation) -> str:
+    """Formats the changes that would flip a decision; empty if its ranking is not known."""
     if explanation.filter is not None:
         return (
             "\n  what would have to change: the cluster, or what the filter asks for; a better score does not"
             " help\n"
         )
+    if explanation.margin is None and explanation.rank is None:
+        return ""
     if explanation.margin is None:
-        nothing = "\n  what would have to change: no score can flip this decision\n"
-        return nothing if explanation.rank is not None else ""
+        return "\n  what would have to change: no score can flip this decision\n"
     weight = mean_weight(explanation.contributions)
     verb = "lose" if explanation.selected else "gain"
-    points = plural(points_text(points_needed(explanation.margin, weight)), "point")
-    rival = f"{explanation.rival} ({points_text(points_of(explanation.rival_points or 0, weight))})"
-    lines = ["", f"  what would have to change: it must {verb} {points} against {rival}"]
+    needed = plural(points_text(points_needed(explanation.margin, weight)), "point")
+    rival_points = points_text(points_of(explanation.rival_points or 0, weight))
+    lines = [
+        "",
+        f"  what would have to change: it must {verb} {needed} against {explanation.rival} ({rival_points})",
+    ]
     if not explanation.flips:
         lines.append("    no score of this Placement has a weight, so none can do that")
     nearest = explanation.nearest
-    lines += (
-        f"    {flip}{'  <- the nearest' if flip is nearest else ''}" for flip in explanation.flips
-    )
+    for flip in explanation.flips:
+        mark = "  <- the nearest" if flip is nearest else ""
+        lines.append(f"    {flip}{mark}")
     return printable_lines(lines)

@@ -1,7 +1,7 @@
 """Paced moves: what is under way, and what waits for what; and where applications go when a cluster fails."""
 
 from collections.abc import Collection, Iterator
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -12,8 +12,6 @@ from gitops_dsf.pacing.refuges import by_lost_cluster, published_refuges
 from gitops_dsf.pacing.stored import StoredMoves
 from gitops_dsf.views.status.inputs import Inputs, Part
 
-MOST_SHOWN: Final = 5
-"""Placements of a drained cluster in a line."""
 _View = TypeVar("_View", bound=Struct)
 
 
@@ -122,32 +120,6 @@ def _view(kind: type[_View], stored: object, **shown: object) -> _View:
     if "since" in same:
         same["since"] = timestamp_of(same["since"])
     return kind(**same, **shown)
-
-
-def waiting_text(each: WaitingView) -> str:
-    """`argocd/web: c1 -> c2 (+22 points) waits since ...: Cooldown: it moved a short time ago, until ...`."""
-    until = f", until {each.until}" if each.until else ""
-    return (
-        f"{each.placement}: {each.source} -> {each.target} ({each.points:+g} points) waits since"
-        f" {each.since}: {each.reason}: {each.message}{until}"
-    )
-
-
-def draining_text(each: DrainView) -> str:
-    """`eu-1 is drained (patch) until ...: 2 left (argocd/a, argocd/b)`."""
-    named = _named(each.left, each.count)
-    left = f"{each.count} left{f' ({named})' if named else ''}" if each.count else "nobody is left"
-    stays = max(each.stays_count, len(each.stays))
-    stays_text = f"; not paced, so they stay: {_named(each.stays, stays) or stays}" if stays else ""
-    late = "; the end will not be met" if each.late else ""
-    return f"{each.cluster} is drained ({each.maintenance}) until {each.until}: {left}{stays_text}{late}"
-
-
-def _named(names: Collection[str], count: int) -> str:
-    """The names of the first of them, and how many more there are; empty where none is known."""
-    shown = list(names)[:MOST_SHOWN]
-    more = f" and {count - len(shown)} more" if len(shown) < count else ""
-    return f"{', '.join(shown)}{more}" if shown else ""
 
 
 class RefugeView(Struct, frozen=True, kw_only=True, rename={"target": "to"}):

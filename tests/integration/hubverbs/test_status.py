@@ -343,7 +343,7 @@ def test_nothing_false_is_said_while_the_reconciler_tells_nothing(
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (
         "    paris: waiting, no longer decided; the new copies are Healthy and Synced, and the reconciler has"
-        " not told why it stays\n"
+        " not said why it stays\n"
     ) in ran.stdout
     starting = [each for each in lost(*told) if each["metadata"]["name"] != "web-cluster2"]
     starting.append(application("web", "cluster2", health="Progressing"))

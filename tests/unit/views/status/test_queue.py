@@ -5,10 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.show.status import queue_lines, status_text
+from gitops_dsf.show.moves import queue_lines, waiting_text
+from gitops_dsf.show.status import status_text
 from gitops_dsf.views.status.build import Filter, Overview, build, document
 from gitops_dsf.views.status.inputs import Part
-from gitops_dsf.views.status.queue import QueueView, waiting_text
+from gitops_dsf.views.status.queue import QueueView
 from tests.support.hubobjects import (
     NOW,
     Object,

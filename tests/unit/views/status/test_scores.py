@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.scores import ScoreState
 from gitops_dsf.views.status.build import Filter, build
 from gitops_dsf.views.status.inputs import Part
-from gitops_dsf.views.status.scores import ScorerView, State
+from gitops_dsf.views.status.scores import ScorerView
 from tests.support.hubobjects import NOW, Object, cluster, fleet, joined, masks, score, scorer
 from tests.support.overviews import inputs_of
 
@@ -76,9 +77,9 @@ def test_a_row_sums_up_what_counts_now() -> None:
     ]
     view = cpu(objects)
     assert (view.values, view.oldest) == ((10, 40, 70), 2000.0)
-    assert (view.counts[State.FRESH], view.counts[State.EXPIRED]) == (3, 1)
+    assert (view.counts[ScoreState.FRESH], view.counts[ScoreState.EXPIRED]) == (3, 1)
     later = cpu(objects, now=NOW + timedelta(seconds=901))
-    assert later.counts[State.EXPIRED] == 4, "the hub's clock decides"
+    assert later.counts[ScoreState.EXPIRED] == 4, "the hub's clock decides"
 
 
 def test_what_could_not_be_read_is_not_called_missing() -> None:

@@ -1,0 +1,91 @@
+"""Paced moves and refuges, for a terminal: the queue of a hub, drains, and where applications would go."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from gitops_dsf.views.status.queue import (
+    DrainView,
+    FailoverView,
+    MoveView,
+    QueueView,
+    WaitingView,
+)
+from gitops_dsf.wording import names_text, plural
+
+MAX_ROWS: Final = 10
+"""Moves that wait, and clusters, shown without --all."""
+MAX_NAMED: Final = 5
+"""Placements of a drain that are named."""
+
+
+def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
+    """Yields drains, moves under way, and moves that wait, the largest gain first."""
+    for drain in view.draining or ():
+        yield f"  {draining_text(drain)}"
+    for move in view.under_way:
+        yield f"  {_under_way(move)}"
+    shown = view.waiting if everything else view.waiting[:MAX_ROWS]
+    for waiting in shown:
+        yield f"  {waiting_text(waiting)}"
+    if len(shown) < len(view.waiting):
+        yield f"  and {len(view.waiting) - len(shown)} more that wait; --placement or --all shows them"
+    if view.omitted:
+        yield f"  and {view.omitted} more that wait, with a smaller gain; there is no room to name them"
+
+
+def _under_way(move: MoveView) -> str:
+    text = f"{move.placement}: {move.source or 'new'} -> {move.target}: {move.phase} since {move.since}"
+    if not move.admitted:
+        text += ", by OCM itself"
+    if move.cause is not None:
+        text += f", {move.cause}"
+    return text
+
+
+def waiting_text(waiting: WaitingView) -> str:
+    """Formats `argocd/web: c1 -> c2 (+22 points) waits since ...: Cooldown: it moved a short time ago`."""
+    text = (
+        f"{waiting.placement}: {waiting.source} -> {waiting.target} ({waiting.points:+g} points) waits"
+        f" since {waiting.since}: {waiting.reason}: {waiting.message}"
+    )
+    return f"{text}, until {waiting.until}" if waiting.until else text
+
+
+def draining_text(drain: DrainView) -> str:
+    """Formats `eu-1 is drained (patch) until ...: 2 left (argocd/a, argocd/b)`."""
+    text = f"{drain.cluster} is drained ({drain.maintenance}) until {drain.until}: {_left(drain)}"
+    stays = max(drain.stays_count, len(drain.stays))
+    if stays:
+        names = _first_names(drain.stays, stays) or str(stays)
+        text += f"; not paced, so they stay: {names}"
+    if drain.late:
+        text += "; the end will not be met"
+    return text
+
+
+def _left(drain: DrainView) -> str:
+    if not drain.count:
+        return "nobody is left"
+    names = _first_names(drain.left, drain.count)
+    return f"{drain.count} left ({names})" if names else f"{drain.count} left"
+
+
+def _first_names(names: Sequence[str], count: int) -> str:
+    """The names of the first of `count` things, and how many more there are; empty if none is known."""
+    if not names:
+        return ""
+    shown = names[:MAX_NAMED]
+    text = ", ".join(shown)
+    return f"{text} and {count - len(shown)} more" if len(shown) < count else text
+
+
+def refuge_lines(views: Sequence[FailoverView], *, everything: bool) -> Iterator[str]:
+    """Yields one line for each cluster that could fail."""
+    shown = views if everything else views[:MAX_ROWS]
+    for view in shown:
+        moves = [f"{move.placement.partition('/')[2]} -> {move.target}" for move in view.moves]
+        max_named = len(moves) if everything else MAX_ROWS
+        yield f"  if {view.cluster} fails: {names_text(moves, most=max_named)}"
+    if len(shown) < len(views):
+        hidden = plural(len(views) - len(shown), "cluster")
+        yield f"  and {hidden} more; --cluster or --all shows them"
