@@ -4,7 +4,7 @@ import msgspec
 
 from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, metadata
-from gitops_dsf.repository.model.apps import DecisionGroups
+from gitops_dsf.repository.model.apps import DecisionGroups, PlacementRules, SharedPlacementRules
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.resolve.rankings import ResolvedPlacement, ResolvedScore
 
@@ -33,7 +33,7 @@ def placement(item: ResolvedPlacement) -> Object:
     spec["tolerations"] = [
         each.model_dump(mode="json", exclude_none=True) for each in rules.tolerations
     ]
-    spec["decisionStrategy"] = {"groupStrategy": _groups(rules.decision_groups or DecisionGroups())}
+    spec["decisionStrategy"] = {"groupStrategy": _groups(rules)}
     # What people wrote about a paced Placement: the reconciler and previews read it.
     pace = {} if item.paced is None else {PACE_ANNOTATION: msgspec.json.encode(item.paced).decode()}
     return {
@@ -103,7 +103,11 @@ def _selector(selector: LabelSelector) -> Object:
     return found
 
 
-def _groups(groups: DecisionGroups) -> Object:
+def _groups(rules: PlacementRules) -> Object:
+    """The groups of a decision; those of OCM's default, one group of all clusters, for an application."""
+    groups = DecisionGroups()
+    if isinstance(rules, SharedPlacementRules) and rules.decision_groups is not None:
+        groups = rules.decision_groups
     result: Object = {}
     if groups.groups:
         result["decisionGroups"] = [

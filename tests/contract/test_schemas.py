@@ -137,6 +137,12 @@ APPLICATION = {
         "scores": [{"scorer": "cpu"}],
     },
 }
+SHARED = {
+    "apiVersion": "gitops-dsf.io/v1alpha1",
+    "kind": "ScoredPlacement",
+    "metadata": {"name": "shared"},
+    "spec": {"scores": [{"scorer": "cpu"}]},
+}
 CONFIG = {
     "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
     "kind": "DynamicScoringConfig",
@@ -195,8 +201,8 @@ ACCEPTED = [
     change(APPLICATION, "spec.application.sources", []),
     change(APPLICATION, "spec.placement.tolerations", [{"key": "a", "value": "b"}]),
     change(APPLICATION, "spec.placement.tolerations", [{"operator": "Exists"}]),
-    change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "25%"}),
-    change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": 3}),
+    change(SHARED, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "25%"}),
+    change(SHARED, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": 3}),
     variant(headers=[{"name": "A", "value": "b"}]),
     variant(headers=[{"name": "A", "secretRef": SECRET}]),
     variant(basicAuth={"secretRef": {"name": "a"}}, auth={"caConfigMapRef": SECRET}),
@@ -227,7 +233,8 @@ REFUSED = [
         "spec.placement.tolerations",
         [{"key": "a", "operator": "Exists", "value": "b"}],
     ),
-    change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "125%"}),
+    change(SHARED, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "125%"}),
+    change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "25%"}),
     change(APPLICATION, "spec.scores", []),
     variant(headers=[{"name": "A"}]),
     variant(headers=[{"name": "A", "value": "b", "secretRef": SECRET}]),

@@ -742,10 +742,15 @@ def _words() -> Iterator[tuple[str, Documents]]:
     for text in ("{tolerations: [{key: on, operator: Exists}]}", "{numberOfClusters: 017}"):
         yield case(f"a Placement with {text}", apps=placement(text))
     for size in ("'5'", "[1]"):
-        groups = app(
-            "{numberOfClusters: 1}", f"{{decisionGroups: {{clustersPerDecisionGroup: {size}}}}}"
+        groups = f"{{decisionGroups: {{clustersPerDecisionGroup: {size}}}}}"
+        yield case(
+            f"a ScoredPlacement in groups of {size}",
+            apps=SHARED.replace("{numberOfClusters: 1}", groups),
         )
-        yield case(f"an application in groups of {size}", apps=groups)
+    yield case(
+        "an application in groups, as earlier versions had them",
+        apps=app("{numberOfClusters: 1}", "{decisionGroups: {clustersPerDecisionGroup: 2}}"),
+    )
     for text in (
         "kind: DynamicScorer",
         "apiVersion: 1\nkind: X",

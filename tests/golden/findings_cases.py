@@ -391,7 +391,7 @@ def _selectors() -> Iterator[tuple[str, Documents]]:
         )
         yield case(
             f"a decision group for {text}",
-            apps=app(
+            apps=SHARED.replace(
                 "{numberOfClusters: 1}",
                 f"{{decisionGroups: {{groups: [{{groupName: first, clusterSelector: {text}}}]}}}}",
             ),

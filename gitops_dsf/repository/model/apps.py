@@ -95,6 +95,11 @@ class PlacementRules(Authored):
     """Labels that a cluster must have."""
     tolerations: list[Toleration] = []
     """Taints that are tolerated; OCM taints unreachable clusters."""
+
+
+class SharedPlacementRules(PlacementRules):
+    """Which clusters may be chosen, how many, and in which groups consumers of the decision find them."""
+
     decision_groups: DecisionGroups | None = None
     """How the chosen clusters are divided into groups."""
 
@@ -133,6 +138,9 @@ class Ranking(Authored):
 
 class ScoredPlacementSpec(Ranking):
     """Which clusters are chosen by score."""
+
+    placement: SharedPlacementRules = SharedPlacementRules()
+    """Which clusters may be chosen, how many, and in which groups."""
 
 
 class ScoredPlacement(Authored):

@@ -58,14 +58,17 @@ _DURATIONS = frozenset({"interval", "range", "step"})
 _POINTS = frozenset({"stickiness", "demand", "deadband", "outputMin", "outputMax"})
 """Fields in score points, which people also write as percentages: a score has at most 100 points."""
 _DURATION: Final = r"([0-9]{1,9}[smhdw])+"
+"""As PromQL writes durations."""
 _REMOVED: Final[Mapping[tuple[str | int, ...], str]] = {
     ("FleetRepository", "spec", "reconciler", "suspend"): (
         "each agent backs off by itself from a scoring API that fails"
     ),
+    ("ScoredApplication", "spec", "placement", "decisionGroups"): (
+        "an ApplicationSet deploys to all clusters of a decision, whatever their group; for other"
+        " consumers of decisions, a ScoredPlacement has it"
+    ),
 }
 """Fields of earlier versions, by kind and path, with what replaced them. `validate --fix` removes them."""
-
-"""As PromQL writes durations."""
 _TYPES = {
     "string_type": "text",
     **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "a whole number"),

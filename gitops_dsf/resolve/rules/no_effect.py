@@ -154,7 +154,7 @@ ROWS: Final = (
         codes.REFERENCE_AND_RANKING,
         _followers,
         "scores stickiness onMissingScore bindings placement.numberOfClusters placement.clusterSets"
-        " placement.clusterSelector placement.tolerations placement.decisionGroups",
+        " placement.clusterSelector placement.tolerations",
         "{whole} has no effect: the ScoredPlacement {of} decides",
         "remove it here, or remove placement.ref",
     ),
