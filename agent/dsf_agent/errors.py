@@ -94,7 +94,7 @@ class AgentError(Exception):
         self.retry_after = retry_after
         self.stage = stage
 
-    def anew(self, message: str = "", *, stage: Stage | None = None) -> "AgentError":
+    def without_traceback(self, message: str = "", *, stage: Stage | None = None) -> "AgentError":
         """The same failure without its traceback, which keeps all that its functions had in memory, such as
         answers. Raise none that a variable of the same function holds: it would hold the function.
         """

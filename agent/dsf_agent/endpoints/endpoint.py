@@ -42,7 +42,7 @@ class Endpoint:
             self._unresponsive = True
             expired = self.credentials.expired(self.auth) if error.reason in _HANDSHAKE else ""
             if expired:
-                raise error.anew(f"{error}; {expired}") from error
+                raise error.without_traceback(f"{error}; {expired}") from error
             raise
         self._unresponsive = False
         return answer

@@ -73,7 +73,9 @@ class Fetch:
         try:
             series = await (self._queried(now) if self._kind == PROMETHEUS else self._counted(now))
         except AgentError as error:
-            raise error.anew(self._name + self._endpoint.hide(str(error)), stage="fetch") from error
+            raise error.without_traceback(
+                self._name + self._endpoint.hide(str(error)), stage="fetch"
+            ) from error
         return replace(series, warnings=tuple(map(self._endpoint.hide, series.warnings)))
 
     async def _counted(self, now: float) -> Series:
@@ -121,9 +123,9 @@ class Fetch:
         except BudgetFullError as error:
             failure: AgentError | int = error.wanted
         except AgentError as error:
-            failure = error.anew()
+            failure = error.without_traceback()
         # Not the one that this frame holds, because the traceback of an error holds the frame.
-        raise BudgetFullError(failure) if isinstance(failure, int) else failure.anew()
+        raise BudgetFullError(failure) if isinstance(failure, int) else failure.without_traceback()
 
     async def _one(self, index: int, *, now: float) -> Series:
         request = self._request(index, now=now)

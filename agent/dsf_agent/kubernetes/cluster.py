@@ -162,7 +162,9 @@ class Cluster:
                 found = await self._server.call("GET", USAGE_PATH, shape=objects.NodeMetricsList)
                 self._usage = objects.usage(found)
             except AgentError as error:
-                raise error.anew(f"{error}{_USAGE_HINTS.get(error.reason, '')}") from error
+                raise error.without_traceback(
+                    f"{error}{_USAGE_HINTS.get(error.reason, '')}"
+                ) from error
             except ValueError as error:
                 msg = f"{USAGE_PATH} did not answer with a NodeMetricsList: {error}"
                 raise AgentError(msg, reason=Reason.INVALID_BODY) from error

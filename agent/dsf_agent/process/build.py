@@ -19,7 +19,8 @@ from dsf_agent.metrics import Metrics
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.publish.prune import Pruner
-from dsf_agent.publish.publication import Publication, Publisher
+from dsf_agent.publish.publication import Publication
+from dsf_agent.publish.publisher import Publisher
 from dsf_agent.publish.store import ScoreStore
 from dsf_agent.schedule.cycle import Cycle
 from dsf_agent.schedule.worker import Grid, Worker

@@ -200,14 +200,14 @@ class Cycle:
                     only = clusters[0] if len(clusters) == 1 else ""
                     await self._score_one(part, targets, found, index=index, only=only)
                 except AgentError as error:
-                    failures.append(error.anew())
+                    failures.append(error.without_traceback())
                     found.unscored.update(clusters)
 
         async with asyncio.TaskGroup() as tasks:
             for index, (clusters, part) in enumerate(groups(by_cluster, most=most)):
                 tasks.create_task(one(index, clusters, part))
         if failures and not found.by_cluster:
-            raise failures[0].anew()
+            raise failures[0].without_traceback()
         for failure in failures:
             self.metrics.failed("score", failure.reason)
         if failures:

@@ -217,7 +217,7 @@ class Score:
         try:
             return await self._called(series)
         except AgentError as error:
-            raise error.anew(self._endpoint.hide(str(error))) from error
+            raise error.without_traceback(self._endpoint.hide(str(error))) from error
 
     async def _called(self, series: Series) -> Results:
         url, headers = self._scorer.scoring_endpoint, {"Content-Type": "application/json"}

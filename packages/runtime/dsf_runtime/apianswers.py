@@ -39,7 +39,7 @@ class ApiError(Exception):
         self.retry_after = wait
         """Seconds that the server asked us to wait."""
 
-    def anew(self) -> "ApiError":
+    def without_traceback(self) -> "ApiError":
         """The same error without its traceback, which would keep the answer in memory."""
         return ApiError(str(self), status=self.status, kind=self.kind, wait=self.retry_after)
 

@@ -202,7 +202,7 @@ class Informer(Generic[T]):
                 fine = self._heard or (bool(self._version) and monotonic() - began >= SHORT_SECONDS)
             except ApiError as error:
                 LOG.warning("watch of %s broke: %s", self.path, error)
-                self.failure = error.anew()
+                self.failure = error.without_traceback()
                 self.attempted.set()
                 if error.status and error.status != HTTPStatus.GONE:
                     self._refused = str(error)

@@ -18,7 +18,7 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.metrics import Metrics
 from dsf_agent.process import build
-from dsf_agent.publish.publication import Publisher
+from dsf_agent.publish.publisher import Publisher
 from dsf_runtime import answers
 from dsf_runtime.access import Access
 from dsf_runtime.answers import CodingError, ExcessError

@@ -10,7 +10,8 @@ import pytest
 
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import Metrics
-from dsf_agent.publish.publication import Publication, Publisher
+from dsf_agent.publish.publication import Publication
+from dsf_agent.publish.publisher import Publisher
 from dsf_agent.publish.store import Stored, labels
 from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
@@ -403,7 +404,7 @@ async def test_offers_that_change_nothing_do_not_fill_the_schedule() -> None:
         for _ in range(20):
             offer(cpu, ["c1"])
             await asyncio.sleep(5)
-        assert len(running.publisher._schedule) == 1
+        assert len(running.publisher._queue) == 1
 
 
 async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(

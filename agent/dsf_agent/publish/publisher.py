@@ -1,0 +1,317 @@
+"""Writes the scores of clusters when the rule says that a write is due, at a limited rate.
+
+It runs beside the workers, so a slow hub never delays a cycle. A task for each score would need too much memory
+on the hub. Instead one queue holds the times at which writes are due, and a few writers take them in that order.
+What was never written comes first, one scorer after another: the first one has scores on all clusters before
+the second one begins.
+
+While the hub is away nothing is sent until a common pause is over, because every cluster would have the same
+failure. A failure that only one cluster has, such as a missing right, delays no other cluster.
+
+An audit lists the objects of each cluster now and then, and writes again what another program deleted.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from dsf_agent.errors import AgentError, Reason
+from dsf_agent.metrics import ScorerMetrics
+from dsf_agent.publish.duequeue import NOW, DueQueue
+from dsf_agent.publish.publication import ClusterScore, Publication
+from dsf_agent.publish.store import ScoreStore, Stored
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import monotonic
+from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
+from dsf_wire.publishrule import Decision, Published, Rule, decide
+from dsf_wire.summary import Summary
+
+WRITERS: Final = 4
+"""Requests at one time."""
+BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
+"""Delays between failed attempts. The jitter is wide because a whole fleet retries when a hub returns."""
+RETRY_FRACTION: Final = 0.25
+"""A failed write is tried again after this part of the TTL at the latest, even if the hub asks for a longer
+pause. Unchanged scores are written again at half of the TTL and must not expire before the retry.
+"""
+CLOCK_SLACK_SECONDS: Final = 60.0
+"""Tolerance for a validUntil that is later than this rule would set it. A later one was written by another
+program, or the clock was set back since.
+"""
+AUDIT_SECONDS: Final = 300.0
+"""How often the objects of each cluster are listed, to find those that another program deleted."""
+AUDITS_PER_SECOND: Final = 6
+"""At most. A large fleet is audited more rarely."""
+AUDIT_LAG_SECONDS: Final = 10.0
+"""An object written less than this before a list may be missing in it."""
+POLL_SECONDS: Final = 0.05
+"""Between two attempts to write a score whose last write has not ended, and between two looks at whether
+everything is written, at the end of a worker.
+"""
+_HUB_IS_AWAY: Final = frozenset(
+    {
+        Reason.UNREACHABLE,
+        Reason.TIMEOUT,
+        Reason.TLS,
+        Reason.CONNECTION_LOST,
+        Reason.THROTTLED,
+        Reason.SERVER_ERROR,
+        Reason.UNAUTHORIZED,
+        Reason.BAD_CREDENTIALS,
+    }
+)
+"""Failures that every cluster would have now."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Publisher:
+    """Owns the queue of due writes. ``run`` is a root task of the process."""
+
+    store_of: Callable[[str], ScoreStore]
+    wall: Callable[[], float]
+    """The time of the stores."""
+    writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND
+    _next_write: float = field(init=False, default=0.0)
+    """Monotonic time at which the limit allows the next write."""
+    _queue: DueQueue[ClusterScore] = field(init=False)
+    _ranks: "itertools.count[int]" = field(init=False, default_factory=itertools.count)
+    _by_cluster: dict[str, dict[str, ClusterScore]] = field(init=False, default_factory=dict)
+    _writing: dict[tuple[str, str], ClusterScore] = field(init=False, default_factory=dict)
+    """By cluster and name. A write whose scorer was edited must not end after the next write."""
+    _reading: dict[str, asyncio.Lock] = field(init=False, default_factory=dict)
+    _failures: int = field(init=False, default=0)
+    """How often in a row the hub was away."""
+    _resume: float = field(init=False, default=0.0)
+    """Monotonic time until which nothing is sent, because the hub is away."""
+
+    def __post_init__(self) -> None:
+        self._queue = DueQueue(wall=self.wall)
+
+    def publication(self, scorer: Summary, *, rule: Rule, metrics: ScorerMetrics) -> Publication:
+        """A publication for the scores of one scorer. The jitter of the rule is replaced for each cluster."""
+        return Publication(
+            publisher=self, scorer=scorer, rule=rule, metrics=metrics, rank=next(self._ranks)
+        )
+
+    async def run(self) -> None:
+        """Writes until it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(WRITERS):
+                tasks.create_task(self._write_what_is_due())
+            tasks.create_task(self._audit())
+
+    def add(self, score: ClusterScore) -> None:
+        """Takes a score into its care."""
+        self._by_cluster.setdefault(score.cluster, {})[score.publication.name] = score
+
+    def remove(self, score: ClusterScore) -> None:
+        """Forgets a score. It stays on the hub."""
+        score.wanted = None
+        scores = self._by_cluster.get(score.cluster, {})
+        # After an edit the new worker's score may have its place already.
+        if scores.get(score.publication.name) is score:
+            del scores[score.publication.name]
+            if not scores:
+                del self._by_cluster[score.cluster]
+
+    def offered(self, score: ClusterScore) -> str:
+        """Plans the write of what is wanted now. Returns the outcome for the metric of writes."""
+        if score.wanted is None or self._is_written(score):
+            return "deferred"
+        if score.failures and self._queue.is_planned(score):
+            # New values do not shorten the pause after a failure.
+            return "deferred"
+        if not score.known:
+            self._plan(score, NOW)
+            return "deferred"
+        decision = decided(score.wanted, score.published, rule=score.rule, now=self.wall())
+        self._plan(score, decision.at)
+        return "deferred" if decision.changed else "unchanged"
+
+    async def wait_until_handled(self, scores: list[ClusterScore]) -> None:
+        """Waits until these scores are written, or are not due yet, or their write failed."""
+        while any(self._is_at_work(score) for score in scores):  # noqa: ASYNC110 - its end has no event
+            await asyncio.sleep(POLL_SECONDS)
+
+    def under_way(self) -> Collection[tuple[str, str]]:
+        """The cluster and the name of each object that is being written now.
+
+        The pruner must not delete them: the rest of the write would create the object again, or fail.
+        """
+        return self._writing.keys()
+
+    def _plan(self, score: ClusterScore, at: float) -> None:
+        """Plans the next step of a score (Unix seconds of the hub)."""
+        self._queue.plan(score, at=at, rank=score.publication.rank)
+
+    def _is_at_work(self, score: ClusterScore) -> bool:
+        """Whether a write is under way or due now. After a failure it is not."""
+        if score.wanted is None:
+            return False
+        return self._is_written(score) or (self._queue.is_due(score) and not score.failures)
+
+    def _is_written(self, score: ClusterScore) -> bool:
+        return self._writing.get((score.cluster, score.publication.name)) is score
+
+    async def _write_what_is_due(self) -> None:
+        while True:
+            score = await self._queue.take()
+            pause = self._resume - monotonic()
+            if pause > 0:
+                await asyncio.sleep(pause)
+            key = score.cluster, score.publication.name
+            if key in self._writing:
+                self._plan(score, self.wall() + POLL_SECONDS)
+                continue
+            self._writing[key] = score
+            try:
+                if await self._step(score):
+                    self._failures = 0
+            except AgentError as error:
+                self._failed(score, error)
+            except Exception as error:
+                extra = {"scorer": score.publication.scorer.name, "reason": Reason.INTERNAL.value}
+                log.exception("publishing failed because of a bug in the agent", extra=extra)
+                self._failed(score, AgentError(str(error), reason=Reason.INTERNAL))
+            finally:
+                del self._writing[key]
+            if not self._queue.is_planned(score):
+                self.offered(score)
+
+    async def _step(self, score: ClusterScore) -> bool:
+        """Writes a score if its write is due. Returns whether the hub answered.
+
+        A step that sends nothing does not show that a hub that was away is back.
+        """
+        if score.wanted_now() is None:
+            return False
+        answered = not score.known and await self._read(score.cluster)
+        publication = score.publication
+        wanted = score.wanted_now()
+        if wanted is None:
+            return answered
+        now = self.wall()
+        if decided(wanted, score.published, rule=score.rule, now=now).at > now:
+            # A write that failed before has taken effect without an answer.
+            self._recovered(score)
+            return answered
+        await self._wait_for_turn()
+        wanted = score.wanted_now()
+        if wanted is None:
+            return answered
+        with publication.metrics.stage("publish"):
+            now = self.wall()
+            valid_until = now + score.rule.ttl
+            written = await self.store_of(score.cluster).write(
+                publication.name,
+                scorer=publication.scorer.name,
+                values=wanted,
+                valid_until=valid_until,
+                needed=lambda: score.wanted is not None,
+            )
+        if not written:
+            # The object went, and its scorer has no scores now. It is read again before the next write.
+            score.known = False
+            return True
+        score.published = Published(values=wanted, written=now, valid_until=valid_until)
+        publication.count("written")
+        # The hub scorer writes thousands of clusters.
+        level = logging.INFO if len(self._by_cluster) == 1 else logging.DEBUG
+        extra = {"scorer": publication.scorer.name, "object": publication.name}
+        log.log(level, "published %d scores of %s", len(wanted), score.cluster, extra=extra)
+        self._recovered(score)
+        return True
+
+    @staticmethod
+    def _recovered(score: ClusterScore) -> None:
+        if score.failures:
+            score.failures = 0
+            score.publication.recovered(score.cluster)
+
+    def _failed(self, score: ClusterScore, error: AgentError) -> None:
+        score.failures += 1
+        # The object may differ from what was read or written before.
+        score.known = False
+        delay = max(BACKOFF.delay(score.failures), error.retry_after or 0.0)
+        delay = min(delay, score.rule.ttl * RETRY_FRACTION)
+        # Of several writers that fail together, only the first lengthens the common pause.
+        if error.reason in _HUB_IS_AWAY and self._resume <= monotonic():
+            self._failures += 1
+            self._resume = monotonic() + BACKOFF.delay(self._failures)
+        score.publication.failed(score.cluster, error)
+        self._plan(score, self.wall() + delay)
+
+    async def _wait_for_turn(self) -> None:
+        """Waits for the next write that the limit allows."""
+        now = monotonic()
+        self._next_write = max(now, self._next_write + 1 / self.writes_per_second)
+        if self._next_write > now:
+            await asyncio.sleep(self._next_write - now)
+
+    async def _read(self, cluster: str) -> bool:
+        """Reads what the hub has of a cluster, so that a restart does not make the fleet write again.
+
+        Returns whether it asked: of several scorers of a cluster one does.
+        """
+        async with self._reading.setdefault(cluster, asyncio.Lock()):
+            scores = self._by_cluster.get(cluster, {})
+            if all(score.known for score in scores.values()):
+                return False
+            stored = {each.name: each for each in await self.store_of(cluster).list_owned()}
+            for name, score in scores.items():
+                if not score.known:
+                    score.published = published_by(stored.get(name), rule=score.rule)
+                    score.known = True
+        self._reading.pop(cluster, None)
+        return True
+
+    async def _audit(self) -> None:
+        """Lists the objects of one cluster after another. What another program deleted is written again."""
+        while True:
+            clusters = list(self._by_cluster)
+            if not clusters:
+                await asyncio.sleep(AUDIT_LAG_SECONDS)
+            for cluster in clusters:
+                await asyncio.sleep(max(AUDIT_SECONDS / len(clusters), 1 / AUDITS_PER_SECOND))
+                if not self._failures:
+                    await self._audit_cluster(cluster)
+
+    async def _audit_cluster(self, cluster: str) -> None:
+        began = self.wall()
+        try:
+            names = await self.store_of(cluster).names()
+        except AgentError as error:
+            log.debug("the scores of %s cannot be listed: %s", cluster, error)
+            return
+        for name, score in self._by_cluster.get(cluster, {}).items():
+            if name in names or self._is_written(score):
+                continue
+            if score.published is None or score.published.written + AUDIT_LAG_SECONDS >= began:
+                continue
+            extra = {"scorer": score.publication.scorer.name, "object": name}
+            log.warning("%s of %s was deleted by another program", name, cluster, extra=extra)
+            score.published = None
+            self._plan(score, NOW)
+
+
+def decided(
+    wanted: Mapping[str, int], published: Published | None, *, rule: Rule, now: float
+) -> Decision:
+    """When to write, by the rule. An expiry that is too late does not count: it would delay every write."""
+    if published is not None and published.valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS:
+        published = None
+    return decide(wanted, published, rule=rule)
+
+
+def published_by(stored: Stored | None, *, rule: Rule) -> Published | None:
+    """What this process published. None: write anyway, because it has no expiry, or is not only ours."""
+    if stored is None or stored.shared or stored.valid_until is None:
+        return None
+    return Published(
+        values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until
+    )
