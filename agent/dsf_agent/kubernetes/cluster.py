@@ -13,16 +13,13 @@ from dsf_agent.endpoints.apiserver import ApiServer, reason_of
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
+from dsf_agent.kubernetes.trigger import Trigger
 from dsf_agent.kubernetes.values import Totals, samples
 from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection
 from dsf_wire.summary import Summary
 
-SETTLE_SECONDS: Final = 1.0
-"""How long further changes are collected after the first one. A rollout changes many pods together."""
-GAP_SECONDS: Final = 10.0
-"""Least time between the starts of two cycles of a scorer if a change caused the second one."""
 RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 """Completed pods are left out by the API server."""
 GATHER_SECONDS: Final = 0.2
@@ -32,31 +29,6 @@ RESTART_SECONDS: Final = 30.0
 USAGE_SECONDS: Final = 15.0
 """How long an answer of metrics.k8s.io is used. metrics-server measures every 15 s by default."""
 USAGE_PATH: Final = f"/apis/{METRICS_API}/v1beta1/nodes"
-_USAGE_HINTS: Final = {
-    Reason.NOT_FOUND: f"; this cluster does not serve {METRICS_API}: install metrics-server, or use measures"
-    " without usage",
-    Reason.FORBIDDEN: f"; the agent's ServiceAccount needs get and list on nodes of {METRICS_API}",
-}
-
-
-class Trigger:
-    """Starts the cycles of one scorer when the cluster changed in a way that measures can depend on."""
-
-    def __init__(self) -> None:
-        self.changed = asyncio.Event()
-        self._started = 0.0
-
-    def started(self) -> None:
-        """Call this before ``wait``, when a cycle starts, which takes all changes so far into account."""
-        self.changed.clear()
-        self._started = monotonic()
-
-    async def wait(self) -> None:
-        """Returns when a cycle should start because of a change."""
-        await self.changed.wait()
-        rest = self._started + GAP_SECONDS - monotonic()
-        await asyncio.sleep(max(SETTLE_SECONDS, rest))
-
 
 log = logging.getLogger(__name__)
 
@@ -85,20 +57,24 @@ class Cluster:
         self._task: asyncio.Task[None] | None = None
         self._usage: Mapping[str, NodeUsage] = {}
         self._usage_at: float | None = None
+        """Monotonic time of the last answer of metrics.k8s.io."""
         self._usage_lock = asyncio.Lock()
 
     def trigger(self) -> Trigger:
         """A new trigger, which is told of changes while somebody has it."""
-        found = Trigger()
-        self._triggers.add(found)
-        return found
+        trigger = Trigger()
+        self._triggers.add(trigger)
+        return trigger
 
     async def follow(self, scorers: Iterable[Summary]) -> None:
         """Starts or stops what these scorers need. Calls must not overlap."""
         wanted = any(scorer.source_type == SOURCE_TYPE for scorer in scorers)
         if not wanted and self._task is not None:
-            stopping, self._task, self._following = self._task, None, None
-            self._usage, self._usage_at = {}, None
+            stopping = self._task
+            self._task = None
+            self._following = None
+            self._usage = {}
+            self._usage_at = None
             log.info("no scorer needs nodes and pods any more, so they are not followed")
             stopping.cancel()
             await asyncio.gather(stopping, return_exceptions=True)
@@ -115,26 +91,24 @@ class Cluster:
         """The present samples of these expressions, in order. Raises AgentError."""
         following = await self._ready()
         needs_usage = any(selection.measure.needs_usage for selection in selections)
-        usage = await self._used() if needs_usage else {}
-        found: list[Labelled] = []
+        usage = await self._current_usage() if needs_usage else {}
+        labelled: list[Labelled] = []
         for selection in selections:
-            measured = samples(selection, totals=following.totals, usage=usage)
             name = selection.measure.name
-            found += [
-                (msgspec.json.encode({"__name__": name, **dict(sample.labels)}), sample.value)
-                for sample in measured
-            ]
+            for sample in samples(selection, totals=following.totals, usage=usage):
+                labels = msgspec.json.encode({"__name__": name, **dict(sample.labels)})
+                labelled.append((labels, sample.value))
             await asyncio.sleep(0)
-        return found
+        return labelled
 
     async def _ready(self) -> _Following:
         """The informers with complete lists. Raises AgentError."""
         if self._server is None:
-            msg = (
+            raise AgentError(
                 "the agent knows no API server of its own cluster: it does not run in a pod, and"
-                " --spoke-kubeconfig is not set"
+                " --spoke-kubeconfig is not set",
+                reason=Reason.BAD_CREDENTIALS,
             )
-            raise AgentError(msg, reason=Reason.BAD_CREDENTIALS)
         following = self._following
         if following is None:
             raise AgentError(
@@ -151,7 +125,7 @@ class Cluster:
         _check(following.pods)
         return following
 
-    async def _used(self) -> Mapping[str, NodeUsage]:
+    async def _current_usage(self) -> Mapping[str, NodeUsage]:
         """The usage by node, at most USAGE_SECONDS old. Raises AgentError."""
         assert self._server is not None  # noqa: S101 - see _ready
         async with self._usage_lock:
@@ -159,12 +133,10 @@ class Cluster:
             if self._usage_at is not None and now - self._usage_at < USAGE_SECONDS:
                 return self._usage
             try:
-                found = await self._server.call("GET", USAGE_PATH, shape=objects.NodeMetricsList)
-                self._usage = objects.usage(found)
+                metrics = await self._server.call("GET", USAGE_PATH, shape=objects.NodeMetricsList)
+                self._usage = objects.usage(metrics)
             except AgentError as error:
-                raise error.without_traceback(
-                    f"{error}{_USAGE_HINTS.get(error.reason, '')}"
-                ) from error
+                raise _with_hint(error) from error
             except ValueError as error:
                 msg = f"{USAGE_PATH} did not answer with a NodeMetricsList: {error}"
                 raise AgentError(msg, reason=Reason.INVALID_BODY) from error
@@ -189,7 +161,7 @@ class Cluster:
             # The first lists are no changes: no scorer has seen anything before.
             if nodes.synced.is_set() and pods.synced.is_set():
                 for trigger in self._triggers:
-                    trigger.changed.set()
+                    trigger.changed()
 
         nodes.listen(changed)
         pods.listen(changed)
@@ -207,8 +179,8 @@ class Cluster:
             except Exception:
                 self._following = None
                 log.exception(
-                    "following nodes and pods failed because of a bug in the agent, it starts again in %.0f"
-                    " s",
+                    "following nodes and pods failed because of a bug in the agent,"
+                    " it starts again in %.0f s",
                     RESTART_SECONDS,
                     extra={"reason": Reason.INTERNAL.value},
                 )
@@ -220,14 +192,32 @@ class Cluster:
             following = self._following = self._new(server)
 
 
+def _with_hint(error: AgentError) -> AgentError:
+    """The failure of metrics.k8s.io, and what helps."""
+    if error.reason is Reason.NOT_FOUND:
+        return error.without_traceback(
+            f"{error}; this cluster does not serve {METRICS_API}: install metrics-server, or use measures"
+            " without usage"
+        )
+    if error.reason is Reason.FORBIDDEN:
+        return error.without_traceback(
+            f"{error}; the agent's ServiceAccount needs get and list on nodes of {METRICS_API}"
+        )
+    return error.without_traceback()
+
+
 def _check(informer: Informer[Node] | Informer[Pod]) -> None:
     """Raises AgentError if the objects are not known, or may be outdated."""
-    failure, resource = informer.failure, informer.resource
     if informer.synced.is_set() and not informer.broken:
         return
+    failure = informer.failure
     if failure is None:
         raise AgentError(informer.broken, reason=Reason.TIMEOUT)
-    reason, text = reason_of(failure), str(failure)
+    reason = reason_of(failure)
+    text = str(failure)
     if reason is Reason.FORBIDDEN:
-        text += f"; the agent's ServiceAccount needs get, list and watch on {resource} of the whole cluster"
+        text += (
+            "; the agent's ServiceAccount needs get, list and watch on"
+            f" {informer.resource} of the whole cluster"
+        )
     raise AgentError(text, reason=reason, retry_after=failure.retry_after)

@@ -1,10 +1,12 @@
-"""Sums over nodes and pods, kept up to date with each change, and the values of measures. Pure."""
+"""The values of measures: sums over nodes and pods, kept up to date with each change. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dsf_agent.kubernetes.objects import HUGE_PAGES, NANOS, Node, NodeUsage, Pod
+from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
+from dsf_agent.kubernetes.quantity import NANOS
+from dsf_agent.kubernetes.requests import HUGE_PAGES
 from dsf_wire.measures import Figure, Resource, Selection, spelled
 
 NATIVE: Final = frozenset({"cpu", "memory", "pods", "ephemeral-storage", "storage"})
@@ -43,10 +45,11 @@ class Totals:
         self.unschedulable += sign * pod.unschedulable
         if not pod.node:
             return
-        found = self._requested.setdefault(pod.node, {})
+        requested = self._requested.setdefault(pod.node, {})
         for name, amount in pod.requests:
-            found[name] = found.get(name, 0) + sign * amount
-        if not found.get("pods"):
+            requested[name] = requested.get(name, 0) + sign * amount
+        # Every pod requests one of the resource "pods", so this is the number of pods.
+        if not requested.get("pods"):
             del self._requested[pod.node]
 
 
@@ -105,8 +108,12 @@ _COUNTS: Final[Mapping[Figure, Callable[[Totals], float | None]]] = {
 def samples(
     selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]
 ) -> list[Sample]:
-    """One sample, or one for each node and extended resource; none for ratios of nothing, unknown usage."""
-    measure, nodes = selection.measure, sorted(totals.nodes)
+    """One sample, or one for each node and extended resource.
+
+    There is none for a ratio of nothing, nor while the usage is not known.
+    """
+    measure = selection.measure
+    nodes = sorted(totals.nodes)
     if measure.resource is None:
         if measure.per_node:
             return [Sample((("node", name),), float(totals.nodes[name].ready)) for name in nodes]
@@ -115,34 +122,37 @@ def samples(
     groups: list[tuple[tuple[tuple[str, str], ...], Iterable[str]]] = [((), nodes)]
     if measure.per_node:
         groups = [((("node", name),), (name,)) for name in nodes]
-    return [
-        Sample((*labels, *_label(selection, resource)), value)
-        for labels, names in groups
-        for resource, amounts in sorted(_of(names, selection, totals=totals, usage=usage).items())
-        if (value := _FIGURES[measure.figure](amounts)) is not None
-    ]
+    measured: list[Sample] = []
+    for labels, names in groups:
+        summed = _sums(names, selection, totals=totals, usage=usage)
+        for resource, amounts in sorted(summed.items()):
+            value = _FIGURES[measure.figure](amounts)
+            if value is not None:
+                measured.append(Sample((*labels, *_label(selection, resource)), value))
+    return measured
 
 
-def _of(
+def _sums(
     names: Iterable[str], selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]
 ) -> dict[str, _Amounts]:
     """The amounts of the selected resources, summed over those of these nodes that are usable."""
-    found: dict[str, _Amounts] = {}
+    sums: dict[str, _Amounts] = {}
     nodes = totals.nodes
     for name in names:
         node = nodes[name]
         if not node.usable:
             continue
-        requested, measured = totals.requested(name), usage.get(name, {})
+        requested = totals.requested(name)
+        used = usage.get(name, {})
         for resource in _selected(selection, node):
             allocatable = node.allocatable.get(resource)
             if allocatable is None:
                 continue
-            amounts = found.get(resource)
+            amounts = sums.get(resource)
             if amounts is None:
-                amounts = found[resource] = _Amounts()
-            amounts.add(allocatable, requested.get(resource, 0), measured.get(resource))
-    return found
+                amounts = sums[resource] = _Amounts()
+            amounts.add(allocatable, requested.get(resource, 0), used.get(resource))
+    return sums
 
 
 def _selected(selection: Selection, node: Node) -> Iterable[str]:

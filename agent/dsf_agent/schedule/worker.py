@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.kubernetes.cluster import Trigger
+from dsf_agent.kubernetes.trigger import Trigger
 from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.publish.publication import Publication
 from dsf_agent.schedule.breaker import CircuitBreaker

@@ -18,7 +18,9 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.kubernetes import cluster, objects
 from dsf_agent.kubernetes.cluster import Labelled
-from dsf_agent.kubernetes.objects import MOST, NANOS, Pod, PodSpec, PodStatus, effective, nanos
+from dsf_agent.kubernetes.objects import Pod
+from dsf_agent.kubernetes.quantity import MAX_NANOS, NANOS, nanos
+from dsf_agent.kubernetes.requests import PodSpec, PodStatus, effective
 from dsf_agent.kubernetes.values import Sample, Totals, samples
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import MEASURES, Selection, selection
@@ -361,12 +363,12 @@ def test_pods_request_what_kubernetes_says() -> None:
         ("0.1n", 1),
         ("-0.1n", -1),
         ("+7", 7 * NANOS),
-        ("9223372036854775807", MOST),
-        ("9223372036854775808", MOST),
-        ("8Ei", MOST),
-        ("1e999", MOST),
-        ("-1e999", -MOST),
-        ("9" * 100, MOST),
+        ("9223372036854775807", MAX_NANOS),
+        ("9223372036854775808", MAX_NANOS),
+        ("8Ei", MAX_NANOS),
+        ("1e999", MAX_NANOS),
+        ("-1e999", -MAX_NANOS),
+        ("9" * 100, MAX_NANOS),
         ("1E", 10**18 * NANOS),
         ("1Ei", 2**60 * NANOS),
     ],
