@@ -4,8 +4,9 @@ import ssl
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from dsf_agent.endpoints.auth import Auth
 from dsf_agent.endpoints.budget import Reservation
-from dsf_agent.endpoints.credentials import AskTokenServer, Auth, Credentials, Sent
+from dsf_agent.endpoints.credentials import AskTokenServer, Credentials, Sent
 from dsf_agent.endpoints.transport import Answer, Call, Transport
 from dsf_agent.errors import AgentError, Reason, status_reason
 from dsf_runtime import calls

@@ -9,9 +9,11 @@ from pathlib import Path
 from dsf_agent.configuration.settings import Settings
 from dsf_agent.configuration.snapshot import Fleet, Snapshot, publishes
 from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.endpoints.auth import Auth, scoring_auth, source_auth
 from dsf_agent.endpoints.budget import Budget, Reservation
-from dsf_agent.endpoints.credentials import Auth, Credentials, reader, scoring_auth, source_auth
+from dsf_agent.endpoints.credentials import Credentials
 from dsf_agent.endpoints.endpoint import Endpoint, token_server
+from dsf_agent.endpoints.keptobjects import reader
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.kubernetes.cluster import Cluster

@@ -361,7 +361,7 @@ async def test_the_secret_of_a_removed_scorer_does_not_stay_in_memory(place: Pla
         place.put(cpu, mem)
         async with place.agent(spoke=api_server) as agent:
             await until(lambda: place.items("cpu") and place.items("mem"), what="both published")
-            kept = agent.agent._adapters.credentials
+            kept = agent.agent._adapters.credentials._objects
             place.put(cpu)
             await until(lambda: ("Secret", "other-token") not in kept._kept, what="it is forgotten")
             assert set(kept._kept) == {("Secret", "scoring-token")}

@@ -11,15 +11,9 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from dsf_agent.endpoints.credentials import (
-    Auth,
-    Credentials,
-    Read,
-    Sent,
-    reader,
-    scoring_auth,
-    source_auth,
-)
+from dsf_agent.endpoints.auth import Auth, scoring_auth, source_auth
+from dsf_agent.endpoints.credentials import Credentials, Sent
+from dsf_agent.endpoints.keptobjects import Read, reader
 from dsf_agent.errors import AgentError, Reason
 from dsf_runtime.oauth2 import Client
 from dsf_wire.summary import (
@@ -87,7 +81,7 @@ def kept_of(read: Read, *, token_file: Path = Path("nowhere")) -> Credentials:
 
 async def token_of(kept: Credentials, *, refused: bool = False) -> str:
     """The bearer token that is sent; ``refused`` if the last one got 401."""
-    sent = await kept.sent(TOKEN, refused=Sent(number=kept._reads) if refused else None)
+    sent = await kept.sent(TOKEN, refused=Sent(number=kept._objects.reads) if refused else None)
     return sent.headers["Authorization"].removeprefix("Bearer ")
 
 
@@ -430,13 +424,17 @@ async def test_what_no_endpoint_needs_any_more_is_forgotten() -> None:
     api = Api(token="token-1", ca=authority.pem, login={"u": "user", "p": "password"})
     closed: list[ssl.SSLContext] = []
     kept = credentials(api)
-    kept.forgotten = closed.append
+    kept._contexts._forgotten = closed.append
     await kept.sent(TOKEN)
     await kept.sent(LOGIN)
     trust = await kept.trust(CA)
     assert api.reads == 3
     kept.keep_only([TOKEN, CA])
-    assert set(kept._kept) == set(kept._locks) == {("Secret", "s"), ("ConfigMap", "cas")}
+    assert (
+        set(kept._objects._kept)
+        == set(kept._objects._locks)
+        == {("Secret", "s"), ("ConfigMap", "cas")}
+    )
     await kept.sent(TOKEN)
     assert await kept.trust(CA) is trust
     assert (api.reads, closed) == (3, []), "what is needed stays"
@@ -444,4 +442,5 @@ async def test_what_no_endpoint_needs_any_more_is_forgotten() -> None:
     assert api.reads == 4
     kept.keep_only([])
     assert closed == [trust]
-    assert (kept._kept, kept._locks, kept._contexts, kept._ends) == ({}, {}, {}, {})
+    assert (kept._objects._kept, kept._objects._locks) == ({}, {})
+    assert (kept._contexts._contexts, kept._contexts._ends) == ({}, {})
