@@ -1,12 +1,19 @@
-"""Deletes our AddOnPlacementScores whose scorer was removed, and no other object: only for a complete and
-valid file that is unchanged for a while. The file ``[]`` is complete: a cluster gets it when its last scorer
-is removed or suspended in git. A mistake can look the same, so it must be unchanged for longer, and deletes
-at once only objects that an earlier file of this process named; others go after they expire, when no
-Placement counts them.
+"""Deletes our AddOnPlacementScores whose scorer was removed from the configuration, and no other object.
+
+Only a complete and valid file leads to a deletion, and only if it is unchanged for a while. A missing, empty,
+broken or partly invalid file deletes nothing; scores then expire at their validUntil.
+
+The file ``[]`` is complete and valid: a cluster gets it when its last scorer is removed or suspended in git.
+A mistake can look the same, so there are two more guards. The file must be unchanged for longer. And it
+deletes at once only objects that an earlier file of this process named; others are deleted after they expire,
+when no Placement counts them any more.
 
 A score that is being written is left alone until the write has ended. Even so a request may take effect
 after its sender gave up: the API server does not stop working when a connection closes. So each file is
 compared with the hub a second time, and again after each deletion.
+
+Not guaranteed: an object that a lost request creates after the last comparison stays until it expires, and
+until the next file.
 """
 
 import asyncio
@@ -14,17 +21,15 @@ import logging
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import IntEnum
 from typing import Final
 
 from dsf_agent.configuration.snapshot import Snapshot, key_of
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import Metrics
-from dsf_agent.publish.store import ScoreStore
+from dsf_agent.publish.store import ScoreStore, Stored
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
-
-log = logging.getLogger(__name__)
 
 BACKOFF: Final = Backoff(first=5.0, ceiling=300.0, jitter=0.3)
 EMPTY_FACTOR: Final = 6
@@ -40,15 +45,17 @@ WRITING_SECONDS: Final = 5.0
 _NOT_ALLOWED: Final = frozenset({Reason.FORBIDDEN, Reason.NOT_FOUND})
 """Answers for one namespace alone: its rights are not applied yet, or the cluster is gone."""
 
+log = logging.getLogger(__name__)
 
-class Left(Enum):
-    """What one look at the hub left to do."""
 
-    NOTHING = auto()
-    WRITING = auto()
-    """A score that must go is still being written."""
-    MORE = auto()
+class Left(IntEnum):
+    """What one comparison with the hub left to do. The larger of two counts for both."""
+
+    NOTHING = 0
+    LATER = 1
     """Something was deleted, or may be deleted later."""
+    WRITING = 2
+    """A score that must go is still being written."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -63,9 +70,10 @@ class Pruner:
     metrics: Metrics
     delay_seconds: float
     _current: Snapshot | None = field(init=False, default=None)
+    """The file as it is now; None if it cannot be used."""
     _named: set[str] = field(init=False, default_factory=set)
     """Objects that an earlier file of this process named and that may still exist."""
-    _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
     def set(self, current: Snapshot | None) -> None:
         """Takes a new state of the file; None if it cannot be used."""
@@ -74,56 +82,54 @@ class Pruner:
             self._named |= current.object_names
             if current.empty and self._named:
                 log.warning(
-                    "the configuration has no scorers any more: if it stays so for %.0f s, their scores are"
-                    " deleted",
+                    "the configuration has no scorers any more: if it stays so for %.0f s,"
+                    " their scores are deleted",
                     self._quiet_seconds,
                 )
-        self._news.set()
+        self._changed.set()
 
     async def run(self) -> None:
         """Runs until it is cancelled."""
         failures = 0
-        again = True  # whether this file must be compared with the hub once more
+        compare_again = True  # whether this file must be compared with the hub once more
         delay: float | None = None
+        """None: wait for a new file, and then until it is unchanged for long enough."""
         while True:
             if delay is None:
-                await self._news.wait()
-            self._news.clear()
-            if await happens_within(
-                self._news, seconds=self._quiet_seconds if delay is None else delay
-            ):
-                failures, delay, again = 0, None, True
+                await self._changed.wait()
+            self._changed.clear()
+            seconds = self._quiet_seconds if delay is None else delay
+            if await happens_within(self._changed, seconds=seconds):
+                failures = 0
+                delay = None
+                compare_again = True
                 continue
             try:
                 left = await self._prune()
-                if left is Left.NOTHING and not again:
-                    delay = None
-                    self._forget()
-                elif left is Left.WRITING:
-                    delay = WRITING_SECONDS
-                else:
-                    delay, again = RECHECK_SECONDS, False
                 failures = 0
             except AgentError as error:
                 failures += 1
-                log.warning(
-                    "could not delete the scores of removed scorers: %s",
-                    error,
-                    extra={"reason": error.reason.value},
-                )
+                text = "could not delete the scores of removed scorers: %s"
+                log.warning(text, error, extra={"reason": error.reason.value})
             except Exception:
                 failures += 1
-                log.exception(
-                    "deleting the scores of removed scorers failed because of a bug in the agent",
-                    extra={"reason": Reason.INTERNAL.value},
-                )
+                text = "deleting the scores of removed scorers failed because of a bug in the agent"
+                log.exception(text, extra={"reason": Reason.INTERNAL.value})
             if failures:
                 delay = BACKOFF.delay(failures)
+            elif left is Left.NOTHING and not compare_again:
+                delay = None
+                self._forget()
+            elif left is Left.WRITING:
+                delay = WRITING_SECONDS
+            else:
+                delay = RECHECK_SECONDS
+                compare_again = False
 
     def _forget(self) -> None:
         """Forgets the names of objects that are gone for sure: the last look found nothing to delete."""
         current = self._current
-        if current is not None and current.complete and not self._news.is_set():
+        if current is not None and current.complete and not self._changed.is_set():
             self._named &= current.object_names
 
     @property
@@ -134,58 +140,68 @@ class Pruner:
 
     async def _prune(self) -> Left:
         """Deletes what may be deleted now. Returns what is left to do."""
-        current, more, writing = self._current, False, False
+        current = self._current
         if current is None or not current.complete:
             return Left.NOTHING
-        for cluster in (None,) if current.clusters is None else current.clusters:
-            home = cluster.name if cluster is not None else self.own
-            store = self.store_of(home)
-            try:
-                listed = await store.list_owned(values=False)
-            except AgentError as error:
-                if cluster is None or error.reason not in _NOT_ALLOWED:
-                    raise
-                log.debug("the scores of %s cannot be listed: %s", cluster.name, error)
+        left = Left.NOTHING
+        if current.clusters is None:
+            left = await self._prune_cluster(self.own, current)
+        else:
+            for cluster in current.clusters:
+                left = max(left, await self._prune_cluster(cluster.name, current))
+        if self._current is not current:
+            return Left.NOTHING
+        # An object that is being created is not listed yet.
+        for cluster_name, name in self.under_way():
+            if _key(cluster_name, name, current) not in current.object_names:
+                return Left.WRITING
+        return left
+
+    async def _prune_cluster(self, cluster: str, current: Snapshot) -> Left:
+        try:
+            listed = await self.store_of(cluster).list_owned(values=False)
+        except AgentError as error:
+            # An agent has one namespace, so there it is a failure.
+            if current.clusters is None or error.reason not in _NOT_ALLOWED:
+                raise
+            log.debug("the scores of %s cannot be listed: %s", cluster, error)
+            return Left.NOTHING
+        left = Left.NOTHING
+        for stored in listed:
+            key = _key(cluster, stored.name, current)
+            if key in current.object_names:
                 continue
-            for stored in listed:
-                name = stored.name if cluster is None else key_of(cluster.name, stored.name)
-                if name in current.object_names:
-                    continue
-                if current.empty and name not in self._named:
-                    expiry = math.inf if stored.valid_until is None else stored.valid_until
-                    if expiry + EXPIRED_SLACK_SECONDS > self.wall():
-                        more = more or expiry < math.inf
-                        continue
-                if self._current is not current:
-                    return Left.NOTHING
-                if (home, stored.name) in self.under_way():
-                    writing = True
-                    continue
-                try:
-                    await store.delete(stored)
-                except AgentError as error:
-                    if error.reason is not Reason.FORBIDDEN:
-                        raise
-                    # The scorer moved between spokes and hub, and its new writer has not taken over yet.
-                    log.info(
-                        "the hub refuses the deletion of %s, next attempt in %.0f s: %s",
-                        *(name, RECHECK_SECONDS, error),
-                        extra={"object": name, "reason": error.reason.value},
-                    )
-                    more = True
-                    continue
-                more = True
-                self._named.discard(name)
-                self.metrics.deletions.inc()
-                log.info(
-                    "deleted AddOnPlacementScore %s: its scorer is not in the configuration",
-                    name,
-                    extra={"object": name},
-                )
-        # One that is being created is not listed yet.
-        writing = writing or any(
-            (name if current.clusters is None else key_of(cluster, name))
-            not in current.object_names
-            for cluster, name in self.under_way()
-        )
-        return Left.WRITING if writing else Left.MORE if more else Left.NOTHING
+            # A new file may have come meanwhile. It starts its own comparison.
+            if self._current is not current:
+                return Left.NOTHING
+            left = max(left, await self._delete(cluster, stored, key=key, current=current))
+        return left
+
+    async def _delete(self, cluster: str, stored: Stored, *, key: str, current: Snapshot) -> Left:
+        """Deletes an object that the file does not name, if it may go now."""
+        if current.empty and key not in self._named:
+            expiry = math.inf if stored.valid_until is None else stored.valid_until
+            if expiry + EXPIRED_SLACK_SECONDS > self.wall():
+                return Left.LATER if expiry < math.inf else Left.NOTHING
+        if (cluster, stored.name) in self.under_way():
+            return Left.WRITING
+        try:
+            await self.store_of(cluster).delete(stored)
+        except AgentError as error:
+            if error.reason is not Reason.FORBIDDEN:
+                raise
+            # The scorer moved between spokes and hub, and its new writer has not taken over yet.
+            text = "the hub refuses the deletion of %s, next attempt in %.0f s: %s"
+            extra = {"object": key, "reason": error.reason.value}
+            log.info(text, key, RECHECK_SECONDS, error, extra=extra)
+            return Left.LATER
+        self._named.discard(key)
+        self.metrics.deletions.inc()
+        text = "deleted AddOnPlacementScore %s: its scorer is not in the configuration"
+        log.info(text, key, extra={"object": key})
+        return Left.LATER
+
+
+def _key(cluster: str, name: str, current: Snapshot) -> str:
+    """The name of an object as the file has it: on the hub with its cluster."""
+    return name if current.clusters is None else key_of(cluster, name)
