@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
 from tests.support.agent.http import Reply, Seen
-from tests.support.apiserver import failure
+from tests.support.apiserver import Target, failure
 from tests.world import fleet, git
 from tests.world.fleet import Drain
 from tests.world.laws import BY_THE_LEDGER
@@ -30,22 +30,62 @@ CLIMATES: Final = (0.0, 0.0, 1.0, 1.0, 3.0)
 """By how much a seed multiplies the weight of a kind of fault."""
 INTENSITIES: Final = (0.6, 1.0, 2.0)
 """By how much a seed multiplies the time between two faults."""
-PLACES: Final = (
-    "/leases/",
-    "/configmaps/",
-    "/addonplacementscores",
-    "/applications/",
-    "/applicationsets",
-    "/placementdecisions",
-    "/managedclusters",
+WAIT_SECONDS: Final = 2400.0
+"""How long a fault waits for the request that it is about."""
+LAGGING: Final = (
+    "addonplacementscores",
+    "applications",
+    "managedclusters",
+    "placementdecisions",
 )
-"""Parts of paths that a fault of the network may be limited to."""
+"""Kinds whose events may come late."""
+Act = Callable[["World", random.Random], str]
+"""Does something, and says what; empty if there is nothing to do it to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    number: int
+    at: float
+    """Seconds after the world began."""
+    kind: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Which requests a fault is about."""
+
+    path: str = ""
+    """A part of it."""
+    method: str = ""
+
+    def has(self, seen: Seen) -> bool:
+        return self.path in seen.path and self.method in {"", seen.method}
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}".strip()
+
+
+EVERYWHERE: Final = Place()
+PLACES: Final = (
+    Place(path="/leases/"),
+    Place(path="/configmaps/"),
+    Place(path="/addonplacementscores"),
+    Place(path="/addonplacementscores/", method="DELETE"),
+    Place(path="/applications/"),
+    Place(path="/applications/", method="DELETE"),
+    Place(path="/applicationsets"),
+    Place(path="/placementdecisions"),
+    Place(path="/managedclusters"),
+)
+"""What a fault of the network may be limited to."""
 RIGHTS: Final = {
     "reconciler-": (
         "/addonplacementscores",
         "/applications/",
         "/applicationsets",
         "/configmaps/",
+        f"/configmaps/{MAINTENANCE_CONFIGMAP}",
         f"/configmaps/{MAINTENANCE_CONFIGMAP}",
         "/placements",
         "/leases/",
@@ -57,16 +97,6 @@ RIGHTS: Final = {
     "hub-scorer": ("/addonplacementscores", "/managedclusters"),
 }
 """What a program may lose the right to."""
-Act = Callable[["World", random.Random], str]
-"""Does something, and says what; empty if there is nothing to do it to."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fault:
-    number: int
-    at: float
-    """Seconds after the world began."""
-    kind: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +146,8 @@ class Storm:
         self.faults = faults
         self.weather: list[Weather] = []
         self.triggers: list[Trigger] = []
+        self.lags = 0
+        """Faults that make events late now."""
         world.network.trouble = self.trouble
 
     def start(self) -> None:
@@ -161,12 +193,11 @@ class Weather:
     until: float
     chance: float
     make: Callable[[random.Random, Seen], Trouble]
-    path: str = ""
-    """A part of the paths."""
+    place: Place = EVERYWHERE
     drawn: random.Random = field(default_factory=random.Random)
 
     def meets(self, program: Program, seen: Seen, host: str) -> bool:
-        return program.name.startswith(self.who) and host == self.host and self.path in seen.path
+        return program.name.startswith(self.who) and host == self.host and self.place.has(seen)
 
     def trouble(self, _program: Program, seen: Seen) -> Trouble:
         return self.make(self.drawn, seen) if self.drawn.random() < self.chance else NONE
@@ -177,13 +208,19 @@ class Trigger:
     """Does something right before, or shortly after, the nth request of a program."""
 
     who: str
+    """A prefix of its name."""
     count: int
     act: Callable[[], None]
     storm: Storm
-    path: str = ""
-    """Only requests of paths with this part count."""
+    place: Place = EVERYWHERE
+    """Only these requests count."""
     writes: bool = False
     """Only writes count."""
+
+    def forget(self) -> None:
+        """It does not happen any more."""
+        if self in self.storm.triggers:
+            self.storm.triggers.remove(self)
 
     def expire(self) -> None:
         """It happens without a request, if it is still to happen."""
@@ -192,8 +229,8 @@ class Trigger:
             self.act()
 
     def see(self, program: Program, seen: Seen) -> None:
-        is_counted = self.path in seen.path and (seen.method in WRITES or not self.writes)
-        if program.name == self.who and is_counted:
+        is_counted = self.place.has(seen) and (seen.method in WRITES or not self.writes)
+        if program.name.startswith(self.who) and is_counted:
             self.count -= 1
             if self.count <= 0:
                 self.storm.triggers.remove(self)
@@ -220,23 +257,44 @@ def _weather(
         "",
     ),
 ) -> str:
-    who = drawn.choice(whose)
+    leader = world.leader
+    # The laws ask most of the leader.
+    who = leader.name if leader is not None and drawn.random() < 0.2 else drawn.choice(whose)
     length, likely = drawn.uniform(*seconds), drawn.uniform(*chance)
     # An overloaded priority level, or a webhook, concerns one kind of object.
-    path = drawn.choice(PLACES) if drawn.random() < 0.4 else ""
-    world.storm.weather.append(
-        Weather(
-            name=name,
-            who=who,
-            until=world_loop().time() + length,
-            chance=likely,
-            make=make,
-            path=path,
-            drawn=random.Random(drawn.random()),
-        )
+    place = drawn.choice(PLACES) if drawn.random() < 0.4 else EVERYWHERE
+    weather = Weather(
+        name=name,
+        who=who,
+        until=0.0,
+        chance=likely,
+        make=make,
+        place=place,
+        drawn=random.Random(drawn.random()),
     )
-    place = f" for {path}" if path else ""
-    return f"{likely:.0%} of the requests{place} of {who or 'everybody'} for {length:.0f} s"
+    when = _begin(world, drawn, weather, seconds=length)
+    what = f"{likely:.0%} of the requests {place}".strip()
+    return f"{what} of {who or 'everybody'} for {length:.0f} s{when}"
+
+
+def _begin(world: "World", drawn: random.Random, weather: Weather, *, seconds: float) -> str:
+    """Begins now or, if it is about one kind of request, often with the next such write: some are rare. Returns
+    what a history says of that.
+    """
+
+    def begin() -> None:
+        weather.until = world_loop().time() + seconds
+        world.storm.weather.append(weather)
+
+    if weather.place == EVERYWHERE or drawn.random() < 0.4:
+        begin()
+        return ""
+    trigger = Trigger(
+        who=weather.who, count=1, act=begin, storm=world.storm, place=weather.place, writes=True
+    )
+    world.storm.triggers.append(trigger)
+    later(WAIT_SECONDS, trigger.forget)
+    return ", from the next write on"
 
 
 def _refused(status: int, message: str) -> Trouble:
@@ -286,6 +344,31 @@ def _races(world: "World", drawn: random.Random) -> str:
         return Trouble(first=lambda: world.annotate(seen.path))
 
     return _weather(world, drawn, make, name="race", chance=(0.4, 1.0))
+
+
+@kind(1)
+def _taken_over(world: "World", drawn: random.Random) -> str:
+    """Another program takes over scores that have expired, right before somebody reads them to delete them."""
+
+    def make(_inner: random.Random, seen: Seen) -> Trouble:
+        name = seen.query.get("fieldSelector", "").removeprefix("metadata.name=")
+        key = ("addonplacementscores", Target.of(seen.path).namespace, name)
+        if seen.method != "GET" or name == MOVES_SCORE or key not in world.hub.objects:
+            return NONE
+        return Trouble(first=lambda: world.take_over(key))
+
+    length = drawn.uniform(1000, 5000)
+    weather = Weather(
+        name="taken over",
+        who="reconciler-",
+        until=world_loop().time() + length,
+        chance=0.5,
+        make=make,
+        place=Place(path="/addonplacementscores"),
+        drawn=random.Random(drawn.random()),
+    )
+    world.storm.weather.append(weather)
+    return f"for {length:.0f} s"
 
 
 @kind()
@@ -346,18 +429,16 @@ def _late_requests(world: "World", drawn: random.Random) -> str:
 @kind(4)
 def _late_events(world: "World", drawn: random.Random) -> str:
     """The watch cache of an API server is behind: watches of one kind say everything late, in order."""
-    opened = world.hub.opened
-    plurals = sorted({each.target.plural for each in opened})
-    if not plurals:
-        return ""
-    plural, lag = drawn.choice(plurals), drawn.choice([2.0, 8.0, 30.0, 100.0])
+    plural, lag = drawn.choice(LAGGING), drawn.choice([2.0, 8.0, 30.0, 100.0])
     seconds = drawn.uniform(60, 1200)
-    slow = [each.watch for each in opened if each.target.plural == plural]
+    slow = [each.watch for each in world.hub.opened if each.target.plural == plural]
 
     def end() -> None:
+        world.storm.lags -= 1
         for watch in slow:
             watch.lag = 0.0
 
+    world.storm.lags += 1
     for watch in slow:
         watch.lag = lag
     later(seconds, end)
@@ -409,6 +490,7 @@ def _silent_watches(world: "World", drawn: random.Random) -> str:
         if drawn.random() < 0.2:
             opened.watch.mute()
             count += 1
+    world.touch()
     return f"{count} watches" if count else ""
 
 
@@ -419,23 +501,15 @@ def _forbidden(world: "World", drawn: random.Random) -> str:
     path = drawn.choice(RIGHTS[who])
     if path == "/addonplacementscores" and drawn.random() < 0.5:
         path = f"/namespaces/{drawn.choice(world.sources.clusters)}{path}"
-    length = drawn.uniform(30, 900)
+    length = drawn.choice([drawn.uniform(30, 900), drawn.uniform(300, 3000)])
     only_writes = drawn.random() < 0.5 and path != f"/configmaps/{MAINTENANCE_CONFIGMAP}"
 
     def make(_inner: random.Random, seen: Seen) -> Trouble:
         return _refused(403, "forbidden") if seen.method in WRITES or not only_writes else NONE
 
-    world.storm.weather.append(
-        Weather(
-            name="403",
-            who=who,
-            until=world_loop().time() + length,
-            chance=1.0,
-            make=make,
-            path=path,
-        )
-    )
-    return f"{who} may not {'write' if only_writes else 'touch'} {path} for {length:.0f} s"
+    weather = Weather(name="403", who=who, until=0.0, chance=1.0, make=make, place=Place(path=path))
+    when = _begin(world, drawn, weather, seconds=length)
+    return f"{who} may not {'write' if only_writes else 'touch'} {path} for {length:.0f} s{when}"
 
 
 @kind()
@@ -530,11 +604,12 @@ def _some_pod(world: "World", drawn: random.Random) -> "Pod":
     )
 
 
-def _some_request(drawn: random.Random) -> tuple[str, int]:
-    """A part of a path, and a number: most requests renew the Lease, so others are asked for by name."""
+def _some_request(drawn: random.Random) -> tuple[Place, int]:
+    """What kind of request, and a number: most requests renew the Lease, so others are asked for by name."""
     if drawn.random() < 0.4:
-        return "", drawn.randint(1, 60)
-    return drawn.choice([*PLACES, "/fleet.git", "/fleet.git"]), drawn.randint(1, 6)
+        return EVERYWHERE, drawn.randint(1, 60)
+    push = Place(path="/fleet.git")
+    return drawn.choice([*PLACES, push, push]), drawn.randint(1, 6)
 
 
 @kind(5)
@@ -548,7 +623,7 @@ def _kill(world: "World", drawn: random.Random) -> str:
 def _kill_at_request(world: "World", drawn: random.Random) -> str:
     """Around one of its next requests: before it is sent, on the way, or after it took effect."""
     pod = world.leader or world.reconcilers[0]
-    path, count = _some_request(drawn)
+    place, count = _some_request(drawn)
     after, back = drawn.choice([0.0, 0.0005, 0.004, 0.02]), drawn.choice([2.0, 12.0, 60.0])
 
     def act() -> None:
@@ -557,9 +632,9 @@ def _kill_at_request(world: "World", drawn: random.Random) -> str:
         else:
             pod.kill(back=back)
 
-    trigger = Trigger(who=pod.name, count=count, act=act, storm=world.storm, path=path)
+    trigger = Trigger(who=pod.name, count=count, act=act, storm=world.storm, place=place)
     world.storm.triggers.append(trigger)
-    return f"{pod.name} {after * 1000:.1f} ms after its request {count} {path}"
+    return f"{pod.name} {after * 1000:.1f} ms after its request {count} {place}"
 
 
 @kind(5)
@@ -574,17 +649,17 @@ def _freeze(world: "World", drawn: random.Random) -> str:
 @kind(5)
 def _freeze_at_request(world: "World", drawn: random.Random) -> str:
     pod = world.leader or world.reconcilers[0]
-    path, count = _some_request(drawn)
-    seconds = drawn.choice([11.0, 14.0, 20.0, 90.0, 400.0])
+    place, count = _some_request(drawn)
+    seconds = drawn.choice([drawn.uniform(10, 18), drawn.uniform(10, 18), 20.0, 90.0, 400.0])
 
     def act() -> None:
         frozen = pod.program
         pod.freeze()
         later(seconds, world.thaw, pod, frozen)
 
-    trigger = Trigger(who=pod.name, count=count, act=act, storm=world.storm, path=path)
+    trigger = Trigger(who=pod.name, count=count, act=act, storm=world.storm, place=place)
     world.storm.triggers.append(trigger)
-    return f"{pod.name} at its request {count} {path} for {seconds:.0f} s"
+    return f"{pod.name} at its request {count} {place} for {seconds:.0f} s"
 
 
 @kind(3)
@@ -717,7 +792,7 @@ def _lease_edited(world: "World", drawn: random.Random) -> str:
             count=1,
             act=act,
             storm=world.storm,
-            path="/leases/",
+            place=Place(path="/leases/"),
             writes=True,
         )
         world.storm.triggers.append(trigger)
@@ -792,7 +867,7 @@ def _cluster_detached(world: "World", drawn: random.Random) -> str:
         count=1,
         act=act,
         storm=world.storm,
-        path="/managedclusters/",
+        place=Place(path="/managedclusters/"),
         writes=True,
     )
     world.storm.triggers.append(trigger)

@@ -45,6 +45,7 @@ PACE: Final = {
     "arrivalsPerCluster": 2,
     "settleSeconds": 60,
     "cooldownSeconds": 600,
+    "refuges": True,
 }
 
 

@@ -48,6 +48,8 @@ REMOVED_SECONDS: Final = 900.0
 """Within this time the scores of a removed scorer are gone, and stay away."""
 EXPIRED_SECONDS: Final = 2400.0
 """The same on a cluster whose last scorer was removed: there a score must expire first."""
+GOES_SECONDS: Final = 600.0
+"""Within this time an old copy goes; the hold after a return of its cluster is a part of it."""
 FREEZE_SECONDS: Final = 240.0
 """Within this time the reconciler knows a new freeze, or knows that it knows nothing."""
 FOLLOW_SECONDS: Final = 55.0
@@ -86,6 +88,10 @@ SENTENCES: Final = {
     "healthy-first": (
         "A copy is deleted only when a decided one was seen Healthy and Synced after the decision, or the"
         " time-out is over and every decided cluster has a copy."
+    ),
+    "gone": (
+        "A copy that left the decision goes within ten minutes after a decided one is healthy, if nothing"
+        " stands in the way."
     ),
     "only-copies": "The reconciler deletes only Applications of its ApplicationSets that left the decision.",
     "fence": "No replica sends a write after another one took the Lease.",
@@ -171,6 +177,10 @@ class Laws:
         """When an Application was last Healthy and Synced, by UID; infinite while it is."""
         self._good_on: dict[tuple[str, str], float] = {}
         """The same by UID of the ApplicationSet, and cluster."""
+        self._good_since: dict[str, float] = {}
+        """Since when an Application is Healthy and Synced, by UID."""
+        self._hindered_at = 0.0
+        """When something last kept the reconciler from its work."""
         self._moves: dict[tuple[str, str, float], Move] = {}
         self._handovers: dict[tuple[str, str, float], tuple[float, frozenset[str]]] = {}
         """When the handover of a move began, and the UIDs of the copies that it leaves."""
@@ -277,6 +287,8 @@ class Laws:
             return
         if _begins(change):
             self.checks["version"] += 1
+            if change.key in self._world.taken_over:
+                self._break("foreign", f"{writer} deleted {change.key}, which is somebody's")
             if self._world.raced.get(change.key) == world_loop().time():
                 self._break("version", f"{writer} deleted {change.key}")
         elif change.after is not None:
@@ -292,8 +304,10 @@ class Laws:
             uid = after["metadata"]["uid"]
             if is_good(after):
                 self._good_until[uid] = float("inf")
+                self._good_since.setdefault(uid, now)
             elif self._good_until.get(uid) == float("inf"):
                 self._good_until[uid] = now
+                self._good_since.pop(uid, None)
         elif before is not None and self._good_until.get(before["metadata"]["uid"]) == float("inf"):
             self._good_until[before["metadata"]["uid"]] = now
         for item in (before, after):
@@ -800,6 +814,10 @@ class Laws:
                 self._break("reported", f"the move of {placement} to {target} is not")
         if world.hub.terminating:
             self._items_refused_at = now
+        if not world.is_fine or world.sets_down or world.storm.lags:
+            self._hindered_at = now
+        elif now > self._hindered_at + GOES_SECONDS:
+            self._check_gone(now)
         self._check_removed(now)
         self._check_away(now)
         for item, text in world.foreign.items():
@@ -823,6 +841,33 @@ class Laws:
                     self._break(
                         "left", f"{placement} is still on {cluster}, lost for {now - since:.0f} s"
                     )
+
+    def _check_gone(self, now: float) -> None:
+        """Old copies go where nothing has kept the reconciler from its work for a while."""
+        hub, end = self._world.hub, now - GOES_SECONDS
+        for owner in hub.of("applicationsets", fleet.ARGOCD):
+            entries = self._decided[placement_of(owner)]
+            if not entries or entries[-1][0] > end:
+                continue
+            copies = hub.owned("applications", owner["metadata"]["uid"])
+            on = {each["spec"]["destination"]["name"]: each for each in copies}
+            steady = {name for name in on if self._reached_at.get(name, -1e9) < end}
+            steady -= self._unreachable.keys()
+            decided = entries[-1][1]
+            healthy = [
+                name
+                for name in decided & steady
+                if self._good_since.get(on[name]["metadata"]["uid"], now) < end
+            ]
+            self.checks["gone"] += bool(healthy)
+            old = sorted(
+                on[name]["metadata"]["name"]
+                for name in steady - decided
+                if "deletionTimestamp" not in on[name]["metadata"]
+                and on[name]["metadata"]["uid"] in self._good_until
+            )
+            if healthy and len(healthy) == len(decided) and old:
+                self._break("gone", f"{old} stay, and {sorted(decided)} is decided and healthy")
 
     def _check_removed(self, now: float) -> None:
         """The scores of removed scorers have gone wherever their writer could do its work."""

@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from dsf_agent.process import supervise
+from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.names import RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.reconciler import forge as reconciler_forge
@@ -31,7 +32,7 @@ from gitops_dsf.simulator import simulate_placement
 from tests.support.agent.http import Seen
 from tests.support.apiserver import Key, Target
 from tests.world import fleet, forge, forgefaults, git, network, upgrade
-from tests.world.apiserver import Change, WorldApiServer
+from tests.world.apiserver import Change, WorldApiServer, stamp
 from tests.world.argocd import COLLECTOR, Applications, ApplicationSets, Sync
 from tests.world.faults import Fault, Storm
 from tests.world.fleet import Sources
@@ -103,6 +104,8 @@ class World:
         """Objects of others, with a text in them that must stay."""
         self.raced: dict[Key, float] = {}
         """When people last wrote an object right before a program did."""
+        self.taken_over: set[Key] = set()
+        """Scores of ours that another program made its own."""
         self.backups: deque[tuple[float, dict[Key, Any]]] = deque(maxlen=8)
         self.old_ledgers: deque[str] = deque(maxlen=8)
         self.touched_pods: dict[str, float] = {}
@@ -266,6 +269,11 @@ class World:
         return next((pod for pod in self.reconcilers if pod.name == holder), None)
 
     @property
+    def sets_down(self) -> bool:
+        """Whether Argo CD's ApplicationSet controller is away."""
+        return not self.sets.program.runs
+
+    @property
     def is_fine(self) -> bool:
         """Whether no fault of the network or of a process has touched the reconciler for a while."""
         now = world_loop().time()
@@ -401,6 +409,20 @@ class World:
             }
             changed = {**stored, "metadata": {**meta, "annotations": annotations}}
         self.hub.write("people", target.plural, target.name, changed, namespace=target.namespace)
+        self.hub.writer = writer
+
+    def take_over(self, key: Key) -> None:
+        """Another program makes a score that has expired its own."""
+        stored = self.hub.objects.get(key)
+        until = ((stored or {}).get("status") or {}).get("validUntil", "")
+        if stored is None or not until or until > stamp(self.hub.now()):
+            return
+        writer, meta = self.hub.writer, stored["metadata"]
+        labels = {**(meta.get("labels") or {}), MANAGED_BY_LABEL: "somebody"}
+        annotations = {**(meta.get("annotations") or {}), f"{PEOPLE}owner": "somebody"}
+        metadata = {**meta, "labels": labels, "annotations": annotations}
+        self.hub.write("people", *key[::2], {**stored, "metadata": metadata}, namespace=key[1])
+        self.taken_over.add(key)
         self.hub.writer = writer
 
     def thaw(self, pod: Pod, frozen: Program) -> None:
