@@ -19,6 +19,11 @@ from tests.world import run
 from tests.world.run import Order, Result
 from tests.world.world import Size
 
+SEEDS: Final = 10**6
+"""New seeds are drawn below this number."""
+NEW: Final = """\
+Nobody has run {names} before: new seeds are drawn for each commit. So the fault may be older than this commit, or one
+of the world itself. docs/contributing/world.md#when-a-new-seed-fails says what to do."""
 FAILED: Final = Path(__file__).parent / "failed-seeds.txt"
 """Orders that ever failed, one in a line: they run first."""
 
@@ -42,7 +47,10 @@ def main() -> int:
         "--seconds", type=float, default=60.0, help="run new seeds for so long (default: 60)"
     )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--first", type=int, help="the first new seed (default: drawn)")
+    parser.add_argument(
+        "--first",
+        help="the first new seed, or `commit`: it follows from the commit (default: drawn)",
+    )
     parser.add_argument("--count", type=int, help="run so many new seeds, however long that takes")
     parser.add_argument("--cpu", type=float, help="run new seeds for so many seconds of CPU")
     parser.add_argument("--only-new", action="store_true", help="run no seed that ever failed")
@@ -52,7 +60,8 @@ def main() -> int:
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False
     )
-    print(f"commit {commit.stdout.strip() or 'unknown'}")
+    head = commit.stdout.strip()
+    print(f"commit {head or 'unknown'}")
     size = Size(clusters=flags.clusters, applications=flags.applications)
     if flags.seed is not None:
         only = None
@@ -61,8 +70,9 @@ def main() -> int:
         result = run.run_apart(Order(seed=flags.seed, hours=flags.hours, size=size, only=only))
         if flags.history:
             print("\n".join(result.lines))
-        return _end([result], shrink=60.0 if not flags.no_shrink and only is None else 0.0)
-    first = flags.first if flags.first is not None else random.SystemRandom().randrange(10**6)
+        return end([result], shrink=60.0 if not flags.no_shrink and only is None else 0.0)
+    first = first_seed(flags.first, head)
+    print(f"new seeds from {first}")
     seeds = (
         itertools.count(first) if flags.count is None else iter(range(first, first + flags.count))
     )
@@ -73,7 +83,17 @@ def main() -> int:
     orders = (Order(seed=seed, hours=flags.hours, size=size) for seed in seeds)
     failed = [] if flags.only_new else failed_orders()
     results = _many(failed, orders, limit=limit, workers=flags.workers)
-    return _end(results, shrink=0.0 if flags.no_shrink else 60.0)
+    return end(
+        results, shrink=0.0 if flags.no_shrink else 60.0, old=[] if flags.only_new else failed
+    )
+
+
+def first_seed(asked: str | None, commit: str) -> int:
+    """The first new seed."""
+    if asked is None:
+        return random.SystemRandom().randrange(SEEDS)
+    # Another commit has other seeds, so CI explores; the same commit has the same ones, so it can be repeated.
+    return int(commit or "0", 16) % SEEDS if asked == "commit" else int(asked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +153,19 @@ def _order(line: str) -> Order:
     )
 
 
-def _end(results: list[Result], *, shrink: float) -> int:
+def end(results: list[Result], *, shrink: float, old: Sequence[Order] | None = None) -> int:
+    """Prints what failed, and what was run. `old` are the orders that were run before; None: nobody knows."""
     failed = [result for result in results if result.law]
     for result in failed:
         shown = (
             result if not shrink or result.law == "crash" else run.smaller(result, seconds=shrink)
         )
         print("\n".join(run.told(shown)))
+    new = [
+        f"seed {each.order.seed}" for each in failed if old is not None and each.order not in old
+    ]
+    if new:
+        print(NEW.format(names=", ".join(new)))
     counts: Counter[str] = Counter()
     checks: Counter[str] = Counter()
     for result in results:

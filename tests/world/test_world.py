@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.world import faults, hunt, laws, run
+from tests.world import __main__, faults, hunt, laws, run
 from tests.world.loop import PROGRAM, Program, WorldLoop
 from tests.world.run import Order, Result
 
@@ -106,6 +106,23 @@ def _result(order: Order, law: str) -> Result:
         lines=[],
         faults=0,
     )
+
+
+def test_the_first_new_seed_follows_from_the_commit() -> None:
+    one, other = "2a42355bd2", "2a42355bd3"
+    assert __main__.first_seed("commit", one) == __main__.first_seed("commit", one)
+    assert __main__.first_seed("commit", one) != __main__.first_seed("commit", other)
+    assert __main__.first_seed("7", one) == 7
+
+
+def test_a_new_seed_that_fails_says_that_it_is_new(capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = Order(seed=2), Order(seed=5)
+    assert __main__.end([_result(old, "left"), _result(new, "held")], shrink=0, old=[old]) == 1
+    said = capsys.readouterr().out
+    assert "again: make world SEED=2 HOURS=3\n" in said
+    assert "again: make world SEED=5 HOURS=3\n" in said
+    assert "Nobody has run seed 5 before" in said
+    assert "#when-a-new-seed-fails" in said
 
 
 def test_a_plan_with_fewer_faults_has_the_others_as_before() -> None:
