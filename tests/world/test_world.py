@@ -146,10 +146,11 @@ def test_each_law_has_a_sentence_that_the_page_tells() -> None:
         assert f"| `{law}` | {sentence} |" in " ".join(page.split()), law
 
 
-def test_each_planted_fault_applies_and_is_told_in_the_page(tmp_path: Path) -> None:
+def test_each_planted_fault_applies_and_is_told_in_the_page() -> None:
     page = (ROOT / "docs/contributing/world.md").read_text()
     for name in hunt.names():
-        hunt.planted_in(tmp_path / name, name)
+        dry = ["patch", "--dry-run", "-s", "-p1", "-i", str(hunt.PATCHES / f"{name}.patch")]
+        subprocess.run(dry, cwd=ROOT, check=True)
         assert f"`{name}`" in page, name
 
 
