@@ -11,9 +11,10 @@ from gitops_dsf.cli.inputs import check_is_folder, chosen_context
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.cli.scaffold import check_url
 from gitops_dsf.hubreader.facts import read_facts
-from gitops_dsf.installation.hub import WritableHub, say
+from gitops_dsf.installation.hub import WritableHub, report
 from gitops_dsf.installation.install import Installer
-from gitops_dsf.installation.source import Source, read_source, unpublished
+from gitops_dsf.installation.published import published_state
+from gitops_dsf.installation.source import Source, read_source
 from gitops_dsf.show.doctor import findings_text
 from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.views.doctor.examine import CHECKS, examine
@@ -83,12 +84,12 @@ def _ready(findings: tuple[Finding, ...], *, dry_run: bool) -> bool:
 
 def _is_published(source: Source, *, must: bool) -> bool:
     """Says what must be pushed first. Returns whether to go on."""
-    wrong, note = unpublished(source)
-    if wrong and must:
-        print(printable(f"nothing was changed: {wrong}"), file=sys.stderr)
+    state = published_state(source)
+    if state.missing and must:
+        print(printable(f"nothing was changed: {state.missing}"), file=sys.stderr)
         return False
-    if wrong or note:
-        print(printable(f"note: {wrong or note}"), file=sys.stderr)
+    if state.missing or state.unknown:
+        print(printable(f"note: {state.missing or state.unknown}"), file=sys.stderr)
     return True
 
 
@@ -104,7 +105,7 @@ def _settled(examine: Callable[[bool], tuple[Finding, ...]]) -> tuple[Finding, .
             return findings
         if not told:
             told = True
-            say(
+            report(
                 f"doctor finds errors ({names_text(errors)}) that may pass: looking again for"
                 f" {SETTLING_SECONDS:.0f} s"
             )
@@ -118,16 +119,18 @@ def _apply(args: argparse.Namespace, context: str, source: Source) -> None:
         url = source.settings.spec.git.url
         if source.new_settings is not None:
             would = "would be " if args.dry_run else ""
-            say(f"gitops-dsf.yaml: spec.git.url {would}set to {url}, and rendered/ {would}rendered")
+            report(
+                f"gitops-dsf.yaml: spec.git.url {would}set to {url}, and rendered/ {would}rendered"
+            )
         if args.dry_run:
             return
         source.save()
         installer.apply()
         if source.new_settings is not None:
-            say(
+            report(
                 f"Commit gitops-dsf.yaml and rendered/, and push them to {url}: Argo CD applies what is there"
             )
         if not args.no_wait:
-            say("")
-            say("What Argo CD does with it")
+            report("")
+            report("What Argo CD does with it")
             installer.wait(seconds=args.timeout)

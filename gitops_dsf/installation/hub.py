@@ -1,4 +1,8 @@
-"""Writes to a hub: server-side apply and deletions, also as a dry run of the API server."""
+"""Writes to a hub: server-side apply and deletions, also as a dry run of the API server.
+
+Every error is a HubError that names the context. A dry run sends each request with `dryRun=All`, so the API
+server validates it with its admission policies and stores nothing.
+"""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -24,8 +28,9 @@ except ImportError as error:
         f"{error.name} is not installed; writing to a hub needs the extra live (docs/start/install.md)"
     ) from error
 
-Object = dict[str, Any]
+Manifest = dict[str, Any]
 DRY_RUN: Final = {"dryRun": "All"}
+EMPTY: Final[tuple[object, ...]] = (None, False, "", [], {})
 
 
 class _NotFoundError(HubError):
@@ -48,7 +53,7 @@ _REFUSALS: Final[Mapping[int, type[HubError]]] = {
 }
 
 
-class Change(StrEnum):
+class ApplyOutcome(StrEnum):
     """What an apply did to an object."""
 
     CREATED = "created"
@@ -88,7 +93,8 @@ class WritableHub(Hub):
         self, *, context: str, kubeconfig: Path | None = None, dry_run: bool = False
     ) -> None:
         super().__init__(context=context, kubeconfig=kubeconfig)
-        self.kubeconfig, self.dry_run = kubeconfig, dry_run
+        self.kubeconfig = kubeconfig
+        self.dry_run = dry_run
         self._served: dict[str, tuple[_Resource, ...]] = {}
         self._groups: dict[str, tuple[str, ...]] | None = None
 
@@ -97,8 +103,11 @@ class WritableHub(Hub):
         file = ("--kubeconfig", str(self.kubeconfig)) if self.kubeconfig is not None else ()
         return shlex.join((*words, *file, "--context", self.context))
 
-    def apply(self, item: Object, *, force: bool, check: bool = False) -> Change:
-        """Applies an object; `force` takes others' fields over, `check` is a dry run. Raises HubError."""
+    def apply(self, item: Manifest, *, force: bool, check: bool = False) -> ApplyOutcome:
+        """Applies an object, and says what that did.
+
+        `force` takes over fields that others own, `check` is a dry run. Raises HubError.
+        """
         metadata = item["metadata"]
         group, _, version = item["apiVersion"].rpartition("/")
         kind = self.kind(group, version, kind=item["kind"])
@@ -110,12 +119,10 @@ class WritableHub(Hub):
         before = self._find(path)
         answer = self._patch(path, item, APPLY, check=check, force="true" if force else "false")
         if before is None:
-            return Change.CREATED
-        return (
-            Change.UNCHANGED
-            if _declared(before, item) == _declared(answer, item)
-            else Change.CHANGED
-        )
+            return ApplyOutcome.CREATED
+        if _declared(before, item) == _declared(answer, item):
+            return ApplyOutcome.UNCHANGED
+        return ApplyOutcome.CHANGED
 
     def merge(self, path: str, change: Mapping[str, Any]) -> None:
         """Sends a JSON merge patch. Raises HubError."""
@@ -123,32 +130,34 @@ class WritableHub(Hub):
 
     def delete(self, path: str, *, orphan: bool = False) -> bool:
         """Deletes an object; `orphan` keeps what it owns. Returns if it was there. Raises HubError."""
-        body = {
+        body: Manifest = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "propagationPolicy": "Orphan" if orphan else "Background",
-            **({"dryRun": ["All"]} if self.dry_run else {}),
         }
+        if self.dry_run:
+            body["dryRun"] = ["All"]
         try:
             self._ask("DELETE", path, body=body)
         except _NotFoundError:
             return False
         return True
 
-    def live(self, path: str) -> Object | None:
+    def live(self, path: str) -> Manifest | None:
         """Returns an object; None if it does not exist. Raises HubError."""
-        found = self._find(path)
-        return None if found is None else dict(msgspec.json.decode(found, type=dict[str, Any]))
+        body = self._find(path)
+        return None if body is None else dict(msgspec.json.decode(body, type=dict[str, Any]))
 
-    def list(self, path: str, *, labels: str = "", name: str = "") -> list[Object]:
+    def list(self, path: str, *, labels: str = "", name: str = "") -> list[Manifest]:
         """Returns the objects of a collection, or those of one name in all namespaces. Raises HubError."""
-        selectors = {
-            **({"labelSelector": labels} if labels else {}),
-            **({"fieldSelector": f"metadata.name={name}"} if name else {}),
-        }
+        selectors: dict[str, str] = {}
+        if labels:
+            selectors["labelSelector"] = labels
+        if name:
+            selectors["fieldSelector"] = f"metadata.name={name}"
         with self._refusals():
             raw = self.items(path, **selectors)
-            return [msgspec.json.decode(one, type=dict[str, Any]) for one in raw]
+            return [msgspec.json.decode(manifest, type=dict[str, Any]) for manifest in raw]
 
     def kind(self, group: str, version: str = "", *, kind: str) -> Served | None:
         """How the hub serves a kind, in this version or the first that has it, if at all. Raises HubError."""
@@ -163,17 +172,17 @@ class WritableHub(Hub):
         if not group:
             return ("v1",)
         if self._groups is None:
-            found = self.groups()
-            if isinstance(found, Unread):
-                raise HubError(f"context {self.context}: GET /apis: {found.detail}")
-            self._groups = found
+            groups = self.groups()
+            if isinstance(groups, Unread):
+                raise HubError(f"context {self.context}: GET /apis: {groups.detail}")
+            self._groups = groups
         return self._groups.get(group, ())
 
     def _resources(self, base: str) -> tuple[_Resource, ...]:
         if base not in self._served:
-            found = self._find(base)
-            decoded = _Resources() if found is None else msgspec.json.decode(found, type=_Resources)
-            self._served[base] = tuple(decoded.resources)
+            body = self._find(base)
+            listed = _Resources() if body is None else msgspec.json.decode(body, type=_Resources)
+            self._served[base] = tuple(listed.resources)
         return self._served[base]
 
     def _find(self, path: str) -> bytes | None:
@@ -183,14 +192,12 @@ class WritableHub(Hub):
             return None
 
     def _patch(
-        self, path: str, body: Object, content_type: str, *, check: bool, **params: str
+        self, path: str, body: Manifest, content_type: str, *, check: bool, **params: str
     ) -> bytes:
-        sent = {
-            "fieldManager": GENERATOR_MANAGER,
-            **params,
-            **(DRY_RUN if check or self.dry_run else {}),
-        }
-        return self._ask("PATCH", path, params=sent, body=body, content_type=content_type)
+        params = {"fieldManager": GENERATOR_MANAGER, **params}
+        if check or self.dry_run:
+            params |= DRY_RUN
+        return self._ask("PATCH", path, params=params, body=body, content_type=content_type)
 
     def _ask(
         self,
@@ -209,45 +216,46 @@ class WritableHub(Hub):
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
+        """Turns what the API server refuses into a HubError by its status."""
         try:
             yield
         except ApiError as error:
-            raise _REFUSALS.get(error.status, HubError)(
-                f"context {self.context}: {error}"
-            ) from error
+            error_type = _REFUSALS.get(error.status, HubError)
+            raise error_type(f"context {self.context}: {error}") from error
 
 
-def _declared(text: bytes, item: Object) -> object:
+def _declared(text: bytes, item: Manifest) -> object:
     """What people declare in an object, for comparisons: without what its controller writes at any time.
 
     Empty values are left out, because Argo CD removes them from an Application when it writes it.
     """
-    live: Object = msgspec.json.decode(text, type=dict[str, Any])
+    live: Manifest = msgspec.json.decode(text, type=dict[str, Any])
     fields = {
         key: value for key, value in live.items() if key not in {"metadata", "operation", "status"}
     }
     metadata = live.get("metadata", {})
     for name in ("labels", "annotations"):
-        wanted, found = item["metadata"].get(name) or {}, metadata.get(name) or {}
-        fields[name] = {key: found.get(key) for key in wanted}
+        declared = item["metadata"].get(name) or {}
+        stored = metadata.get(name) or {}
+        fields[name] = {key: stored.get(key) for key in declared}
     return _without_empty(fields)
 
 
 def _without_empty(value: object) -> object:
     if isinstance(value, dict):
-        inner = {key: _without_empty(one) for key, one in value.items()}
-        return {key: one for key, one in inner.items() if one not in (None, False, "", [], {})}
+        fields = {key: _without_empty(field) for key, field in value.items()}
+        return {key: field for key, field in fields.items() if field not in EMPTY}
     if isinstance(value, list):
-        return [_without_empty(one) for one in value]
+        return [_without_empty(element) for element in value]
     return value
 
 
 def object_text(kind: str, item: Mapping[str, Any]) -> str:
-    """Formats `Application argocd/portal`. Items of a list do not say their kind."""
+    """Formats `Application argocd/portal`. Manifests of a list do not say their kind."""
     metadata = item["metadata"]
     return f"{kind} {'/'.join(filter(None, (metadata.get('namespace'), metadata['name'])))}"
 
 
-def say(text: str) -> None:
-    """Prints what happens, at once."""
+def report(text: str) -> None:
+    """Prints a line about what happens, at once."""
     print(printable(text), flush=True)

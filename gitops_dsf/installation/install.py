@@ -1,6 +1,8 @@
-"""From a hub with OCM and Argo CD to a running loop: what is applied, and what is waited for (CRDs that are
-established, Applications that are synced, a reconciler that leads). Running it again changes nothing that is
-right.
+"""Brings a hub with OCM and Argo CD to a running loop.
+
+It applies what Argo CD needs to begin: the AppProjects and Applications of rendered/argocd, and the health
+checks. Then it waits for CRDs that are established, Applications that are synced, and a reconciler that
+leads. Running it again changes nothing that is right.
 """
 
 import time
@@ -13,12 +15,12 @@ from gitops_dsf.argocd import failure_of
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import POD_LABEL, RECONCILER
 from gitops_dsf.hub.pods import obstacles, read_leadership
-from gitops_dsf.installation.hub import Change, WritableHub, object_text, say
+from gitops_dsf.installation.hub import ApplyOutcome, WritableHub, object_text, report
 from gitops_dsf.installation.source import Source
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.views.doctor.objects import condition
 
-Object = Mapping[str, Any]
+Manifest = Mapping[str, Any]
 POLL_SECONDS: Final = 2.0
 ARGOCD: Final = "argoproj.io"
 
@@ -33,37 +35,44 @@ class Step:
     """Its state in words for people."""
 
 
-def definition(name: str, item: Object | None) -> Step:
+def definition(name: str, item: Manifest | None) -> Step:
     """Our kind: the hub serves it once its CRD is established."""
     established = condition(item or {}, "Established")
     done = established is not None and established.get("status") == "True"
-    state = "not there yet" if item is None else "established" if done else "not established yet"
+    if item is None:
+        state = "not there yet"
+    elif done:
+        state = "established"
+    else:
+        state = "not established yet"
     return Step(name=f"CustomResourceDefinition {name}", done=done, state=state)
 
 
-def application(wanted: Object, item: Object | None) -> Step:
+def application(wanted: Manifest, item: Manifest | None) -> Step:
     """Done when Argo CD has applied the wanted source. Health is not waited for: it depends on clusters."""
     name = f"Application {wanted['metadata']['name']}"
-    status: Object = (item or {}).get("status") or {}
+    status: Manifest = (item or {}).get("status") or {}
     sync = status.get("sync") or {}
     operation = status.get("operationState") or {}
-    said = failure_of(status) or (
-        operation.get("phase") != "Succeeded" and operation.get("message")
-    )
+    failure = failure_of(status)
+    if not failure and operation.get("phase") != "Succeeded":
+        failure = operation.get("message") or ""
     compared = (sync.get("comparedTo") or {}).get("source") or {}
     source = wanted["spec"]["source"]
     if any(compared.get(field) != source[field] for field in source):
-        return Step(name=name, done=False, state=said or "Argo CD has not compared it with git yet")
+        return Step(
+            name=name, done=False, state=failure or "Argo CD has not compared it with git yet"
+        )
     done = sync.get("status") == "Synced" and operation.get("phase", "Succeeded") == "Succeeded"
     health = (status.get("health") or {}).get("status")
     state = ", ".join(filter(None, (sync.get("status"), health)))
-    if not done and said:
-        state = f"{state}: {said}"
+    if not done and failure:
+        state = f"{state}: {failure}"
     return Step(name=name, done=done, state=state)
 
 
 def leadership(
-    lease: Object | None, *, deployment: Object | None, pods: Iterable[Object], now: datetime
+    lease: Manifest | None, *, deployment: Manifest | None, pods: Iterable[Manifest], now: datetime
 ) -> Step:
     """The reconciler works once a pod is ready and a replica holds the Lease, which outlives pods."""
     name = "reconciler"
@@ -73,9 +82,9 @@ def leadership(
         image = deployment["spec"]["template"]["spec"]["containers"][0].get("image")
         why = "; ".join(obstacles(pods)) or f"its image is {image}"
         return Step(name=name, done=False, state=f"no pod is ready; {why}")
-    found = read_leadership(lease or {})
-    if found.holder and found.stands(now):
-        return Step(name=name, done=True, state=f"{found.holder} leads")
+    held = read_leadership(lease or {})
+    if held.holder and held.stands(now):
+        return Step(name=name, done=True, state=f"{held.holder} leads")
     return Step(name=name, done=False, state="no replica leads yet")
 
 
@@ -100,8 +109,8 @@ class Installer:
                 refused.append(f"{object_text(item['kind'], item)}: {error}")
                 continue
             if self.hub.dry_run:
-                would = "" if change is Change.UNCHANGED else "would be "
-                say(f"{object_text(item['kind'], item)}: {would}{change}")
+                would = "" if change is ApplyOutcome.UNCHANGED else "would be "
+                report(f"{object_text(item['kind'], item)}: {would}{change}")
         if refused:
             lines = "\n  ".join(refused)
             raise InstallError(
@@ -111,22 +120,23 @@ class Installer:
     def apply(self) -> None:
         """Applies every object. Raises HubError."""
         for item, force in self._objects():
-            say(f"{object_text(item['kind'], item)}: {self.hub.apply(item, force=force)}")
+            report(f"{object_text(item['kind'], item)}: {self.hub.apply(item, force=force)}")
 
     def wait(self, *, seconds: float) -> None:
         """Waits until the loop runs. Raises InstallError with what is missing after this time."""
-        until, told = time.monotonic() + seconds, dict[str, str]()
+        until = time.monotonic() + seconds
+        reported: dict[str, str] = {}
         while True:
             steps = self._steps()
             for step in steps:
-                if told.get(step.name) != step.state:
-                    told[step.name] = step.state
-                    say(f"{step.name}: {step.state}")
-            left = [step for step in steps if not step.done]
-            if not left:
+                if reported.get(step.name) != step.state:
+                    reported[step.name] = step.state
+                    report(f"{step.name}: {step.state}")
+            pending = [step for step in steps if not step.done]
+            if not pending:
                 return
             if time.monotonic() >= until:
-                lines = "\n  ".join(f"{step.name}: {step.state}" for step in left)
+                lines = "\n  ".join(f"{step.name}: {step.state}" for step in pending)
                 raise InstallError(
                     f"the loop does not run after {seconds:.0f} s. What was applied stays, and Argo CD tries"
                     f" on; run install again to wait longer, or doctor for the causes:\n  {lines}"
@@ -141,29 +151,27 @@ class Installer:
 
     def _steps(self) -> list[Step]:
         settings = self.source.settings.spec
-        found = []
+        steps = []
         if settings.delivery.mode == "ManifestWork":
-            found = [
-                definition(
-                    name, self._get("apiextensions.k8s.io", "CustomResourceDefinition", name)
-                )
-                for name in (crd["metadata"]["name"] for crd in crds())
-            ]
+            for crd in crds():
+                name = crd["metadata"]["name"]
+                live = self._get("apiextensions.k8s.io", "CustomResourceDefinition", name)
+                steps.append(definition(name, live))
         for item in self.source.bootstrap:
             if item["kind"] == "Application":
                 metadata = item["metadata"]
                 live = self._get(ARGOCD, "Application", metadata["name"], metadata["namespace"])
-                found.append(application(item, live))
+                steps.append(application(item, live))
         if settings.delivery.mode == "ManifestWork" and settings.reconciler.enabled:
             namespace = settings.hub_namespace
             lease = self._get("coordination.k8s.io", "Lease", RECONCILER, namespace)
             deployment = self._get("apps", "Deployment", RECONCILER, namespace)
             pods = self.hub.list(f"/api/v1/namespaces/{namespace}/pods", labels=POD_LABEL)
-            found.append(leadership(lease, deployment=deployment, pods=pods, now=self.hub.now()))
-        return found
+            steps.append(leadership(lease, deployment=deployment, pods=pods, now=self.hub.now()))
+        return steps
 
-    def _get(self, group: str, kind: str, name: str, namespace: str = "") -> Object | None:
+    def _get(self, group: str, kind: str, name: str, namespace: str = "") -> Manifest | None:
         served = self.hub.kind(group, kind=kind)
-        return (
-            None if served is None else self.hub.live(served.path(namespace=namespace, name=name))
-        )
+        if served is None:
+            return None
+        return self.hub.live(served.path(namespace=namespace, name=name))

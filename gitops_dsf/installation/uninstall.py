@@ -1,16 +1,19 @@
-"""Takes everything of gitops-dsf off a hub that its labels identify. Running it again finishes what a first
-run could not.
+"""Takes everything of gitops-dsf off a hub that its labels identify.
 
-Applications that ApplicationSets generated stay where they run. ApplicationSets are deleted without what they
-own, and everything that could change a decision goes after them.
+It guarantees that no application moves while it works: Applications that ApplicationSets generated stay
+where they run, ApplicationSets are deleted without what they own, and everything that could change a
+decision goes after them. Running it again finishes what a first run could not.
+
+It does not touch what others may use: namespaces, CustomResourceDefinitions, AppProjects with other
+Applications, Secrets, and documents that were copied from the repository. `_report_what_stays` lists them.
 """
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dsf_wire.constants import (
     AGENT_MANAGER,
@@ -36,37 +39,46 @@ from gitops_dsf.installation.hub import (
     Served,
     WritableHub,
     object_text,
-    say,
+    report,
 )
 from gitops_dsf.render.argocd import rendered_kinds
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.wording import names_text, plural
 
-Object = dict[str, Any]
-Kind = tuple[str, str]
-"""Group and kind."""
+Manifest = dict[str, Any]
+
+
+class GroupKind(NamedTuple):
+    """A kind of objects, without its version."""
+
+    group: str
+    kind: str
+
 
 OURS: Final = f"{MANAGED_BY_LABEL}={GENERATOR_MANAGER},{PART_OF_LABEL}=gitops-dsf"
-APPLICATION: Final = ("argoproj.io", "Application")
-APPLICATION_SET: Final = ("argoproj.io", "ApplicationSet")
-PROJECT: Final = ("argoproj.io", "AppProject")
-DEPLOYMENT: Final = ("apps", "Deployment")
-ADDON: Final = ("addon.open-cluster-management.io", "ManagedClusterAddOn")
-WORK: Final = ("work.open-cluster-management.io", "ManifestWork")
-KEPT: Final = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
+APPLICATION: Final = GroupKind("argoproj.io", "Application")
+APPLICATION_SET: Final = GroupKind("argoproj.io", "ApplicationSet")
+PROJECT: Final = GroupKind("argoproj.io", "AppProject")
+DEPLOYMENT: Final = GroupKind("apps", "Deployment")
+ADDON: Final = GroupKind("addon.open-cluster-management.io", "ManagedClusterAddOn")
+WORK: Final = GroupKind("work.open-cluster-management.io", "ManifestWork")
+LEASE: Final = GroupKind("coordination.k8s.io", "Lease")
+CONFIGMAP: Final = GroupKind("", "ConfigMap")
+SCORE: Final = GroupKind(SCORE_GROUP, "AddOnPlacementScore")
+CLUSTER: Final = GroupKind(OCM_GROUP, "ManagedCluster")
+DEFINITION: Final = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
+
+KEPT: Final = frozenset({GroupKind("", "Namespace"), DEFINITION})
 FIRST: Final = (APPLICATION, DEPLOYMENT, APPLICATION_SET)
 """What would undo a deletion or move an application."""
-SUSPENDED_CONFIGMAP: Final = "gitops-dsf-suspended"
-"""Left over from reconcilers that still suspended scorers. Nothing writes or reads it any more."""
-LEASE: Final = ("coordination.k8s.io", "Lease")
-CONFIGMAP: Final = ("", "ConfigMap")
-SCORE: Final = (SCORE_GROUP, "AddOnPlacementScore")
-CLUSTER: Final = (OCM_GROUP, "ManagedCluster")
 ON_CLUSTERS: Final = (ADDON, WORK)
 """What OCM removes from the managed clusters, for which it needs the rights and templates that go later."""
+SUSPENDED_CONFIGMAP: Final = "gitops-dsf-suspended"
+"""Left over from reconcilers that still suspended scorers. Nothing writes or reads it any more."""
 TRACKING: Final = "argocd.argoproj.io/tracking-id"
 FLUX: Final = "kustomize.toolkit.fluxcd.io/name"
-AT_A_TIME: Final = 32
+MAX_REQUESTS: Final = 32
+"""Deletions at the same time."""
 POLL_SECONDS: Final = 2.0
 POLICY_POLLS: Final = 30
 POLICY_POLL_SECONDS: Final = 0.5
@@ -74,7 +86,7 @@ POLICY_POLL_SECONDS: Final = 0.5
 servers take up changed policies once a second (Kubernetes 1.37.2,
 apiserver/pkg/admission/plugin/policy/generic/policy_source.go).
 """
-MOST_CONFLICTS: Final = 5
+MAX_CONFLICTS: Final = 5
 
 
 class UninstallError(HubError):
@@ -89,185 +101,194 @@ class Uninstaller:
     hub_namespace: str
     argocd_namespace: str
     with_applications: bool = False
-    _found: dict[Kind, list[Object]] = field(default_factory=lambda: defaultdict(list), init=False)
-    _served: dict[Kind, Served] = field(default_factory=dict, init=False)
-    _carried: list[str] = field(default_factory=list, init=False)
+    _labelled: dict[GroupKind, list[Manifest]] = field(
+        default_factory=lambda: defaultdict(list), init=False
+    )
+    """The objects with our labels."""
+    _served: dict[GroupKind, Served] = field(default_factory=dict, init=False)
+    _copied: list[str] = field(default_factory=list, init=False)
     """Documents that were copied from the repository. They have no label of ours."""
     _deleted: set[str] = field(default_factory=set, init=False)
-    _used: list[str] = field(default_factory=list, init=False)
+    _used_projects: list[str] = field(default_factory=list, init=False)
     """AppProjects that other Applications use, with one of them."""
-    _written: dict[Kind, list[Object]] = field(default_factory=dict, init=False)
+    _of_reconciler: dict[GroupKind, list[Manifest]] = field(default_factory=dict, init=False)
     """What the reconciler created. It has no label of ours."""
     _tainted: list[str] = field(default_factory=list, init=False)
     """Clusters with the taint of a maintenance."""
 
     def run(self, *, seconds: float | None) -> None:
-        """Removes all; waits so long, or not, for managed clusters. Raises UninstallError, HubError."""
+        """Removes everything, and reports each step.
+
+        It waits up to `seconds` until OCM has removed the agents from the managed clusters, or not at all
+        with None. Raises UninstallError and HubError.
+        """
         for kind in sorted({*rendered_kinds(), APPLICATION, PROJECT} - KEPT):
-            self._look(kind)
-        self._nobody_brings_it_back()
-        self._carried = sorted(self._copied_documents())
-        self._written = self._of_reconciler()
-        self._tainted = self._closed_clusters()
-        if not any((*self._found.values(), *self._written.values(), self._tainted)):
-            say("no object of gitops-dsf is on this hub")
-        self._without_finalizers()
+            self._read_labelled(GroupKind(*kind))
+        self._refuse_what_comes_back()
+        self._copied = sorted(self._copied_documents())
+        self._of_reconciler = self._created_by_reconciler()
+        self._tainted = self._tainted_clusters()
+        if not any((*self._labelled.values(), *self._of_reconciler.values(), self._tainted)):
+            report("no object of gitops-dsf is on this hub")
+        self._drop_finalizers()
         for kind in FIRST:
             self._remove(kind, orphan=kind == APPLICATION_SET)
         if self.with_applications:
             # Argo CD then deletes their workloads.
-            self._found[APPLICATION] = self._generated()
+            self._labelled[APPLICATION] = self._generated_applications()
             self._remove(APPLICATION)
         for kind in ON_CLUSTERS:
             self._remove(kind)
         if seconds is not None and not self.hub.dry_run:
-            self._wait(seconds=seconds)
-        for kind in sorted(self._found.keys() - {*FIRST, *ON_CLUSTERS, PROJECT}):
+            self._wait_for_clusters(seconds=seconds)
+        for kind in sorted(self._labelled.keys() - {*FIRST, *ON_CLUSTERS, PROJECT}):
             self._remove(kind)
         self._keep_used_projects()
         self._remove(PROJECT)
-        self._remove_of_reconciler()
-        self._open_clusters()
+        self._remove_what_the_reconciler_created()
+        self._untaint_clusters()
         self._release_health_checks()
-        for line in self._stays():
-            say(line)
+        self._report_what_stays()
 
-    def _look(self, kind: Kind) -> None:
-        served = self.hub.kind(kind[0], kind=kind[1])
+    def _read_labelled(self, kind: GroupKind) -> None:
+        served = self.hub.kind(kind.group, kind=kind.kind)
         if served is not None:
             self._served[kind] = served
-            self._found[kind] = self.hub.list(served.path(), labels=OURS)
+            self._labelled[kind] = self.hub.list(served.path(), labels=OURS)
 
-    def _nobody_brings_it_back(self) -> None:
+    def _refuse_what_comes_back(self) -> None:
         """Raises UninstallError if a root Application or Flux applies our objects."""
-        ours = {item["metadata"]["name"] for item in self._found[APPLICATION]}
-        for kind, items in self._found.items():
-            for item in items:
-                metadata = item["metadata"]
+        ours = {manifest["metadata"]["name"] for manifest in self._labelled[APPLICATION]}
+        for kind, manifests in self._labelled.items():
+            for manifest in manifests:
+                metadata = manifest["metadata"]
                 root = (metadata.get("annotations") or {}).get(TRACKING, "").partition(":")[0]
                 flux = (metadata.get("labels") or {}).get(FLUX)
-                owner = f"the Kustomization {flux} of Flux" if flux else f"the Application {root}"
-                if flux or (root and root not in ours and kind in {APPLICATION, PROJECT}):
-                    raise UninstallError(
-                        f"{object_text(kind[1], item)} is applied by {owner}, which would bring it back:"
-                        " delete that first, without what it applied, and run uninstall again"
-                    )
-
-    def _copied_documents(self) -> Iterator[str]:
-        for item in self._found[APPLICATION]:
-            for one in (item.get("status") or {}).get("resources") or ():
-                kind = (one.get("group", ""), one["kind"])
-                known = {
-                    (got["metadata"].get("namespace"), got["metadata"]["name"])
-                    for got in self._found[kind]
-                }
-                place = (one.get("namespace"), one["name"])
-                if kind not in KEPT and place not in known:
-                    yield f"{one['kind']} {'/'.join(filter(None, place))}"
-
-    def _without_finalizers(self) -> None:
-        """Argo CD deletes what an Application applied if it has this finalizer. We delete it in our order."""
-        for item in self._found[APPLICATION]:
-            metadata = item["metadata"]
-            finalizers = metadata.get("finalizers") or []
-            left = [name for name in finalizers if not prunes(name)]
-            if left != finalizers:
-                self.hub.merge(
-                    self._path(APPLICATION, item), {"metadata": {"finalizers": left or None}}
+                if flux:
+                    owner = f"the Kustomization {flux} of Flux"
+                elif root and root not in ours and kind in {APPLICATION, PROJECT}:
+                    owner = f"the Application {root}"
+                else:
+                    continue
+                raise UninstallError(
+                    f"{object_text(kind.kind, manifest)} is applied by {owner}, which would bring it back:"
+                    " delete that first, without what it applied, and run uninstall again"
                 )
 
-    def _remove(self, kind: Kind, *, orphan: bool = False) -> None:
-        items = self._found[kind]
-        with ThreadPoolExecutor(AT_A_TIME) as threads:
-            deleted = [
-                threads.submit(self.hub.delete, self._path(kind, item), orphan=orphan)
-                for item in items
-            ]
-        for one in deleted:
-            one.result()
-        self._deleted.update(object_text(kind[1], item) for item in items)
-        self._tell(kind, items)
+    def _copied_documents(self) -> Iterator[str]:
+        """What our Applications applied without a label of ours: it was copied from the repository."""
+        for application in self._labelled[APPLICATION]:
+            for resource in (application.get("status") or {}).get("resources") or ():
+                kind = GroupKind(resource.get("group", ""), resource["kind"])
+                place = (resource.get("namespace"), resource["name"])
+                if kind not in KEPT and place not in _places(self._labelled[kind]):
+                    yield f"{kind.kind} {'/'.join(filter(None, place))}"
 
-    def _generated(self) -> list[Object]:
+    def _drop_finalizers(self) -> None:
+        """Argo CD deletes what an Application applied if it has this finalizer. We delete it in our order."""
+        for application in self._labelled[APPLICATION]:
+            finalizers = application["metadata"].get("finalizers") or []
+            others = [finalizer for finalizer in finalizers if not prunes(finalizer)]
+            if others != finalizers:
+                change = {"metadata": {"finalizers": others or None}}
+                self.hub.merge(self._path(APPLICATION, application), change)
+
+    def _remove(self, kind: GroupKind, *, orphan: bool = False) -> None:
+        manifests = self._labelled[kind]
+        with ThreadPoolExecutor(MAX_REQUESTS) as threads:
+            deletions = [
+                threads.submit(self.hub.delete, self._path(kind, manifest), orphan=orphan)
+                for manifest in manifests
+            ]
+        for deletion in deletions:
+            deletion.result()
+        self._deleted.update(object_text(kind.kind, manifest) for manifest in manifests)
+        self._report_deleted(kind, manifests)
+
+    def _generated_applications(self) -> list[Manifest]:
         """The Applications that ApplicationSets generated."""
         served = self._served.get(APPLICATION)
         if served is None:
             return []
-        found = self.hub.list(served.path(), labels=APPLICATION_LABEL)
-        return [item for item in found if "deletionTimestamp" not in item["metadata"]]
+        applications = self.hub.list(served.path(), labels=APPLICATION_LABEL)
+        return [each for each in applications if "deletionTimestamp" not in each["metadata"]]
 
-    def _wait(self, *, seconds: float) -> None:
+    def _wait_for_clusters(self, *, seconds: float) -> None:
+        """Waits until OCM has removed add-ons and works. Raises UninstallError after this time."""
         until = time.monotonic() + seconds
-        told = False
-        while left := self._left():
+        reported = False
+        while remaining := self._on_clusters():
             if time.monotonic() >= until:
                 raise UninstallError(
-                    f"after {seconds:.0f} s still there: {names_text(left)}. OCM removes them when the work"
+                    f"after {seconds:.0f} s still there: {names_text(remaining)}. OCM removes them when the work"
                     " agents of these clusters answer: run uninstall again then, or with --no-wait to leave"
                     " the agents on clusters that never come back"
                 )
-            if not told:
-                say("waiting until OCM has removed the agents from the managed clusters")
-                told = True
+            if not reported:
+                report("waiting until OCM has removed the agents from the managed clusters")
+                reported = True
             time.sleep(POLL_SECONDS)
 
-    def _left(self) -> list[str]:
-        return [
-            object_text(kind[1], item)
-            for kind in ON_CLUSTERS
-            if kind in self._served
-            for item in self.hub.list(self._served[kind].path(), labels=OURS)
-        ]
+    def _on_clusters(self) -> list[str]:
+        names = []
+        for kind in ON_CLUSTERS:
+            if kind in self._served:
+                manifests = self.hub.list(self._served[kind].path(), labels=OURS)
+                names += [object_text(kind.kind, manifest) for manifest in manifests]
+        return names
 
     def _keep_used_projects(self) -> None:
         """Argo CD neither syncs nor deletes an Application without its project."""
         served = self._served.get(APPLICATION)
-        found = [] if served is None else self.hub.list(served.path())
+        if served is None:
+            return
+        # A dry run deletes nothing, so Applications that would be deleted are still listed.
         going = self._deleted if self.hub.dry_run else set[str]()
-        users = {
-            str(item["spec"].get("project")): object_text(APPLICATION[1], item)
-            for item in found
-            if object_text(APPLICATION[1], item) not in going
-        }
-        for project in list(self._found[PROJECT]):
-            if user := users.get(project["metadata"]["name"]):
-                self._found[PROJECT].remove(project)
-                self._used.append(f"{object_text(PROJECT[1], project)}: {user} belongs to it")
+        users: dict[str, str] = {}
+        for application in self.hub.list(served.path()):
+            name = object_text(APPLICATION.kind, application)
+            if name not in going:
+                users[str(application["spec"].get("project"))] = name
+        for project in list(self._labelled[PROJECT]):
+            user = users.get(project["metadata"]["name"])
+            if user is not None:
+                self._labelled[PROJECT].remove(project)
+                name = object_text(PROJECT.kind, project)
+                self._used_projects.append(f"{name}: {user} belongs to it")
 
-    def _of_reconciler(self) -> dict[Kind, list[Object]]:
+    def _created_by_reconciler(self) -> dict[GroupKind, list[Manifest]]:
         """The objects that the reconciler creates on a hub."""
         names = {LEASE: (RECONCILER,), CONFIGMAP: (SUSPENDED_CONFIGMAP, MOVES_CONFIGMAP)}
-        written: dict[Kind, list[Object]] = {}
+        created: dict[GroupKind, list[Manifest]] = {}
         for kind, wanted in names.items():
-            served = self.hub.kind(kind[0], kind=kind[1])
+            served = self.hub.kind(kind.group, kind=kind.kind)
             if served is None:
                 continue
             self._served.setdefault(kind, served)
-            live = [
-                self.hub.live(served.path(namespace=self.hub_namespace, name=name))
-                for name in wanted
-            ]
-            written[kind] = [item for item in live if item is not None]
-        scores = self.hub.kind(SCORE[0], kind=SCORE[1])
+            paths = [served.path(namespace=self.hub_namespace, name=name) for name in wanted]
+            live = [self.hub.live(path) for path in paths]
+            created[kind] = [manifest for manifest in live if manifest is not None]
+        scores = self.hub.kind(SCORE.group, kind=SCORE.kind)
         if scores is not None:
             self._served.setdefault(SCORE, scores)
-            written[SCORE] = self.hub.list(scores.path(), name=MOVES_SCORE)
-        return written
+            created[SCORE] = self.hub.list(scores.path(), name=MOVES_SCORE)
+        return created
 
-    def _remove_of_reconciler(self) -> None:
+    def _remove_what_the_reconciler_created(self) -> None:
         """Deletes what the reconciler created, when it no longer has the rights to create it again.
 
         OCM counts the scores of moves for ever: they have no validUntil.
         """
-        for kind, items in self._written.items():
+        for kind, manifests in self._of_reconciler.items():
             # In a dry run, our policies are still there, and refuse the deletion of such scores.
             if not self.hub.dry_run:
-                paths = [self._path(kind, item) for item in items]
-                with ThreadPoolExecutor(AT_A_TIME) as threads:
+                paths = [self._path(kind, manifest) for manifest in manifests]
+                with ThreadPoolExecutor(MAX_REQUESTS) as threads:
                     list(threads.map(self._delete_without_policies, paths))
-            self._tell(kind, items)
+            self._report_deleted(kind, manifests)
 
     def _delete_without_policies(self, path: str) -> None:
+        """Deletes an object that a policy protects which is deleted already."""
         for _ in range(POLICY_POLLS):
             try:
                 self.hub.delete(path)
@@ -277,54 +298,54 @@ class Uninstaller:
                 return
         self.hub.delete(path)
 
-    def _closed_clusters(self) -> list[str]:
+    def _tainted_clusters(self) -> list[str]:
         """The clusters that a maintenance closed. Nobody else opens them again."""
-        served = self.hub.kind(CLUSTER[0], kind=CLUSTER[1])
+        served = self.hub.kind(CLUSTER.group, kind=CLUSTER.kind)
         if served is None:
             return []
         self._served.setdefault(CLUSTER, served)
         return [
-            item["metadata"]["name"]
-            for item in self.hub.list(served.path())
-            if any(taint.get("key") == MAINTENANCE_TAINT for taint in _taints(item))
+            cluster["metadata"]["name"]
+            for cluster in self.hub.list(served.path())
+            if any(taint.get("key") == MAINTENANCE_TAINT for taint in _taints(cluster))
         ]
 
-    def _open_clusters(self) -> None:
+    def _untaint_clusters(self) -> None:
         """Takes the taint of maintenance off the clusters."""
         if not self._tainted:
             return
         if not self.hub.dry_run:
-            with ThreadPoolExecutor(AT_A_TIME) as threads:
-                list(threads.map(self._open_cluster, self._tainted))
+            with ThreadPoolExecutor(MAX_REQUESTS) as threads:
+                list(threads.map(self._untaint, self._tainted))
         removed = "would be removed" if self.hub.dry_run else "removed"
         names = names_text([f"ManagedCluster {name}" for name in self._tainted])
-        say(
+        report(
             f"{names}: the taint {MAINTENANCE_TAINT} {removed}, so that applications may be placed there"
         )
 
-    def _open_cluster(self, name: str) -> None:
+    def _untaint(self, name: str) -> None:
         """Writes the list of taints as it was read: OCM writes the same list."""
         path = self._served[CLUSTER].path(name=name)
-        for attempt in range(1, MOST_CONFLICTS + 1):
-            item = self.hub.live(path)
-            if item is None:
+        for attempt in range(1, MAX_CONFLICTS + 1):
+            cluster = self.hub.live(path)
+            if cluster is None:
                 return
             # Each other taint stays word for word, because OCM refuses another timeAdded
             # (docs/contributing/behaviour.md#taints-that-ocm-sets).
-            others = [taint for taint in _taints(item) if taint.get("key") != MAINTENANCE_TAINT]
-            version = item["metadata"].get("resourceVersion")
+            others = [taint for taint in _taints(cluster) if taint.get("key") != MAINTENANCE_TAINT]
+            version = cluster["metadata"].get("resourceVersion")
             change = {"metadata": {"resourceVersion": version}, "spec": {"taints": others or None}}
             try:
                 self.hub.merge(path, change)
             except ConflictError:
-                if attempt == MOST_CONFLICTS:
+                if attempt == MAX_CONFLICTS:
                     raise
             else:
                 return
 
     def _release_health_checks(self) -> None:
         """Gives up our fields of Argo CD's ConfigMap. The API server removes those that nobody else owns."""
-        body: Object = {
+        released: Manifest = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"name": "argocd-cm", "namespace": self.argocd_namespace},
@@ -332,61 +353,85 @@ class Uninstaller:
         live = self.hub.live(f"/api/v1/namespaces/{self.argocd_namespace}/configmaps/argocd-cm")
         managers = ((live or {}).get("metadata") or {}).get("managedFields") or ()
         if any(
-            one.get("manager") == GENERATOR_MANAGER and one.get("operation") == "Apply"
-            for one in managers
+            manager.get("manager") == GENERATOR_MANAGER and manager.get("operation") == "Apply"
+            for manager in managers
         ):
-            self.hub.apply(body, force=False)
-            would = "would be removed" if self.hub.dry_run else "removed"
-            say(f"ConfigMap {self.argocd_namespace}/argocd-cm: our health checks {would}")
+            self.hub.apply(released, force=False)
+            removed = "would be removed" if self.hub.dry_run else "removed"
+            report(f"ConfigMap {self.argocd_namespace}/argocd-cm: our health checks {removed}")
 
-    def _stays(self) -> list[str]:
-        """What is not removed, and why."""
-        lines = list(self._used)
-        generated = [object_text(APPLICATION[1], item) for item in self._generated()]
+    def _report_what_stays(self) -> None:
+        """Reports what is not removed, and why."""
+        report("")
+        report("What stays")
+        for line in self._remaining():
+            report(f"  {line}")
+
+    def _remaining(self) -> Iterator[str]:
+        yield from self._used_projects
+        generated = self._generated_applications()
         if generated and not self.with_applications:
-            lines.append(
-                f"{names_text(generated)}: they run on where they are, and nothing moves them any more."
-                f" `{self.hub.command('gitops-dsf', 'uninstall', '--delete-applications')}` deletes them with"
-                " their workloads"
+            names = names_text([object_text(APPLICATION.kind, each) for each in generated])
+            delete = self.hub.command("gitops-dsf", "uninstall", "--delete-applications")
+            yield (
+                f"{names}: they run on where they are, and nothing moves them any more."
+                f" `{delete}` deletes them with their workloads"
             )
-        if self._carried:
-            lines.append(
-                f"{names_text(self._carried)}: copied from your repository, and may be used by others"
+        if self._copied:
+            yield (
+                f"{names_text(self._copied)}: copied from your repository, and may be used by others"
             )
-        names = [crd["metadata"]["name"] for crd in crds()]
-        served = self.hub.kind("apiextensions.k8s.io", kind="CustomResourceDefinition")
-        there = [name for name in names if served and self.hub.live(served.path(name=name))]
-        if there:
-            lines.append(
-                f"CustomResourceDefinition {' and '.join(there)}: deleting them deletes every object of these"
-                f" kinds, also those of others: {self.hub.command('kubectl', 'delete', 'crd', *there)}"
+        definitions = self._definitions()
+        if definitions:
+            delete = self.hub.command("kubectl", "delete", "crd", *definitions)
+            yield (
+                f"CustomResourceDefinition {' and '.join(definitions)}: deleting them deletes every object of"
+                f" these kinds, also those of others: {delete}"
             )
-        scores = self.hub.kind(SCORE_GROUP, kind="AddOnPlacementScore")
         label = f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"
-        delete = ("kubectl", "delete", "addonplacementscores", "-A", "-l", label)
-        if scores and (count := len(self.hub.list(scores.path(), labels=label))):
-            lines.append(
-                f"{plural(count, 'AddOnPlacementScore')}: Placements ignore them once they"
-                f" expire. To delete them: {self.hub.command(*delete)}"
+        count = self._count_scores(label)
+        if count:
+            delete = self.hub.command(
+                "kubectl", "delete", "addonplacementscores", "-A", "-l", label
             )
-        lines += [
-            f"Namespace {self.hub_namespace} with its Secrets: others use it, too",
-            f"Namespace {AGENT_NAMESPACE} on the managed clusters: it holds Secrets that people created",
-            "the fleet repository and its branches",
-        ]
-        return ["", "What stays", *(f"  {line}" for line in lines)]
+            yield (
+                f"{plural(count, 'AddOnPlacementScore')}: Placements ignore them once they expire."
+                f" To delete them: {delete}"
+            )
+        yield f"Namespace {self.hub_namespace} with its Secrets: others use it, too"
+        yield f"Namespace {AGENT_NAMESPACE} on the managed clusters: it holds Secrets that people created"
+        yield "the fleet repository and its branches"
 
-    def _path(self, kind: Kind, item: Object) -> str:
-        metadata = item["metadata"]
+    def _definitions(self) -> list[str]:
+        """The CustomResourceDefinitions of our kinds that are on the hub."""
+        served = self.hub.kind(DEFINITION.group, kind=DEFINITION.kind)
+        if served is None:
+            return []
+        names = [definition["metadata"]["name"] for definition in crds()]
+        return [name for name in names if self.hub.live(served.path(name=name))]
+
+    def _count_scores(self, label: str) -> int:
+        served = self.hub.kind(SCORE.group, kind=SCORE.kind)
+        return 0 if served is None else len(self.hub.list(served.path(), labels=label))
+
+    def _path(self, kind: GroupKind, manifest: Manifest) -> str:
+        metadata = manifest["metadata"]
         return self._served[kind].path(
             namespace=metadata.get("namespace", ""), name=metadata["name"]
         )
 
-    def _tell(self, kind: Kind, items: Sequence[Object]) -> None:
+    def _report_deleted(self, kind: GroupKind, manifests: Sequence[Manifest]) -> None:
         verb = "would be deleted" if self.hub.dry_run else "deleted"
-        if items:
-            say(f"{names_text([object_text(kind[1], item) for item in items])}: {verb}")
+        if manifests:
+            report(f"{names_text([object_text(kind.kind, each) for each in manifests])}: {verb}")
 
 
-def _taints(cluster: Object) -> list[Object]:
+def _places(manifests: Iterable[Manifest]) -> set[tuple[str | None, str]]:
+    return {
+        (manifest["metadata"].get("namespace"), manifest["metadata"]["name"])
+        for manifest in manifests
+    }
+
+
+def _taints(cluster: Manifest) -> list[Manifest]:
     return (cluster.get("spec") or {}).get("taints") or []
