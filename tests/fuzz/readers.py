@@ -22,10 +22,12 @@ from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.values import Totals, samples
+from dsf_agent.scoring import batches as scoring_batches
 from dsf_agent.scoring import query as scoring_query
 from dsf_agent.scoring import results
-from dsf_agent.scoring.labels import ClusterLabelSets, LabelSets
-from dsf_agent.scoring.query import split
+from dsf_agent.scoring.clusterlabels import ClusterLabelSets
+from dsf_agent.scoring.labels import LabelSets
+from dsf_agent.scoring.split import split
 from dsf_wire import measures, query
 from gitops_dsf.backtest.publication import Series as Samples
 from gitops_dsf.canonicalyaml import emit
@@ -204,7 +206,7 @@ def series(content: bytes) -> None:
 def _as_scores(series: Series) -> None:
     """The series as the results of a Query scorer: each is kept or counted, and pieces give the same."""
     found: list[Any] = []
-    module: Any = scoring_query
+    module: Any = scoring_batches
     most = module.BATCH
     for size in (most, 1):  # small answers in batches, too
         module.BATCH = size

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from dsf_agent.configuration import settings as agent_settings
 from dsf_agent.configuration.watch import observe
 from dsf_agent.errors import AgentError
-from dsf_agent.publish import store
+from dsf_agent.publish import hubobject
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.scoring.labels import label_set
 from dsf_agent.scoring.results import Results
@@ -294,7 +294,7 @@ async def test_the_bytes_of_an_object_of_scores(monkeypatch: pytest.MonkeyPatch)
     """Without managedFields it is half of that."""
     for size, refusal in ((1_500_000, Silent), (1_500_001, AgentError)):
         monkeypatch.setattr(
-            store, "stored_bytes", lambda _body, *, items, size=size: size + items - 1
+            hubobject, "stored_bytes", lambda _body, *, items, size=size: size + items - 1
         )
         with pytest.raises(refusal):
             await HubStore(server=Hub(), cluster="c1").write(

@@ -1,6 +1,12 @@
-"""Limits the bytes of large answers in memory, over all scorers: from their arrival until they are scored. A
-cycle whose answer does not fit drops everything and starts again when there is room for more, so none waits
-while it has a reservation. This is no failure of the scorer, and counts towards no time-out.
+"""Limits the bytes of large answers in memory, over all scorers.
+
+A cycle keeps its series until they are scored, also while a scoring API hangs. Bytes count as they arrive.
+
+No deadlock is possible, because no cycle waits while it has a reservation: one whose answer does not fit drops
+everything, and starts again when there is room for more. This is no failure of the scorer, so it does not
+count towards a time-out.
+
+Not limited: answers of up to 1 MB, of which each scorer may have one, and what a cycle computes from its answer.
 """
 
 import asyncio
@@ -73,8 +79,10 @@ class Reservation:
 
     @asynccontextmanager
     async def room(self, expected: int | None) -> AsyncIterator[None]:
-        """Reserves about this many bytes until the end of the block; more than the whole budget waits until
-        nothing else is reserved. None, for a first answer, waits only while the budget is used up.
+        """Reserves about this many bytes until the end of the block.
+
+        More than the whole budget waits until nothing else is reserved. None, for a first answer, waits only
+        while the budget is used up.
         """
         await self._budget.wait(expected)
         self._count(min(expected or 0, self._budget.limit))
@@ -102,11 +110,11 @@ class Reservation:
             return
         others = self._budget.used - self._counted
         if counted > self._budget.limit:
-            msg = (
+            raise AgentError(
                 f"the answers of one cycle have more than {self._budget.limit} bytes together"
-                " (--max-bytes-in-flight)"
+                " (--max-bytes-in-flight)",
+                reason=Reason.TOO_LARGE,
             )
-            raise AgentError(msg, reason=Reason.TOO_LARGE)
         if others + counted > self._budget.limit:
             raise BudgetFullError(GROWTH * self._size)
         self._count(counted)
@@ -118,24 +126,27 @@ class Reservation:
 
     def keep(self, size: int) -> None:
         """Counts the kept texts, half of the budget for all scorers that keep much. Raises AgentError."""
-        kept, most = self._budget.kept, self._budget.limit // 2
+        kept = self._budget.kept
+        most = self._budget.limit // 2
         kept.pop(self, None)
         if _counted(size) and sum(kept.values()) + size > most:
-            msg = (
+            raise AgentError(
                 f"the labels of the results of all scorers have more than {most} bytes together (half of"
-                " --max-bytes-in-flight)"
+                " --max-bytes-in-flight)",
+                reason=Reason.TOO_LARGE,
             )
-            raise AgentError(msg, reason=Reason.TOO_LARGE)
         if _counted(size):
             kept[self] = size
 
     def _count(self, size: int) -> None:
         counted = _counted(size)
-        change, self._counted = counted - self._counted, counted
+        change = counted - self._counted
+        self._counted = counted
         self._budget.used += change
         if change < 0:
             self._budget.released.set()
 
 
 def _counted(size: int) -> int:
+    """The bytes that count. Small answers are free, so that large ones never stop the many small scorers."""
     return size if size > FREE_BYTES else 0

@@ -7,7 +7,7 @@ from typing import Final
 from dsf_agent.endpoints.auth import Auth
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import AskTokenServer, Credentials, Sent
-from dsf_agent.endpoints.transport import Answer, Call, Transport
+from dsf_agent.endpoints.transport import Call, PeerAnswer, Transport
 from dsf_agent.errors import AgentError, Reason, status_reason
 from dsf_runtime import calls
 from dsf_runtime.calls import display, hide
@@ -22,8 +22,10 @@ _HANDSHAKE: Final = frozenset({Reason.TLS, Reason.CONNECTION_LOST})
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Endpoint:
-    """Adds credentials and CA to calls, whose answers count against ``reservation``. After a 401 it reads the
-    credentials again, after a TLS failure CA and client certificate, and repeats the call once.
+    """Adds credentials and CA to calls, whose answers count against ``reservation``.
+
+    After a 401 it reads the credentials again, after a TLS failure CA and client certificate, and repeats the
+    call once: people replace secrets while the agent runs.
     """
 
     transport: Transport
@@ -35,8 +37,8 @@ class Endpoint:
     _unresponsive: bool = field(init=False, default=False)
     """Whether the last call got no answer."""
 
-    async def call(self, call: Call) -> Answer:
-        """Sends a call. An HTTP error status is an Answer, other failures raise AgentError."""
+    async def call(self, call: Call) -> PeerAnswer:
+        """Sends a call. An HTTP error status is a PeerAnswer, other failures raise AgentError."""
         try:
             answer = await self._call(replace(call, unresponsive=self._unresponsive))
         except AgentError as error:
@@ -48,7 +50,7 @@ class Endpoint:
         self._unresponsive = False
         return answer
 
-    async def _call(self, call: Call) -> Answer:
+    async def _call(self, call: Call) -> PeerAnswer:
         sent = await self.credentials.sent(self.auth)
         self._secrets = sent.secrets
         trust = self._trusted(await self.credentials.trust(self.auth))
@@ -88,7 +90,7 @@ class Endpoint:
         return hide(text, *self._secrets)
 
 
-def refusal(answer: Answer, *, url: str) -> AgentError:
+def refusal(answer: PeerAnswer, *, url: str) -> AgentError:
     """The failure for an error status of the peer at this URL."""
     text = calls.refusal(
         url, status=answer.status, location=answer.location, body=answer.body, place="in the scorer"
@@ -120,8 +122,12 @@ def token_server(transport: Transport) -> AskTokenServer:
         except AgentError as error:
             raise TokenError(str(error)) from None
         if not answer.ok:
-            told, refused = refusal(answer, url=url), answer.status in _REFUSED
-            raise TokenError(str(told), retry_after=told.retry_after, client_refused=refused)
+            failure = refusal(answer, url=url)
+            raise TokenError(
+                str(failure),
+                retry_after=failure.retry_after,
+                client_refused=answer.status in _REFUSED,
+            )
         return answer.body
 
     return ask

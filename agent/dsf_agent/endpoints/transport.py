@@ -1,4 +1,7 @@
-"""Calls of metric sources and scoring APIs, limited in time, size and number. A failure has a reason."""
+"""Calls of metric sources and scoring APIs, limited in time, size and number.
+
+Each call has a connection of its own, and redirects are not followed. A failure has a reason.
+"""
 
 import asyncio
 import ssl
@@ -62,7 +65,7 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class PeerAnswer:
     """A status and the whole body, as it arrived. That of an error is cut at ERROR_BODY_LIMIT."""
 
     status: int
@@ -74,10 +77,12 @@ class Answer:
 
     @property
     def body(self) -> bytes:
+        """The whole body. Joining it costs its size in memory once more."""
         return b"".join(self.chunks)
 
     @property
     def ok(self) -> bool:
+        """Whether the status is one of success."""
         return 200 <= self.status < 300
 
 
@@ -90,8 +95,10 @@ class _Origin:
 
 
 class OriginLimit:
-    """Limits concurrent calls per origin (scheme, host, port), in order. Scorers whose last call got no
-    answer share half of the slots, so peers that hang leave the others. To wait for a slot is no failure.
+    """Limits concurrent calls per origin (scheme, host, port), in order.
+
+    Scorers whose last call got no answer share half of the slots, so that peers that hang leave the other half
+    to those that answer. To wait for a slot is no failure.
     """
 
     def __init__(self, *, per_origin: int) -> None:
@@ -104,7 +111,8 @@ class OriginLimit:
         """Holds a slot of this origin. ``unresponsive``: the last call of this caller got no answer."""
         origin = self._origins.get(name)
         if origin is None:
-            origin = self._origins[name] = _Origin(self._per_origin)
+            origin = _Origin(self._per_origin)
+            self._origins[name] = origin
         async with origin.of_unresponsive if unresponsive else nullcontext(), origin.all:
             yield
 
@@ -113,14 +121,15 @@ class Transport:
     """Owns the connections: one httpx client per set of CAs, because each costs 38 ms and 0.8 MB."""
 
     def __init__(self, *, limits: CallLimits, wall: Callable[[], float] = time.time) -> None:
-        self._limits, self._wall = limits, wall
+        self._limits = limits
+        self._wall = wall
         self._origin_limit = OriginLimit(per_origin=limits.per_origin)
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
         self._system: ssl.SSLContext | None = None
         self._plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
-    async def call(self, call: Call) -> Answer:
-        """Sends one call. An HTTP error status is an Answer, other failures raise AgentError."""
+    async def call(self, call: Call) -> PeerAnswer:
+        """Sends one call. An HTTP error status is a PeerAnswer, other failures raise AgentError."""
         async with self._origin_limit.slot(_origin(call.url), unresponsive=call.unresponsive):
             try:
                 with as_call_faults(url=call.url, seconds=self._limits.total_seconds):
@@ -129,7 +138,7 @@ class Transport:
             except CallFault as fault:
                 raise AgentError(str(fault), reason=kind_reason(fault.kind)) from fault
 
-    async def _exchange(self, call: Call) -> Answer:
+    async def _exchange(self, call: Call) -> PeerAnswer:
         async with self._open(call) as response:
             good = 200 <= response.status_code < 300
             most = self._limits.answer_bytes // (SCORES_PART if call.scores else 1)
@@ -145,7 +154,7 @@ class Transport:
                     raise
                 part = f"1/{SCORES_PART} of " if call.scores else ""
                 raise TooLargeError(f"{error} ({part}--max-answer-bytes)") from error
-            return Answer(
+            return PeerAnswer(
                 status=response.status_code,
                 chunks=chunks,
                 location=response.headers.get("location", ""),
@@ -197,6 +206,7 @@ class Transport:
         self._clients.pop(trust, None)
 
     async def close(self) -> None:
+        """Closes all connections."""
         clients = list(self._clients.values())
         self._clients.clear()
         for client in clients:
@@ -204,7 +214,7 @@ class Transport:
 
 
 async def _stream(parts: tuple[Body, ...]) -> AsyncIterator[bytes]:
-    """Small parts, such as commas, are sent with the next one."""
+    """The body in chunks. Small parts, such as commas, are sent with the next one."""
     small = b""
     for part in parts:
         view = memoryview(part)

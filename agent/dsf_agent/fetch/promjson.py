@@ -1,5 +1,7 @@
-"""The series in answers of the Prometheus HTTP API (``dsf_wire.prometheus``). A matrix is not decoded, but
-checked in pieces. Samples of a vector become series with one point.
+"""The series in answers of the Prometheus HTTP API (``dsf_wire.prometheus``).
+
+A large matrix is not decoded, but checked in pieces, and its bytes are sent on to the scoring API. Samples of a
+vector become series with one point.
 """
 
 import asyncio
@@ -18,6 +20,25 @@ from dsf_wire import prometheus
 from dsf_wire.jsontext import utf8, without_mark
 from dsf_wire.prometheus import DECODE_ERRORS, Data, Document
 
+PIECE: Final = 1 << 20
+"""Bytes that are checked before other tasks may run: about 1 ms."""
+MAX_OBJECTS: Final = 400_000
+"""Most objects in an answer that is decoded as a whole: two per series, 150 bytes each in memory."""
+
+_RESULT: Final = b'"result":['
+_SEAM: Final = b'},{"metric":'
+"""Between two series of a matrix. It cannot occur in a JSON string, where quotes are escaped."""
+_HEAD_LIMIT: Final = 512
+"""Bytes before the first series."""
+_ERROR_TYPES: Final = {
+    "bad_data": Reason.QUERY_BAD_DATA,
+    "execution": Reason.QUERY_EXECUTION,
+    "timeout": Reason.QUERY_TIMEOUT,
+    "canceled": Reason.QUERY_UNAVAILABLE,
+    "unavailable": Reason.QUERY_UNAVAILABLE,
+    "internal": Reason.QUERY_INTERNAL,
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
@@ -29,21 +50,6 @@ class Series:
     warnings: tuple[str, ...] = ()
     lost: str = ""
     """What the source says of missing data; empty if it says nothing."""
-
-
-PIECE: Final = 1 << 20
-"""Bytes that are checked before other tasks may run: about 1 ms."""
-MAX_OBJECTS: Final = 400_000
-"""Most objects in an answer that is decoded as a whole: two per series, 150 bytes each in memory."""
-
-_ERROR_TYPES: Final = {
-    "bad_data": Reason.QUERY_BAD_DATA,
-    "execution": Reason.QUERY_EXECUTION,
-    "timeout": Reason.QUERY_TIMEOUT,
-    "canceled": Reason.QUERY_UNAVAILABLE,
-    "unavailable": Reason.QUERY_UNAVAILABLE,
-    "internal": Reason.QUERY_INTERNAL,
-}
 
 
 class _Row(msgspec.Struct, gc=False):
@@ -60,8 +66,8 @@ class _Sample(msgspec.Struct):
     histogram: msgspec.Raw = msgspec.Raw(b"")
 
 
-_ROWS = msgspec.json.Decoder(list[_Row])
-_SAMPLES = msgspec.json.Decoder(list[_Sample])
+_ROWS: Final = msgspec.json.Decoder(list[_Row])
+_SAMPLES: Final = msgspec.json.Decoder(list[_Sample])
 
 
 def error_of(body: bytes) -> tuple[Reason, str] | None:
@@ -71,8 +77,9 @@ def error_of(body: bytes) -> tuple[Reason, str] | None:
 
 
 async def read(chunks: list[bytes], *, where: str) -> Series:
-    """The series of an answer. Each chunk is dropped when it was read. ``where`` names the query. Raises
-    AgentError.
+    """The series of an answer. ``where`` names the query. Raises AgentError.
+
+    Each chunk is dropped when it was read, so that an answer is in memory once.
     """
     _remove_mark(chunks)
     size = sum(map(len, chunks))
@@ -85,8 +92,10 @@ async def read(chunks: list[bytes], *, where: str) -> Series:
         body += chunk
         chunks[index] = b""
     if size > PIECE and body.count(b"{") > MAX_OBJECTS:
-        msg = f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in pieces"
-        raise AgentError(msg, reason=Reason.TOO_LARGE)
+        raise AgentError(
+            f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in pieces",
+            reason=Reason.TOO_LARGE,
+        )
     try:
         document = prometheus.decode(body)
         data = _good(document, where=where)
@@ -118,12 +127,17 @@ async def _whole(data: Data, *, document: Document, size: int, where: str) -> Se
             count = 1
             parts = (b'{"metric":{},"values":[' + bytes(raw) + b"]}",)
         case other:
-            msg = (
-                f"{where} gave a result of type {other!r}; matrix, vector and scalar can be scored"
+            raise AgentError(
+                f"{where} gave a result of type {other!r}; matrix, vector and scalar can be scored",
+                reason=Reason.INVALID_BODY,
             )
-            raise AgentError(msg, reason=Reason.INVALID_BODY)
-    warnings, lost = _warnings(document), excerpt(document.lost)
-    return Series(parts=parts, count=count, size=size, warnings=warnings, lost=lost)
+    return Series(
+        parts=parts,
+        count=count,
+        size=size,
+        warnings=_warnings(document),
+        lost=excerpt(document.lost),
+    )
 
 
 async def _as_series(samples: list[_Sample]) -> AsyncIterator[bytes]:
@@ -143,18 +157,18 @@ def _one_point(sample: _Sample) -> bytes:
     raise msgspec.ValidationError("a sample has neither value nor histogram")
 
 
-_RESULT: Final = b'"result":['
-_SEAM: Final = b'},{"metric":'
-_HEAD_LIMIT: Final = 512
-
-
 async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> Series | None:
-    """The series of a large matrix, checked in pieces of some chunks. None, and ``chunks`` has all bytes:
-    decode it as a whole. A seam cannot occur in a JSON string, where quotes are escaped. If it is nested
-    deeper, the piece is no valid JSON.
+    """The series of a large matrix, checked in pieces of some chunks.
+
+    Returns None if the answer must be decoded as a whole; then ``chunks`` has all its bytes. A piece ends at a
+    seam between two series. If what looks like a seam is nested deeper, the piece is not valid JSON.
     """
-    size, count, parts = sum(map(len, chunks)), 0, list[Body]()
-    waiting, head, unread = deque(chunks), b"", list[bytes]()
+    size = sum(map(len, chunks))
+    count = 0
+    parts: list[Body] = []
+    head = b""  # everything before the first series
+    unread: list[bytes] = []  # after the last seam
+    waiting = deque(chunks)
     chunks.clear()
     try:
         while waiting:
@@ -163,10 +177,12 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
                 unread.append(waiting.popleft())
                 room -= len(unread[-1])
             if not head or _SEAM not in unread[-1]:
+                # The seam may be spread over two chunks.
                 unread = [b"".join(unread)]
             if not head:
                 start = unread[0].find(_RESULT, 0, _HEAD_LIMIT) + len(_RESULT)
-                head, unread = unread[0][:start], [unread[0][start:]]
+                head = unread[0][:start]
+                unread = [unread[0][start:]]
             *before, last = unread
             seam = last.rfind(_SEAM) if head.endswith(_RESULT) else -1
             if seam < 0:
@@ -184,9 +200,12 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
             count += len(_ROWS.decode(data.result))
             if data.result_type == "matrix":
                 parts.append(memoryview(text)[: len(memoryview(data.result)) - 2])
-                warnings, lost = _warnings(document), excerpt(document.lost)
                 return Series(
-                    parts=tuple(parts), count=count, size=size, warnings=warnings, lost=lost
+                    parts=tuple(parts),
+                    count=count,
+                    size=size,
+                    warnings=_warnings(document),
+                    lost=excerpt(document.lost),
                 )
     except DECODE_ERRORS:
         pass
@@ -203,8 +222,10 @@ def _good(document: Document, *, where: str) -> Data:
         reason, text = _reason(*document.failure)
         raise AgentError(f"{where} failed: {text}", reason=reason)
     if document.status != "success" or document.data is None:
-        msg = f"{where} did not answer as the Prometheus API does: status is {document.status!r}"
-        raise AgentError(msg, reason=Reason.INVALID_BODY)
+        raise AgentError(
+            f"{where} did not answer as the Prometheus API does: status is {document.status!r}",
+            reason=Reason.INVALID_BODY,
+        )
     return document.data
 
 
@@ -217,6 +238,9 @@ def _warnings(document: Document) -> tuple[str, ...]:
 
 
 def _invalid(where: str, error: Exception, body: bytearray) -> AgentError:
-    words = excerpt(bytes(body[:200]))
-    msg = f"{where} did not answer as the Prometheus API does: {excerpt(str(error))}; it begins with {words!r}"
-    return AgentError(msg, reason=Reason.INVALID_BODY)
+    start = excerpt(bytes(body[:200]))
+    return AgentError(
+        f"{where} did not answer as the Prometheus API does: {excerpt(str(error))};"
+        f" it begins with {start!r}",
+        reason=Reason.INVALID_BODY,
+    )

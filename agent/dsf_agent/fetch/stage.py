@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from dsf_agent.endpoints.budget import BudgetFullError
 from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
-from dsf_agent.endpoints.transport import Answer, Call
+from dsf_agent.endpoints.transport import Body, Call, PeerAnswer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import Series
@@ -21,7 +21,7 @@ from dsf_wire.summary import Summary
 MAX_LOOKBACK: Final = 10 * 366 * 86_400
 """Seconds. A longer range is probably a wrong unit."""
 
-LONGEST_ALIGNED_STEP: Final = 300
+MAX_ALIGNED_STEP: Final = 300
 """Seconds. With a larger step the window ends now: to end at a multiple would leave out too much."""
 BATCH_SERIES: Final = 2000
 """Series that are written before other tasks may run: about 5 ms."""
@@ -33,7 +33,7 @@ NONE: Final = "None"
 def window_end(now: float, *, step: int) -> int:
     """Where a range ends. With a small step it is a multiple, so that caches can answer."""
     end = int(now)
-    return end - end % step if step <= LONGEST_ALIGNED_STEP else end
+    return end - end % step if step <= MAX_ALIGNED_STEP else end
 
 
 def _prometheus_fault(scorer: Summary) -> str | None:
@@ -54,12 +54,16 @@ def _prometheus_fault(scorer: Summary) -> str | None:
 
 
 class Fetch:
-    """The first stage of a cycle of one scorer. Prometheus gets range queries, or instant ones if series are
-    scores or if the path ends with ``/query``. The cluster gives the present values, whatever the range.
+    """The first stage of a cycle of one scorer.
+
+    Prometheus gets range queries, or instant ones if series are scores or if the path ends with ``/query``.
+    The cluster gives the present values, whatever the range.
     """
 
     def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None:
-        self._scorer, self._endpoint, self._cluster = scorer, endpoint, cluster
+        self._scorer = scorer
+        self._endpoint = endpoint
+        self._cluster = cluster
         self._name = f"MetricSource {scorer.source_ref}: " if scorer.source_ref else ""
         self._kind = _kind(scorer)
         self._queries = [part.text for part in query.split(scorer.source_query)]
@@ -71,38 +75,44 @@ class Fetch:
         if self._kind == NONE:
             return Series()
         try:
-            series = await (self._queried(now) if self._kind == PROMETHEUS else self._counted(now))
+            if self._kind == PROMETHEUS:
+                series = await self._from_prometheus(now)
+            else:
+                series = await self._from_cluster(now)
         except AgentError as error:
-            raise error.without_traceback(
-                self._name + self._endpoint.hide(str(error)), stage="fetch"
-            ) from error
+            message = self._name + self._endpoint.hide(str(error))
+            raise error.without_traceback(message, stage="fetch") from error
+        # A source may quote the request's headers in a warning.
         return replace(series, warnings=tuple(map(self._endpoint.hide, series.warnings)))
 
-    async def _counted(self, now: float) -> Series:
+    async def _from_cluster(self, now: float) -> Series:
+        samples = await self._cluster.read(measures.select(self._scorer.source_query))
         parts: list[bytes] = []
-        found = await self._cluster.read(measures.select(self._scorer.source_query))
-        for start in range(0, len(found), BATCH_SERIES):
-            batch = (
-                b'{"metric":%b,"values":[[%.15g,"%b"]]}'
-                % (key, now, repr(value).removesuffix(".0").encode())
-                for key, value in found[start : start + BATCH_SERIES]
-            )
+        for start in range(0, len(samples), BATCH_SERIES):
+            batch = [
+                _one_point(labels, value, now=now)
+                for labels, value in samples[start : start + BATCH_SERIES]
+            ]
             parts.append(b",".join(batch))
             await asyncio.sleep(0)
-        return Series(parts=tuple(parts), count=len(found), size=sum(map(len, parts)))
+        return Series(parts=tuple(parts), count=len(samples), size=sum(map(len, parts)))
 
-    async def _queried(self, now: float) -> Series:
+    async def _from_prometheus(self, now: float) -> Series:
         """The series of all queries, in the order of the queries."""
-        found = (
-            [await self._one(0, now=now)] if len(self._queries) == 1 else await self._all(now=now)
-        )
+        if len(self._queries) == 1:
+            answers = [await self._one(0, now=now)]
+        else:
+            answers = await self._all(now=now)
+        parts: list[Body] = []
+        warnings: dict[str, None] = {}
+        for series in answers:
+            parts += series.parts
+            warnings |= dict.fromkeys(series.warnings)
         return Series(
-            parts=tuple(part for series in found for part in series.parts),
-            count=sum(series.count for series in found),
-            size=sum(series.size for series in found),
-            warnings=tuple(
-                dict.fromkeys(warning for series in found for warning in series.warnings)
-            ),
+            parts=tuple(parts),
+            count=sum(series.count for series in answers),
+            size=sum(series.size for series in answers),
+            warnings=tuple(warnings),
         )
 
     async def _all(self, *, now: float) -> list[Series]:
@@ -117,7 +127,7 @@ class Fetch:
             await _end(tasks)
 
     async def _one_of_several(self, index: int, *, now: float) -> Series:
-        """As ``_one``, with a new error: the old one refers to its task, which would keep what was read."""
+        """As ``_one``, with another error: the first one refers to its task, which would keep what was read."""
         try:
             return await self._one(index, now=now)
         except BudgetFullError as error:
@@ -137,8 +147,10 @@ class Fetch:
             raise self._refused(answer, index=index)
         series = await promjson.read(answer.chunks, where=self._where(index))
         if series.lost and self._scorer.fails_on_partial:
-            msg = f"{self._where(index)} gave an answer that lacks data: {series.lost}; onPartial is Fail"
-            raise AgentError(msg, reason=Reason.PARTIAL_ANSWER)
+            raise AgentError(
+                f"{self._where(index)} gave an answer that lacks data: {series.lost}; onPartial is Fail",
+                reason=Reason.PARTIAL_ANSWER,
+            )
         return series
 
     def _request(self, index: int, *, now: float) -> Request:
@@ -147,31 +159,36 @@ class Fetch:
         if _instant(scorer):
             question["time"] = str(int(now))
         else:
-            end, step = window_end(now, step=scorer.source_step), scorer.source_step
-            question |= {
-                "start": str(end - scorer.source_range),
-                "end": str(end),
-                "step": str(step),
-            }
+            end = window_end(now, step=scorer.source_step)
+            question["start"] = str(end - scorer.source_range)
+            question["end"] = str(end)
+            question["step"] = str(scorer.source_step)
         own = scorer.source_parameters or {}
         return Request.of(scorer.source_endpoint, question, parameters=own, posts=self._posts)
 
-    def _refused(self, answer: Answer, *, index: int) -> AgentError:
+    def _refused(self, answer: PeerAnswer, *, index: int) -> AgentError:
         error = refusal(answer, url=self._scorer.source_endpoint)
-        found = (
-            promjson.error_of(answer.body)
-            if answer.status in {400, 422} or answer.status >= 500
-            else None
-        )
-        if found is None:
+        if answer.status not in {400, 422} and answer.status < 500:
             return error
-        reason, text = found
+        # With these statuses Prometheus says in the body what is wrong with the query.
+        stated = promjson.error_of(answer.body)
+        if stated is None:
+            return error
+        reason, text = stated
         msg = f"{self._where(index)} refused: {text}"
         return AgentError(msg, reason=reason, retry_after=error.retry_after)
 
     def _where(self, index: int) -> str:
-        number = f" {index + 1} of {len(self._queries)}" if len(self._queries) > 1 else ""
-        return f"query{number} at {display(self._scorer.source_endpoint)}"
+        url = display(self._scorer.source_endpoint)
+        if len(self._queries) == 1:
+            return f"query at {url}"
+        return f"query {index + 1} of {len(self._queries)} at {url}"
+
+
+def _one_point(labels: bytes, value: float, *, now: float) -> bytes:
+    """A series with one point, as Prometheus writes it. ``labels`` are JSON."""
+    shown = repr(value).removesuffix(".0").encode()
+    return b'{"metric":%b,"values":[[%.15g,"%b"]]}' % (labels, now, shown)
 
 
 def _call(request: Request) -> Call:
@@ -188,9 +205,9 @@ async def _end(tasks: list[asyncio.Task[Series]]) -> None:
 
 
 def _instant(scorer: Summary) -> bool:
-    return scorer.scored_by_query or urlsplit(scorer.source_endpoint).path.rstrip("/").endswith(
-        "/query"
-    )
+    if scorer.scored_by_query:
+        return True
+    return urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")
 
 
 def _measures_fault(scorer: Summary) -> str | None:

@@ -1,4 +1,7 @@
-"""AddOnPlacementScores as YAML files, replaced atomically: for laptops, demos and tests."""
+"""AddOnPlacementScores as YAML files: for laptops, demos and tests.
+
+A file is replaced atomically, so that a reader sees the old or the new object, and never a part of one.
+"""
 
 import asyncio
 import hashlib
@@ -15,11 +18,14 @@ import msgspec
 import yaml
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.publish import store
-from dsf_agent.publish.store import HubObject, Stored
+from dsf_agent.publish import hubobject, store
+from dsf_agent.publish.hubobject import HubObject
+from dsf_agent.publish.store import Stored
 
 MAX_STEM: Final = 240
 """Longest file name without extension. File systems allow 255 bytes, and a temporary name needs some."""
+_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+"""The one in C is faster, and not in every build of PyYAML."""
 
 
 class DirectoryStore:
@@ -41,23 +47,27 @@ class DirectoryStore:
         valid_until: float,
         needed: Callable[[], bool] = lambda: True,
     ) -> bool:
+        """See ScoreStore.write."""
         if not needed():
             return False
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
-        body = store.manifest(name=name, namespace=self._cluster, labels=labels)
+        body = hubobject.manifest(name=name, namespace=self._cluster, labels=labels)
         await asyncio.to_thread(
             self._locked, name, lambda: self._write(self._path(name), body, values, valid_until)
         )
         return True
 
     async def names(self) -> frozenset[str]:
+        """See ScoreStore.names."""
         return frozenset(stored.name for stored in await self.list_owned(values=False))
 
     async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        """See ScoreStore.list_owned."""
         # Labels and validUntil come before the items, of which there may be tens of thousands.
         return await asyncio.to_thread(self._list_owned, until=b"\0" if values else b"\n  scores:")
 
     async def delete(self, stored: Stored) -> None:
+        """See ScoreStore.delete."""
         await asyncio.to_thread(self._locked, stored.name, lambda: self._delete(stored))
 
     def _locked(self, name: str, change: Callable[[], None]) -> None:
@@ -72,9 +82,8 @@ class DirectoryStore:
     def _read(self, path: Path, *, until: bytes) -> Stored | None:
         """The object in a file. Only the part before the text ``until`` is parsed."""
         try:
-            return msgspec.yaml.decode(
-                path.read_bytes().partition(until)[0], type=HubObject
-            ).stored()
+            start, _, _ = path.read_bytes().partition(until)
+            return msgspec.yaml.decode(start, type=HubObject).stored()
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -94,6 +103,7 @@ class DirectoryStore:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
+                # Without it a crash of the machine could leave an empty file with the final name.
                 os.fsync(file.fileno())
             Path(temporary).chmod(0o644)
             Path(temporary).replace(path)
@@ -107,10 +117,12 @@ class DirectoryStore:
             paths = sorted(self._directory.iterdir()) if self._directory.exists() else []
         except OSError as error:
             raise _failed(self._directory, error) from error
-        found = (self._read(path, until=until) for path in paths if path.suffix == ".yaml")
-        return [
-            one for one in found if one is not None and one.owned_by(hub_scorer=self._hub_scorer)
-        ]
+        owned: list[Stored] = []
+        for path in paths:
+            stored = self._read(path, until=until) if path.suffix == ".yaml" else None
+            if stored is not None and stored.owned_by(hub_scorer=self._hub_scorer):
+                owned.append(stored)
+        return owned
 
     def _delete(self, stored: Stored) -> None:
         path = self._path(stored.name)
@@ -125,22 +137,18 @@ def render(body: Mapping[str, Any], values: Mapping[str, int], *, valid_until: f
     head = yaml.dump(dict(body), Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
     lines = [f"  - {{name: {_quoted(name)}, value: {values[name]}}}\n" for name in values]
     scores = "  scores:\n" + "".join(lines) if lines else "  scores: []\n"
-    return f'{head}status:\n  validUntil: "{store.timestamp(valid_until)}"\n{scores}'
+    return f'{head}status:\n  validUntil: "{hubobject.timestamp(valid_until)}"\n{scores}'
 
 
 def _quoted(text: str) -> str:
     """A double-quoted scalar. For ASCII text JSON and YAML use the same escapes."""
     if text.isascii():
         return json.dumps(text)
-    return str(yaml.dump(text, Dumper=yaml.SafeDumper, default_style='"', width=math.inf)).rstrip(
-        "\n"
-    )
+    quoted = yaml.dump(text, Dumper=yaml.SafeDumper, default_style='"', width=math.inf)
+    return str(quoted).rstrip("\n")
 
 
 def _failed(path: Path, error: OSError) -> AgentError:
     return AgentError(
         f"{path}: {error.strerror or type(error).__name__}", reason=Reason.WRITE_FAILED
     )
-
-
-_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -1,4 +1,18 @@
-"""AddOnPlacementScores on the hub. Rights: get, list, create, patch and delete, and patch of status."""
+"""AddOnPlacementScores on the hub, in the namespace of a cluster.
+
+An object is created first, and then its status is applied: a create drops the status, because it is a
+subresource in OCM's CRD.
+
+A server-side apply removes only those items that the same field manager applied before. Items that another
+program left, such as an upstream agent, would stay beside ours for ever, and OCM would count them. So a
+take-over comes first: before the first apply our agent becomes the owner of the whole status. After an apply it
+would be too late, because the hub would then record both programs as owners.
+
+Nothing is taken over from a program that may still be running: that is a conflict, until it has not written
+for an hour or somebody deleted the object.
+
+Rights that it needs: get, list, create, patch and delete of addonplacementscores, and patch of their status.
+"""
 
 import asyncio
 import logging
@@ -10,20 +24,20 @@ from urllib.parse import quote
 
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.publish import store
-from dsf_agent.publish.store import HubObject, ObjectList, Stored, Table, sole_owner, status_body
+from dsf_agent.publish import hubobject, store
+from dsf_agent.publish.hubobject import HubObject, HubObjectList, Table
+from dsf_agent.publish.store import Stored
 from dsf_runtime.apiserver import APPLY, JSON_PATCH, MERGE
 from dsf_wire import constants, ownership
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
 from dsf_wire.ownership import Writer
 
-log = logging.getLogger(__name__)
-
 SILENT_SECONDS: Final = 3600.0
 """A program that has not written for this time counts as removed."""
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
-"""As `kubectl get` asks: about 100 bytes a row, where managedFields can have hundreds of kB."""
-
+"""A list in the form that `kubectl get` asks for. A row without its object has about 100 bytes; managedFields
+alone can have hundreds of kB.
+"""
 FEW_ITEMS: Final = 500
 """Items that are encoded without a thread: less than a millisecond."""
 MAX_OBJECT_BYTES: Final = 1_500_000
@@ -31,14 +45,18 @@ MAX_OBJECT_BYTES: Final = 1_500_000
 items, beyond which the hub's admission policy would refuse the object, too.
 """
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, kw_only=True)
 class _SeenVersion:
-    """A version and since when it was seen. If no other was seen, the last write may be just before."""
+    """A version of an object that another program writes."""
 
     version: str
     since: float
+    """When it was seen first (Unix seconds of the hub)."""
     changed: bool
+    """Whether another version was seen before it. If not, the last write may have been just before."""
 
 
 class _NotNeeded(Exception):  # noqa: N818 - a state, not a mistake
@@ -46,15 +64,13 @@ class _NotNeeded(Exception):  # noqa: N818 - a state, not a mistake
 
 
 class HubStore:
-    """Creates an object, then applies its status, which a create drops. An apply removes only items that the
-    same manager applied, so those of another program are taken over before the first apply.
-    """
+    """The objects of one cluster."""
 
     def __init__(self, *, server: ApiServer, cluster: str, hub_scorer: bool = False) -> None:
         self._hub_scorer = hub_scorer
+        runs_on = "=" if hub_scorer else "!="
         self._owned = {
-            "labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER},{RUNS_ON_LABEL}"
-            f"{'=' if hub_scorer else '!='}{RUNS_ON_HUB}"
+            "labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER},{RUNS_ON_LABEL}{runs_on}{RUNS_ON_HUB}"
         }
         self._server = server
         self._cluster = cluster
@@ -76,81 +92,43 @@ class HubStore:
         valid_until: float,
         needed: Callable[[], bool] = lambda: True,
     ) -> bool:
+        """See ScoreStore.write."""
+        labels = store.labels(scorer, hub_scorer=self._hub_scorer)
+        body = await self._status_body(name, values=values, valid_until=valid_until)
         try:
-            await self._write(
-                name, scorer=scorer, values=values, valid_until=valid_until, needed=needed
+            if name not in self._exclusive:
+                created = await self._create(name, labels=labels, needed=needed)
+                if not created:
+                    await self._take_over(name, scorer=scorer)
+            if name in self._to_claim:
+                await self._claim(name, scorer=scorer, labels=labels)
+            written = await self._apply_exactly(
+                name, body, scorer=scorer, count=len(values), labels=labels, needed=needed
             )
         except _NotNeeded:
             return False
-        return True
-
-    async def _write(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        values: Mapping[str, int],
-        valid_until: float,
-        needed: Callable[[], bool],
-    ) -> None:
-        labels = store.labels(scorer, hub_scorer=self._hub_scorer)
-        encode = partial(
-            status_body, values, name=name, namespace=self._cluster, valid_until=valid_until
-        )
-        # In a thread if there are many items: it takes long for tens of thousands.
-        body = encode() if len(values) <= FEW_ITEMS else await asyncio.to_thread(encode)
-        size = store.stored_bytes(len(body), items=len(values))
-        if size > MAX_OBJECT_BYTES:
-            many = f"{len(values)} items make an object of {size} bytes, the limit is {MAX_OBJECT_BYTES}"
-            msg = f"{many}; use a coarser scoreDimensionFormat"
-            raise AgentError(msg, reason=Reason.TOO_LARGE)
-        if name not in self._exclusive and not await self._create(
-            name, labels=labels, needed=needed
-        ):
-            await self._take_over(name, scorer=scorer)
-        if name in self._to_claim:
-            # From now on the hub's admission policies refuse the other one.
-            await self._label(name, labels=labels)
-            self._to_claim.discard(name)
-            before = "its agent" if self._hub_scorer else "the hub scorer"
-            log.info("took over %s from %s", name, before, extra={"scorer": scorer, "object": name})
-        try:
-            written = await self._apply(name, body, labels=labels, needed=needed)
-            # Items of another program stay if their names differ from ours.
-            complete = written.exclusive and len(written.status.scores) == len(values)
-        except AgentError as error:
-            # INVALID_OBJECT: without our item, a value that another program owns would remain.
-            if error.reason not in {
-                Reason.CONFLICT,
-                Reason.INVALID_OBJECT,
-            } or not await self._take_over(name, scorer=scorer):
-                raise
-            complete = False
-        else:
-            if not complete:
-                await self._take_over(name, scorer=scorer, leftovers=True)
-        if not complete:
-            written = await self._apply(name, body, labels=labels, needed=needed)
         if not labels.items() <= written.metadata.labels.items():
             await self._label(name, labels=labels)
+        return True
 
     async def names(self) -> frozenset[str]:
+        """See ScoreStore.names. Answered from the API server's cache, without the objects."""
         params = {**self._owned, "includeObject": "None", "resourceVersion": "0"}
         table = await self._server.call("GET", self._base, shape=Table, params=params, accept=TABLE)
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
     async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        """See ScoreStore.list_owned. The values are always read."""
         del values
-        found = (
-            await self._server.call("GET", self._base, shape=ObjectList, params=self._owned)
-        ).items
+        listed = await self._server.call("GET", self._base, shape=HubObjectList, params=self._owned)
         # What is not listed was deleted, or another program has taken it over.
-        self._exclusive &= {item.metadata.name for item in found}
-        for item in found:
+        self._exclusive &= {item.metadata.name for item in listed.items}
+        for item in listed.items:
             self._note(item.metadata.name, exclusive=item.exclusive)
-        return [item.stored() for item in found]
+        return [item.stored() for item in listed.items]
 
     async def delete(self, stored: Stored) -> None:
+        """See ScoreStore.delete."""
         body = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -163,18 +141,75 @@ class HubStore:
                 raise
         self._exclusive.discard(stored.name)
 
+    async def _status_body(
+        self, name: str, *, values: Mapping[str, int], valid_until: float
+    ) -> bytes:
+        """The body of the apply. Raises AgentError if the object would be too large."""
+        encode = partial(
+            hubobject.status_body,
+            values,
+            name=name,
+            namespace=self._cluster,
+            valid_until=valid_until,
+        )
+        # In a thread if there are many items: it takes long for tens of thousands.
+        body = encode() if len(values) <= FEW_ITEMS else await asyncio.to_thread(encode)
+        size = hubobject.stored_bytes(len(body), items=len(values))
+        if size > MAX_OBJECT_BYTES:
+            raise AgentError(
+                f"{len(values)} items make an object of {size} bytes, the limit is {MAX_OBJECT_BYTES};"
+                " use a coarser scoreDimensionFormat",
+                reason=Reason.TOO_LARGE,
+            )
+        return body
+
+    async def _apply_exactly(
+        self,
+        name: str,
+        body: bytes,
+        *,
+        scorer: str,
+        count: int,
+        labels: Mapping[str, str],
+        needed: Callable[[], bool],
+    ) -> HubObject:
+        """Applies the status until the object holds these items and no others."""
+        try:
+            written = await self._apply(name, body, labels=labels, needed=needed)
+        except AgentError as error:
+            # INVALID_OBJECT: without our item, a value that another program owns would remain.
+            if error.reason not in {Reason.CONFLICT, Reason.INVALID_OBJECT}:
+                raise
+            if not await self._take_over(name, scorer=scorer):
+                raise
+        else:
+            # Items of another program stay if their names differ from ours.
+            if written.exclusive and len(written.status.scores) == count:
+                return written
+            await self._take_over(name, scorer=scorer, leftovers=True)
+        return await self._apply(name, body, labels=labels, needed=needed)
+
+    async def _claim(self, name: str, *, scorer: str, labels: Mapping[str, str]) -> None:
+        """Takes an object over from the other of agent and hub scorer, by its label."""
+        # From now on the hub's admission policies refuse the other one.
+        await self._label(name, labels=labels)
+        self._to_claim.discard(name)
+        before = "its agent" if self._hub_scorer else "the hub scorer"
+        extra = {"scorer": scorer, "object": name}
+        log.info("took over %s from %s", name, before, extra=extra)
+
     async def _get(self, name: str) -> HubObject | None:
         try:
-            found = await self._server.call("GET", self._path(name), shape=HubObject)
+            read = await self._server.call("GET", self._path(name), shape=HubObject)
         except AgentError as error:
             if error.reason is not Reason.NOT_FOUND:
                 raise
             self._exclusive.add(name)
             return None
-        self._note(name, exclusive=found.exclusive)
-        if found.stored().owned_by(hub_scorer=not self._hub_scorer):
+        self._note(name, exclusive=read.exclusive)
+        if read.stored().owned_by(hub_scorer=not self._hub_scorer):
             self._to_claim.add(name)
-        return found
+        return read
 
     def _note(self, name: str, *, exclusive: bool) -> None:
         if exclusive:
@@ -190,11 +225,10 @@ class HubStore:
         if not needed():
             # The scorer was removed while an earlier request was under way, and the object was deleted.
             raise _NotNeeded
-        body = store.manifest(name=name, namespace=self._cluster, labels=labels)
+        body = hubobject.manifest(name=name, namespace=self._cluster, labels=labels)
+        params = {"fieldManager": AGENT_MANAGER}
         try:
-            await self._server.call(
-                "POST", self._base, params={"fieldManager": AGENT_MANAGER}, body=body
-            )
+            await self._server.call("POST", self._base, params=params, body=body)
         except AgentError as error:
             if error.reason is not Reason.CONFLICT:
                 raise
@@ -203,63 +237,60 @@ class HubStore:
         return True
 
     async def _take_over(self, name: str, *, scorer: str, leftovers: bool = False) -> bool:
-        """Makes our agent the owner of the whole status, so that the next apply removes other items. Returns
-        whether there were some, with ``leftovers`` without an owner. Raises CONFLICT while another writes.
+        """Makes our agent the owner of the whole status, so that the next apply removes other items.
+
+        Returns whether there were some, with ``leftovers`` also those without an owner. Raises CONFLICT while
+        another program writes.
         """
-        found = await self._get(name)
-        if found is None or (found.exclusive and not leftovers):
+        read = await self._get(name)
+        if read is None or (read.exclusive and not leftovers):
             return False
-        for writer in found.writers:
-            self._require_silence(name, writer, version=found.metadata.resource_version)
+        for writer in read.writers:
+            self._require_silence(name, writer, version=read.metadata.resource_version)
         extra = {"scorer": scorer, "object": name}
         log.warning("taking over %s, which no other program wrote for long", name, extra=extra)
         kept = [
-            entry
-            for entry in found.metadata.managed_fields
-            if entry.subresource != ownership.STATUS
+            entry for entry in read.metadata.managed_fields if entry.subresource != ownership.STATUS
         ]
+        now_owned = hubobject.sole_owner(read.status, now=self._server.now())
         change = [
             # The hub refuses the patch if the object changed since it was read.
             {
                 "op": "replace",
                 "path": "/metadata/resourceVersion",
-                "value": found.metadata.resource_version,
+                "value": read.metadata.resource_version,
             },
-            {
-                "op": "add",
-                "path": "/metadata/managedFields",
-                "value": [*kept, sole_owner(found.status, now=self._server.now())],
-            },
+            {"op": "add", "path": "/metadata/managedFields", "value": [*kept, now_owned]},
         ]
         await self._patch(self._path(name), change, JSON_PATCH)
         self._note(name, exclusive=True)
         return True
 
     def _require_silence(self, name: str, writer: Writer, *, version: str) -> None:
-        """Raises CONFLICT unless the writer was silent for long, by the hub's record and by what was seen: an
-        upstream agent reorders its items each time, so the version changes while it runs.
+        """Raises CONFLICT unless the writer was silent for long.
+
+        Both the hub's record and what was seen count: an upstream agent reorders its items each time, so the
+        version changes while it runs.
         """
         now = self._server.now()
         seen = self._seen_versions.get(name)
         if seen is None or seen.version != version:
-            seen = self._seen_versions[name] = _SeenVersion(
-                version=version, since=now, changed=seen is not None
-            )
+            seen = _SeenVersion(version=version, since=now, changed=seen is not None)
+            self._seen_versions[name] = seen
         # A writer that repeats its values does not update its time in managedFields.
         last = seen.since if seen.changed or writer.at is None else 0.0
         silent = now - max(writer.at or 0.0, last)
         if silent > SILENT_SECONDS:
             return
-        who = (
-            writer.manager
-            or "another program, which the hub does not name and which may be an upstream agent,"
+        who = writer.manager
+        if not who:
+            who = "another program, which the hub does not name and which may be an upstream agent,"
+        raise AgentError(
+            f"{who} wrote the scores of {name}, perhaps {max(0.0, silent):.0f} s ago; stop that program:"
+            f" this agent takes over {SILENT_SECONDS:.0f} s after its last write, or as soon as you delete"
+            " the object",
+            reason=Reason.CONFLICT,
         )
-        msg = (
-            f"{who} wrote the scores of {name}, perhaps {max(0.0, silent):.0f} s ago; stop that program: this"
-            f" agent takes over {SILENT_SECONDS:.0f} s after its last write, or as soon as you delete the"
-            " object"
-        )
-        raise AgentError(msg, reason=Reason.CONFLICT)
 
     async def _apply(
         self, name: str, body: bytes, *, labels: Mapping[str, str], needed: Callable[[], bool]
@@ -274,13 +305,13 @@ class HubStore:
         return await self._apply_status(name, body)
 
     async def _apply_status(self, name: str, body: bytes) -> HubObject:
+        # Without force another owner of an item is a conflict, which tells of it.
         return await self._patch(f"{self._path(name)}/status", body, APPLY, force="false")
 
     async def _label(self, name: str, *, labels: Mapping[str, str]) -> None:
         """Sets our labels on objects of other programs or of renamed scorers, so that they go with them."""
-        await self._patch(
-            self._path(name), {"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}}, MERGE
-        )
+        body = {"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}}
+        await self._patch(self._path(name), body, MERGE)
 
     async def _patch(self, path: str, body: object, kind: str, **more: str) -> HubObject:
         params = {"fieldManager": AGENT_MANAGER, **more}

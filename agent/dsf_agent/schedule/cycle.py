@@ -1,5 +1,10 @@
-"""One cycle of one scorer: one query -> scores of each cluster -> items -> offer to publish. An agent is a
-fleet of one cluster, with all series in one request. On the hub a label says a series' cluster.
+"""One cycle of one scorer: fetch series, score them, map scores to items, offer the items for publishing.
+
+An agent is a fleet of one cluster, with all series in one scoring request. For the hub scorer a label says the
+cluster of a series, and a request has the series of some clusters.
+
+A cycle gives everything or nothing: if it fails, nothing is offered and no sample is shown. Only on the hub
+some clusters can fail while the others are scored.
 """
 
 import asyncio
@@ -17,30 +22,25 @@ from dsf_agent.fetch.promjson import Series
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics import ScorerMetrics, sample_text
 from dsf_agent.publish.publication import Publication
+from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
 from dsf_agent.scoring.items import items_of
-from dsf_agent.scoring.labels import (
-    NO_CLUSTER,
-    OTHER_CLUSTER,
-    ClusterLabelSets,
-    LabelSet,
-    LabelSets,
-)
-from dsf_agent.scoring.query import groups, split
+from dsf_agent.scoring.labels import LabelSet, LabelSets
 from dsf_agent.scoring.results import BATCH, Results, Scoring, counts_text
+from dsf_agent.scoring.split import groups, split
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
 from dsf_wire.scorevalue import default_items
 from dsf_wire.summary import Summary
 
-log = logging.getLogger(__name__)
-
 TURN: Final = 100
 """Clusters that are worked on before other tasks may run: about a millisecond."""
-REQUESTS: Final = 4
+MAX_REQUESTS: Final = 4
 """Scoring requests of one cycle at one time."""
-NAMED: Final = 5
+MAX_NAMED: Final = 5
 """Clusters that a log message names at most."""
 DROP_NO_CLUSTER: Final = "no_cluster"
 """The result does not have the cluster label."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
@@ -88,11 +88,12 @@ class CycleResult:
             if label_set is NO_CLUSTER:
                 self.dropped[DROP_NO_CLUSTER] += 1
                 continue
-            pair = self.by_cluster.get(label_set.cluster)
-            if pair is None:
-                pair = self.by_cluster[label_set.cluster] = ([], [])
-            pair[0].append(label_set)
-            pair[1].append(score)
+            of_cluster = self.by_cluster.get(label_set.cluster)
+            if of_cluster is None:
+                of_cluster = ([], [])
+                self.by_cluster[label_set.cluster] = of_cluster
+            of_cluster[0].append(label_set)
+            of_cluster[1].append(score)
             self.results += 1
 
 
@@ -109,18 +110,22 @@ class Cycle:
     reservation: Reservation
     wall: Callable[[], float]
     _label: str = field(init=False)
+    """Of the cluster, for the hub scorer; empty for an agent."""
     _stages: list[tuple[LabelSets, Scoring]] = field(init=False, default_factory=list)
+    """One for each scoring request: each remembers the label sets of its last answer."""
     _missing: frozenset[str] = field(init=False, default_factory=frozenset)
+    """Clusters without an item in the last cycle, to report only changes."""
 
     def __post_init__(self) -> None:
-        self._label = (
-            self.scorer.cluster_label.name if self.scorer.cluster_label is not None else ""
-        )
+        label = self.scorer.cluster_label
+        self._label = label.name if label is not None else ""
 
     async def run(self) -> CycleResult:
-        """Runs one cycle. If it raises AgentError, nothing was published or exported. A cycle without any
-        item is a failure: of an empty object OCM would count 0, which is better than every negative score. On
-        the hub, a cluster without an item is missing, in a metric and, when that changes, in the log.
+        """Runs one cycle. If it raises AgentError, nothing was published or exported.
+
+        A cycle without any item is a failure: of an empty object OCM would count 0, which is better than every
+        negative score. On the hub, a cluster without an item is missing, in a metric and, when that changes, in
+        the log.
         """
         return await self.reservation.within(self._run)
 
@@ -129,84 +134,84 @@ class Cycle:
         with self.metrics.stage("fetch"):
             series = await self.fetch(now=self.wall())
         self.reservation.set_size(series.size)
-        every, name = self.metrics.all, self.metrics.name
+        every = self.metrics.all
+        name = self.metrics.name
         every.series.labels(name).set(series.count)
         every.bytes.labels(name).inc(series.size)
         if series.warnings:
             every.warnings.labels(name).inc(len(series.warnings))
-        found = await self._found(series, targets)
-        self.reservation.set_size(series.size + found.results_size)
+        result = await self._scored(series, targets)
+        self.reservation.set_size(series.size + result.results_size)
         try:
-            self.reservation.keep(found.text)
+            self.reservation.keep(result.text)
         except AgentError:
             for label_sets, _ in self._stages:
                 label_sets.forget()
             raise
-        items = await self._items(found, targets)
-        for reason, count in sorted(found.dropped.items()):
+        items = await self._items(result, targets)
+        for reason, count in sorted(result.dropped.items()):
             every.dropped.labels(name, reason).inc(count)
         if targets.names and not items:
-            raise self._nothing(found)
-        if found.clamped:
-            every.clamped.labels(name).inc(found.clamped)
-        await self._expose(found)
-        found.by_default = bool(items) and not found.by_cluster
-        found.by_cluster.clear()
+            raise self._no_items(result)
+        if result.clamped:
+            every.clamped.labels(name).inc(result.clamped)
+        await self._expose(result)
+        result.by_default = bool(items) and not result.by_cluster
+        result.by_cluster.clear()
         await self._publish(items, targets)
         if self._label:
-            self._report(found, items, targets)
+            self._report(result, items, targets)
         every.requests.labels(name, "success").inc()
         every.last_success.labels(name).set(self.wall())
-        every.results.labels(name).set(found.results)
+        every.results.labels(name).set(result.results)
         if self.publication is None:
             # For the verb check. Nothing else needs them.
-            found.items = {
-                f"{cluster} {one}" if self._label else one: value
-                for cluster, values in items.items()
-                for one, value in values.items()
-            }
-        return found
+            for cluster, values in items.items():
+                for item, value in values.items():
+                    result.items[f"{cluster} {item}" if self._label else item] = value
+        return result
 
-    async def _found(self, series: Series, targets: Targets) -> CycleResult:
-        found = CycleResult(series=series.count, size=series.size, warnings=series.warnings)
+    async def _scored(self, series: Series, targets: Targets) -> CycleResult:
+        result = CycleResult(series=series.count, size=series.size, warnings=series.warnings)
         has_default = self.scorer.default_score is not None
         if not self._label:
             if has_default:
                 self.metrics.all.defaults.labels(self.metrics.name).set(not series.count)
             if not (has_default and not series.count):
-                found.with_series.update(targets.names)
+                result.with_series.update(targets.names)
                 with self.metrics.stage("score"):
-                    await self._score_one(series, targets, found, index=0)
-            return found
+                    await self._score_one(series, targets, result, index=0)
+            return result
         with self.metrics.stage("score"):
             if not self.scorer.scored_by_query:
-                await self._score_groups(series, targets, found)
-                return found
+                await self._score_groups(series, targets, result)
+                return result
             if has_default:
-                found.with_series.update(await self._split(series, targets))
-            await self._score_one(series, targets, found, index=0)
-        return found
+                result.with_series.update(await self._split(series, targets))
+            await self._score_one(series, targets, result, index=0)
+        return result
 
-    async def _score_groups(self, series: Series, targets: Targets, found: CycleResult) -> None:
+    async def _score_groups(self, series: Series, targets: Targets, result: CycleResult) -> None:
         by_cluster = await self._split(series, targets)
-        found.with_series.update(by_cluster)
+        result.with_series.update(by_cluster)
         most = self.scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
         failures: list[AgentError] = []
-        slots = asyncio.Semaphore(REQUESTS)
+        slots = asyncio.Semaphore(MAX_REQUESTS)
 
-        async def one(index: int, clusters: list[str], part: Series) -> None:
+        async def score_group(index: int, clusters: list[str], part: Series) -> None:
             async with slots:
+                # In a request with one cluster, a result without the cluster's label belongs to it.
+                only = clusters[0] if len(clusters) == 1 else ""
                 try:
-                    only = clusters[0] if len(clusters) == 1 else ""
-                    await self._score_one(part, targets, found, index=index, only=only)
+                    await self._score_one(part, targets, result, index=index, only=only)
                 except AgentError as error:
                     failures.append(error.without_traceback())
-                    found.unscored.update(clusters)
+                    result.unscored.update(clusters)
 
         async with asyncio.TaskGroup() as tasks:
             for index, (clusters, part) in enumerate(groups(by_cluster, most=most)):
-                tasks.create_task(one(index, clusters, part))
-        if failures and not found.by_cluster:
+                tasks.create_task(score_group(index, clusters, part))
+        if failures and not result.by_cluster:
             raise failures[0].without_traceback()
         for failure in failures:
             self.metrics.failed("score", failure.reason)
@@ -217,64 +222,66 @@ class Cycle:
                 "stage": "score",
             }
             text = "%d clusters are not scored, because %d scoring requests failed: %s"
-            log.warning(text, len(found.unscored), len(failures), failures[0], extra=extra)
+            log.warning(text, len(result.unscored), len(failures), failures[0], extra=extra)
 
     async def _split(self, series: Series, targets: Targets) -> dict[str, list[bytes]]:
         return await split(series, label=self._label, clusters=targets.by_value)
 
     async def _score_one(
-        self, series: Series, targets: Targets, found: CycleResult, *, index: int, only: str = ""
+        self, series: Series, targets: Targets, result: CycleResult, *, index: int, only: str = ""
     ) -> None:
         own = "" if self._label else targets.names[0]
         while len(self._stages) <= index:
-            template, score_name = self.scorer.score_dimension_format, self.scorer.score_name
-            made = (
-                LabelSets(template=template, cluster=own, score_name=score_name)
-                if own
-                else ClusterLabelSets(template=template, score_name=score_name, label=self._label)
-            )
-            self._stages.append((made, self.score_of(made)))
+            template = self.scorer.score_dimension_format
+            score_name = self.scorer.score_name
+            new: LabelSets
+            if own:
+                new = LabelSets(template=template, cluster=own, score_name=score_name)
+            else:
+                new = ClusterLabelSets(template=template, score_name=score_name, label=self._label)
+            self._stages.append((new, self.score_of(new)))
         label_sets, score = self._stages[index]
         if isinstance(label_sets, ClusterLabelSets):
             label_sets.use(targets.by_value, only=only)
-        found.add(await score(series), own=own)
+        result.add(await score(series), own=own)
 
-    async def _items(self, found: CycleResult, targets: Targets) -> dict[str, dict[str, int]]:
+    async def _items(self, result: CycleResult, targets: Targets) -> dict[str, dict[str, int]]:
         """The items of each cluster that has some."""
-        made: dict[str, dict[str, int]] = {}
+        by_cluster: dict[str, dict[str, int]] = {}
         has_default = self.scorer.default_score is not None
         for number, cluster in enumerate(targets.names):
             if number % TURN == 0:
                 await asyncio.sleep(0)
-            pair = found.by_cluster.get(cluster)
+            pair = result.by_cluster.get(cluster)
             if pair is not None:
                 items = await items_of(self.scorer, *pair)
-                found.clamped += items.clamped
-                found.dropped += items.dropped
+                result.clamped += items.clamped
+                result.dropped += items.dropped
                 if items.values or not publishes(self.scorer):
-                    made[cluster] = items.values
-            elif has_default and cluster not in found.with_series | found.unscored:
-                made[cluster] = default_items(self.scorer, cluster=cluster) or {}
-        return made
+                    by_cluster[cluster] = items.values
+            elif has_default and cluster not in result.with_series | result.unscored:
+                by_cluster[cluster] = default_items(self.scorer, cluster=cluster) or {}
+        return by_cluster
 
-    def _nothing(self, found: CycleResult) -> AgentError:
-        series = found.series
+    def _no_items(self, result: CycleResult) -> AgentError:
+        """Why there is nothing to publish."""
+        series = result.series
         if not series and (self.scorer.scored_by_query or self._label):
-            msg = "the query gave no series"
+            text = "the query gave no series"
         elif self._label:
-            msg = (
+            text = (
                 f"none of the {series} series gives a score of a cluster: the label {self._label} names no"
                 " cluster that this scorer scores"
             )
-        elif found.total:
-            msg = f"none of {found.total} results gives an item to publish"
+        elif result.total:
+            text = f"none of {result.total} results gives an item to publish"
         else:
-            msg = f"no results for {series} series"
-        if found.dropped:
-            msg += f": {counts_text(found.dropped)}; see scoreDimensionFormat"
-        if found.first_fault:
-            msg += f"; the first dropped result: {found.first_fault}"
-        return AgentError(msg, reason=Reason.NO_RESULTS)
+            text = f"no results for {series} series"
+        if result.dropped:
+            text += f": {counts_text(result.dropped)}; see scoreDimensionFormat"
+        if result.first_fault:
+            text += f"; the first dropped result: {result.first_fault}"
+        return AgentError(text, reason=Reason.NO_RESULTS)
 
     async def _publish(self, items: dict[str, dict[str, int]], targets: Targets) -> None:
         publication = self.publication
@@ -291,28 +298,33 @@ class Cycle:
                 publication.pause_cluster(cluster)
 
     def _report(
-        self, found: CycleResult, items: dict[str, dict[str, int]], targets: Targets
+        self, result: CycleResult, items: dict[str, dict[str, int]], targets: Targets
     ) -> None:
-        missing = frozenset(targets.names) - items.keys() - found.unscored
-        states = (("scored", items), ("missing", missing), ("unscored", found.unscored))
-        for state, clusters in states:
-            self.metrics.all.clusters.labels(self.metrics.name, state).set(len(clusters))
+        missing = frozenset(targets.names) - items.keys() - result.unscored
+        gauge = self.metrics.all.clusters
+        gauge.labels(self.metrics.name, "scored").set(len(items))
+        gauge.labels(self.metrics.name, "missing").set(len(missing))
+        gauge.labels(self.metrics.name, "unscored").set(len(result.unscored))
         self.metrics.misses(tuple(sorted(missing)))
         extra = {"scorer": self.scorer.name}
-        if new := missing - self._missing:
-            log.warning("no series of %s: %s", _number(new), _named(new), extra=extra)
-        if back := self._missing - missing:
-            log.info("series again of %s: %s", _number(back), _named(back), extra=extra)
+        lost = missing - self._missing
+        if lost:
+            log.warning("no series of %s: %s", _number(lost), _named(lost), extra=extra)
+        returned = self._missing - missing
+        if returned:
+            log.info("series again of %s: %s", _number(returned), _named(returned), extra=extra)
         self._missing = missing
 
-    async def _expose(self, found: CycleResult) -> None:
+    async def _expose(self, result: CycleResult) -> None:
         # Of results with the same labels the last one counts, as upstream.
-        samples, waiting = dict[bytes, float](), 0
-        for label_sets, scores in found.by_cluster.values():
+        samples: dict[bytes, float] = {}
+        waiting = 0
+        for label_sets, scores in result.by_cluster.values():
             for start in range(0, len(scores), BATCH):
                 batch = label_sets[start : start + BATCH]
                 lines = [label_set.line for label_set in batch]
                 samples.update(zip(lines, scores[start : start + BATCH], strict=True))
+                # A cluster costs some time also if it has one result.
                 waiting += max(len(batch), BATCH // TURN)
                 if waiting >= BATCH:
                     waiting = 0
@@ -326,4 +338,4 @@ def _number(clusters: frozenset[str]) -> str:
 
 def _named(clusters: Iterable[str]) -> str:
     ordered = sorted(clusters)
-    return ", ".join(islice(ordered, NAMED)) + (", ..." if len(ordered) > NAMED else "")
+    return ", ".join(islice(ordered, MAX_NAMED)) + (", ..." if len(ordered) > MAX_NAMED else "")

@@ -1,13 +1,12 @@
-"""What the labels of a result determine: the name of its item, its line on /metrics, and on the hub its
-cluster. Scoring APIs repeat them, so each label set is worked out once and found again by its JSON.
+"""What the labels of a result determine: the name of its item, and its line on /metrics.
+
+Scoring APIs repeat labels in every answer, so each label set is worked out once and found again by its JSON.
 """
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -38,15 +37,16 @@ class Labels(msgspec.Struct, gc=False):
 
 
 class LabelSet(msgspec.Struct, frozen=True, gc=False):
-    """``item`` is empty if the dimension format gives an empty name, and LONG_NAME instead of a long one.
-    ``line`` ends where the value begins. ``size`` is the memory of both texts. ``cluster`` is of the hub
-    scorer only.
-    """
+    """What the labels of a result give."""
 
     item: str
+    """The item's name. It is empty if the dimension format gives nothing, and LONG_NAME for a longer one."""
     line: bytes
+    """The line on /metrics up to the value."""
     size: int
+    """Bytes of both texts in memory."""
     cluster: str = ""
+    """For the hub scorer only."""
 
 
 class LabelSets:
@@ -69,7 +69,9 @@ class LabelSets:
     @contextmanager
     def answer(self) -> Iterator[None]:
         """Reads an answer in the block. Those of the last answer are found again; after a failure none is."""
-        self._before, self._now, self.kept_bytes = self._now, {}, 0
+        self._before = self._now
+        self._now = {}
+        self.kept_bytes = 0
         try:
             yield
         except BaseException:
@@ -79,21 +81,23 @@ class LabelSets:
 
     def forget(self) -> None:
         """Works out every label set again."""
-        self._before, self._now, self.kept_bytes = {}, {}, 0
+        self._before = {}
+        self._now = {}
+        self.kept_bytes = 0
 
     def read(self, metrics: Sequence[bytes]) -> list[LabelSet]:
         """The label sets of these JSON objects. Raises msgspec.DecodeError or UnicodeDecodeError."""
         known = list(map(self._before.get, metrics))
-        found = self._completed(metrics, known)
+        label_sets = self._completed(metrics, known)
         if len(self._now) < MAX_KEPT:
             kept = {
-                key: one
-                for key, one in zip(metrics, found, strict=True)
+                key: label_set
+                for key, label_set in zip(metrics, label_sets, strict=True)
                 if len(key) <= MAX_KEPT_BYTES
             }
             self._now |= kept
             self.kept_bytes += sum(map(len, kept))
-        return found
+        return label_sets
 
     def _completed(
         self, metrics: Sequence[bytes], known: Sequence[LabelSet | None]
@@ -105,10 +109,9 @@ class LabelSets:
         new = [
             metric for metric, label_set in zip(metrics, known, strict=True) if label_set is None
         ]
-        made = map(
-            self.of, map(msgspec.structs.astuple, self._decoder.decode(b"[%b]" % b",".join(new)))
-        )
-        return [next(made) if label_set is None else label_set for label_set in known]
+        decoded = self._decoder.decode(b"[%b]" % b",".join(new))
+        missing = map(self.of, map(msgspec.structs.astuple, decoded))
+        return [next(missing) if label_set is None else label_set for label_set in known]
 
     def of(self, labels: tuple[str, ...]) -> LabelSet:
         """The label set of these labels, in the order of dsf_wire.dimension.LABELS."""
@@ -122,13 +125,17 @@ def label_set(name: str, line: bytes, *, cluster: str = "") -> LabelSet:
 
 
 def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tuple[str, ...]], str]:
-    """A function from labels, in the order of dsf_wire.dimension.LABELS, to the item name: the same as
-    dsf_wire.dimension.fill, and three times as fast over 50,000 results, because the template is parsed once.
+    """A function from labels, in the order of dsf_wire.dimension.LABELS, to the item name.
+
+    It gives the same as dsf_wire.dimension.fill, and is three times as fast over 50,000 results, because the
+    template is parsed once.
     """
-    pattern, indexes, known = "", list[int](), {"cluster": cluster, "scoreName": score_name}
-    for number, part in enumerate(
-        dimension.PLACEHOLDER.split(template or dimension.DEFAULT_FORMAT)
-    ):
+    pattern = ""
+    indexes: list[int] = []
+    known = {"cluster": cluster, "scoreName": score_name}
+    parts = dimension.PLACEHOLDER.split(template or dimension.DEFAULT_FORMAT)
+    for number, part in enumerate(parts):
+        # A split by a pattern with a group has texts and names in turn.
         is_name = number % 2 == 1
         if is_name and part in dimension.LABELS:
             pattern += "%s"
@@ -142,53 +149,3 @@ def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tup
         return lambda _labels: pattern % ()
     pick = operator.itemgetter(*indexes)
     return lambda labels: pattern % pick(labels)
-
-
-OTHER_CLUSTER: Final = LabelSet(item="", line=b"", size=0)
-"""A result about a cluster that this scorer does not score. A central store often knows more clusters."""
-NO_CLUSTER: Final = LabelSet(item="", line=b"", size=0, cluster="\0")
-"""A result without the label. No cluster has this name."""
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
-_FIELD: Final = "the_cluster"
-
-
-class ClusterLabelSets(LabelSets):
-    """The label sets of one scorer on all its clusters."""
-
-    most_results = 200_000
-
-    def __init__(self, *, template: str, score_name: str, label: str) -> None:
-        self.struct = _struct(label)
-        super().__init__(template=template, cluster="", score_name=score_name)
-        self._template = template
-        self._score_name = score_name
-        self._place = (*dimension.LABELS, label).index(label)
-        self._clusters = _NONE
-        self._only = ""
-
-    def use(self, clusters: Mapping[str, str], *, only: str = "") -> None:
-        """Sets the clusters by value. ``only``: the cluster of results without the label."""
-        if clusters is not self._clusters or only != self._only:
-            self._clusters, self._only = clusters, only
-            self.forget()
-
-    def of(self, labels: tuple[str, ...]) -> LabelSet:
-        value = labels[self._place]
-        cluster = self._clusters.get(value, "") if value else self._only
-        if not cluster:
-            return OTHER_CLUSTER if value else NO_CLUSTER
-        labels = labels[: len(dimension.LABELS)]
-        name_of = item_namer(template=self._template, cluster=cluster, score_name=self._score_name)
-        prefix = SamplePrefix(cluster=cluster, score_name=self._score_name)
-        return label_set(name_of(labels), prefix.of(labels), cluster=cluster)
-
-
-@cache
-def _struct(label: str) -> type[msgspec.Struct]:
-    """Labels with the cluster's label, which may be one of them."""
-    fields = [(name, str, "") for name in dimension.LABELS]
-    if label in dimension.LABELS:
-        return msgspec.defstruct("ClusterLabels", fields, gc=False)
-    return msgspec.defstruct(
-        "ClusterLabels", [*fields, (_FIELD, str, "")], gc=False, rename={_FIELD: label}
-    )

@@ -1,9 +1,10 @@
-"""The stage ``score``: sends series to the scoring API and reads its results (wire contract: ``POST
-{scoringEndpoint}``). Invalid results are dropped with a reason, and too many (labels.py) are refused.
+"""The stage ``score``: sends series to the scoring API and reads its results.
+
+The wire contract is ``POST {scoringEndpoint}``. Single invalid results are dropped with a reason; an answer that
+is not of this form, or has too many results (see labels.py), is refused as a whole.
 """
 
 import asyncio
-import itertools
 import json
 import math
 from collections import Counter
@@ -28,10 +29,12 @@ BATCH: Final = 2000
 
 RESULT_BYTES: Final = 512
 """Approximate memory of one result without its texts."""
-MOST_TEXT: Final = 16 << 20
+MAX_TEXT: Final = 16 << 20
 """Bytes of all texts of the results of one answer. 50,000 pods need 13 MB."""
-MOST_OBJECTS, MOST_COMMAS = 4, 20
-"""Most ``{``, and ``,`` in an unusual answer, for each result: a limit for the decoded answer."""
+MAX_OBJECTS: Final = 4
+"""Most ``{`` for each result: a limit for the decoded answer."""
+MAX_COMMAS: Final = 20
+"""Most ``,`` for each result of an unusual answer, which is decoded with its labels."""
 
 DROP_INVALID: Final = "invalid"
 """Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
@@ -39,7 +42,6 @@ DROP_NOT_FINITE: Final = "not_finite"
 """NaN, an infinity, or a number beyond the range of a float."""
 BEYOND_FLOAT: Final = 10**400
 """In place of NaN and infinities, which are no JSON."""
-_RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
 
 
 class _Row(msgspec.Struct, gc=False):
@@ -51,13 +53,21 @@ class _Rows(msgspec.Struct, gc=False):
     results: list[_Row]
 
 
+class _AnyResults(msgspec.Struct):
+    results: list[Any]
+
+
+_RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
+_ROWS: Final = msgspec.json.Decoder(_Rows)
+_ROW: Final = msgspec.json.Decoder(_Row)
+
+
 @dataclass(kw_only=True)
 class Results:
-    """The results of one answer, in order: ``scores`` belong to ``label_sets``. They use about ``size``
-    bytes. ``dropped`` counts by reason, and ``first_fault`` explains the first dropped result.
-    """
+    """The results of one answer, in order: ``scores`` belong to ``label_sets``."""
 
     size: int = 0
+    """About how many bytes they use."""
     text: int = field(default=0, compare=False)
     """Bytes of the names of items and of the lines for /metrics, as they are in memory."""
     most: int = LabelSets.most_results
@@ -65,10 +75,13 @@ class Results:
     label_sets: list[LabelSet] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
+    """By reason."""
     first_fault: str = ""
+    """Why the first dropped result was dropped."""
 
     @property
     def total(self) -> int:
+        """The number of results, dropped ones included."""
         return len(self.scores) + self.dropped.total()
 
     def add(self, label_set: LabelSet, score: float, *, where: str) -> None:
@@ -81,18 +94,19 @@ class Results:
     def extend(self, label_sets: list[LabelSet], scores: list[float]) -> None:
         """Adds results with finite scores. Raises AgentError if there are too many."""
         self.text += sum([label_set.size for label_set in label_sets])
-        if self.text > MOST_TEXT:
-            msg = f"the labels of the results have more than {MOST_TEXT} bytes together"
+        if self.text > MAX_TEXT:
+            msg = f"the labels of the results have more than {MAX_TEXT} bytes together"
             raise AgentError(msg, reason=Reason.TOO_LARGE)
         self.label_sets += label_sets
         self.scores += scores
         if len(self.scores) > self.most:
-            msg = (
-                f"there are more than {self.most} results; use a query or a scorer that gives fewer"
+            raise AgentError(
+                f"there are more than {self.most} results; use a query or a scorer that gives fewer",
+                reason=Reason.TOO_LARGE,
             )
-            raise AgentError(msg, reason=Reason.TOO_LARGE)
 
     def drop(self, reason: str, fault: str) -> None:
+        """Counts a result that is not used. ``fault`` says why."""
         self.dropped[reason] += 1
         self.first_fault = self.first_fault or excerpt(fault)
 
@@ -102,27 +116,23 @@ def counts_text(dropped: Counter[str]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
 
 
-_ROWS: Final = msgspec.json.Decoder(_Rows)
-_ROW: Final = msgspec.json.Decoder(_Row)
-
-
 async def read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
     """Decodes an answer. Raises AgentError with INVALID_BODY, or TOO_LARGE for too many or too long ones."""
     await asyncio.sleep(0)
-    _limit(body, b"{", MOST_OBJECTS, where=where, most=label_sets.most_results)
+    _limit(body, b"{", MAX_OBJECTS, where=where, most=label_sets.most_results)
     with label_sets.answer():
-        found = await _read(body, where=where, label_sets=label_sets)
-    found.size = max(len(body), RESULT_BYTES * len(found.scores) + found.text)
-    found.text += label_sets.kept_bytes
-    return found
+        results = await _read(body, where=where, label_sets=label_sets)
+    results.size = max(len(body), RESULT_BYTES * len(results.scores) + results.text)
+    results.text += label_sets.kept_bytes
+    return results
 
 
 def _limit(body: bytes, mark: bytes, times: int, *, where: str, most: int) -> None:
     if body.count(mark) > most * times:
-        msg = (
-            f"{where} answered with more than {most} results, or with far more labels than are used"
+        raise AgentError(
+            f"{where} answered with more than {most} results, or with far more labels than are used",
+            reason=Reason.TOO_LARGE,
         )
-        raise AgentError(msg, reason=Reason.TOO_LARGE)
 
 
 async def _read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
@@ -130,20 +140,19 @@ async def _read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
         return await _together(_ROWS.decode(body).results, label_sets=label_sets)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Something in it is unusual, so each result is read alone, which takes five times as long.
-        _limit(body, b",", MOST_COMMAS, where=where, most=label_sets.most_results)
+        _limit(body, b",", MAX_COMMAS, where=where, most=label_sets.most_results)
         return await _each(_elements(body, where=where), label_sets=label_sets)
 
 
 async def _together(rows: Sequence[_Row], *, label_sets: LabelSets) -> Results:
     """Raises msgspec.DecodeError and UnicodeDecodeError for labels that are not texts."""
-    found = Results(most=label_sets.most_results)
+    results = Results(most=label_sets.most_results)
     for start in range(0, len(rows), BATCH):
         await asyncio.sleep(0)
         batch = rows[start : start + BATCH]
-        found.extend(
-            label_sets.read([bytes(row.metric) for row in batch]), [row.score for row in batch]
-        )
-    return found
+        metrics = [bytes(row.metric) for row in batch]
+        results.extend(label_sets.read(metrics), [row.score for row in batch])
+    return results
 
 
 def _elements(body: bytes, *, where: str) -> Iterable[msgspec.Raw]:
@@ -154,31 +163,26 @@ def _elements(body: bytes, *, where: str) -> Iterable[msgspec.Raw]:
         except msgspec.ValidationError:
             raise
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            plain = json.loads(body, parse_constant=lambda _name: BEYOND_FLOAT)
-            return (
-                msgspec.Raw(json.dumps(one).encode())
-                for one in msgspec.convert(plain, _Plain).results
-            )
+            # Python's json takes what other servers write and JSON does not allow.
+            decoded = json.loads(body, parse_constant=lambda _name: BEYOND_FLOAT)
+            elements = msgspec.convert(decoded, _AnyResults).results
+            return (msgspec.Raw(json.dumps(element).encode()) for element in elements)
     except (ValueError, RecursionError) as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
         raise AgentError(msg, reason=Reason.INVALID_BODY) from error
 
 
-class _Plain(msgspec.Struct):
-    results: list[Any]
-
-
 async def _each(elements: Iterable[msgspec.Raw], *, label_sets: LabelSets) -> Results:
-    found = Results(most=label_sets.most_results)
-    for index, one in enumerate(elements):
-        take(one, found, decoder=_ROW, where=f"result {index}", label_sets=label_sets)
+    results = Results(most=label_sets.most_results)
+    for index, element in enumerate(elements):
+        take(element, results, decoder=_ROW, where=f"result {index}", label_sets=label_sets)
         if index % (BATCH // 4) == 0:
             await asyncio.sleep(0)
-    return found
+    return results
 
 
 def take(
-    one: msgspec.Raw,
+    element: msgspec.Raw,
     into: Results,
     *,
     decoder: "msgspec.json.Decoder[Any]",
@@ -187,14 +191,15 @@ def take(
 ) -> None:
     """Adds a result, or a series whose value is its score, or drops it with a reason."""
     try:
-        row = decoder.decode(one)
-        score, found = row.score, label_sets.read([bytes(row.metric)])
+        row = decoder.decode(element)
+        score = row.score
+        (label_set,) = label_sets.read([bytes(row.metric)])
     except (ValueError, RecursionError) as error:
         # msgspec says "Number out of range" for 1e999. Other errors are about types.
         reason = DROP_NOT_FINITE if "out of range" in str(error) else DROP_INVALID
         into.drop(reason, f"{where}: {error}")
     else:
-        into.add(found[0], score, where=where)
+        into.add(label_set, score, where=where)
 
 
 Scoring = Callable[[Series], Awaitable[Results]]
@@ -220,8 +225,13 @@ class Score:
             raise error.without_traceback(self._endpoint.hide(str(error))) from error
 
     async def _called(self, series: Series) -> Results:
-        url, headers = self._scorer.scoring_endpoint, {"Content-Type": "application/json"}
-        call = Call(url=url, headers=headers, body=tuple(self._body(series)), scores=True)
+        url = self._scorer.scoring_endpoint
+        call = Call(
+            url=url,
+            headers={"Content-Type": "application/json"},
+            body=tuple(self._body(series)),
+            scores=True,
+        )
         answer = await self._endpoint.call(call)
         if not answer.ok:
             raise refusal(answer, url=url)
@@ -229,10 +239,10 @@ class Score:
         return await read(body, where=display(url), label_sets=self._label_sets)
 
     def _body(self, series: Series) -> list[Body]:
-        commas = itertools.chain([b'{"data":['], itertools.repeat(b","))
-        parts: list[Body] = [
-            piece
-            for part, comma in zip(series.parts, commas, strict=False)
-            for piece in (comma, part)
-        ]
-        return [*(parts or [b'{"data":[']), self._tail]
+        """The request in parts, which are sent without being joined: there may be 64 MB of series."""
+        body: list[Body] = [b'{"data":[']
+        for index, part in enumerate(series.parts):
+            if index:
+                body.append(b",")
+            body.append(part)
+        return [*body, self._tail]

@@ -13,8 +13,9 @@ from dsf_agent.fetch.promjson import Series
 from dsf_agent.metrics import Metrics
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.store import Stored
-from dsf_agent.scoring.labels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets, LabelSet
-from dsf_agent.scoring.query import groups, split
+from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
+from dsf_agent.scoring.labels import LabelSet
+from dsf_agent.scoring.split import groups, split
 from dsf_wire.clusters import FleetCluster, encode
 from dsf_wire.summary import ClusterLabel, Summary
 from tests.support.agent.turns import with_turns

@@ -139,7 +139,7 @@ def test_it_scores_as_an_api_that_gives_back_the_values(
 
     async def both() -> tuple[Results, Results]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dsf_agent.scoring.query.BATCH", cut)
+            patch.setattr("dsf_agent.scoring.batches.BATCH", cut)
             by_query = await _score(_series(*series))
         return by_query, await results.read(body, where="api", label_sets=_label_sets())
 
