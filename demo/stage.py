@@ -28,7 +28,7 @@ from gitops_dsf.hub.snapshotfile import files
 from gitops_dsf.hubreader.files import from_path
 from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.resolve.rankings import STEADY_POINTS
+from gitops_dsf.resolve.stickiness import STEADY_POINTS
 from gitops_dsf.simulator import Verdict, simulate
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.fleet import hub_state

@@ -3,6 +3,9 @@
 import difflib
 from collections.abc import Iterable
 
+_MAX_COMPARED = 100
+"""Characters of a word that is compared with others: the comparison is quadratic."""
+
 
 def plural(count: int | str, noun: str) -> str:
     """Formats `1 cluster`, `2 clusters`. A count may be text, such as `2.5`."""
@@ -11,9 +14,9 @@ def plural(count: int | str, noun: str) -> str:
 
 def names_text(names: Iterable[str], *, most: int = 5) -> str:
     """Formats `a, b and 3 more`, with at most this many names."""
-    found = tuple(names)
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return ", ".join(found[:most]) + more
+    listed = tuple(names)
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
 
 
 def shortened(text: str, *, most: int = 60) -> str:
@@ -27,14 +30,22 @@ def prioritizer_text(name: str) -> str:
     return resource if score in {"", resource} else f"{resource}/{score}"
 
 
+def closest(word: str, known: Iterable[str]) -> str:
+    """The known word that is closest to a misspelt one; empty if none is close."""
+    names = sorted(set(known))
+    by_lower_case = {name.lower(): name for name in reversed(names)}
+    if word.lower() in by_lower_case:
+        return by_lower_case[word.lower()]
+    if len(word) > _MAX_COMPARED:
+        return ""
+    similar = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    return similar[0] if similar else ""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A question with the known word that is closest to a misspelt one; empty if none is close."""
-    names = sorted(set(known))
-    lowered = {name.lower(): name for name in reversed(names)}
-    if word.lower() in lowered:
-        return f"did you mean {lowered[word.lower()]}?"
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6) if len(word) <= 100 else []
-    return f"did you mean {close[0]}?" if close else ""
+    similar = closest(word, known)
+    return f"did you mean {similar}?" if similar else ""
 
 
 def did_you_mean_one_of(word: str, known: Iterable[str], *, where: str = "defined here") -> str:

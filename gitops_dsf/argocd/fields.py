@@ -44,7 +44,11 @@ class Problem:
     kind: Kind
     path: Path
     expected: str = ""
-    """What the value must be, for WRONG."""
+    """What the value must be, for WRONG, in words."""
+    wanted_type: str = ""
+    """The type that the value must have, as the schema names it, if only that is wrong."""
+    choices: tuple[str, ...] = ()
+    """The texts that the value can be, if it is none of them."""
     known: tuple[str, ...] = ()
     """The fields that there are, for UNKNOWN and for an object."""
 
@@ -119,18 +123,29 @@ def problems(schema: Schema, value: Any, path: Path = ()) -> Iterator[Problem]: 
         return
     accepted, expected = _TYPES[name]
     if not isinstance(value, accepted) or (name != "boolean" and isinstance(value, bool)):
-        known = tuple(schema.get("properties", ()))
+        limit = None
+        choices: tuple[str, ...] = ()
         if name == "string" and isinstance(value, bool | int | float):
             # In quotes it may still be a text that the field does not take.
-            expected = _limit(schema, str(value).lower()) or expected
-        yield Problem(kind=Kind.WRONG, path=path, expected=expected, known=known)
+            text = str(value).lower()
+            limit = _limit(schema, text)
+            choices = _choices(schema, text)
+        yield Problem(
+            kind=Kind.WRONG,
+            path=path,
+            expected=limit or expected,
+            wanted_type="" if limit else name,
+            choices=choices,
+            known=tuple(schema.get("properties", ())),
+        )
     elif isinstance(value, dict):
         yield from _of_an_object(schema, value, path)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from problems(schema.get("items", {}), item, (*path, index))
     elif isinstance(value, int | str) and (limit := _limit(schema, value)) is not None:
-        yield Problem(kind=Kind.WRONG, path=path, expected=limit)
+        choices = _choices(schema, value)
+        yield Problem(kind=Kind.WRONG, path=path, expected=limit, choices=choices)
 
 
 def _of_an_object(schema: Schema, value: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -160,6 +175,12 @@ def _limit(schema: Schema, value: str | int) -> str | None:
         return "a text that is not empty"
     pattern = schema.get("pattern")
     return f"a text that matches {pattern}" if pattern and not re.search(pattern, value) else None
+
+
+def _choices(schema: Schema, value: str | int) -> tuple[str, ...]:
+    """The texts that a value can be; none if it is one of them, or may be any."""
+    enumeration = schema.get("enum", ())
+    return () if value in enumeration else tuple(filter(None, enumeration))
 
 
 def resolved(schema: Schema) -> Schema:

@@ -18,7 +18,7 @@ from gitops_dsf.backtest.track import Grid, Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.flapping import moves_back, returns
 from gitops_dsf.hub.pace import Term
-from gitops_dsf.resolve.rankings import Weights
+from gitops_dsf.resolve.stickiness import Weights
 from gitops_dsf.wording import plural
 
 DEADBANDS: Final = (0, 1, 2, 3, 5, 8, 12, 20)

@@ -27,10 +27,11 @@ from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.hub_writes import writes_per_second
 from gitops_dsf.resolve.inventory import NO_CLUSTERS
+from gitops_dsf.resolve.maintenance_windows import on_the_hub
 from gitops_dsf.resolve.rankings import ResolvedPlacement, resolve_ranking
-from gitops_dsf.resolve.rules.templates import ClusterParameters, cluster_parameters
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.resolve.targets import clusters_with_agents, on_the_hub, targets
+from gitops_dsf.resolve.targets import clusters_with_agents, targets
+from gitops_dsf.resolve.template_parameters import ClusterParameters, cluster_parameters
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

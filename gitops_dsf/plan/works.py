@@ -16,8 +16,8 @@ from gitops_dsf.repository.model.foreign import ManagedCluster
 from gitops_dsf.repository.model.repository import Agent, Egress, FleetRepositorySpec, OpenTelemetry
 from gitops_dsf.resolve.credentials import credentials
 from gitops_dsf.resolve.inventory import identity_of
+from gitops_dsf.resolve.rollout import entries_of
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.resolve.targets import entries_of
 
 SourceVariants = Mapping[str, Mapping[str, int]]
 """By MetricSource and cluster, the index of the variant that the cluster uses."""

@@ -16,7 +16,7 @@ from gitops_dsf.plan.works import AddOnParts
 from gitops_dsf.render import receiver
 from gitops_dsf.render.objects import Object, Wave, filled, metadata, pod_values
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.resolve.targets import settings_with
+from gitops_dsf.resolve.rollout import settings_with
 
 ORPHAN = "addon.open-cluster-management.io/deletion-orphan"
 ADDON_API = "addon.open-cluster-management.io/v1alpha1"

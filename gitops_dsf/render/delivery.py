@@ -12,7 +12,7 @@ from gitops_dsf.render.reconciler import decision_rights
 from gitops_dsf.repository.model.apps import ApplicationSource, ScoredApplication
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
-from gitops_dsf.resolve.rules.templates import ClusterParameters
+from gitops_dsf.resolve.template_parameters import ClusterParameters
 
 
 def delivery(fleet: CheckedFleet) -> Iterator[Object]:

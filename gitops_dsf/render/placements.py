@@ -6,7 +6,8 @@ from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.apps import DecisionGroups, PlacementRules, SharedPlacementRules
 from gitops_dsf.repository.model.base import LabelSelector
-from gitops_dsf.resolve.rankings import ResolvedPlacement, ResolvedScore
+from gitops_dsf.resolve.ranked_scores import ResolvedScore
+from gitops_dsf.resolve.rankings import ResolvedPlacement
 
 
 def binding(cluster_set: str, *, namespace: str, wave: Wave) -> Object:

@@ -31,7 +31,7 @@ from gitops_dsf.render.objects import Object, Wave, config_map, filled, pod_valu
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.config import Maintenance
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.resolve.targets import for_the_hub
+from gitops_dsf.resolve.maintenance_windows import for_the_hub
 
 CREDENTIALS_DIR: Final = "/etc/gitops-dsf/git"
 SECRETS_DIR: Final = "/etc/gitops-dsf/credentials"

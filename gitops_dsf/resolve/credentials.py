@@ -1,4 +1,7 @@
-"""Which credentials a scorer sends to which host, for the rules and for `diff`."""
+"""Which credentials a scorer sends to which host, for the rules and for `diff`.
+
+Secrets are named only: nothing here reads one.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,9 +26,10 @@ RESERVED_SECRETS: Final = (
     f"{ADDON_NAME}*",
     "open-cluster-management-*",
 )
-"""Globs of Secrets that OCM's add-on machinery creates in the agent's namespace: kubeconfigs and certificates
-for the hub, and image pull secrets (docs/contributing/behaviour.md#secrets-of-an-add-on). They must not
-be used as tokens for metric sources.
+"""Globs of Secrets that OCM's add-on machinery creates in the agent's namespace.
+
+They hold kubeconfigs and certificates for the hub, and image pull secrets
+(docs/contributing/behaviour.md#secrets-of-an-add-on), so no scorer may send them.
 """
 
 
@@ -41,8 +45,9 @@ class Kind(StrEnum):
 
     @property
     def is_received(self) -> bool:
-        """Whether the host that gets it could use it somewhere else. The private key of a certificate stays
-        with the agent.
+        """Whether the host that gets it could use it somewhere else.
+
+        The private key of a certificate stays with the agent.
         """
         return self is not Kind.CERTIFICATE
 
@@ -92,73 +97,91 @@ def credentials(
     auth: Auth | None, variant: MetricSourceVariant | None = None
 ) -> Iterator[Credential]:
     """The credentials of an endpoint, of which `variant` holds what only a MetricSource has."""
-    if auth is not None and auth.token_secret_ref is not None:
-        yield Credential(
-            kind=Kind.TOKEN, secret=auth.token_secret_ref.name, path=("auth", "tokenSecretRef")
-        )
-    elif auth is not None and auth.service_account_token:
-        yield Credential(kind=Kind.TOKEN, secret="", path=("auth", "serviceAccountToken"))
-    if auth is not None and auth.oauth2 is not None:
-        yield from _of_client(auth.oauth2)
-    if auth is not None and auth.client_certificate_secret_ref is not None:
-        secret = auth.client_certificate_secret_ref.name
-        path: Path = ("auth", "clientCertificateSecretRef")
-        yield Credential(kind=Kind.CERTIFICATE, secret=secret, path=path)
+    if auth is not None:
+        yield from _of_auth(auth)
     if variant is None:
         return
     if variant.basic_auth is not None:
-        secret = variant.basic_auth.secret_ref.name
-        yield Credential(kind=Kind.PASSWORD, secret=secret, path=("basicAuth", "secretRef"))
+        yield Credential(
+            kind=Kind.PASSWORD,
+            secret=variant.basic_auth.secret_ref.name,
+            path=("basicAuth", "secretRef"),
+        )
     for index, header in enumerate(variant.headers):
         if header.secret_ref is not None:
-            secret = header.secret_ref.name
-            yield Credential(kind=Kind.HEADER, secret=secret, path=("headers", index, "secretRef"))
+            path: Path = ("headers", index, "secretRef")
+            yield Credential(kind=Kind.HEADER, secret=header.secret_ref.name, path=path)
 
 
-def _of_client(oauth2: OAuth2) -> Iterator[Credential]:
-    secret, path = oauth2.client_secret_ref.name, ("auth", "oauth2", "clientSecretRef")
-    yield Credential(kind=Kind.CLIENT_SECRET, secret=secret, path=path, url=oauth2.token_url)
-    grant = f"{oauth2.token_url} {' '.join(sorted(oauth2.scopes))} {oauth2.audience}"
-    yield Credential(kind=Kind.ACCESS_TOKEN, secret=secret, path=path, grant=grant)
-
-
-def sent(section: str, url: str, found: Iterable[Credential]) -> Iterator[Sent]:
+def sent(section: str, url: str, endpoint: Iterable[Credential]) -> Iterator[Sent]:
     """Where credentials go with requests to a base URL; nowhere if a URL cannot be parsed."""
-    yield from filter(None, (destination(item, section, url) for item in found))
+    for credential in endpoint:
+        place = destination(credential, section, url)
+        if place is not None:
+            yield place
 
 
 def sent_by_hub(
     scorer: EffectiveScorer, settings: FleetRepositorySpec
 ) -> tuple[tuple[Sent, bool], ...]:
-    """Where the reconciler sends Secrets of scoring.auth that it has, for /config and /healthz, and whether
-    each host may get them. It sends nothing unless all may.
+    """Where the reconciler sends Secrets of scoring.auth that it has, for /config and /healthz.
+
+    With each host, whether it may get them. The reconciler sends nothing unless all may.
     """
-    url, given = scorer.spec.config_url, settings.reconciler.config_credentials
-    if (
-        not settings.reconciler.enabled
-        or not settings.delivers_works
-        or scorer.spec.scored_by_query
-    ):
+    is_asked = settings.reconciler.enabled and settings.delivers_works
+    if not is_asked or scorer.spec.scored_by_query:
         return ()
-    own, found = host_of(scorer.scoring_origin), []
-    for item in credentials(scorer.spec.scoring.auth):
-        place = destination(item, "configURL", url) if item.secret in given else None
+    own_host = host_of(scorer.scoring_origin)
+    places = []
+    for credential in credentials(scorer.spec.scoring.auth):
+        if credential.secret not in settings.reconciler.config_credentials:
+            continue
+        place = destination(credential, "configURL", scorer.spec.config_url)
         if place is not None:
-            is_own = bool(item.url) or place.host == own
-            may = may_get_credentials(place.host, allowed=settings.allowed_token_hosts, own=is_own)
-            found.append((place, may))
-    return tuple(found)
+            is_own = bool(credential.url) or place.host == own_host
+            allowed = settings.allowed_token_hosts
+            places.append((place, may_get_credentials(place.host, allowed=allowed, own=is_own)))
+    return tuple(places)
 
 
-def destination(item: Credential, section: str, url: str) -> Sent | None:
+def destination(credential: Credential, section: str, url: str) -> Sent | None:
     """Where a credential of an endpoint with this URL goes; None if the URL cannot be parsed."""
-    host = host_of(item.url or url)
+    target = credential.url or url
+    host = host_of(target)
     if not host:
         return None
-    scheme = urlsplit(item.url or url).scheme
-    return Sent(section=section, secret=item.secret, scheme=scheme, host=host, kind=item.kind)
+    return Sent(
+        section=section,
+        secret=credential.secret,
+        scheme=urlsplit(target).scheme,
+        host=host,
+        kind=credential.kind,
+    )
 
 
 def is_reserved(secret: str) -> bool:
     """Whether a Secret belongs to OCM's add-on machinery."""
     return any(matches(secret, pattern) for pattern in RESERVED_SECRETS)
+
+
+def _of_auth(auth: Auth) -> Iterator[Credential]:
+    if auth.token_secret_ref is not None:
+        path: Path = ("auth", "tokenSecretRef")
+        yield Credential(kind=Kind.TOKEN, secret=auth.token_secret_ref.name, path=path)
+    elif auth.service_account_token:
+        yield Credential(kind=Kind.TOKEN, secret="", path=("auth", "serviceAccountToken"))
+    if auth.oauth2 is not None:
+        yield from _of_client(auth.oauth2)
+    if auth.client_certificate_secret_ref is not None:
+        secret = auth.client_certificate_secret_ref.name
+        path = ("auth", "clientCertificateSecretRef")
+        yield Credential(kind=Kind.CERTIFICATE, secret=secret, path=path)
+
+
+def _of_client(oauth2: OAuth2) -> Iterator[Credential]:
+    """The secret of an OAuth2 client, which goes to the token server, and the token that it gives."""
+    secret = oauth2.client_secret_ref.name
+    path: Path = ("auth", "oauth2", "clientSecretRef")
+    yield Credential(kind=Kind.CLIENT_SECRET, secret=secret, path=path, url=oauth2.token_url)
+    grant = f"{oauth2.token_url} {' '.join(sorted(oauth2.scopes))} {oauth2.audience}"
+    yield Credential(kind=Kind.ACCESS_TOKEN, secret=secret, path=path, grant=grant)

@@ -131,6 +131,12 @@ class EffectiveScorer:
         return min(ends), max(ends)
 
     @property
+    def width(self) -> int:
+        """By how many points the scores of two clusters can differ that both have one."""
+        low, high = self.published
+        return high - low
+
+    @property
     def scoring_type(self) -> str:
         """API, or Query for a scorer without a scoring API, whose scoring endpoint is empty."""
         return self.spec.scoring.type or "API"

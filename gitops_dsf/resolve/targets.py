@@ -1,26 +1,18 @@
-"""Computes what is where: which scorer runs on which cluster (selectors first, then masks), the clusters and
-windows of maintenance, and which entries of spec.agent.rollout count on a cluster.
-"""
+"""Which scorer runs on which cluster: selectors first, then masks."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from functools import cache
-from typing import Any
 
-import msgspec
-
-from gitops_dsf.hub import maintenance as hub
 from gitops_dsf.hub.glob import is_glob, matches
-from gitops_dsf.hub.maintenance import Period, Weekly, Window
 from gitops_dsf.hub.targets import masked_clusters as named_by_mask
-from gitops_dsf.repository.model.config import Maintenance, MaintenanceSpec, Mask
-from gitops_dsf.repository.model.repository import Agent, RolloutResources
-from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
+from gitops_dsf.repository.model.config import Mask
+from gitops_dsf.resolve.inventory import ClusterInventory
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
 def masked_clusters(mask: Mask, inventory: ClusterInventory) -> frozenset[str]:
+    """The clusters of the inventory that a mask names or selects."""
     selector = None if mask.cluster_selector is None else mask.cluster_selector.compiled
     return named_by_mask(inventory.labels, name=mask.cluster_name, selector=selector)
 
@@ -29,110 +21,58 @@ def target_clusters(
     scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], inventory: ClusterInventory
 ) -> dict[str, frozenset[str]]:
     """Where each scorer with a score name runs, by selector and masks. Suspension is ignored."""
-    off: dict[str, set[str]] = defaultdict(set)
-    named = {found.name: found for found in scorers if found.score_name}
-    scores = {name: found.score_name for name, found in named.items()}
-    names = set(scores.values())
+    named = {scorer.name: scorer for scorer in scorers if scorer.score_name}
+    scores = {scorer.score_name for scorer in named.values()}
+    masked: dict[str, set[str]] = defaultdict(set)
     for mask in masks:
         clusters = masked_clusters(mask, inventory)
-        for score in names if is_glob(mask.score_name) else {mask.score_name} & names:
+        for score in scores if is_glob(mask.score_name) else {mask.score_name} & scores:
             if matches(score, mask.score_name):
-                off[score] |= clusters
-    found = {}
+                masked[score] |= clusters
+    targets: dict[str, frozenset[str]] = {}
     for name, scorer in named.items():
         selected = inventory.selected(scorer.spec.cluster_selector)
-        # Scorers that no mask names share the set of their selector.
-        found[name] = selected - off[scores[name]] if scores[name] in off else selected
-    return found
+        # Scorers that no mask names share the set of their selector: fleets have thousands of clusters.
+        is_masked = scorer.score_name in masked
+        targets[name] = selected - masked[scorer.score_name] if is_masked else selected
+    return targets
 
 
 def targets(
     runs_on: Mapping[str, frozenset[str]], inventory: ClusterInventory
 ) -> dict[str, tuple[str, ...]]:
-    """Sorted names of the scorers that run on each cluster, by name. Equal ones are one tuple."""
-    alike = defaultdict[frozenset[str], list[str]](list)
+    """Sorted names of the scorers that run on each cluster, by cluster.
+
+    Clusters with the same scorers share one tuple, and their configuration is rendered once.
+    """
+    scorers_by_clusters: dict[frozenset[str], list[str]] = defaultdict(list)
     for scorer, clusters in runs_on.items():
-        alike[clusters].append(scorer)
+        scorers_by_clusters[clusters].append(scorer)
     running: dict[str, list[frozenset[str]]] = {name: [] for name in sorted(inventory.clusters)}
-    for clusters in alike:
+    for clusters in scorers_by_clusters:
         for cluster in clusters:
             running[cluster].append(clusters)
 
     @cache
-    def names(of: tuple[frozenset[str], ...]) -> tuple[str, ...]:
-        return tuple(sorted(scorer for clusters in of for scorer in alike[clusters]))
+    def names(groups: tuple[frozenset[str], ...]) -> tuple[str, ...]:
+        return tuple(sorted(name for group in groups for name in scorers_by_clusters[group]))
 
-    return {cluster: names(tuple(of)) for cluster, of in running.items()}
+    return {cluster: names(tuple(groups)) for cluster, groups in running.items()}
 
 
 def clusters_with_agents(
     scorers: Iterable[EffectiveScorer], inventory: ClusterInventory
 ) -> frozenset[str]:
-    """Every cluster that not only scorers on the hub select, whatever is masked or suspended."""
-    on_hub, on_spokes = set[str](), set[str]()
-    for scorer in scorers:
-        chosen = on_hub if scorer.spec.on_hub else on_spokes
-        chosen |= inventory.selected(scorer.spec.cluster_selector)
-    return frozenset(inventory.clusters) - (on_hub - on_spokes)
+    """All clusters, without those that only scorers on the hub select.
 
-
-def window_of(spec: MaintenanceSpec) -> Window:
-    written = spec.schedule
-    if written is not None:
-        return Weekly(tuple(written.days), written.opens, written.closes, written.zone)
-    moments = (
-        datetime.fromisoformat(each).timestamp() for each in (spec.start or "", spec.end or "")
-    )
-    return Period(*moments)
-
-
-def clusters_of(spec: MaintenanceSpec, inventory: ClusterInventory) -> frozenset[str]:
-    """The clusters of the inventory that it is about."""
-    if spec.clusters is not None:
-        return inventory.all_clusters & frozenset(spec.clusters)
-    return (
-        NO_CLUSTERS if spec.cluster_selector is None else inventory.selected(spec.cluster_selector)
-    )
-
-
-def for_the_hub(item: Maintenance) -> dict[str, Any]:
-    """As gitops_dsf/hub/maintenance.py reads it. Names and selectors stay as they are written."""
-    return {
-        "name": item.metadata.name,
-        **item.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True),
-    }
-
-
-def on_the_hub(item: Maintenance) -> hub.Maintenance:
-    """As the reconciler reads it."""
-    return msgspec.convert(for_the_hub(item), type=hub.Maintenance)
-
-
-def entries_of(agent: Agent, labels: Mapping[str, str]) -> tuple[int, ...]:
-    """Indexes of the entries that count on a cluster, sorted; none if they say what holds for all clusters
-    anyway.
-
-    Each field is taken from the first entry that selects the cluster and has it, so that the rollout of an
-    image does not undo what another entry says about nodes.
+    Masks and suspension do not count: an agent stays when its scorers pause.
     """
-    found: dict[str, int] = {}
-    for index, entry in enumerate(agent.rollout):
-        missing = entry.changed.keys() - found.keys()
-        if missing and entry.cluster_selector.matches(dict(labels)):
-            found |= dict.fromkeys(missing, index)
-    entries = tuple(sorted(set(found.values())))
-    return entries if settings_with(agent, entries) != agent else ()
-
-
-def settings_with(agent: Agent, entries: Sequence[int]) -> Agent:
-    """The settings of clusters on which these entries count."""
-    if not entries:
-        return agent
-    changes = {}
-    for index in reversed(entries):
-        changes.update(agent.rollout[index].changed)
-    resources = changes.get("resources")
-    if isinstance(resources, RolloutResources):
-        said = resources.model_dump(by_alias=False, exclude_none=True)
-        changes["resources"] = agent.resources.model_copy(update=said)
-    return agent.model_copy(update=changes)
+    on_hub: set[str] = set()
+    on_spokes: set[str] = set()
+    for scorer in scorers:
+        selected = inventory.selected(scorer.spec.cluster_selector)
+        if scorer.spec.on_hub:
+            on_hub |= selected
+        else:
+            on_spokes |= selected
+    return frozenset(inventory.clusters) - (on_hub - on_spokes)

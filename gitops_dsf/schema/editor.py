@@ -20,7 +20,7 @@ from gitops_dsf.hub.selectors import OPERATORS
 from gitops_dsf.repository.model.base import Authored, Schema, rules_of
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.foreign import RawPlacement
-from gitops_dsf.resolve.rules.placements import UNREAD
+from gitops_dsf.resolve.raw_placements import UNREAD
 from gitops_dsf.schema.crd import json_schema
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"

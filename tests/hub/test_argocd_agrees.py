@@ -17,7 +17,7 @@ from gitops_dsf.pipeline import check_declared
 from gitops_dsf.render.delivery import application_set, decision_readers
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.resolve.context import context_of
-from gitops_dsf.resolve.rules.templates import cluster_parameters
+from gitops_dsf.resolve.template_parameters import cluster_parameters
 from tests.hub.controlplane.api import manifest
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.plane import MANAGED_CLUSTER

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_dsf.resolve.rules.placements import UNREAD
+from gitops_dsf.resolve.raw_placements import UNREAD
 from tests.hub.controlplane.golang import find_go
 
 pytestmark = pytest.mark.family("ocm")

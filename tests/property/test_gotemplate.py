@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.argocd.gotemplate import TemplateError, check, parse, unresolved
-from gitops_dsf.resolve.rules.templates import DECIDED
+from gitops_dsf.resolve.template_parameters import DECIDED
 from tests.support.laws import examples
 
 PIECES = (

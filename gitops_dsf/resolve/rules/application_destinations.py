@@ -1,5 +1,7 @@
-"""Checks that the Applications of ApplicationSets name one cluster (util/argo/argo.go of Argo CD 3.6.1,
-GetDestinationServer). The destination of a ScoredApplication is rendered.
+"""Checks that the Applications of ApplicationSets name one cluster.
+
+The destination of a ScoredApplication is rendered. Argo CD's rule is in util/argo/argo.go of 3.6.1,
+GetDestinationServer.
 """
 
 import re
@@ -7,11 +9,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path
-from gitops_dsf.resolve.application_templates import ACTION, generators, templates
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.resolve.application_templates import ACTION, Template, templates
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.generators import GENERATOR, generators
 from gitops_dsf.resolve.rules.registry import rule
-from gitops_dsf.resolve.rules.templates import GENERATOR
 
 _DESTINATION: Final[Path] = ("spec", "destination")
 _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?(?:name|clusterName|server)\s*-?\}\}")
@@ -21,34 +23,44 @@ _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?(?:name|clusterName|server)\s*-?\}\
 @rule()
 def destinations_name_one_cluster(context: Context) -> Iterator[Diagnostic]:
     """Argo CD reports an Application with name and server, or with neither, as invalid."""
-    for item in context.declared.application_sets:
-        document = item.document
-        decided = all(place[-1] == GENERATOR for place in generators(document))
+    for application_set in context.declared.application_sets:
+        document = application_set.document
+        by_decisions = all(place[-1] == GENERATOR for place in generators(document))
         for template in templates(document):
-            written = any(document.has((*place, *_DESTINATION)) for place in template.places)
-            if not written or template.may_be_patched("destination"):
-                continue  # the API server wants a destination
-            name, server = (
-                template.value(*_DESTINATION, field) or "" for field in ("name", "server")
-            )
-            if not isinstance(name, str) or not isinstance(server, str):
-                continue  # another rule tells
-            if not name and not server:
-                message = (
-                    "the destination has neither name nor server: Argo CD refuses the Application"
-                )
-                hint = "write name: '{{.name}}' for the cluster of the decision"
-                yield codes.DESTINATION.at(
-                    document.key_at(template.place(*_DESTINATION)), message, hint
-                )
-            elif _writes(name, decided=decided) and _writes(server, decided=decided):
-                message = "the destination has name and server: Argo CD refuses the Application"
-                position = document.key_at(template.place(*_DESTINATION, "server"))
-                yield codes.DESTINATION.at(position, message, "remove one of the two")
+            yield from _of_a_template(document, template, by_decisions=by_decisions)
 
 
-def _writes(text: str, *, decided: bool) -> bool:
-    """Whether a text is certainly not empty. What an action gives may be empty: authors write one of both."""
-    return bool(ACTION.sub("", text).strip()) or (
-        decided and _PARAMETER.fullmatch(text) is not None
-    )
+def _of_a_template(
+    document: Document, template: Template, *, by_decisions: bool
+) -> Iterator[Diagnostic]:
+    is_written = any(document.has((*place, *_DESTINATION)) for place in template.places)
+    if not is_written or template.may_be_patched("destination"):
+        return  # the API server refuses a template without a destination
+    name = template.value(*_DESTINATION, "name") or ""
+    server = template.value(*_DESTINATION, "server") or ""
+    if not isinstance(name, str) or not isinstance(server, str):
+        return  # another rule reports the type
+    if not name and not server:
+        yield codes.DESTINATION.at(
+            document.key_at(template.place(*_DESTINATION)),
+            "the destination has neither name nor server: Argo CD refuses the Application",
+            "write name: '{{.name}}' for the cluster of the decision",
+        )
+    elif _is_never_empty(name, by_decisions=by_decisions) and _is_never_empty(
+        server, by_decisions=by_decisions
+    ):
+        yield codes.DESTINATION.at(
+            document.key_at(template.place(*_DESTINATION, "server")),
+            "the destination has name and server: Argo CD refuses the Application",
+            "remove one of the two",
+        )
+
+
+def _is_never_empty(text: str, *, by_decisions: bool) -> bool:
+    """Whether a text has something with all parameters.
+
+    What an action gives may be empty: authors write both fields, of which one is empty.
+    """
+    if ACTION.sub("", text).strip():
+        return True
+    return by_decisions and _PARAMETER.fullmatch(text) is not None

@@ -8,7 +8,7 @@ from typing import Final
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Path, value_at
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.application_names import Generated, generated
+from gitops_dsf.resolve.generated_applications import Generated, generated
 from gitops_dsf.resolve.rules.registry import rule
 
 _SPEC: Final[Path] = ("spec", "template", "spec")
@@ -20,37 +20,40 @@ def applications_bring_different_objects(context: Context) -> Iterator[Diagnosti
 
     Each undoes what the other does, and when one moves away, the objects of the other one are deleted.
     """
-    alike: dict[str, list[Generated]] = defaultdict(list)
-    for made in generated(context):
-        namespace, sources = _content(made)
+    by_content: dict[str, list[Generated]] = defaultdict(list)
+    for applications in generated(context):
+        namespace = value_at(applications.item.document.data, _namespace_path(applications))
+        sources = _sources(applications)
         if not namespace or not sources:
             continue
-        others = alike[json.dumps([namespace, sources], sort_keys=True, default=str)]
-        for other in others:
-            if shared := made.clusters & other.clusters:
-                message = (
-                    f"{made.item.name} and {other.item.name} ({other.position}) deploy the same source into"
-                    f" the namespace {namespace}: on one cluster, such as {min(shared)}, they manage the same"
-                    " objects, and each undoes what the other does"
+        content = json.dumps([namespace, sources], sort_keys=True, default=str)
+        for other in by_content[content]:
+            if shared := applications.clusters & other.clusters:
+                yield codes.SAME_OBJECTS.at(
+                    applications.item.at(*_namespace_path(applications)),
+                    f"{applications.item.name} and {other.item.name} ({other.position}) deploy the same"
+                    f" source into the namespace {namespace}: on one cluster, such as {min(shared)},"
+                    " they manage the same objects, and each undoes what the other does",
+                    "give each a namespace of its own, or clusters that they do not share",
                 )
-                hint = "give each a namespace of its own, or clusters that they do not share"
-                yield codes.SAME_OBJECTS.at(made.item.at(*_namespace(made)), message, hint)
                 break
-        others.append(made)
+        by_content[content].append(applications)
 
 
-def _namespace(made: Generated) -> Path:
-    if made.item.document.kind == "ScoredApplication":
+def _is_scored(applications: Generated) -> bool:
+    return applications.item.document.kind == "ScoredApplication"
+
+
+def _namespace_path(applications: Generated) -> Path:
+    if _is_scored(applications):
         return ("spec", "application", "destinationNamespace")
     return (*_SPEC, "destination", "namespace")
 
 
-def _content(made: Generated) -> tuple[object, list[object]]:
-    """The namespace and the sources as they are written."""
-    data = made.item.document.data
-    place: Path = (
-        ("spec", "application") if made.item.document.kind == "ScoredApplication" else _SPEC
-    )
-    one, several = value_at(data, (*place, "source")), value_at(data, (*place, "sources"))
-    sources = [*([one] if one else []), *(several if isinstance(several, list) else [])]
-    return value_at(data, _namespace(made)), sources
+def _sources(applications: Generated) -> list[object]:
+    """The sources as they are written."""
+    data = applications.item.document.data
+    spec: Path = ("spec", "application") if _is_scored(applications) else _SPEC
+    source = value_at(data, (*spec, "source"))
+    sources = value_at(data, (*spec, "sources"))
+    return [*([source] if source else []), *(sources if isinstance(sources, list) else [])]

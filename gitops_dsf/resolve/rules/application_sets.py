@@ -1,181 +1,205 @@
-"""Checks ApplicationSets (docs/contributing/behaviour.md#the-clusterdecisionresource-generator)."""
+"""Checks raw ApplicationSets: their generators, policy and namespace.
 
-from collections.abc import Iterator, Sequence
+What the generator does with decisions: docs/contributing/behaviour.md#the-clusterdecisionresource-generator.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.repository.load import Document, Path, texts_in, value_at
+from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP, RawPlacement
-from gitops_dsf.resolve.application_templates import GENERATORS, generators
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.generators import (
+    GENERATOR,
+    GENERATORS,
+    decision_generators,
+    followed_placements,
+)
+from gitops_dsf.resolve.label_selectors import invalid
+from gitops_dsf.resolve.object_shapes import misfits
 from gitops_dsf.resolve.rules.registry import PLACEMENTS, rule
-from gitops_dsf.resolve.rules.selectors import invalid, misfits
-from gitops_dsf.resolve.rules.templates import GENERATOR
 from gitops_dsf.wording import did_you_mean
 
-KEEPING_POLICIES = ("create-only", "create-update")
+_KEEPING_POLICIES: Final = ("create-only", "create-update")
+"""Values of applicationsSync with which Argo CD deletes no Application."""
+_SELECTOR: Final = f"labelSelector: {{matchLabels: {{{PLACEMENT_LABEL}: PLACEMENT}}}}"
 
 
 @rule()
 def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
-    """Checks every raw ApplicationSet."""
-    for item in context.declared.application_sets:
-        document = item.document
+    """Checks the fields and the generators of every raw ApplicationSet."""
+    for application_set in context.declared.application_sets:
+        document = application_set.document
         yield from misfits(document, fields.application_set_spec(), "spec")
-        of_decisions = list(_generators(document))
-        for place in of_decisions:
-            yield from _generator(document, place)
-        if of_decisions:
+        places = list(decision_generators(document))
+        for place in places:
+            yield from _decision_generator(document, place)
+        if places:
             yield from _policy(document)
         yield from _generates_something(document)
-
-
-def _generates_something(document: Document) -> Iterator[Diagnostic]:
-    """An empty list, or an empty item, is no error to Argo CD. It generates no Application."""
-    listed = value_at(document.data, GENERATORS)
-    if not isinstance(listed, list):
-        return
-    empty = [
-        place for place in document.items(*GENERATORS) if not _names_a_generator(document, place)
-    ]
-    for place in empty if listed else [GENERATORS]:
-        what = "this item names no generator" if listed else "spec.generators is empty"
-        message = (
-            f"{what}: Argo CD generates no Application for it, and deletes those that it generated"
-        )
-        yield codes.NO_GENERATOR.at(
-            document.at(place), message, "write a generator, or remove the object"
-        )
-
-
-def _names_a_generator(document: Document, place: Path) -> bool:
-    item = value_at(document.data, place)
-    return not isinstance(item, dict) or any(
-        kind != "selector" and content is not None for kind, content in item.items()
-    )
 
 
 @rule(needs=("FleetRepository",))
 def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
     """Argo CD looks up decisions only in its own namespace."""
-    for item in context.declared.application_sets:
-        namespace = context.namespace_of(item)
-        home = context.argocd_namespace
+    home = context.argocd_namespace
+    for application_set in context.declared.application_sets:
+        namespace = context.namespace_of(application_set)
         if namespace != home:
-            place = ("metadata", "namespace")
-            message = (
-                f"decisions are looked up in {home}, the Argo CD namespace, never in {namespace}"
+            yield codes.WRONG_NAMESPACE.at(
+                application_set.at("metadata", "namespace"),
+                f"decisions are looked up in {home}, the Argo CD namespace, never in {namespace}",
+                f"write {home}, or the namespace of Argo CD as spec.argocd.namespace in"
+                " gitops-dsf.yaml",
             )
-            hint = f"write {home}, or the namespace of Argo CD as spec.argocd.namespace in gitops-dsf.yaml"
-            yield codes.WRONG_NAMESPACE.at(item.at(*place), message, hint)
 
 
 @rule(needs=("FleetRepository", *PLACEMENTS))
 def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
     """The Placements that generators name must exist, in the namespace where decisions are looked up."""
-    declared, home = context.declared, context.argocd_namespace
-    items: Sequence[Item[RawPlacement] | Item[ScoredPlacement]]
-    items = (*declared.scored_placements, *declared.placements, *context.shared_placements.values())
-    placements = {item.name: item for item in items}
-    names = {*placements, *(item.name for item in declared.rankings)}
-    for item in declared.application_sets:
-        for place, name in followed_placements(item.document):
+    home = context.argocd_namespace
+    placements = _placements_by_name(context)
+    names = {*placements, *(ranking.name for ranking in context.declared.rankings)}
+    for application_set in context.declared.application_sets:
+        for path, name in followed_placements(application_set.document):
             placement = placements.get(name)
             if name not in names:
-                write = "write the Placement into apps/, or a ScoredApplication in place of both"
-                message = f"there is no Placement {name} in apps/"
                 yield codes.UNKNOWN_PLACEMENT.at(
-                    item.at(*place), message, did_you_mean(name, names) or write
+                    application_set.at(*path),
+                    f"there is no Placement {name} in apps/",
+                    did_you_mean(name, names)
+                    or "write the Placement into apps/, or a ScoredApplication in place of both",
                 )
             elif placement is not None and context.namespace_of(placement) != home:
-                follows = "an ApplicationSet follows this Placement"
-                message = f"{follows}, but decisions are looked up in {home} only"
-                position = placement.at("metadata", "namespace")
-                hint = f"write {home}, or the namespace of Argo CD as spec.argocd.namespace in gitops-dsf.yaml"
-                yield codes.WRONG_NAMESPACE.at(position, message, hint)
+                yield codes.WRONG_NAMESPACE.at(
+                    placement.at("metadata", "namespace"),
+                    "an ApplicationSet follows this Placement, but decisions are looked up in"
+                    f" {home} only",
+                    f"write {home}, or the namespace of Argo CD as spec.argocd.namespace in"
+                    " gitops-dsf.yaml",
+                )
 
 
-def followed_placements(document: Document) -> Iterator[tuple[Path, str]]:
-    """The Placements that the generators of an ApplicationSet name, and where."""
-    for generator in _generators(document):
-        yield from followed_by(document, generator)
+def _placements_by_name(
+    context: Context,
+) -> Mapping[str, Item[RawPlacement] | Item[ScoredPlacement]]:
+    """Those of Argo CD's namespace come before others of their name."""
+    placements: dict[str, Item[RawPlacement] | Item[ScoredPlacement]] = {}
+    for scored_placement in context.declared.scored_placements:
+        placements[scored_placement.name] = scored_placement
+    for placement in context.declared.placements:
+        placements[placement.name] = placement
+    return {**placements, **context.shared_placements}
 
 
-def followed_by(document: Document, generator: Path) -> Iterator[tuple[Path, str]]:
-    """The Placements that one generator names, and where."""
-    selector = (*generator, "labelSelector")
-    named = (*selector, "matchLabels", PLACEMENT_LABEL)
-    yield from texts_in(value_at(document.data, named), named)
-    for term in document.items(*selector, "matchExpressions"):
-        key, operator, values = (
-            value_at(document.data, (*term, name)) for name in ("key", "operator", "values")
+def _generates_something(document: Document) -> Iterator[Diagnostic]:
+    """An empty list, or an empty item, is no error to Argo CD. It generates no Application."""
+    written = value_at(document.data, GENERATORS)
+    if not isinstance(written, list):
+        return
+    if not written:
+        yield codes.NO_GENERATOR.at(
+            document.at(GENERATORS),
+            "spec.generators is empty: Argo CD generates no Application for it, and deletes those"
+            " that it generated",
+            "write a generator, or remove the object",
         )
-        if (key, operator) == (PLACEMENT_LABEL, "In"):
-            yield from texts_in(values, (*term, "values"))
+    for place in document.items(*GENERATORS):
+        if not _names_a_generator(value_at(document.data, place)):
+            yield codes.NO_GENERATOR.at(
+                document.at(place),
+                "this item names no generator: Argo CD generates no Application for it, and deletes"
+                " those that it generated",
+                "write a generator, or remove the object",
+            )
 
 
-def _generators(document: Document) -> Iterator[Path]:
-    """The generators that read decisions."""
-    return (place for place in generators(document) if place[-1] == GENERATOR)
+def _names_a_generator(listed: object) -> bool:
+    """Whether an item of the list has a generator. One of the wrong type has another finding."""
+    if not isinstance(listed, dict):
+        return True
+    return any(kind != "selector" and content is not None for kind, content in listed.items())
 
 
-def _generator(document: Document, place: Path) -> Iterator[Diagnostic]:
-    written = value_at(document.data, place)
-    config, name, selector = (written.get(key) for key in ("configMapRef", "name", "labelSelector"))
-    write = f"write labelSelector: {{matchLabels: {{{PLACEMENT_LABEL}: PLACEMENT}}}}"
-    where = (*place, "configMapRef")
-    if isinstance(config, str) and config != DUCK_TYPE_CONFIGMAP:
-        message = f"the ConfigMap {config} is not the one that is rendered"
-        message = f"{message}; if it has no matchKey, every Application is deleted"
-        hint, edits = (
-            f"write configMapRef: {DUCK_TYPE_CONFIGMAP}",
-            (Edit(where, value=DUCK_TYPE_CONFIGMAP),),
-        )
-        yield codes.GENERATOR_CONFIG.at(document.at(where), message, hint, edits=edits)
-    where = (*place, "name")
+def _decision_generator(document: Document, place: Path) -> Iterator[Diagnostic]:
+    """What is wrong with one clusterDecisionResource generator."""
+    generator = value_at(document.data, place)
+    yield from _config_map(document, (*place, "configMapRef"), generator.get("configMapRef"))
+    name = generator.get("name")
+    selector = generator.get("labelSelector")
+    name_path = (*place, "name")
     if name is not None and selector:
-        message = "name and labelSelector together are an error to the generator"
         yield codes.GENERATOR.at(
-            document.key_at(where), message, "remove name", edits=(Edit(where),)
+            document.key_at(name_path),
+            "name and labelSelector together are an error to the generator",
+            "remove name",
+            edits=(Edit(name_path),),
         )
     elif name is not None:
-        missed = "clusters beyond the hundredth, and other decision groups, are missed"
-        message = f"{name} is one page of a decision: {missed}"
+        # OCM writes a PlacementDecision for each 100 clusters and each decision group.
         yield codes.DECISION_BY_NAME.at(
-            document.key_at(where), message, f"{write} in place of name"
+            document.key_at(name_path),
+            f"{name} is one page of a decision: clusters beyond the hundredth, and other decision"
+            " groups, are missed",
+            f"write {_SELECTOR} in place of name",
         )
     elif not selector:
-        message = "neither labelSelector nor name: the generator finds no decision"
-        yield codes.GENERATOR.at(document.key_at(place), message, write)
-    where = (*place, "labelSelector")
-    schema = fields.part("generators", "[]", GENERATOR, "labelSelector")
-    if not any(fields.problems(schema, selector or {})):
-        yield from invalid(document, where, selector)
-    if selector and PLACEMENT_LABEL not in _keys(document, where):
-        message = "the selector names no Placement: it finds the decisions of all of them"
         yield codes.GENERATOR.at(
-            document.key_at(where), message, f"add the label {PLACEMENT_LABEL}"
+            document.key_at(place),
+            "neither labelSelector nor name: the generator finds no decision",
+            f"write {_SELECTOR}",
+        )
+    yield from _label_selector(document, (*place, "labelSelector"), selector)
+
+
+def _config_map(document: Document, path: Path, name: object) -> Iterator[Diagnostic]:
+    if isinstance(name, str) and name != DUCK_TYPE_CONFIGMAP:
+        yield codes.GENERATOR_CONFIG.at(
+            document.at(path),
+            f"the ConfigMap {name} is not the one that is rendered; if it has no matchKey, every"
+            " Application is deleted",
+            f"write configMapRef: {DUCK_TYPE_CONFIGMAP}",
+            edits=(Edit(path, value=DUCK_TYPE_CONFIGMAP),),
         )
 
 
-def _keys(document: Document, selector: Path) -> set[object]:
+def _label_selector(
+    document: Document, path: Path, selector: Mapping[str, Any] | None
+) -> Iterator[Diagnostic]:
+    schema = fields.part("generators", "[]", GENERATOR, "labelSelector")
+    if not any(fields.problems(schema, selector or {})):
+        yield from invalid(document, path, selector)
+    if selector and PLACEMENT_LABEL not in _selected_labels(document, path):
+        yield codes.GENERATOR.at(
+            document.key_at(path),
+            "the selector names no Placement: it finds the decisions of all of them",
+            f"add the label {PLACEMENT_LABEL}",
+        )
+
+
+def _selected_labels(document: Document, selector: Path) -> set[object]:
     """The labels that a selector names."""
-    labels = value_at(document.data, (*selector, "matchLabels"))
-    terms = document.items(*selector, "matchExpressions")
-    return {*(labels or ()), *(value_at(document.data, (*term, "key")) for term in terms)}
+    labels = set(value_at(document.data, (*selector, "matchLabels")) or ())
+    for term in document.items(*selector, "matchExpressions"):
+        labels.add(value_at(document.data, (*term, "key")))
+    return labels
 
 
 def _policy(document: Document) -> Iterator[Diagnostic]:
-    place: Path = ("spec", "syncPolicy")
-    kept = value_at(document.data, (*place, "preserveResourcesOnDeletion")) is True
-    if kept or value_at(document.data, (*place, "applicationsSync")) in KEEPING_POLICIES:
+    """Whether Applications stay when a decision is empty."""
+    policy: Path = ("spec", "syncPolicy")
+    if value_at(document.data, (*policy, "preserveResourcesOnDeletion")) is True:
         return
-    missing = "an empty decision, or one page of it missing for a moment"
-    message = f"{missing}, deletes the Applications and what they run"
-    hint = (
-        "write syncPolicy: {applicationsSync: create-update}, or preserveResourcesOnDeletion: true"
+    if value_at(document.data, (*policy, "applicationsSync")) in _KEEPING_POLICIES:
+        return
+    yield codes.DELETION_POLICY.at(
+        document.at((*policy, "applicationsSync")),
+        "an empty decision, or one page of it missing for a moment, deletes the Applications and"
+        " what they run",
+        "write syncPolicy: {applicationsSync: create-update}, or preserveResourcesOnDeletion: true",
     )
-    yield codes.DELETION_POLICY.at(document.at((*place, "applicationsSync")), message, hint)

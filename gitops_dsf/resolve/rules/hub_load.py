@@ -10,31 +10,32 @@ from gitops_dsf.resolve.hub_writes import writes_per_second
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 
 MANY_WRITES_PER_SECOND: Final = 200
-"""A hub with one API server and an etcd on one disk was seen to take about 390 writes of scores per second.
-Half of that is left for everything else, and for scores that change.
+"""Writes of scores that leave a small hub room for everything else, and for scores that change.
+
+A hub with one API server and an etcd on one disk was seen to take about 390 per second.
 """
 
 
 @rule(needs=(SETTINGS, "ManagedCluster", "DynamicScorer", "DynamicScoringConfig"))
 def hub_can_take_the_writes(context: Context) -> Iterator[Diagnostic]:
     """Every score is written at half of its TTL, even where nothing changes."""
-    scorers, runs_on = context.complete.values(), context.target_clusters
+    scorers = context.complete.values()
+    runs_on = context.target_clusters
     writes = writes_per_second(scorers, runs_on)
     if writes > MANY_WRITES_PER_SECOND:
-        message = (
-            f"the scores of the fleet need about {writes:.0f} writes per second on the hub; a small hub was"
-            " seen to take 390 at most"
-        )
-        hint = (
+        yield codes.HUB_WRITES.at(
+            context.repository.position,
+            f"the scores of the fleet need about {writes:.0f} writes per second on the hub; a small hub"
+            " was seen to take 390 at most",
             "raise scoreTTLSeconds (a score is written at half of it), mask scorers where they are not"
-            " needed, or give the hub more API servers"
+            " needed, or give the hub more API servers",
         )
-        yield codes.HUB_WRITES.at(context.repository.position, message, hint)
     from_hub = writes_per_second(scorers, runs_on, on_hub=True)
     if from_hub > HUB_SCORER_WRITES_PER_SECOND:
-        message = (
-            f"scorers on the hub need about {from_hub:.0f} writes per second to keep their scores, and the"
-            f" hub scorer writes {HUB_SCORER_WRITES_PER_SECOND}: scores would expire"
+        yield codes.HUB_WRITES.at(
+            context.repository.position,
+            f"scorers on the hub need about {from_hub:.0f} writes per second to keep their scores, and"
+            f" the hub scorer writes {HUB_SCORER_WRITES_PER_SECOND}: scores would expire",
+            "raise scoreTTLSeconds (a score is written at half of it), or run some scorers on the"
+            " spokes",
         )
-        hint = "raise scoreTTLSeconds (a score is written at half of it), or run some scorers on the spokes"
-        yield codes.HUB_WRITES.at(context.repository.position, message, hint)

@@ -20,55 +20,51 @@ _DEFAULT_HUB_NAMESPACE: Final = FleetRepositorySpec.model_fields["hub_namespace"
 def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnostic]:
     """The ManifestWork of a cluster and the rights of its agent are rendered into the namespace of its name.
 
-    The AppProject of the works denies these namespaces, so one such cluster stops the whole shard: Argo CD
-    applies nothing of an Application with an object that the project does not allow.
+    The AppProject of the works denies these namespaces, so one such cluster stops the whole shard:
+    Argo CD applies nothing of an Application with an object that the project does not allow.
     """
-    for item in context.declared.clusters:
-        owner = context.settings.platform.owner_of(item.name)
+    for cluster in context.declared.clusters:
+        owner = context.settings.platform.owner_of(cluster.name)
         if owner is not None:
-            message = (
-                f"the hub's namespace {item.name} belongs to {owner.owner} ({owner.reason}), and a cluster's"
-                " ManifestWork and rights are rendered into the namespace of its name"
+            yield codes.CLUSTER_NAMESPACE.at(
+                cluster.position,
+                f"the hub's namespace {cluster.name} belongs to {owner.owner} ({owner.reason}), and a"
+                " cluster's ManifestWork and rights are rendered into the namespace of its name",
+                "remove the cluster here, and join it to the hub under another name",
             )
-            hint = "remove the cluster here, and join it to the hub under another name"
-            yield codes.CLUSTER_NAMESPACE.at(item.position, message, hint)
 
 
 @rule(needs=("FleetRepository", "ManagedCluster"))
 def placements_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnostic]:
-    """The AppProject allows the namespace of each Placement and of each ManagedClusterSetBinding, with all
-    kinds that are rendered.
+    """The AppProject allows the namespace of each Placement, with all kinds that are rendered.
 
-    ApplicationSets must be in Argo CD's namespace; another rule says so.
+    The same holds for ManagedClusterSetBindings. ApplicationSets must be in Argo CD's namespace;
+    another rule says so.
     """
     declared = context.declared
-    placements: tuple[Item[ScoredPlacement] | Item[RawPlacement] | Item[RawBinding], ...]
-    placements = (*declared.scored_placements, *declared.placements, *declared.bindings)
-    for item in placements:
+    items: tuple[Item[ScoredPlacement] | Item[RawPlacement] | Item[RawBinding], ...]
+    items = (*declared.scored_placements, *declared.placements, *declared.bindings)
+    for item in items:
         namespace = context.namespace_of(item)
         if namespace == context.argocd_namespace:
             continue
         owner = context.settings.platform.owner_of(namespace)
-        position = item.at("metadata", "namespace")
         if owner is not None:
-            message = (
+            rendered_kind = item.document.kind.removeprefix("Scored")
+            yield codes.PLACEMENT_NAMESPACE.at(
+                item.at("metadata", "namespace"),
                 f"the hub's namespace {namespace} belongs to {owner.owner} ({owner.reason}), and a"
-                f" {item.document.kind.removeprefix('Scored')} in it would let Argo CD apply other objects"
-                " of the rendered tree there, too"
+                f" {rendered_kind} in it would let Argo CD apply other objects of the rendered tree"
+                " there, too",
+                "write the namespace of the program that reads the decision, such as kueue-system",
             )
-            hint = (
-                "write the namespace of the program that reads the decision, such as kueue-system"
-            )
-            yield codes.PLACEMENT_NAMESPACE.at(position, message, hint)
         elif namespace in context.inventory.clusters:
-            message = (
-                f"the hub's namespace {namespace} belongs to the cluster {namespace}: the cluster's agents"
-                " have rights in it, and it is deleted when the cluster leaves the hub"
+            yield codes.PLACEMENT_NAMESPACE.at(
+                item.at("metadata", "namespace"),
+                f"the hub's namespace {namespace} belongs to the cluster {namespace}: the cluster's"
+                " agents have rights in it, and it is deleted when the cluster leaves the hub",
+                "write the namespace of the program that reads the decision, such as kueue-system",
             )
-            hint = (
-                "write the namespace of the program that reads the decision, such as kueue-system"
-            )
-            yield codes.PLACEMENT_NAMESPACE.at(position, message, hint)
 
 
 @rule(needs=(SETTINGS, "ManagedCluster"))
@@ -77,19 +73,18 @@ def the_hub_namespace_is_ours(context: Context) -> Iterator[Diagnostic]:
     namespace = context.settings.hub_namespace
     if namespace in {_DEFAULT_HUB_NAMESPACE, context.argocd_namespace}:
         return
-    position = context.repository.at("spec", "hubNamespace")
     owner = owner_on_every_hub(namespace)
     if owner is not None:
-        message = (
-            f"the hub's namespace {namespace} belongs to {owner.owner} ({owner.reason}), and the reconciler"
-            " and the DynamicScorers would be rendered into it"
+        yield codes.HUB_NAMESPACE.at(
+            context.repository.at("spec", "hubNamespace"),
+            f"the hub's namespace {namespace} belongs to {owner.owner} ({owner.reason}), and the"
+            " reconciler and the DynamicScorers would be rendered into it",
+            f"write {_DEFAULT_HUB_NAMESPACE}, or a namespace for gitops-dsf alone",
         )
-        hint = f"write {_DEFAULT_HUB_NAMESPACE}, or a namespace for gitops-dsf alone"
-        yield codes.HUB_NAMESPACE.at(position, message, hint)
     elif namespace in context.inventory.clusters:
-        message = (
-            f"the hub's namespace {namespace} belongs to the cluster {namespace}: it is deleted, with the"
-            " reconciler and all DynamicScorers, when the cluster leaves the hub"
+        yield codes.HUB_NAMESPACE.at(
+            context.repository.at("spec", "hubNamespace"),
+            f"the hub's namespace {namespace} belongs to the cluster {namespace}: it is deleted, with"
+            " the reconciler and all DynamicScorers, when the cluster leaves the hub",
+            f"write {_DEFAULT_HUB_NAMESPACE}, or a namespace for gitops-dsf alone",
         )
-        hint = f"write {_DEFAULT_HUB_NAMESPACE}, or a namespace for gitops-dsf alone"
-        yield codes.HUB_NAMESPACE.at(position, message, hint)

@@ -1,21 +1,17 @@
 """Checks maintenance; what depends on the time of day, such as a past window, is left to the hub."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
-from operator import or_
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.maintenance import MAX_WINDOWS, Period, clock_change, together
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rankings import is_paced
+from gitops_dsf.resolve.maintenance_capacity import needs_of, stranding, union
+from gitops_dsf.resolve.maintenance_windows import clusters_of, window_of
+from gitops_dsf.resolve.paced_rankings import is_paced
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule
-from gitops_dsf.resolve.rules.target_clusters import eligible
-from gitops_dsf.resolve.targets import clusters_of, window_of
 from gitops_dsf.wording import did_you_mean, names_text
 
-MOST_TOLD: Final = 10
-"""Sets of windows that together strand one application."""
 MOST_HINTS: Final = 20
 """Names that are compared with those of a whole fleet, to say which one was meant."""
 
@@ -126,11 +122,11 @@ def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
     groups = {group for _, group in together([window_of(item.value.spec) for item in items])}
     groups |= {frozenset({place}) for place in range(len(items))}
     ordered = [
-        (each, _union(each, taken)) for each in sorted(groups, key=lambda it: (len(it), sorted(it)))
+        (each, union(each, taken)) for each in sorted(groups, key=lambda it: (len(it), sorted(it)))
     ]
     stranded: dict[frozenset[int], list[str]] = {}
-    for need, names in _needs_of(context, bits).items():
-        for found in _stranding(need, taken, ordered):
+    for need, names in needs_of(context, bits).items():
+        for found in stranding(need, taken, ordered):
             stranded.setdefault(found, []).extend(names)
     for group, names in sorted(stranded.items(), key=lambda each: sorted(each[0])):
         *others, last = sorted(group)
@@ -143,59 +139,6 @@ def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
             f"{also}too few eligible clusters are left for {names_text(sorted(names), most=3)}",
             "drain fewer clusters at a time, or make more of them eligible",
         )
-
-
-class _Need(NamedTuple):
-    """The clusters that may run an application, as a number with a bit for each, and how many it needs."""
-
-    eligible: int
-    wanted: int
-
-    def is_stranded(self, taken: int) -> bool:
-        """Whether these clusters leave it too few."""
-        return bool(self.eligible & taken) and (self.eligible & ~taken).bit_count() < self.wanted
-
-
-def _needs_of(context: Context, bits: Mapping[str, int]) -> Mapping[_Need, list[str]]:
-    """The applications by what they need: many need the same."""
-    found: dict[tuple[frozenset[str], int], list[str]] = {}
-    for ranking in context.declared.rankings:
-        clusters = eligible(context, ranking)
-        count = min(len(clusters), ranking.value.spec.placement.number_of_clusters or 1)
-        found.setdefault((clusters, count), []).append(ranking.name)
-    return {
-        _Need(sum(bits[each] for each in need), count): names
-        for (need, count), names in found.items()
-    }
-
-
-def _stranding(
-    need: _Need, taken: Sequence[int], groups: Iterable[tuple[frozenset[int], int]]
-) -> Iterator[frozenset[int]]:
-    """The smallest sets of windows, open at once, that leave an application too few clusters. `groups` are
-    windows that are open at once with the clusters that they take together, the smallest first.
-    """
-    alone, several = frozenset[int](), list[frozenset[int]]()
-    for group, together_taken in groups:
-        if not need.is_stranded(together_taken):
-            continue
-        rest = group - alone
-        if not need.is_stranded(_union(rest, taken)) or any(known <= rest for known in several):
-            continue
-        for each in sorted(rest):
-            if need.is_stranded(_union(rest - {each}, taken)):
-                rest -= {each}
-        yield rest
-        if len(rest) == 1:
-            alone |= rest
-        elif len(several) < MOST_TOLD:
-            several.append(rest)
-        else:
-            return
-
-
-def _union(windows: Iterable[int], taken: Sequence[int]) -> int:
-    return reduce(or_, (taken[each] for each in windows), 0)
 
 
 @rule(needs=(SETTINGS,))

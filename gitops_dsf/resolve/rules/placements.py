@@ -1,62 +1,52 @@
-"""Checks raw Placements: their fields by the CRD, what OCM would do with them by the simulator, and the traps
-of the scheduler that neither reports (docs/decisions/scheduler.md#traps).
+"""Checks raw Placements: their fields, what OCM would do with them, and the traps of the scheduler.
 
-CEL expressions are checked as OCM's compiler does. The engine is the simulator's. It is imported when the
-first expression is checked, because most repositories have none.
+The CRD gives the fields, and the simulator says what OCM would do. Neither reports the traps
+(docs/decisions/scheduler.md#traps).
 """
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from dsf_wire.dimension import can_yield
 from gitops_dsf.argocd import fields
-from gitops_dsf.diagnostics import Diagnostic, Edit, Mistake, Position, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawPlacement
+from gitops_dsf.resolve.cel import cel_mistakes
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.rankings import how_zero_wins, resources_ranked_by, width
+from gitops_dsf.resolve.label_selectors import invalid
+from gitops_dsf.resolve.object_shapes import misfits
+from gitops_dsf.resolve.ranked_scores import how_zero_wins
+from gitops_dsf.resolve.raw_placements import UNREAD, resources_ranked_by, verdict_on_any_cluster
 from gitops_dsf.resolve.rules.registry import rule
-from gitops_dsf.resolve.rules.selectors import invalid, misfits
-from gitops_dsf.wording import did_you_mean, shortened
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.wording import did_you_mean
 
-if TYPE_CHECKING:
-    from gitops_dsf.simulator import Verdict
-    from gitops_dsf.simulator.cel.checker import Checker
-
-UNREAD: Final[Mapping[str, str]] = {
-    "scoreRateLimit": (
-        "remove it; what holds moves back is a weight of the built-in Steady, or a larger publish.deadband of"
-        " the scorer"
-    ),
-    "sortBy": "remove it; clusters are ranked by prioritizerPolicy alone",
-    "spreadPolicy": "remove it; write one Placement for each topology to spread over",
-}
-"""Fields of `spec` that the API server accepts and OCM's controllers never read, and what to write instead.
-The CRD of the pinned OCM has the last one, the CRD of OCM's main branch all three.
-tests/hub/test_unread_fields.py searches the source of the pinned OCM.
-"""
 _POLICY: Final[Path] = ("spec", "prioritizerPolicy")
 _GROUPS: Final[Path] = ("spec", "decisionStrategy", "groupStrategy")
+_COUNT: Final[Path] = ("spec", "numberOfClusters")
+_WIDEST: Final = 200
+"""Points that a score can differ which no scorer here publishes, and those of a built-in prioritizer."""
 
 
 @rule()
 def placements_work(context: Context) -> Iterator[Diagnostic]:
     """Each raw Placement must have the fields of the CRD, and OCM must be able to schedule it."""
     schema = fields.placement_spec()
-    known = {**{name: {} for name in UNREAD}, **schema["properties"]}
-    for item in context.declared.placements:
-        found = list(misfits(item.document, {**schema, "properties": known}, "spec"))
+    # A field that OCM accepts and ignores has a finding of its own.
+    properties = {**{name: {} for name in UNREAD}, **schema["properties"]}
+    for placement in context.declared.placements:
+        found = list(misfits(placement.document, {**schema, "properties": properties}, "spec"))
         yield from found
-        yield from _unread(item)
-        if all(one.code == codes.UNKNOWN_FIELD.id for one in found):
-            yield from _selectors(item.document)
-            yield from _refused(item)
-            yield from _implicit(item.document)
-            yield from _rankings(item.document)
-            yield from _steady_for_ever(context, item)
+        yield from _unread(placement)
+        if all(finding.code == codes.UNKNOWN_FIELD.id for finding in found):
+            yield from _selectors(placement.document)
+            yield from _refused(placement)
+            yield from _implicit(placement.document)
+            yield from _prioritizers(placement.document)
+            yield from _steady_for_ever(context, placement)
 
 
 @rule(needs=("DynamicScorer",))
@@ -65,244 +55,213 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
     if context.scorers.keys() != context.complete.keys():
         return  # an incomplete scorer has its own finding, and may be the one that is meant
     scorers = {scorer.resource_name: scorer for scorer in context.complete.values()}
-    for item in context.declared.placements:
-        for place, resource in resources_ranked_by(item.document):
-            score = value_at(item.document.data, (*place[:-1], "scoreName"))
-            weight = value_at(item.document.data, (*place[:-3], "weight"))
-            scorer = scorers.get(resource)
-            if not isinstance(score, str):
+    for placement in context.declared.placements:
+        for path, resource in resources_ranked_by(placement.document):
+            item_path = (*path[:-1], "scoreName")
+            name = value_at(placement.document.data, item_path)
+            if not isinstance(name, str):
                 continue
+            scorer = scorers.get(resource)
             if scorer is None:
-                yield _unpublished(item.at(*place), resource, did_you_mean(resource, scorers))
+                similar = did_you_mean(resource, scorers)
+                yield _unpublished(placement.at(*path), resource, similar)
                 continue
             template = scorer.dimension_format
-            if not can_yield(template, score, score_name=scorer.score_name):
-                message = f"{scorer.name} names its items {template}, which never gives {score}"
-                position = item.at(*place[:-1], "scoreName")
+            if not can_yield(template, name, score_name=scorer.score_name):
                 yield codes.DIMENSION.at(
-                    position, message, "name an item that the scorer publishes"
+                    placement.at(*item_path),
+                    f"{scorer.name} names its items {template}, which never gives {name}",
+                    "name an item that the scorer publishes",
                 )
-            weight = weight if isinstance(weight, int) else 1
-            if message := how_zero_wins(scorer, weight):
-                swap = "swap outputMin and outputMax of the scorer's scoreRange, and write a positive weight"
-                hint = "give the scorer a scoreRange" if weight > 0 else swap
-                yield codes.MISSING_BEATS_REAL.at(item.at(*place), message, hint)
+            yield from _missing_wins(placement, path, scorer)
 
 
-def _unpublished(position: Position, resource: str, close: str) -> Diagnostic:
-    message = f"no scorer here publishes {resource or 'an empty name'}"
-    if close:
+def _unpublished(position: Position, resource: str, similar: str) -> Diagnostic:
+    """The finding about a score that no scorer here publishes."""
+    name = resource or "an empty name"
+    if similar:
         return codes.UNKNOWN_SCORER.at(
-            position, f"{message}: every cluster would count as 0", close
+            position, f"no scorer here publishes {name}: every cluster would count as 0", similar
         )
-    message = f"{message}; if no other add-on does, every cluster counts as 0"
     return codes.FOREIGN_SCORE.at(
-        position, message, "make sure that an add-on of the fleet publishes it"
+        position,
+        f"no scorer here publishes {name}; if no other add-on does, every cluster counts as 0",
+        "make sure that an add-on of the fleet publishes it",
     )
 
 
-def _unread(item: Item[RawPlacement]) -> Iterator[Diagnostic]:
+def _missing_wins(
+    placement: Item[RawPlacement], path: Path, scorer: EffectiveScorer
+) -> Iterator[Diagnostic]:
+    """Whether a cluster without the score at `path` beats clusters that have it."""
+    written = value_at(placement.document.data, (*path[:-3], "weight"))
+    weight = written if isinstance(written, int) else 1
+    if message := how_zero_wins(scorer, weight):
+        yield codes.MISSING_BEATS_REAL.at(
+            placement.at(*path),
+            message,
+            "give the scorer a scoreRange"
+            if weight > 0
+            else "swap outputMin and outputMax of the scorer's scoreRange, and write a positive weight",
+        )
+
+
+def _unread(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
     for field, hint in UNREAD.items():
-        if item.value.spec.get(field) is not None:
-            message = f"{field} has no effect: no controller of OCM reads it"
-            yield codes.UNREAD_FIELD.at(item.document.key_at(("spec", field)), message, hint)
+        if placement.value.spec.get(field) is not None:
+            yield codes.UNREAD_FIELD.at(
+                placement.document.key_at(("spec", field)),
+                f"{field} has no effect: no controller of OCM reads it",
+                hint,
+            )
 
 
-def _refused(item: Item[RawPlacement]) -> Iterator[Diagnostic]:
-    """What OCM refuses, or panics at. Asked about a fleet of one cluster, which the Placement may choose."""
-    verdict = _verdict(item.value.spec)
-    status, document = verdict.status, item.document
-    number: Path = ("spec", "numberOfClusters")
-    if verdict.panic is not None or (not status.failed and not verdict.chosen):
-        effect = "0 selects nothing and evicts everything"
-        if verdict.panic is not None:
-            panics = "OCM's placement controller panics whenever it looks at this Placement"
-            effect = f"at {value_at(document.data, number)} {panics}, whose old decision stays"
+def _refused(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
+    """What OCM refuses, or panics at."""
+    verdict = verdict_on_any_cluster(placement.value.spec)
+    status = verdict.status
+    document = placement.document
+    if verdict.panic is not None:
         yield codes.CLUSTER_COUNT.at(
-            document.at(number), effect, "write 1 or more, or leave it out for all"
+            document.at(_COUNT),
+            f"at {value_at(document.data, _COUNT)} OCM's placement controller panics whenever it looks"
+            " at this Placement, whose old decision stays",
+            "write 1 or more, or leave it out for all",
+        )
+    elif not status.failed and not verdict.chosen:
+        yield codes.CLUSTER_COUNT.at(
+            document.at(_COUNT),
+            "0 selects nothing and evicts everything",
+            "write 1 or more, or leave it out for all",
         )
     elif status.failed:
-        code, place = codes.DECISION_GROUPS, _GROUPS
-        if verdict.ranking is None:
-            code, place = codes.PRIORITIZER, _POLICY
-        if status.plugin == "TaintToleration":
-            code, place = codes.TOLERATION, ("spec", "tolerations")
         message = f"OCM refuses the Placement, and evicts everything: {status.message}"
-        yield code.at(document.key_at(place), message)
-
-
-def _verdict(spec: Mapping[str, Any]) -> "Verdict":
-    from gitops_dsf.simulator import simulate, with_defaults  # noqa: PLC0415 - few repositories have Placements
-
-    left = {
-        name: value
-        for name, value in spec.items()
-        if name not in {"clusterSets", "predicates", *UNREAD}
-    }
-    group = "cluster.open-cluster-management.io"
-    everything = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
-    metadata = {"name": "global", "namespace": "n"}
-    objects = [
-        {"kind": "ManagedCluster", "apiVersion": f"{group}/v1", "metadata": {"name": "c"}},
-        {"kind": "ManagedClusterSet", "metadata": {"name": "global"}, "spec": everything},
-        {
-            "kind": "ManagedClusterSetBinding",
-            "metadata": metadata,
-            "spec": {"clusterSet": "global"},
-        },
-        {"kind": "Placement", "metadata": {"name": "p", "namespace": "n"}, "spec": left},
-    ]
-    return simulate(with_defaults(objects), "n/p", "2026-01-01T00:00:00Z")
+        if status.plugin == "TaintToleration":
+            yield codes.TOLERATION.at(document.key_at(("spec", "tolerations")), message)
+        elif verdict.ranking is None:
+            yield codes.PRIORITIZER.at(document.key_at(_POLICY), message)
+        else:
+            yield codes.DECISION_GROUPS.at(document.key_at(_GROUPS), message)
 
 
 def _selectors(document: Document) -> Iterator[Diagnostic]:
     """Selectors of labels and claims, and expressions."""
+    places = [(*place, "requiredClusterSelector") for place in document.items("spec", "predicates")]
     groups = document.items(*_GROUPS, "decisionGroups")
-    for place in (
-        *((*place, "requiredClusterSelector") for place in document.items("spec", "predicates")),
-        *((*place, "groupClusterSelector") for place in groups),
-    ):
+    places += [(*place, "groupClusterSelector") for place in groups]
+    for place in places:
         for name in ("labelSelector", "claimSelector"):
-            where = (*place, name)
-            yield from invalid(document, where, value_at(document.data, where))
-        for where in document.items(*place, "celSelector", "celExpressions"):
-            text = value_at(document.data, where)
-            if isinstance(text, str):
-                yield from _expression(document, where, text)
+            path = (*place, name)
+            yield from invalid(document, path, value_at(document.data, path))
+        for path in document.items(*place, "celSelector", "celExpressions"):
+            expression = value_at(document.data, path)
+            if isinstance(expression, str):
+                yield from _expression(document, path, expression)
 
 
-def _expression(document: Document, place: Path, text: str) -> Iterator[Diagnostic]:
+def _expression(document: Document, path: Path, text: str) -> Iterator[Diagnostic]:
     """Whether the expression compiles and yields a bool. What it selects is left to the simulator."""
     if not text.strip():
-        message = "an empty CEL expression: OCM refuses the Placement, and evicts everything"
-        yield codes.CEL_SYNTAX.at(document.at(place), message, "remove the item")
+        yield codes.CEL_SYNTAX.at(
+            document.at(path),
+            "an empty CEL expression: OCM refuses the Placement, and evicts everything",
+            "remove the item",
+        )
         return
     mistakes = cel_mistakes(text)
     for mistake in mistakes:
-        known = mistake.offset is not None
-        position = document.inside(place, mistake.offset or 0) if known else document.at(place)
+        is_placed = mistake.offset is not None
+        position = document.inside(path, mistake.offset or 0) if is_placed else document.at(path)
         yield codes.CEL_SYNTAX.at(position, mistake.message, mistake.hint)
-    if mistakes:
-        return
-    if ".scores(" in text:
-        message = "OCM looks at scores in CEL at most every 10 minutes"
-        message = f"{message}, and does not see that a score has expired"
-        hint = "rank by the score with a prioritizer, and use CEL only for its existence"
-        yield codes.CEL_PREDICATE.at(document.at(place), message, hint)
+    if not mistakes and ".scores(" in text:
+        yield codes.CEL_PREDICATE.at(
+            document.at(path),
+            "OCM looks at scores in CEL at most every 10 minutes, and does not see that a score has"
+            " expired",
+            "rank by the score with a prioritizer, and use CEL only for its existence",
+        )
 
 
 def _implicit(document: Document) -> Iterator[Diagnostic]:
     """Defaults of the API server that decide what ranks the clusters."""
-    configurations = list(document.items(*_POLICY, "configurations"))
-    defaults: list[tuple[Path, str, str | int]] = [
-        (_POLICY, "mode", "Additive"),
-        *((place, "weight", 1) for place in configurations),
-        *(((*place, "scoreCoordinate"), "type", "BuiltIn") for place in configurations),
-    ]
+    defaults: list[tuple[Path, str, str | int]] = [(_POLICY, "mode", "Additive")]
+    for place in document.items(*_POLICY, "configurations"):
+        defaults.append((place, "weight", 1))
+        defaults.append(((*place, "scoreCoordinate"), "type", "BuiltIn"))
     for place, field, default in defaults:
         value = value_at(document.data, place)
         if isinstance(value, dict) and value and value.get(field) is None:
-            message = f"{field} is left to the API server, which takes {default}"
-            edits = (Edit((*place, field), value=default),)
-            hint = f"write {field}: {default}"
-            yield codes.IMPLICIT_DEFAULT.at(document.key_at(place), message, hint, edits=edits)
+            yield codes.IMPLICIT_DEFAULT.at(
+                document.key_at(place),
+                f"{field} is left to the API server, which takes {default}",
+                f"write {field}: {default}",
+                edits=(Edit((*place, field), value=default),),
+            )
 
 
-def _rankings(document: Document) -> Iterator[Diagnostic]:
+def _prioritizers(document: Document) -> Iterator[Diagnostic]:
     """What ranks the clusters twice, and whether anything holds moves back."""
     policy = value_at(document.data, _POLICY) or {}
-    steady, scored = policy.get("mode") != "Exact", False
+    # With mode Additive, OCM adds Steady itself.
+    has_steady = policy.get("mode") != "Exact"
+    has_score = False
     seen: set[tuple[str, ...]] = set()
     for place in document.items(*_POLICY, "configurations"):
         weight = value_at(document.data, (*place, "weight"))
         coordinate = value_at(document.data, (*place, "scoreCoordinate"))
-        add_on = coordinate.get("addOn") or {}
-        key: tuple[str, ...]
-        if coordinate.get("type") == "AddOn":
-            key = ("AddOn", str(add_on.get("resourceName")), str(add_on.get("scoreName")))
-            effect = "the weights add up"
-        else:
-            key, effect = ("BuiltIn", str(coordinate.get("builtIn"))), "the last one wins"
-        scored = scored or (key[0] == "AddOn" and weight != 0)
+        key = _prioritizer(coordinate)
+        is_score = key[0] == "AddOn"
+        if is_score and weight != 0:
+            has_score = True
         if key == ("BuiltIn", "Steady"):
-            steady = weight is None or weight > 0
+            has_steady = weight is None or weight > 0
         if key in seen:
-            position = document.key_at((*place, "scoreCoordinate"))
-            message = f"{'/'.join(key[1:])} is listed twice; {effect}"
-            yield codes.DUPLICATE_COORDINATE.at(position, message, "keep one entry")
+            name = "/".join(key[1:])
+            yield codes.DUPLICATE_COORDINATE.at(
+                document.key_at((*place, "scoreCoordinate")),
+                f"{name} is listed twice; the weights add up"
+                if is_score
+                else f"{name} is listed twice; the last one wins",
+                "keep one entry",
+            )
         seen.add(key)
-    if scored and not steady:
-        position = document.key_at((*_POLICY, "configurations"))
-        message = "without Steady a workload moves as soon as another cluster is one point better"
+    if has_score and not has_steady:
         yield codes.NO_STEADY.at(
-            position, message, "add the BuiltIn prioritizer Steady with a weight"
+            document.key_at((*_POLICY, "configurations")),
+            "without Steady a workload moves as soon as another cluster is one point better",
+            "add the BuiltIn prioritizer Steady with a weight",
         )
 
 
-def _steady_for_ever(context: Context, item: Item[RawPlacement]) -> Iterator[Diagnostic]:
-    """A weight of Steady that everything else together cannot overcome.
+def _prioritizer(coordinate: dict[str, object]) -> tuple[str, ...]:
+    """What tells prioritizers apart: their type and names."""
+    if coordinate.get("type") != "AddOn":
+        return ("BuiltIn", str(coordinate.get("builtIn")))
+    add_on = coordinate.get("addOn")
+    names = add_on if isinstance(add_on, dict) else {}
+    return ("AddOn", str(names.get("resourceName")), str(names.get("scoreName")))
 
-    A score that no scorer here publishes, and every built-in prioritizer, can differ by 200 points.
-    """
-    if item.value.spec.get("numberOfClusters") is None:
+
+def _steady_for_ever(context: Context, placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
+    """A weight of Steady that everything else together cannot overcome."""
+    if placement.value.spec.get("numberOfClusters") is None:
         return
-    widths = {scorer.resource_name: width(scorer) for scorer in context.scorers.values()}
-    steady, lead = 0, 0
-    prioritizers = _verdict(item.value.spec).prioritizers
-    weight = mean_weight(prioritizers)
+    widths = {scorer.resource_name: scorer.width for scorer in context.scorers.values()}
+    prioritizers = verdict_on_any_cluster(placement.value.spec).prioritizers
+    steady = 0
+    lead = 0
     for result in prioritizers:
         if result.prioritizer.built_in == "Steady":
             steady = 100 * result.weight
         else:
-            lead += abs(result.weight) * widths.get(result.prioritizer.resource, 200)
+            lead += abs(result.weight) * widths.get(result.prioritizer.resource, _WIDEST)
     if steady > lead > 0:
-        position = item.document.key_at(_POLICY)
-        bonus, differ = points_text(points_of(steady, weight)), points_text(points_of(lead, weight))
-        message = (
+        weight = mean_weight(prioritizers)
+        bonus = points_text(points_of(steady, weight))
+        difference = points_text(points_of(lead, weight))
+        yield codes.UNREACHABLE_STICKINESS.at(
+            placement.document.key_at(_POLICY),
             f"Steady gives {bonus} points to the clusters that are chosen, and all other prioritizers"
-            f" together can differ by {differ}: the decision never changes by scores"
+            f" together can differ by {difference}: the decision never changes by scores",
+            "lower the weight of Steady, or raise the weights of the scores",
         )
-        hint = "lower the weight of Steady, or raise the weights of the scores"
-        yield codes.UNREACHABLE_STICKINESS.at(position, message, hint)
-
-
-@lru_cache(maxsize=4096)
-def cel_mistakes(expression: str) -> tuple[Mistake, ...]:
-    """The mistakes of one expression; none if the engine cannot judge it. Never raises."""
-    from gitops_dsf.simulator.cel.checker import CelSyntaxError  # noqa: PLC0415
-    from gitops_dsf.simulator.cel.function import CelUnsupported  # noqa: PLC0415
-
-    try:
-        checked = _checker().check(expression)
-    except CelUnsupported:
-        return ()
-    except CelSyntaxError as error:
-        syntax = [item for item in error.mistakes if item.message.startswith("Syntax error")]
-        return tuple(
-            Mistake(_refused_cel(each.message), offset=each.offset)
-            for each in syntax[:1] or error.mistakes
-        )
-    kind = checked.yields.partition("<")[0]
-    if kind in {"BOOL", "DYN"}:
-        return ()
-    name = kind.rpartition(".")[2].removesuffix("_type").lower()
-    effect = "OCM drops every cluster without reporting it"
-    message = f"CEL: the expression yields {name}, not true or false: {effect}"
-    compare = "compare it with something, such as ... == ..."
-    return (Mistake(message, "end it with .orValue(false)" if name == "optional" else compare),)
-
-
-@lru_cache(maxsize=1)
-def _checker() -> "Checker":
-    from gitops_dsf.simulator.cel.checker import Checker  # noqa: PLC0415
-
-    return Checker()
-
-
-def _refused_cel(reason: str) -> str:
-    words = (
-        reason.removeprefix("Syntax error: ")
-        .partition(" expecting ")[0]
-        .partition(" (in container")[0]
-    )
-    return f"CEL: {shortened(words)}: OCM refuses the Placement, and evicts everything"

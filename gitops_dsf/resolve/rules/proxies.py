@@ -1,4 +1,4 @@
-"""Checks the proxy of the agents: that it does not stand between them and the Services of their cluster."""
+"""Checks that the proxy of the agents does not stand between them and the Services of their cluster."""
 
 from collections.abc import Iterator
 
@@ -13,28 +13,31 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 @rule(needs=(SETTINGS,))
 def services_are_called_directly(context: Context) -> Iterator[Diagnostic]:
     """A proxy outside of the cluster knows no Service of it."""
-    repository = context.repository
-    proxy = repository.value.spec.agent.proxy
+    proxy = context.repository.value.spec.agent.proxy
     if proxy is None or context.is_upstream:
         return
     proxies = Proxies.of(proxy.environment)
-    hosts = {
-        host_of(url): scorer.name
-        for scorer in context.each_variant
-        if not scorer.spec.on_hub
-        for url in _urls(scorer)
-        if is_in_cluster(host_of(url)) and proxies.proxy_for(url) is not None
-    }
-    if hosts:
-        host, scorer_name = min(hosts.items())
-        others = f" and {len(hosts) - 1} more" if len(hosts) > 1 else ""
-        position = repository.at("spec", "agent", "proxy")
-        message = f"agents would call {host} of scorer {scorer_name}{others} through the proxy"
-        hint = "add .svc and .cluster.local to noProxy, or these names"
-        yield codes.SERVICE_BEHIND_PROXY.at(position, message, hint)
+    scorer_by_host: dict[str, str] = {}
+    for scorer in context.each_variant:
+        if scorer.spec.on_hub:
+            continue
+        for url in _urls(scorer):
+            if is_in_cluster(host_of(url)) and proxies.proxy_for(url) is not None:
+                scorer_by_host[host_of(url)] = scorer.name
+    if scorer_by_host:
+        host, scorer_name = min(scorer_by_host.items())
+        count = len(scorer_by_host) - 1
+        others = f" and {count} more" if count else ""
+        yield codes.SERVICE_BEHIND_PROXY.at(
+            context.repository.at("spec", "agent", "proxy"),
+            f"agents would call {host} of scorer {scorer_name}{others} through the proxy",
+            "add .svc and .cluster.local to noProxy, or these names",
+        )
 
 
 def _urls(scorer: EffectiveScorer) -> Iterator[str]:
     """Where requests of a scorer go. Pushed metrics are in the pod."""
-    urls = (None if scorer.is_pushed else scorer.source_endpoint, scorer.scoring_endpoint)
-    yield from (url for url in urls if url and host_of(url))
+    if not scorer.is_pushed and host_of(scorer.source_endpoint):
+        yield scorer.source_endpoint
+    if host_of(scorer.scoring_endpoint):
+        yield scorer.scoring_endpoint

@@ -14,9 +14,9 @@ from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.reconciler import ReconcilerResources
 from gitops_dsf.repository.model.repository import Resources, placeholder_url
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.label_selectors import KEY_RULE, VALUE_RULE, label_key, label_value
+from gitops_dsf.resolve.rollout import settings_with
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
-from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value
-from gitops_dsf.resolve.targets import settings_with
 
 _DIGEST: Final = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
 """An image with a digest. Registries also know sha512, but hardly any serves it."""

@@ -7,99 +7,27 @@ claims is rendered, for each cluster that it may run on (docs/contributing/behav
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-from gitops_dsf.argocd.gotemplate import Read, TemplateMistake, Trouble, check, reads, unresolved
+from gitops_dsf.argocd.gotemplate import Read, TemplateMistake, Trouble, check, unresolved
 from gitops_dsf.argocd.gotemplate.check import Parameters
 from gitops_dsf.argocd.gotemplate.plain import Value
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity, codes
-from gitops_dsf.repository.load import Document, Path, value_at
-from gitops_dsf.repository.model.apps import ScoredApplication
-from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.eligibility import eligible
+from gitops_dsf.resolve.generators import GENERATOR
 from gitops_dsf.resolve.rules.registry import rule
-from gitops_dsf.resolve.rules.target_clusters import eligible
+from gitops_dsf.resolve.template_parameters import (
+    DECIDED,
+    GIVEN,
+    Text,
+    read_of_clusters,
+    texts,
+    texts_of,
+)
 from gitops_dsf.wording import did_you_mean, names_text
 
-ClusterParameters = Mapping[str, Any]
-"""The name of a cluster, and what templates read of its labels and claims."""
-DECIDED: Final[Parameters] = {
-    "clusterName": Value("text", 253),
-    "name": Value("text", 253),
-    "reason": Value("text", 1024),
-    "server": Value("text", 1024),
-}
-"""What the generator gives of a decision, and how long it may be."""
-GIVEN: Final[Parameters] = {**DECIDED, "labels": Value("texts", 63), "claims": Value("texts", 1024)}
-"""What the templates of a ScoredApplication are given."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Text:
-    """A text, or a key, with actions in it."""
-
-    document: Document
-    path: Path
-    value: str
-    is_key: bool
-
-
-def texts(document: Document, place: Path) -> Iterator[Text]:
-    """Every text and key with braces at or below a place."""
-    stack: list[tuple[Path, Any]] = [(place, value_at(document.data, place))]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, str) and "{{" in value:
-            yield Text(document=document, path=path, value=value, is_key=False)
-        elif isinstance(value, list):
-            stack += [((*path, index), item) for index, item in enumerate(value)]
-        elif isinstance(value, dict):
-            stack += [((*path, name), inside) for name, inside in value.items()]
-            for name in value:
-                if isinstance(name, str) and "{{" in name:
-                    yield Text(document=document, path=(*path, name), value=name, is_key=True)
-
-
-def texts_of(item: Item[ScoredApplication]) -> Iterator[Text]:
-    """Every text of an application that becomes part of its ApplicationSet's template."""
-    for place, _ in item.value.spec.application.placed_sources:
-        yield from texts(item.document, place)
-    yield from texts(item.document, ("spec", "application", "syncPolicy"))
-
-
-def read_of_clusters(item: Item[ScoredApplication]) -> Iterator[tuple[Text, Mapping[Read, int]]]:
-    """The texts without errors that read labels or claims, with the offset of each."""
-    for text in texts_of(item):
-        if not ("labels" in text.value or "claims" in text.value):
-            continue
-        if any(finding.trouble not in _RUNS for finding in check(text.value, GIVEN)):
-            continue
-        if found := reads(text.value, GIVEN):
-            yield text, found
-
-
-def cluster_parameters(
-    context: Context, item: Item[ScoredApplication]
-) -> tuple[ClusterParameters, ...]:
-    """What the templates of an application read of each cluster that it may run on, sorted by name; empty if
-    they read nothing. A text is empty where a cluster lacks it.
-    """
-    ranking = context.ranking_of(item)
-    read = sorted({each for _, found in read_of_clusters(item) for each in found})
-    if ranking is None or not read:
-        return ()
-    found = []
-    for name in sorted(eligible(context, ranking)):
-        given: dict[str, Any] = {"name": name}
-        for kind, key in read:
-            value = context.inventory.described_by(kind).labels[name].get(key, "")
-            given.setdefault(kind, {})[key] = value
-        found.append(given)
-    return tuple(found)
-
-
-GENERATOR: Final = "clusterDecisionResource"
 OPTIONS: Final = ("missingkey=default", "missingkey=error", "missingkey=invalid", "missingkey=zero")
 _HELM: Final = frozenset({".Capabilities", ".Chart", ".Files", ".Release", ".Template", ".Values"})
 _NOUNS: Final = {"claims": "claim", "labels": "label"}
@@ -107,7 +35,6 @@ _FAST_TAG: Final = re.compile(r"\{\{\s*[A-Za-z]")
 """A tag that is a parameter's name. In a Go template it would be a function or a keyword."""
 _OTHERS: Final = frozenset({"helm", "kustomize", "plugin", "templatePatch"})
 """Fields whose text may hold templates that are for another program."""
-_RUNS: Final = frozenset({Trouble.DIFFERS, Trouble.UNSURE})
 _CODES: Final = {
     Trouble.COST: codes.TEMPLATE_COST,
     Trouble.DIFFERS: codes.UNSTABLE_TEMPLATE,

@@ -15,7 +15,8 @@ from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, times
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.resolve.rankings import ResolvedPlacement, expressible
+from gitops_dsf.resolve.rankings import ResolvedPlacement
+from gitops_dsf.resolve.stickiness import expressible
 from gitops_dsf.views.preview.fleet import typed_placements
 
 

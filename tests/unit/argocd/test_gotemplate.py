@@ -4,7 +4,7 @@ import pytest
 
 from gitops_dsf.argocd.gotemplate import TemplateError, Trouble, check, parse, reads, unresolved
 from gitops_dsf.argocd.gotemplate.plain import Value
-from gitops_dsf.resolve.rules.templates import DECIDED, GIVEN
+from gitops_dsf.resolve.template_parameters import DECIDED, GIVEN
 from tests.support import gotemplates
 
 LONGEST = 256 << 10

@@ -6,7 +6,7 @@ from gitops_dsf.backtest.advice import advise
 from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.result import Advice
 from gitops_dsf.backtest.track import Grid, Track
-from gitops_dsf.resolve.rankings import expressible
+from gitops_dsf.resolve.stickiness import expressible
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.unit.simulator.hub import cluster, exact, hub, placement
 

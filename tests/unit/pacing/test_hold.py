@@ -18,7 +18,7 @@ from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.publication import Round
 from gitops_dsf.pacing.refuges import Items, items_of
 from gitops_dsf.repository.model.reconciler import Pace
-from gitops_dsf.resolve.rankings import hold_weights
+from gitops_dsf.resolve.paced_rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate
 from tests.support.closedloop import DELAY, HOUR, RANGE, Event, Loop, fleet, herd
 from tests.unit.pacing.fleet import MOMENT

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
-from gitops_dsf.resolve.rules.placements import cel_mistakes as check
+from gitops_dsf.resolve.cel import cel_mistakes as check
 from tests.support.commandline import output_of
 from tests.unit.simulator.hub import ORACLE
 

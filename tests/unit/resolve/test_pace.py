@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.resolve.rankings import hold_weights, nearest_weights, reach
+from gitops_dsf.resolve.paced_rankings import hold_weights, nearest_weights, reach
 
 WEIGHTS = st.lists(
     st.tuples(st.integers(-10, 10), st.sampled_from([100, 200])), min_size=1, max_size=6

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.resolve.rankings import Weights, choose, nearest
+from gitops_dsf.resolve.stickiness import Weights, choose, nearest
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,68 @@
+"""The repositories from which Argo CD deploys: the sources of applications and ApplicationSets."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_dsf.diagnostics import Position
+from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.model.apps import ScoredApplication
+from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.resolve.application_templates import TEMPLATE
+from gitops_dsf.resolve.generators import generators
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """A place that names a repository."""
+
+    document: Document
+    place: Path
+    fields: Mapping[str, Any]
+    """As they are written."""
+
+    def text(self, name: str) -> str:
+        """The text of a field; empty if there is none."""
+        value = self.fields.get(name)
+        return value if isinstance(value, str) else ""
+
+    def at(self, *names: str) -> Position:
+        return self.document.at((*self.place, *names))
+
+
+def sources(declared: Declared) -> Iterator[Source]:
+    """Every source of every application, and the repositories that generators read."""
+    for application in declared.applications:
+        yield from _written(application.document, places_of(application))
+    for application_set in declared.application_sets:
+        document = application_set.document
+        yield from _written(document, _places_of_a_set(document))
+
+
+def places_of(application: Item[ScoredApplication]) -> list[Path]:
+    """The paths of the sources of a ScoredApplication."""
+    return [place for place, _ in application.value.spec.application.placed_sources]
+
+
+def sources_of_a_template(document: Document, template: Path) -> list[Path]:
+    """The paths of `source`, and of each of `sources`, of a template in an ApplicationSet."""
+    spec = (*template, "spec")
+    return [(*spec, "source"), *document.items(*spec, "sources")]
+
+
+def _places_of_a_set(document: Document) -> Iterator[Path]:
+    places = list(generators(document))
+    for template in (TEMPLATE, *((*place, "template") for place in places)):
+        yield from sources_of_a_template(document, template)
+        yield (*template, "spec", "sourceHydrator", "drySource")
+    for place in places:
+        if place[-1] == "git":
+            yield place
+
+
+def _written(document: Document, places: Iterable[Path]) -> Iterator[Source]:
+    """The sources at those of the places that have one."""
+    for place in places:
+        fields = value_at(document.data, place)
+        if isinstance(fields, dict):
+            yield Source(document=document, place=place, fields=fields)

@@ -1,0 +1,106 @@
+"""The clusters of the inventory as OCM's placement controller would see them.
+
+The inventory does not have all that a hub knows of a cluster. What every cluster has once it joined
+is filled in.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from gitops_dsf.repository.load import value_at
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.foreign import ManagedCluster, RawPlacement
+from gitops_dsf.resolve.context import Context
+
+if TYPE_CHECKING:
+    from gitops_dsf.simulator import HubState
+
+NEW_NAME: Final = "new"
+"""The name of the cluster that stands in where the inventory has none."""
+_GROUP: Final = "cluster.open-cluster-management.io"
+_JOINED: Final = (
+    "HubAcceptedManagedCluster",
+    "ManagedClusterJoined",
+    "ManagedClusterConditionAvailable",
+)
+_STATUS: Final[Mapping[str, Any]] = {
+    "conditions": [
+        {
+            "type": condition,
+            "status": "True",
+            "reason": condition,
+            "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+        for condition in _JOINED
+    ],
+    "version": {"kubernetes": "v1.34.0"},
+}
+"""The status of a cluster that joined."""
+
+
+def hub_state(context: Context, placements: Sequence[Item[RawPlacement]]) -> "HubState | None":
+    """A hub with the clusters of the inventory, and with the predicates of these Placements.
+
+    The Placements are named n/p0, n/p1 and so on. None if a cluster has a mistake, which another
+    rule reports.
+    """
+    # The simulator is slow to import, and few repositories have raw Placements.
+    from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults  # noqa: PLC0415
+
+    objects = [_as_joined(cluster) for cluster in context.declared.clusters]
+    if not objects:
+        objects.append(_filled(NEW_NAME, {}, {}, {}))
+    for number, placement in enumerate(placements):
+        objects.append(
+            {
+                "apiVersion": f"{_GROUP}/v1beta1",
+                "kind": "Placement",
+                "metadata": {"name": f"p{number}", "namespace": "n"},
+                "spec": {"predicates": placement.value.spec["predicates"]},
+            }
+        )
+    try:
+        return HubState.build(with_defaults(objects))
+    except SimulatorInputError:
+        return None
+
+
+def _as_joined(cluster: Item[ManagedCluster]) -> dict[str, Any]:
+    value = cluster.value
+    annotations = value_at(cluster.document.data, ("metadata", "annotations"))
+    return _filled(
+        value.metadata.name,
+        metadata={
+            "labels": value.metadata.labels,
+            "annotations": annotations if isinstance(annotations, dict) else {},
+        },
+        spec={"hubAcceptsClient": True, "taints": value.spec.taints},
+        status={
+            "clusterClaims": [claim.model_dump() for claim in value.status.cluster_claims],
+            "allocatable": value.status.allocatable,
+            "capacity": value.status.capacity,
+        },
+    )
+
+
+def _filled(
+    name: str, metadata: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A cluster with what the API server and the registration add to it."""
+    return {
+        "apiVersion": f"{_GROUP}/v1",
+        "kind": "ManagedCluster",
+        "metadata": {
+            **metadata,
+            "name": name,
+            "uid": name,
+            "generation": 1,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "finalizers": [f"{_GROUP}/managedcluster-role"],
+            # A joined cluster has annotations of the programs that created it.
+            "annotations": {"gitops-dsf.io/filled-in": "", **metadata.get("annotations", {})},
+        },
+        "spec": {"hubAcceptsClient": True, "leaseDurationSeconds": 60, **spec},
+        "status": {**_STATUS, **{field: known for field, known in status.items() if known}},
+    }

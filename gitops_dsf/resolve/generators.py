@@ -1,0 +1,48 @@
+"""The generators of ApplicationSets, and the Placements whose decisions they follow."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.repository.load import Document, Path, texts_in, value_at
+
+GENERATORS: Final[Path] = ("spec", "generators")
+GENERATOR: Final = "clusterDecisionResource"
+"""The generator that reads decisions of Placements."""
+NESTING: Final = ("matrix", "merge")
+"""Generators that have generators inside."""
+
+
+def generators(document: Document, place: Path = GENERATORS, depth: int = 0) -> Iterator[Path]:
+    """The paths of all generators of an ApplicationSet, also of those inside of others."""
+    for listed in document.items(*place):
+        written = value_at(document.data, listed)
+        for kind, content in written.items() if isinstance(written, dict) else ():
+            if isinstance(content, dict) and kind != "selector":
+                yield (*listed, kind)
+                if kind in NESTING and depth < 2:
+                    yield from generators(document, (*listed, kind, "generators"), depth + 1)
+
+
+def decision_generators(document: Document) -> Iterator[Path]:
+    """The paths of the generators that read decisions."""
+    return (place for place in generators(document) if place[-1] == GENERATOR)
+
+
+def followed_placements(document: Document) -> Iterator[tuple[Path, str]]:
+    """The Placements that the generators of an ApplicationSet name, each with its path."""
+    for generator in decision_generators(document):
+        yield from followed_by(document, generator)
+
+
+def followed_by(document: Document, generator: Path) -> Iterator[tuple[Path, str]]:
+    """The Placements that one generator names, each with its path."""
+    selector = (*generator, "labelSelector")
+    named = (*selector, "matchLabels", PLACEMENT_LABEL)
+    yield from texts_in(value_at(document.data, named), named)
+    for term in document.items(*selector, "matchExpressions"):
+        key = value_at(document.data, (*term, "key"))
+        operator = value_at(document.data, (*term, "operator"))
+        if (key, operator) == (PLACEMENT_LABEL, "In"):
+            values = (*term, "values")
+            yield from texts_in(value_at(document.data, values), values)

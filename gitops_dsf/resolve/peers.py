@@ -1,0 +1,110 @@
+"""The base URLs that agents and the hub scorer call, with the credentials that each receives."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from gitops_dsf.diagnostics import Position
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.credentials import Credential, Kind, Sent, credentials, destination
+from gitops_dsf.resolve.scorer import EffectiveScorer
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Peer:
+    """A base URL that is called, and where its credentials are written."""
+
+    owner: str
+    """Scorer or MetricSource, for messages."""
+    title: str
+    """Where in its document, such as `source` or `variants[0]`."""
+    source: str = ""
+    """The MetricSource, if it is a variant of one."""
+    section: str
+    url: str
+    credentials: tuple[Credential, ...]
+    document: Document
+    path: Path
+    on_hub: bool = False
+    """Whether the hub scorer calls it."""
+
+    @property
+    def sent(self) -> Iterator[tuple[Credential, Sent]]:
+        """The credentials that it receives."""
+        for credential in self.credentials:
+            place = destination(credential, self.section, self.url)
+            if place is not None:
+                yield credential, place
+
+    def title_of(self, credential: Credential) -> str:
+        """Where a credential is written, such as `source.auth` or `variants[0].headers[1]`."""
+        return f"{self.title}.{dotted(credential.path[:-1])}"
+
+    def at(self, *path: str | int) -> Position:
+        return self.document.at((*self.path, *path))
+
+
+class TokenServer(NamedTuple):
+    """The URL of a token server, and where it is written."""
+
+    url: str
+    title: str
+    position: Callable[[], Position]
+    """Computed when asked for, because that parses the document again."""
+
+
+def peers(context: Context) -> Iterator[Peer]:
+    """Every base URL: those of scorers, and those of the variants of each MetricSource."""
+    for scorer in context.scorers.values():
+        if scorer.spec.source.ref is None:
+            yield _source_of(scorer)
+        yield Peer(
+            owner=scorer.name,
+            title="scoring",
+            section="scoring",
+            url=scorer.scoring_origin,
+            credentials=tuple(credentials(scorer.spec.scoring.auth)),
+            document=scorer.declared.document,
+            path=("spec", "scoring"),
+            on_hub=scorer.spec.on_hub,
+        )
+    on_hub = {scorer.spec.source.ref for scorer in context.scorers.values() if scorer.spec.on_hub}
+    for variant in context.source_variants:
+        yield Peer(
+            owner=f"MetricSource {variant.source.name}",
+            title=dotted(variant.path[1:]),
+            source=variant.source.name,
+            section="source",
+            url=variant.value.host,
+            credentials=tuple(credentials(variant.value.auth, variant.value)),
+            document=variant.source.document,
+            path=variant.path,
+            on_hub=variant.source.name in on_hub,
+        )
+
+
+def token_servers(context: Context) -> Iterator[TokenServer]:
+    """The token server of each OAuth2 client."""
+    for peer in peers(context):
+        for credential in peer.credentials:
+            if credential.kind is Kind.CLIENT_SECRET:
+                path = (*credential.path[:-1], "tokenURL")
+                title = f"{peer.title}.{dotted(path)}"
+                yield TokenServer(credential.url, title, partial(peer.at, *path))
+
+
+def _source_of(scorer: EffectiveScorer) -> Peer:
+    # The agent sends credentials to a Prometheus only: the API server of its cluster knows its pod.
+    return Peer(
+        owner=scorer.name,
+        title="source",
+        section="source",
+        url=scorer.source_origin if scorer.source_type == "Prometheus" else "",
+        credentials=tuple(credentials(scorer.spec.source.auth)),
+        document=scorer.declared.document,
+        path=("spec", "source"),
+        on_hub=scorer.spec.on_hub,
+    )

@@ -1,0 +1,63 @@
+"""What raw Placements read and ignore, and what OCM's scheduler says of one."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from gitops_dsf.repository.load import Document, Path, value_at
+
+if TYPE_CHECKING:
+    from gitops_dsf.simulator import Verdict
+
+UNREAD: Final[Mapping[str, str]] = {
+    "scoreRateLimit": (
+        "remove it; what holds moves back is a weight of the built-in Steady, or a larger"
+        " publish.deadband of the scorer"
+    ),
+    "sortBy": "remove it; clusters are ranked by prioritizerPolicy alone",
+    "spreadPolicy": "remove it; write one Placement for each topology to spread over",
+}
+"""Fields of `spec` that OCM's controllers never read, and what to write instead.
+
+The API server accepts them. The CRD of the pinned OCM has the last one, the CRD of OCM's main branch
+all three. tests/hub/test_unread_fields.py searches the source of the pinned OCM.
+"""
+
+
+def resources_ranked_by(document: Document) -> Iterator[tuple[Path, str]]:
+    """The AddOnPlacementScores that the prioritizers of a Placement read, each with its path."""
+    for place in document.items("spec", "prioritizerPolicy", "configurations"):
+        path = (*place, "scoreCoordinate", "addOn", "resourceName")
+        name = value_at(document.data, path)
+        if isinstance(name, str):
+            yield path, name
+
+
+def verdict_on_any_cluster(spec: Mapping[str, Any]) -> "Verdict":
+    """What OCM decides on a hub with one cluster, which the Placement may choose.
+
+    So a refusal is the fault of the Placement: selectors are left out, and so is what OCM ignores.
+    """
+    # Few repositories have raw Placements, and the simulator is slow to import.
+    from gitops_dsf.simulator import simulate, with_defaults  # noqa: PLC0415
+
+    ignored = {"clusterSets", "predicates", *UNREAD}
+    judged = {name: value for name, value in spec.items() if name not in ignored}
+    objects = [
+        {
+            "apiVersion": "cluster.open-cluster-management.io/v1",
+            "kind": "ManagedCluster",
+            "metadata": {"name": "c"},
+        },
+        {
+            "kind": "ManagedClusterSet",
+            "metadata": {"name": "global"},
+            "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}},
+        },
+        {
+            "kind": "ManagedClusterSetBinding",
+            "metadata": {"name": "global", "namespace": "n"},
+            "spec": {"clusterSet": "global"},
+        },
+        {"kind": "Placement", "metadata": {"name": "p", "namespace": "n"}, "spec": judged},
+    ]
+    return simulate(with_defaults(objects), "n/p", "2026-01-01T00:00:00Z")

@@ -1,0 +1,149 @@
+"""Checks that there are clusters for scorers and Placements, and not too many for one decision."""
+
+from collections.abc import Iterator
+
+from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
+from gitops_dsf.hub.placements import PAGE_CLUSTERS
+from gitops_dsf.repository.load import SETTINGS_FILE, Path
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.eligibility import choosable, eligible
+from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule
+
+
+@rule(needs=(SETTINGS, "ManagedCluster"))
+def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
+    """Without clusters, nothing is delivered."""
+    if not context.inventory.clusters and not context.is_upstream:
+        yield codes.NO_CLUSTERS.at(
+            Position(file=SETTINGS_FILE),
+            "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration",
+            "run gitops-dsf import --context HUB, or write clusters/*.yaml",
+        )
+
+
+@rule(needs=("ManagedCluster", "DynamicScoringConfig"))
+def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
+    """If masks exclude a scorer from every cluster, it is unused, or a mask is too wide."""
+    for name, clusters in context.target_clusters.items():
+        scorer = context.complete[name]
+        selected = context.inventory.selected(scorer.spec.cluster_selector)
+        if selected and not clusters and not scorer.spec.suspend:
+            yield codes.NOWHERE.at(
+                scorer.position,
+                f"masks keep {name} off every cluster that its selector matches",
+                "remove the scorer, write suspend: true, or narrow the masks",
+            )
+
+
+@rule(
+    needs=(
+        CLUSTERS,
+        "FleetRepository",
+        "ManagedCluster",
+        "ManagedClusterSet",
+        "DynamicScoringConfig",
+    )
+)
+def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
+    """At least one cluster must be eligible."""
+    for ranking in context.declared.rankings:
+        rules = ranking.value.spec.placement
+        # A set that does not exist has a finding of its own.
+        sets_are_known = all(map(context.inventory.knows_set, rules.cluster_sets))
+        if not sets_are_known or eligible(context, ranking):
+            continue
+        field = "clusterSelector" if rules.cluster_selector else "clusterSets"
+        path: Path = ("spec", "placement", field)
+        is_written = ranking.document.has(path)
+        yield codes.NO_ELIGIBLE_CLUSTER.at(
+            ranking.document.key_at(path) if is_written else ranking.position,
+            f"no cluster of the inventory is eligible for {ranking.name}",
+            "correct the labels or the sets"
+            if context.unmatched is Severity.WARNING
+            else "correct the labels or the sets; if clusters join later, write"
+            " allowUnmatchedSelectors: true below spec in gitops-dsf.yaml",
+            severity=context.unmatched,
+        )
+
+
+@rule(needs=(CLUSTERS, "FleetRepository", "ManagedCluster", "ManagedClusterSet"))
+def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
+    """If more clusters are wanted than are eligible, all are chosen, whatever their scores are."""
+    for ranking in context.declared.rankings:
+        wanted = ranking.value.spec.placement.number_of_clusters
+        if wanted is not None:
+            position = ranking.at("spec", "placement", "numberOfClusters")
+            count = len(eligible(context, ranking))
+            yield from _too_few(context, ranking.name, wanted, count, position)
+    for placement in context.declared.placements:
+        written = placement.value.spec.get("numberOfClusters")
+        clusters = choosable(context, placement)
+        if isinstance(written, int) and clusters is not None:
+            position = placement.at("spec", "numberOfClusters")
+            yield from _too_few(context, placement.name, written, len(clusters), position)
+
+
+@rule()
+def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
+    """With more than 100 clusters in one decision, a cluster can be missing from it for a moment."""
+    for ranking in context.declared.rankings:
+        wanted = ranking.value.spec.placement.number_of_clusters
+        count = len(eligible(context, ranking))
+        if wanted is not None:
+            count = min(count, wanted)
+        if count > PAGE_CLUSTERS:
+            is_application = ranking.document.kind == "ScoredApplication"
+            yield _many(
+                ranking.name,
+                count,
+                ranking.document.key_at(("spec", "placement")),
+                "keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of at"
+                f" most {PAGE_CLUSTERS} clusters"
+                if is_application
+                else f"split it into ScoredPlacements of at most {PAGE_CLUSTERS} clusters, and let no"
+                " consumer delete on absence",
+            )
+    for placement in context.declared.placements:
+        written = placement.value.spec.get("numberOfClusters")
+        wanted = written if isinstance(written, int) and not isinstance(written, bool) else None
+        clusters = choosable(context, placement)
+        # If the clusters are not known, only the requested number is.
+        known = None if clusters is None else len(clusters)
+        counts = [number for number in (wanted, known) if number is not None]
+        if counts and min(counts) > PAGE_CLUSTERS:
+            field = "clusterSets" if wanted is None else "numberOfClusters"
+            yield _many(
+                placement.name,
+                min(counts),
+                placement.document.key_at(("spec", field)),
+                f"split it into Placements of at most {PAGE_CLUSTERS} clusters, and let nothing that"
+                " follows it delete on absence",
+            )
+
+
+def _too_few(
+    context: Context, name: str, wanted: int, count: int, position: Position
+) -> Iterator[Diagnostic]:
+    """Nothing is said if no cluster is eligible: another rule reports that."""
+    if not 0 < count < wanted:
+        return
+    clusters = "1 cluster" if count == 1 else f"{count} clusters"
+    yield codes.TOO_FEW_CLUSTERS.at(
+        position,
+        f"{name} asks for {wanted} clusters, and {clusters} of the inventory can be chosen: it runs"
+        " on all of them, whatever their scores are",
+        "write 1, or let more clusters be eligible"
+        if count == 1
+        else f"write {count} or less, or let more clusters be eligible",
+        # Clusters that join later are expected if the settings say so.
+        severity=Severity.NOTICE if context.settings.allow_unmatched_selectors else None,
+    )
+
+
+def _many(name: str, count: int, position: Position, hint: str) -> Diagnostic:
+    return codes.MANY_DECISIONS.at(
+        position,
+        f"{name} may choose {count} clusters: above {PAGE_CLUSTERS} a decision is several objects,"
+        " rewritten one by one, and a cluster can be in none of them for a moment",
+        hint,
+    )

@@ -1,0 +1,144 @@
+"""Checks labels, annotations and namespaces that people write into objects."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from gitops_dsf.argocd.steering import steers
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
+from gitops_dsf.hub.names import SYNC_WAVE
+from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.label_selectors import KEY_RULE, VALUE_RULE, label_key, label_value
+from gitops_dsf.resolve.rules.registry import rule
+
+_ALLOWED: Final = {
+    (kind, SYNC_WAVE) for kind in ("Placement", "ManagedClusterSetBinding", "ApplicationSet")
+}
+"""Kinds and annotations that are allowed: only the author of a copied document knows its sync wave."""
+_SERVICE_MONITOR: Final[Path] = ("spec", "agent", "serviceMonitor", "labels")
+_NAMESPACE: Final[Path] = ("metadata", "namespace")
+
+
+class _Entry(NamedTuple):
+    """One label or annotation."""
+
+    document: Document
+    field: str
+    """`labels` or `annotations`."""
+    key: str
+    value: object
+
+    @property
+    def path(self) -> Path:
+        return ("metadata", self.field, self.key)
+
+
+@rule()
+def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
+    """Hooks, sync options and tracking IDs change whether Argo CD deletes, replaces or owns an object.
+
+    Also in documents that are not rendered: there they do nothing, and their author believes
+    otherwise. The inventory is a copy of what a hub has.
+    """
+    declared = context.declared
+    repository = () if declared.repository is None else (declared.repository,)
+    unrendered = (
+        *declared.metric_sources,
+        *declared.scoring_configs,
+        *declared.locks,
+        *declared.score_tests,
+        *declared.maintenance,
+        *repository,
+    )
+    for entry in _entries(*_rendered(context), *unrendered):
+        if entry.field == "labels" or (entry.document.kind, entry.key) not in _ALLOWED:
+            yield from _steering(entry.document, entry.path)
+    for item in repository:
+        labels = value_at(item.document.data, _SERVICE_MONITOR)
+        for key in labels if isinstance(labels, dict) else ():
+            yield from _steering(item.document, (*_SERVICE_MONITOR, key))
+
+
+@rule()
+def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
+    """Checks the labels of what is rendered, and of clusters: no selector matches an invalid one."""
+    inventory = (*context.declared.clusters, *context.declared.cluster_sets)
+    for document, field, key, value in _entries(*inventory, *_rendered(context)):
+        path: Path = ("metadata", field, key)
+        # Kubernetes lets the domain of an annotation have capital letters.
+        if not label_key(key.lower() if field == "annotations" else key):
+            yield codes.BAD_VALUE.at(
+                document.key_at(path),
+                f"metadata.{field}: {key or 'an empty key'} is not allowed",
+                KEY_RULE,
+            )
+        elif field == "labels" and isinstance(value, str) and not label_value(value):
+            yield codes.BAD_VALUE.at(
+                document.at(path), f"metadata.labels.{key}: {value[:60]} is not allowed", VALUE_RULE
+            )
+
+
+@rule(needs=("FleetRepository",))
+def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
+    """Scorers and masks are rendered into the hub namespace; others of our kinds are no objects there."""
+    declared = context.declared
+    home = context.settings.hub_namespace
+    for item in (*declared.scorers, *declared.scoring_configs):
+        namespace = value_at(item.document.data, _NAMESPACE)
+        if namespace and namespace != home:
+            yield codes.IGNORED_NAMESPACE.at(
+                item.at(*_NAMESPACE),
+                f"metadata.namespace {namespace} has no effect: a {item.document.kind} is rendered into"
+                f" {home}",
+                "remove it",
+                edits=(Edit(_NAMESPACE),),
+            )
+    repository = () if declared.repository is None else (declared.repository,)
+    unrendered: tuple[Item[Authored], ...] = (
+        *repository,
+        *declared.metric_sources,
+        *declared.locks,
+        *declared.score_tests,
+        *declared.maintenance,
+    )
+    for unrendered_item in unrendered:
+        namespace = value_at(unrendered_item.document.data, _NAMESPACE)
+        if namespace:
+            yield codes.IGNORED_NAMESPACE.at(
+                unrendered_item.at(*_NAMESPACE),
+                f"metadata.namespace {namespace} has no effect: a {unrendered_item.document.kind} is"
+                " not an object of the hub",
+                "remove it",
+                edits=(Edit(_NAMESPACE),),
+            )
+
+
+def _steering(document: Document, path: Path) -> Iterator[Diagnostic]:
+    """The finding about a label or annotation that Argo CD would obey."""
+    key = str(path[-1])
+    if steers(key):
+        yield codes.ARGOCD_CONTROL.at(
+            document.key_at(path),
+            f"{dotted(path[:-1])}: {key} would steer how Argo CD applies this object",
+            "remove it; gitops-dsf renders the waves and options that its objects need",
+            edits=(Edit(path),),
+        )
+
+
+def _rendered(context: Context) -> Iterator[Item[Authored]]:
+    yield from context.declared.scorers
+    yield from context.declared.applications
+    yield from context.declared.scored_placements
+    yield from context.declared.carried
+
+
+def _entries(*items: Item[Authored]) -> Iterator[_Entry]:
+    """The labels and annotations of objects."""
+    for item in items:
+        for field in ("labels", "annotations"):
+            entries = item.document.data["metadata"].get(field)
+            for key, value in entries.items() if isinstance(entries, dict) else ():
+                yield _Entry(item.document, field, key, value)

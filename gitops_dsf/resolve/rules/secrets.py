@@ -1,0 +1,97 @@
+"""Finds secrets that are written into the repository."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Document, Path, texts_in
+from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.registry import rule
+from gitops_dsf.resolve.secret_names import names_a_secret
+from gitops_dsf.resolve.url_parameters import url_parameters
+
+_SECRET_VALUE: Final = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"|^Bearer\s+\S{8,}"
+    # A JSON Web Token, found by its second part: a search for the first may read a text often.
+    r"|(?<=[A-Za-z0-9_-]{13})\.eyJ[A-Za-z0-9_-]{10,}\."
+    r"|\b(ghp|gho|ghs|glpat|xox[abp])[-_][A-Za-z0-9_-]{16,}"
+    r"|\bAKIA[0-9A-Z]{16}\b"
+)
+"""Texts that are secrets by their form, whatever their field is called."""
+_SHORTEST_ARGUMENT: Final = 4
+"""Characters of an argument that is suspected for its name: `token: yes` is no secret."""
+
+
+@rule()
+def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
+    """Arguments go to every cluster, annotations and applications to the hub, and all into git."""
+    declared = context.declared
+    repository = () if declared.repository is None else (declared.repository,)
+    items = (
+        *declared.scorers,
+        *declared.applications,
+        *declared.scored_placements,
+        *declared.application_sets,
+        *declared.locks,
+        *declared.metric_sources,
+        *repository,
+    )
+    # A document with another mistake may hold a secret, too.
+    for document in (*(item.document for item in items), *declared.broken):
+        for path, value in texts_in(document.data):
+            if _is_suspect(path, value) or _SECRET_VALUE.search(value):
+                yield codes.SECRET_IN_YAML.at(
+                    document.at(path), f"{dotted(path)} looks like a secret", _hint(document)
+                )
+
+
+@rule()
+def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
+    """A plain header must not be one that holds a credential."""
+    for variant in context.source_variants:
+        for index, header in enumerate(variant.value.headers):
+            is_suspect = names_a_secret(header.name) or header.name.lower() == "cookie"
+            if header.value is not None and is_suspect:
+                path = (*variant.path, "headers", index, "value")
+                yield codes.SECRET_IN_YAML.at(
+                    variant.source.at(*path),
+                    f"{dotted(path)} looks like a secret: {header.name} is a header of credentials",
+                    "put it into a Secret on the spoke and name it with secretRef",
+                )
+
+
+@rule()
+def parameters_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
+    """A URL parameter must not hold a credential: git and the logs of servers and proxies have URLs."""
+    for item, place, parameters in url_parameters(context):
+        for name, value in parameters.items():
+            if value and names_a_secret(name):
+                path = (*place, name)
+                yield codes.SECRET_IN_YAML.at(
+                    item.at(*path),
+                    f"{dotted(path)} looks like a secret: {name} is a parameter of credentials",
+                    "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or with"
+                    " headers[].secretRef of a MetricSource",
+                )
+
+
+def _hint(document: Document) -> str:
+    if document.kind in {"DynamicScorer", "MetricSource", "ScorerLock"}:
+        return (
+            "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring"
+            " API hold it"
+        )
+    return "put it into a Secret that the application reads on its cluster"
+
+
+def _is_suspect(path: Path, value: str) -> bool:
+    """Whether a field holds a secret by its name: an argument, or a token in place of its reference."""
+    name = str(path[-1])
+    if path[:3] == ("spec", "scoring", "arguments"):
+        return len(value) >= _SHORTEST_ARGUMENT and names_a_secret(name)
+    if len(path) >= 2 and path[-2] in {"auth", "oauth2"}:
+        return names_a_secret(name) and name != "serviceAccountToken"
+    return name == "value" and "tokenSecretRef" in path

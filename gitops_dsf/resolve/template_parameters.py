@@ -1,0 +1,102 @@
+"""What templates of applications are given, and what they read of labels and claims.
+
+A decision names clusters and says nothing about them. So what an application's templates read of
+labels and claims is rendered, for each cluster that it may run on
+(docs/contributing/behaviour.md#templates).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gitops_dsf.argocd.gotemplate import Read, Trouble, check, reads
+from gitops_dsf.argocd.gotemplate.check import Parameters
+from gitops_dsf.argocd.gotemplate.plain import Value
+from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.model.apps import ScoredApplication
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.eligibility import eligible
+
+ClusterParameters = Mapping[str, Any]
+"""The name of a cluster, and what templates read of its labels and claims."""
+DECIDED: Final[Parameters] = {
+    "clusterName": Value("text", 253),
+    "name": Value("text", 253),
+    "reason": Value("text", 1024),
+    "server": Value("text", 1024),
+}
+"""What the generator gives of a decision, and how many characters it may have."""
+GIVEN: Final[Parameters] = {**DECIDED, "labels": Value("texts", 63), "claims": Value("texts", 1024)}
+"""What the templates of a ScoredApplication are given."""
+_RUNS: Final = frozenset({Trouble.DIFFERS, Trouble.UNSURE})
+"""Troubles of templates that Argo CD runs all the same."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Text:
+    """A text, or a key, with actions in it."""
+
+    document: Document
+    path: Path
+    value: str
+    is_key: bool
+
+
+def texts(document: Document, place: Path) -> Iterator[Text]:
+    """Every text and key with braces at or below a path."""
+    stack: list[tuple[Path, Any]] = [(place, value_at(document.data, place))]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, str) and "{{" in value:
+            yield Text(document=document, path=path, value=value, is_key=False)
+        elif isinstance(value, list):
+            stack += [((*path, index), inside) for index, inside in enumerate(value)]
+        elif isinstance(value, dict):
+            stack += [((*path, name), inside) for name, inside in value.items()]
+            for name in value:
+                if isinstance(name, str) and "{{" in name:
+                    yield Text(document=document, path=(*path, name), value=name, is_key=True)
+
+
+def texts_of(application: Item[ScoredApplication]) -> Iterator[Text]:
+    """Every text of an application that becomes part of its ApplicationSet's template."""
+    for place, _ in application.value.spec.application.placed_sources:
+        yield from texts(application.document, place)
+    yield from texts(application.document, ("spec", "application", "syncPolicy"))
+
+
+def read_of_clusters(
+    application: Item[ScoredApplication],
+) -> Iterator[tuple[Text, Mapping[Read, int]]]:
+    """The texts that Argo CD can run and that read labels or claims, with the offset of each."""
+    for text in texts_of(application):
+        if not ("labels" in text.value or "claims" in text.value):
+            continue
+        if any(mistake.trouble not in _RUNS for mistake in check(text.value, GIVEN)):
+            continue
+        if offsets := reads(text.value, GIVEN):
+            yield text, offsets
+
+
+def cluster_parameters(
+    context: Context, application: Item[ScoredApplication]
+) -> tuple[ClusterParameters, ...]:
+    """What the templates of an application read of each cluster that it may run on, sorted by name.
+
+    Empty if they read nothing. A text is empty where a cluster lacks it.
+    """
+    ranking = context.ranking_of(application)
+    read: set[Read] = set()
+    for _, offsets in read_of_clusters(application):
+        read.update(offsets)
+    if ranking is None or not read:
+        return ()
+    parameters = []
+    for name in sorted(eligible(context, ranking)):
+        given: dict[str, Any] = {"name": name}
+        for kind, key in sorted(read):
+            value = context.inventory.described_by(kind).labels[name].get(key, "")
+            given.setdefault(kind, {})[key] = value
+        parameters.append(given)
+    return tuple(parameters)
