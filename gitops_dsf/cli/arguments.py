@@ -1,7 +1,7 @@
 """Arguments that several verbs share, and the types of their values.
 
-Each function adds arguments to a parser of argparse. `shell_completion` completes values by `metavar` and
-`dest`: DIR, `DIR|FILE` and REV, and the names that it lists.
+Each function adds arguments to a parser of argparse. `shell_completion` completes values by
+`metavar` and `dest`: DIR, `DIR|FILE` and REV, and the names that it lists.
 """
 
 import argparse
@@ -19,7 +19,10 @@ _ARGOCD_NAMESPACE: Final = "argocd"
 
 
 def moment(text: str) -> datetime:
-    """Parses a time in RFC 3339. Without an offset it could be meant in any time zone, so it is refused."""
+    """Parses a time in RFC 3339.
+
+    Without an offset it could be meant in any time zone, so it is refused.
+    """
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
@@ -128,7 +131,8 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         "--scores",
         metavar="PATH",
         type=Path,
-        help="file or folder: the output of kubectl get -o yaml, an agent's output folder, or a snapshot",
+        help="file or folder: the output of kubectl get -o yaml, an agent's output folder, or a"
+        " snapshot",
     )
     sources.add_argument(
         "--state-branch",
@@ -145,7 +149,8 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         "--now",
         metavar="TIME",
         type=moment,
-        help="time at which scores count as expired; by default the time at which the data was read",
+        help="time at which scores count as expired; by default the time at which the data was"
+        " read",
     )
 
 

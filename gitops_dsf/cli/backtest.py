@@ -17,7 +17,8 @@ from dsf_wire.secrettext import SecretFault, header_secret
 from dsf_wire.text import printable, printable_lines
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.log import journal_files, since_month, span
+from gitops_dsf.cli.journalfiles import journal_files, since_month
+from gitops_dsf.cli.timespan import Span, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.urls import is_store_page, origin, store_of_page
@@ -48,7 +49,8 @@ try:
     from gitops_dsf.views.backtest.sentences import markdown
 except ModuleNotFoundError as error:
     raise GitopsDsfError(
-        f"{error.name} is not installed; a backtest needs the extra backtest (docs/start/install.md)"
+        f"{error.name} is not installed; a backtest needs the extra backtest"
+        " (docs/start/install.md)"
     ) from error
 
 if TYPE_CHECKING:
@@ -88,7 +90,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _limits(seconds: float | None) -> tuple[float, float]:
-    """Until when, by time.monotonic(), to read and to decide; infinity without a limit. Raises UsageError."""
+    """Until when, by time.monotonic(), to read and to decide; infinity without a limit.
+
+    Raises UsageError.
+    """
     if seconds is None:
         return math.inf, math.inf
     if not seconds > 0:
@@ -124,11 +129,9 @@ def _records(args: argparse.Namespace, *, start: float) -> tuple[Record, ...]:
     except RevisionError:
         # A folder that is no git repository has no journal.
         return ()
-    return (
-        read_journal(since_month(found[0], start), explained=False).records
-        if found is not None
-        else ()
-    )
+    if found is None:
+        return ()
+    return read_journal(since_month(found.contents, start), explained=False).records
 
 
 def _base(args: argparse.Namespace) -> tuple[CheckedFleet | None, str]:
@@ -140,7 +143,8 @@ def _base(args: argparse.Namespace) -> tuple[CheckedFleet | None, str]:
     fleet = fleet_at(base)
     if fleet is None:
         raise GitopsDsfError(
-            f"{base.title} has no valid fleet repository in this folder, so there is nothing to compare with"
+            f"{base.title} has no valid fleet repository in this folder, so there is nothing to"
+            " compare with"
         )
     return fleet, base.title
 
@@ -157,7 +161,8 @@ def _feed(
         from gitops_dsf.metricstore.client import MetricStore
     except ModuleNotFoundError as error:
         raise GitopsDsfError(
-            f"{error.name} is not installed; a store needs the extra backtest (docs/start/install.md)"
+            f"{error.name} is not installed; a store needs the extra backtest"
+            " (docs/start/install.md)"
         ) from error
 
     async def read() -> list[str]:
@@ -177,7 +182,8 @@ def _feed(
                 except TimeoutError:
                     builder.leave_out(
                         asked,
-                        f"the time limit was over before the history of {asked.score_name} was read",
+                        f"the time limit was over before the history of {asked.score_name} was"
+                        " read",
                     )
         return list(dict.fromkeys(notes))
 
@@ -204,7 +210,8 @@ async def _feed_score(
         if asked.fails_on_partial and part.answer.lost:
             builder.leave_out(
                 asked,
-                f"the store says that data is missing, and source.onPartial is Fail: {part.answer.lost}",
+                "the store says that data is missing, and source.onPartial is Fail:"
+                f" {part.answer.lost}",
             )
             break
         found = results(
@@ -227,20 +234,21 @@ def _without_label(args: argparse.Namespace, asked: Asked, found: Results) -> li
     ]
 
 
-def _span_of(answers: tuple[Answer, ...]) -> tuple[float, float] | None:
-    """From the first sample to the last one of all answers; None if they have none, or of one time only."""
-    spans = [each.span for each in answers if each.span is not None]
-    start, end = (
-        min((each[0] for each in spans), default=0),
-        max((each[1] for each in spans), default=0),
-    )
-    return (start, end) if start < end else None
+def _span_of(answers: tuple[Answer, ...]) -> Span | None:
+    """From the first sample to the last one; None if there are none, or only samples of one time."""
+    spans = [answer.span for answer in answers if answer.span is not None]
+    start = min((first for first, _ in spans), default=0.0)
+    end = max((last for _, last in spans), default=0.0)
+    return Span(start, end) if start < end else None
 
 
 def _feed_files(
     args: argparse.Namespace, builder: BacktestBuilder, answers: tuple[Answer, ...]
 ) -> list[str]:
-    """Reads saved answers, and returns what to tell of them. Raises GitopsDsfError if none is of use."""
+    """Reads saved answers, and returns what to tell of them.
+
+    Raises GitopsDsfError if none is of use.
+    """
     notes = [f"{args.history} warns: {text}" for answer in answers for text in answer.warnings]
     read, unused, used = exported(args.cluster_label), [], 0
     for asked in builder.asked():
@@ -269,8 +277,8 @@ def _feed_files(
         if known is not None:
             when = f"samples from {timestamp_of(known[0])} to {timestamp_of(known[1])}"
         told = (
-            f"{args.history} has {when}. Used: {', '.join(unused)}. The others are outside of the span,"
-            " of clusters that are not asked for, or not the last ones before a point"
+            f"{args.history} has {when}. Used: {', '.join(unused)}. The others are outside of the"
+            " span, of clusters that are not asked for, or not the last ones before a point"
         )
         if not used:
             raise GitopsDsfError(told)

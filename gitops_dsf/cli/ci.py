@@ -130,12 +130,16 @@ def _hand_on(preview: str, pipeline: Pipeline) -> None:
         done = write_comment(forge, number, preview, marker=MARKER, sleep=time.sleep)
         _say(f"{done} the comment with the preview")
     except NotWrittenError as error:
-        # The findings decide about the pull request, and the preview is in the summary or in the log.
+        # The findings decide about the pull request, and the preview is in the summary or in the
+        # log.
         _say(f"no comment: {error}")
 
 
 def _backtest(source: tuple[str, ...], used: int) -> str:
-    """The backtest as a section of the comment; empty without a store. A failure stops no pull request."""
+    """The backtest as a section of the comment; empty without a store.
+
+    A failure stops no pull request.
+    """
     store = os.environ.get("GITOPS_DSF_PROMETHEUS", "").strip()
     if not store:
         return ""
@@ -164,7 +168,8 @@ def _publish(args: argparse.Namespace, pipeline: Pipeline) -> int:
     branch = args.branch or pipeline.branch
     if not branch:
         raise UsageError(
-            "no forge says which branch was pushed to: name it with --branch, and try it with --dry-run"
+            "no forge says which branch was pushed to: name it with --branch, and try it with"
+            " --dry-run"
         )
     publication = Publication(
         directory=args.directory,

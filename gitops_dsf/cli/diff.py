@@ -145,7 +145,10 @@ def _preview(
 
 
 def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
-    """Files that Argo CD would apply and neither side renders. Those of the base are merely stale."""
+    """Files that Argo CD would apply and neither side renders.
+
+    Those of the base are merely stale.
+    """
     if after.fleet is None or after.fleet.repository.spec.output.mode != "Directory":
         return ()
     known = paths(after.fleet) | (paths(before.fleet) if before.fleet is not None else frozenset())

@@ -15,7 +15,10 @@ from gitops_dsf.views.doctor.finding import DoctorHub, DoctorOutput, State
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 1 for errors, with --strict for warnings, or if the hub refused a read. Raises HubError."""
+    """Returns 1 for errors, with --strict for warnings, or if the hub refused a read.
+
+    Raises HubError.
+    """
     facts = read_facts(
         context=chosen_context(args),
         kubeconfig=args.kubeconfig,

@@ -1,7 +1,8 @@
 """Help that fits the terminal: prose is filled, and examples keep their columns or continue below.
 
-argparse fills only the help of arguments. Descriptions and examples of verbs are written with line breaks of
-their own, which RawDescriptionHelpFormatter prints as they are, however narrow the terminal is.
+argparse fills only the help of arguments. Descriptions and examples of verbs are written with line
+breaks of their own, which RawDescriptionHelpFormatter prints as they are, however narrow the
+terminal is.
 """
 
 import argparse

@@ -26,8 +26,10 @@ def read_hub_data(
     resources: frozenset[str] | None = None,
     moves_in: str | None = None,
 ) -> HubData:
-    """Reads the requested source. If `resources` is given, reads only scores with these names. `moves_in`:
-    the hub namespace whose paced moves are read, if a hub is asked.
+    """Reads the requested source.
+
+    If `resources` is given, reads only scores with these names. `moves_in`: the hub namespace whose
+    paced moves are read, if a hub is asked.
 
     A missing state branch is no error, because pipelines name it before it exists.
     """
@@ -60,8 +62,10 @@ def _snapshot(
             name = args.state_branch
             return None, (
                 f"there is no branch {name} in this clone: fetch it (git fetch origin"
-                f" +refs/heads/{name}:refs/remotes/origin/{name}), or let the reconciler write it (state:"
-                " {enabled: true} and gitSecret: {name: SECRET} below spec.reconciler in gitops-dsf.yaml)"
+                f" +refs/heads/{name}:refs/remotes/origin/{name}), or let the reconciler write it"
+                f" (state:"
+                " {enabled: true} and gitSecret: {name: SECRET} below spec.reconciler in"
+                " gitops-dsf.yaml)"
             )
         contents, origin = (
             branch.contents(suffixes=SUFFIXES),

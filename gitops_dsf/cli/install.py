@@ -26,7 +26,10 @@ LOOK_AGAIN_SECONDS: Final = 5.0
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 when the loop runs without errors, or a dry run passes. Raises HubError, RepositoryError."""
+    """Returns 0 when the loop runs without errors, or a dry run passes.
+
+    Raises HubError, RepositoryError.
+    """
     check_is_folder(args.directory)
     if args.repo is not None:
         check_url(args.repo)
@@ -94,8 +97,11 @@ def _is_published(source: Source, *, must: bool) -> bool:
 
 
 def _settled(examine: Callable[[bool], tuple[Finding, ...]]) -> tuple[Finding, ...]:
-    """What doctor finds. Conditions of objects that were just applied are often errors for some seconds, also
-    of ApplicationSets that already have their applications, so errors are looked at again for a minute.
+    """What doctor finds.
+
+    Conditions of objects that were just applied are often errors for some seconds, also of
+    ApplicationSets that already have their applications, so errors are looked at again for a
+    minute.
     """
     until, told = time.monotonic() + SETTLING_SECONDS, False
     while True:
@@ -128,7 +134,8 @@ def _apply(args: argparse.Namespace, context: str, source: Source) -> None:
         installer.apply()
         if source.new_settings is not None:
             report(
-                f"Commit gitops-dsf.yaml and rendered/, and push them to {url}: Argo CD applies what is there"
+                f"Commit gitops-dsf.yaml and rendered/, and push them to {url}: Argo CD applies"
+                " what is there"
             )
         if not args.no_wait:
             report("")

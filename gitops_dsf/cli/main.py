@@ -1,7 +1,7 @@
 """The entry point: the list of verbs, and the exit code of every ending.
 
-Exit codes: 0 success; 1 errors in the repository, drift, or something that cannot be read; 2 wrong usage; 3 a
-bug of gitops-dsf; 130 interrupted.
+Exit codes: 0 success; 1 errors in the repository, drift, or something that cannot be read; 2 wrong
+usage; 3 a bug of gitops-dsf; 130 interrupted.
 """
 
 import argparse
@@ -77,15 +77,19 @@ exit codes: 0 fine, 1 errors, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrup
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code; never raises. Without `argv` the process ends after it."""
+    """Runs one command and returns its exit code; never raises.
+
+    Without `argv` the process ends after it.
+    """
     if argv is not None:
         return _exit_code(argv)
-    # Documents, models, files and the objects of a hub are trees, which reference counting frees. For 2,000
-    # clusters the collector took 6 % of a render. Verbs that run for long enable it again.
+    # Documents, models, files and the objects of a hub are trees, which reference counting frees.
+    # For 2,000 clusters the collector took 6 % of a render. Verbs that run for long enable it
+    # again.
     gc.disable()
     code = _exit_code(sys.argv[1:])
-    # At its end the interpreter searches the whole heap for cycles, which took 70 ms after `validate` of a
-    # small repository, and frees each object. The system frees the memory anyway.
+    # At its end the interpreter searches the whole heap for cycles, which took 70 ms after
+    # `validate` of a small repository, and frees each object. The system frees the memory anyway.
     atexit.register(_end, code)
     return code
 
@@ -100,7 +104,8 @@ def _end(code: int) -> None:
 
 def _exit_code(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
-    # Manifests, JSON and SARIF are always UTF-8. The locale of pipelines and containers is often ASCII.
+    # Manifests, JSON and SARIF are always UTF-8. The locale of pipelines and containers is often
+    # ASCII.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -113,8 +118,8 @@ def _exit_code(arguments: Sequence[str]) -> int:
         _say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader closed the pipe (`| head`). Without this, the interpreter reports the error again when it
-        # flushes at exit.
+        # The reader closed the pipe (`| head`). Without this, the interpreter reports the error
+        # again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINDINGS
     except GitopsDsfError as error:
@@ -214,7 +219,10 @@ def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentPars
 
 
 def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParser:
-    """The parser. Only the chosen verb has arguments; with ``only``, as the first word, it is alone."""
+    """The parser.
+
+    Only the chosen verb has arguments; with ``only``, as the first word, it is alone.
+    """
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show tracebacks")
     listed = (
@@ -289,10 +297,10 @@ def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
     where = f" at {frames[-1].name}:{frames[-1].lineno}" if frames else ""
     at = f" at {REPOSITORY}/issues" if REPOSITORY else ""
     _say(
-        f"this is a bug of gitops-dsf {__version__}, not of your repository: {type(error).__name__}:"
-        f" {error}{where}\n  Please report it{at} with this message, Python {sys.version.split()[0]}"
-        f" and the command\n  gitops-dsf {' '.join(without_secrets(arguments))}\n"
-        "  Run it again with --debug for the traceback."
+        f"this is a bug of gitops-dsf {__version__}, not of your repository:"
+        f" {type(error).__name__}: {error}{where}\n  Please report it{at} with this message, Python"
+        f" {sys.version.split()[0]} and the command\n  gitops-dsf"
+        f" {' '.join(without_secrets(arguments))}\n  Run it again with --debug for the traceback."
     )
     return BUG
 

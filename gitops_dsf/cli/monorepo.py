@@ -1,7 +1,7 @@
 """A new fleet in a folder of a git repository: what is read only at the root of the repository.
 
-Forges read pipelines and owners there, and pre-commit its hooks. So `init` writes them there, for the folder
-alone, and changes no file that exists.
+Forges read pipelines and owners there, and pre-commit its hooks. So `init` writes them there, for
+the folder alone, and changes no file that exists.
 """
 
 import os
@@ -18,7 +18,9 @@ from gitops_dsf.repository.git import Repository, RevisionError, top_of
 from gitops_dsf.repository.load.paths import SETTINGS_FILE
 
 FLEET_FOLDER: Final = "FOLDER"
-"""Stands in the template for the folder of the fleet. Lines with it are left out where there is none."""
+"""Stands in the template for the folder of the fleet. Lines with it are left out where there is
+none.
+"""
 GITLAB: Final = ".gitlab-ci.yml"
 HOOKS: Final = ".pre-commit-config.yaml"
 OWNERS: Final = "CODEOWNERS"
@@ -49,8 +51,8 @@ class Place:
         """Raises UsageError if a pipeline cannot name the folder."""
         if self.folder and not _NAMEABLE.fullmatch(self.folder):
             raise UsageError(
-                f"pipelines, owners and hooks cannot name the folder {self.folder!r} of {self.top}: use"
-                " letters, digits, -, _ and . in the names of folders"
+                f"pipelines, owners and hooks cannot name the folder {self.folder!r} of {self.top}:"
+                " use letters, digits, -, _ and . in the names of folders"
             )
 
 
@@ -64,8 +66,8 @@ def place_of(target: Path) -> Place:
     other = next((each for each in around if (each / SETTINGS_FILE).is_file()), None)
     if other is not None:
         raise UsageError(
-            f"{target} would be inside of the fleet repository {other}, whose {SETTINGS_FILE} does not count"
-            " for it: name a folder outside of that one"
+            f"{target} would be inside of the fleet repository {other}, whose {SETTINGS_FILE} does"
+            " not count for it: name a folder outside of that one"
         )
     if top is None or top == real or _is_ignored(real, top):
         return Place(top=real, folder="")
@@ -167,7 +169,8 @@ def ignored(place: Place, paths: list[Path]) -> list[str]:
             Path(file).relative_to(place.top).as_posix()
         )
     return [
-        f"git ignores {', '.join(files)} because of {rule}: remove the rule, or run `git add --force`"
+        f"git ignores {', '.join(files)} because of {rule}: remove the rule, or run `git add"
+        " --force`"
         for rule, files in by_rule.items()
     ]
 

@@ -45,8 +45,8 @@ def _settings(args: argparse.Namespace) -> Settings:
     host, _, port = args.metrics_address.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65_535:
         raise UsageError(
-            f"--metrics-address {args.metrics_address}: write HOST:PORT, such as 127.0.0.1:8080, or :8080 for"
-            " every address"
+            f"--metrics-address {args.metrics_address}: write HOST:PORT, such as 127.0.0.1:8080, or"
+            " :8080 for every address"
         )
     spec = read(args.config)
     return Settings(

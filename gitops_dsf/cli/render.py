@@ -30,8 +30,8 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else args.directory / RENDERED
     if not args.out and out.is_symlink():
         raise RepositoryError(
-            f"{out} is a symbolic link, and nothing is written behind one; remove it, or name the folder with"
-            " --out"
+            f"{out} is a symbolic link, and nothing is written behind one; remove it, or name the"
+            " folder with --out"
         )
     _is_no_source(out, args.directory)
     rendered = produce(args.directory)
@@ -52,7 +52,8 @@ def _is_no_source(out: Path, directory: Path) -> None:
     root, target = directory.resolve(), out.resolve()
     if target == root or any(target.is_relative_to(root / folder) for folder in FOLDERS):
         raise UsageError(
-            f"--out {out} is where the sources are; name a folder of its own, such as {directory / RENDERED}"
+            f"--out {out} is where the sources are; name a folder of its own, such as"
+            f" {directory / RENDERED}"
         )
 
 
@@ -69,8 +70,8 @@ def _stream(tree: RenderedTree, part: str | None) -> int:
         # Argo CD accepts empty output and then deletes everything
         # (docs/contributing/behaviour.md#plugin-output).
         text = (
-            f"{part or 'the repository'} renders to no object; an empty answer would make Argo CD delete what"
-            " is there"
+            f"{part or 'the repository'} renders to no object; an empty answer would make Argo CD"
+            " delete what is there"
         )
         print(printable(text), file=sys.stderr)
         return 1
@@ -95,8 +96,8 @@ def _check(changes: Changes, out: Path) -> int:
                 print(printable(f"{word}: {out / path}"))
     if changes.unwanted:
         print(
-            f"{printable(out)} holds files that no source renders to, and Argo CD would apply them:"
-            " remove them",
+            f"{printable(out)} holds files that no source renders to, and Argo CD would apply"
+            " them: remove them",
             file=sys.stderr,
         )
     if changes.line_ends:
@@ -118,17 +119,18 @@ def _write(tree: RenderedTree, out: Path, changes: Changes, *, allow_shrink: boo
         )
     if changes.works_dropped > SHRINK_LIMIT * changes.works_before and not allow_shrink:
         text = (
-            f"this render would drop {changes.works_dropped} of {changes.works_before} ManifestWorks, more"
-            f" than {SHRINK_LIMIT:.0%}: are all the files of clusters/ there? If it is meant, add"
-            " --allow-shrink"
+            f"this render would drop {changes.works_dropped} of {changes.works_before}"
+            f" ManifestWorks, more than {SHRINK_LIMIT:.0%}: are all the files of clusters/ there?"
+            " If it is meant, add --allow-shrink"
         )
         print(printable(text), file=sys.stderr)
         return 1
     if changes.scorers_dropped and not allow_shrink:
-        # Without scorers, every cluster would get an empty list, and every agent would delete its scores.
+        # Without scorers, every cluster would get an empty list, and every agent would delete its
+        # scores.
         text = (
-            f"this render would drop every DynamicScorer ({changes.scorers_dropped}): are all the files of"
-            " scorers/ there? If it is meant, add --allow-shrink"
+            f"this render would drop every DynamicScorer ({changes.scorers_dropped}): are all the"
+            " files of scorers/ there? If it is meant, add --allow-shrink"
         )
         print(printable(text), file=sys.stderr)
         return 1
@@ -144,8 +146,8 @@ def _write(tree: RenderedTree, out: Path, changes: Changes, *, allow_shrink: boo
     bootstrap = out / BOOTSTRAP
     if changes.owned and any(path.startswith(f"{BOOTSTRAP}/") for path in changes.stale):
         text = (
-            f"{bootstrap} changed, and Argo CD does not apply it: run kubectl apply --server-side -f"
-            f" {bootstrap}, because until then Argo CD refuses what its AppProjects do not allow"
+            f"{bootstrap} changed, and Argo CD does not apply it: run kubectl apply --server-side"
+            f" -f {bootstrap}, because until then Argo CD refuses what its AppProjects do not allow"
         )
         print(printable(text))
     return 0

@@ -96,28 +96,29 @@ def scaffold(
     extras: Iterable[str] = (),
     examples: bool = True,
 ) -> Made:
-    """Creates a fleet repository, with or without the example scorer, clusters and application. `registry`
-    is where the images are. `wheels` is a folder with our distributions, which are copied; with `hashes`
-    requirements.txt names every package with its hashes. `forge` (github, gitlab or gitea) is whose pipeline
-    is written, and `extras` (some of EXTRAS) what else is. In a folder of a git repository, what only counts
-    at its root is written there.
+    """Creates a fleet repository, with or without the example scorer, clusters and application.
 
-    Raises UsageError for an invalid name, URL or registry, for wheels that are missing, inside of another
-    fleet repository, and for a folder that is not empty (except for what forges write into new repositories),
-    and RepositoryError when a file cannot be read or written.
+    `registry` is where the images are. `wheels` is a folder with our distributions, which are
+    copied; with `hashes` requirements.txt names every package with its hashes. `forge` (github,
+    gitlab or gitea) is whose pipeline is written, and `extras` (some of EXTRAS) what else is. In a
+    folder of a git repository, what only counts at its root is written there.
+
+    Raises UsageError for an invalid name, URL or registry, for wheels that are missing, inside of
+    another fleet repository, and for a folder that is not empty (except for what forges write into
+    new repositories), and RepositoryError when a file cannot be read or written.
     """
     extras = set(extras)
     if not re.fullmatch(DNS_LABEL, name) or len(name) > 63:
         raise UsageError(
-            f"{name!r} cannot be the fleet's name: write at most 63 of a-z, 0-9 and -, beginning and ending"
-            " with a letter or digit"
+            f"{name!r} cannot be the fleet's name: write at most 63 of a-z, 0-9 and -, beginning"
+            " and ending with a letter or digit"
         )
     if git_url is not None:
         check_url(git_url)
     if registry is not None and not _REGISTRY.fullmatch(registry):
         raise UsageError(
-            f"{registry!r} is not a registry: write its host and the folder of the images, without a scheme,"
-            " such as registry.example.com/platform"
+            f"{registry!r} is not a registry: write its host and the folder of the images, without"
+            " a scheme, such as registry.example.com/platform"
         )
     kept = _check_target(target)
     place = place_of(target)
@@ -125,7 +126,8 @@ def scaffold(
         place.check_nameable()
     if hashes and wheels is None:
         raise UsageError(
-            "--hashes needs --wheels: no package index has gitops-dsf, so its own hashes come from the wheels"
+            "--hashes needs --wheels: no package index has gitops-dsf, so its own hashes come from"
+            " the wheels"
         )
     if "examples" in extras and not examples:
         raise UsageError("--with examples adds to what --empty leaves out: write one of the two")
@@ -168,7 +170,10 @@ def scaffold(
 
 
 def _in_folder(settings: str, name: str, folder: str) -> str:
-    """The settings of a fleet in a folder. Another fleet of the repository has a snapshot of its own."""
+    """The settings of a fleet in a folder.
+
+    Another fleet of the repository has a snapshot of its own.
+    """
     settings = settings.replace(
         "    targetRevision: main\n", f"    targetRevision: main\n    path: {scalar(folder)}\n", 1
     )
@@ -178,7 +183,10 @@ def _in_folder(settings: str, name: str, folder: str) -> str:
 
 
 def repo_template() -> Path:
-    """Returns the folder that `init` copies. Raises RepositoryError when the installation lacks it."""
+    """Returns the folder that `init` copies.
+
+    Raises RepositoryError when the installation lacks it.
+    """
     return packaged("repo-template/gitops-dsf.yaml").parent
 
 
@@ -205,7 +213,8 @@ def _template(
                 if file.is_file() and not _NOT_COPIED.intersection(path.parts):
                     text = file.read_text("utf-8")
                     parts = (text if is_below else _IN_FOLDER.sub("", text)).split(TEMPLATE_URL)
-                    # Replace the name only between URLs, because the new URL can contain the template's name.
+                    # Replace the name only between URLs, because the new URL can contain the
+                    # template's name.
                     result[path.as_posix()] = url.join(
                         part.replace(TEMPLATE_NAME, name) for part in parts
                     ).encode()
@@ -232,8 +241,8 @@ def check_url(url: str) -> None:
         raise UsageError(f"{url!r} is not a git URL: {error}") from error
     if holds_credentials(url):
         raise UsageError(
-            "the git URL holds credentials, and it would be committed: leave them out and give them to Argo"
-            " CD as a repository Secret"
+            "the git URL holds credentials, and it would be committed: leave them out and give them"
+            " to Argo CD as a repository Secret"
         )
 
 
@@ -253,8 +262,8 @@ def _check_target(target: Path) -> frozenset[str]:
     if found:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         raise UsageError(
-            f"{target} is not empty (it holds {', '.join(found[:3])}{more}): name a new or empty folder;"
-            " nothing was written"
+            f"{target} is not empty (it holds {', '.join(found[:3])}{more}): name a new or empty"
+            " folder; nothing was written"
         )
     return frozenset(names)
 
@@ -266,14 +275,16 @@ _REQUIREMENTS: Final = "requirements.txt"
 
 
 def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, bytes]:
-    """The template with our wheels of a folder, and their hashes in requirements that have some. Raises
-    UsageError if one is not there, and RepositoryError.
+    """The template with our wheels of a folder, and their hashes in requirements that have some.
+
+    Raises UsageError if one is not there, and RepositoryError.
     """
     names = {name: f"{name.replace('-', '_')}-{__version__}-py3-none-any.whl" for name in _NEEDED}
     missing = [names[name] for name in _NEEDED if not (folder / names[name]).is_file()]
     if missing:
         raise UsageError(
-            f"{folder} has no {missing[0]}: run `make wheel` in a checkout of gitops-dsf, and name its dist/"
+            f"{folder} has no {missing[0]}: run `make wheel` in a checkout of gitops-dsf, and name"
+            " its dist/"
         )
     try:
         found = {name: (folder / file).read_bytes() for name, file in names.items()}
@@ -319,17 +330,19 @@ def run(arguments: argparse.Namespace) -> int:
     lines = [made, "", *(f"  {step}" for step in steps), "", *_places(new, target)]
     if arguments.git_url is None:
         lines.append(
-            "Set spec.git.url in gitops-dsf.yaml to the repository that Argo CD will clone, and render again."
+            "Set spec.git.url in gitops-dsf.yaml to the repository that Argo CD will clone, and"
+            " render again."
         )
     if arguments.registry is None:
         lines.append(
-            "Push the images to a registry of yours and name them in gitops-dsf.yaml: no public registry has"
-            " them."
+            "Push the images to a registry of yours and name them in gitops-dsf.yaml: no public"
+            " registry has them."
         )
     if arguments.wheels is None:
         lines.append(
-            "Pipelines cannot install gitops-dsf yet, because no package index has it: `make wheel` in its"
-            " checkout makes what `gitops-dsf init --wheels CHECKOUT/dist` puts into the repository."
+            "Pipelines cannot install gitops-dsf yet, because no package index has it: `make wheel`"
+            " in its checkout makes what `gitops-dsf init --wheels CHECKOUT/dist` puts into the"
+            " repository."
         )
     if forge is None:
         lines.append(
@@ -346,8 +359,9 @@ def _places(new: Made, target: Path) -> list[str]:
     lines = []
     if new.place.is_below:
         lines.append(
-            f"It is the folder {new.place.folder} of the git repository {new.place.top}, which spec.git.path"
-            " says. For a repository of its own, run `git init` in an empty folder first."
+            f"It is the folder {new.place.folder} of the git repository {new.place.top}, which"
+            " spec.git.path says. For a repository of its own, run `git init` in an empty folder"
+            " first."
         )
     if new.root.files:
         lines.append(f"At the root of that repository are: {', '.join(sorted(new.root.files))}.")

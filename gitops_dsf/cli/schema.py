@@ -16,12 +16,12 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.backtest.result import BacktestResult
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.log import LogOutput
-from gitops_dsf.cli.report import Finding
 from gitops_dsf.cli.simulate import ExplainOutput, PacedOutput, PlacementOutput, SimulateOutput
 from gitops_dsf.repository.files import write_file
 from gitops_dsf.repository.model.base import Schema
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import DRAFT, FILE, bundle, editor_schemas, summaries_schema
+from gitops_dsf.show.findings import FindingOutput
 from gitops_dsf.sync.locks import LockResult
 from gitops_dsf.views.doctor.finding import DoctorOutput
 from gitops_dsf.views.preview.build import Preview
@@ -87,7 +87,7 @@ _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "status": (StatusOutput,),
     "sync": (list[LockResult],),
     "test": (TestOutput,),
-    "validate": (list[Finding],),
+    "validate": (list[FindingOutput],),
 }
 
 

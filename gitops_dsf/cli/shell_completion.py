@@ -1,4 +1,7 @@
-"""Shell completion. Candidates come from the argument parsers, so a new verb needs no change here."""
+"""Shell completion.
+
+Candidates come from the argument parsers, so a new verb needs no change here.
+"""
 
 import argparse
 import os

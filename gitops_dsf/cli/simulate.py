@@ -68,8 +68,8 @@ class SimulateOutput(Struct, frozen=True, kw_only=True, rename="camel"):
     filters_only: bool
     placements: tuple[VerdictData, ...]
     assumed_bindings: tuple[str, ...] | UnsetType = UNSET
-    """ManagedClusterSetBindings, as `namespace/name`, that the repository does not render and that are taken
-    as there, because the bindings of the hub are not known.
+    """ManagedClusterSetBindings, as `namespace/name`, that the repository does not render and that
+    are taken as there, because the bindings of the hub are not known.
     """
 
 
@@ -222,7 +222,8 @@ def explain_placement(args: argparse.Namespace) -> int:
     if args.cluster not in state.positions:
         close = difflib.get_close_matches(args.cluster, state.names, n=3)
         raise UsageError(
-            f"there is no cluster {args.cluster} in clusters/{' or on the hub' if data.snapshot else ''}"
+            f"there is no cluster {args.cluster} in"
+            f" clusters/{' or on the hub' if data.snapshot else ''}"
             + (f"; did you mean {' or '.join(close)}?" if close else "")
         )
     explanation = _explained(verdict, args.cluster, fleet)
@@ -260,8 +261,9 @@ def explain_placement(args: argparse.Namespace) -> int:
 
 
 def _explained(verdict: Verdict, cluster: str, fleet: CheckedFleet) -> Explanation:
-    """Why a cluster is in or out, by the weights that people wrote. A paced Placement that wishes to move is
-    still where it is, and no score would change that.
+    """Why a cluster is in or out, by the weights that people wrote.
+
+    A paced Placement that wishes to move is still where it is, and no score would change that.
     """
     explanation = explain(as_people_wrote(verdict), cluster, spans=fleet.spans)
     decided = cluster in verdict.chosen
@@ -285,8 +287,8 @@ def _assumption(fleet: CheckedFleet, keys: Iterable[str], data: HubData) -> list
         return []
     there = "is" if len(names) == 1 else "are"
     text = (
-        f"ManagedClusterSetBinding {names_text(names)} {there} assumed: this repository does not render"
-        " that, and the bindings of the hub are not known (--context reads them)"
+        f"ManagedClusterSetBinding {names_text(names)} {there} assumed: this repository does not"
+        " render that, and the bindings of the hub are not known (--context reads them)"
     )
     return [text]
 
@@ -335,6 +337,6 @@ def _placement(
     source = "" if data.snapshot else ", with --scores, --state-branch or --context"
     head = printable_lines((data.describe(), *_assumption(fleet, (key,), data)))
     return (
-        f"{head}\n{placement_text(written(typed))}{paced}\n{shown}"
-        f"\nwhy one of them is in or out{source}: gitops-dsf explain {key} CLUSTER\n"
+        f"{head}\n{placement_text(written(typed))}{paced}\n{shown}\nwhy one of them is in or"
+        f" out{source}: gitops-dsf explain {key} CLUSTER\n"
     )

@@ -12,7 +12,10 @@ from gitops_dsf.views.status.build import Filter, build, document
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0; 1 when the hub refused a part of the view. Raises HubError when it cannot be read."""
+    """Returns 0; 1 when the hub refused a part of the view.
+
+    Raises HubError when it cannot be read.
+    """
     args.context = chosen_context(args)
     only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
     with Hub(context=args.context, kubeconfig=args.kubeconfig) as reader:

@@ -26,7 +26,8 @@ try:
     from gitops_dsf.sync.plan import plan_sync
 except ModuleNotFoundError as error:
     raise GitopsDsfError(
-        f"{error.name} is not installed; asking scoring APIs needs the extra live (docs/start/install.md)"
+        f"{error.name} is not installed; asking scoring APIs needs the extra live"
+        " (docs/start/install.md)"
     ) from error
 
 
@@ -109,8 +110,9 @@ def _summary(plan: SyncPlan, *, check: bool) -> str:
     words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in LockState if counts[verdict])
     if not plan.files:
         return words
-    then = "run gitops-dsf sync to write them"
-    return f"{words}; {then if check else 'review locks/, run gitops-dsf render, and commit both'}"
+    if check:
+        return f"{words}; run gitops-dsf sync to write them"
+    return f"{words}; review locks/, run gitops-dsf render, and commit both"
 
 
 def _other_ways(plan: SyncPlan, directory: Path) -> list[str]:
@@ -125,8 +127,14 @@ def _other_ways(plan: SyncPlan, directory: Path) -> list[str]:
     service, namespace = (parts.hostname or "").split(".")[:2]
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return [
-        f"{parts.hostname} is the name of a Service, which is known in its cluster only. Forward its port:",
+        (
+            f"{parts.hostname} is the name of a Service, which is known in its cluster only. Forward"
+            " its port:"
+        ),
         f"  kubectl --context CLUSTER -n {namespace} port-forward service/{service} 18080:{port} &",
         f"  gitops-dsf sync{fleet} --scorer {first.scorer} --connect-to 127.0.0.1:18080",
-        "or let the reconciler propose the locks, if the hub reaches it (docs/operate/proposals.md)",
+        (
+            "or let the reconciler propose the locks, if the hub reaches it"
+            " (docs/operate/proposals.md)"
+        ),
     ]

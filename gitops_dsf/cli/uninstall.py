@@ -11,7 +11,10 @@ from gitops_dsf.installation.uninstall import Uninstaller
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0; 1 when the answer is no. Raises UsageError when nobody can be asked, and HubError."""
+    """Returns 0; 1 when the answer is no.
+
+    Raises UsageError when nobody can be asked, and HubError.
+    """
     context = chosen_context(args)
     if not (args.context or args.yes or args.dry_run or _agreed(context)):
         print("nothing was changed", file=sys.stderr)
@@ -30,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
 def _agreed(context: str) -> bool:
     if not sys.stdin.isatty():
         raise UsageError(
-            f"uninstall needs the name of the hub: write --context {context}, or --yes for the current one"
+            f"uninstall needs the name of the hub: write --context {context}, or --yes for the"
+            " current one"
         )
     print(
         f"Remove gitops-dsf from {printable(context)}? [y/N] ", end="", file=sys.stderr, flush=True

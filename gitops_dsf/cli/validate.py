@@ -10,7 +10,7 @@ from typing import Final
 
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.inputs import STANDARD_INPUT, read_named
-from gitops_dsf.cli.report import report, summary, under
+from gitops_dsf.cli.report import report, under
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes, has_errors, has_mistakes
 from gitops_dsf.errors import UsageError
 from gitops_dsf.pipeline import check
@@ -20,6 +20,7 @@ from gitops_dsf.repository.load import SETTINGS_FILE, load_text
 from gitops_dsf.repository.model.apps import ScoredPlacementSpec
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.yamledit import YamlFile
+from gitops_dsf.show.findings import summary
 from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.wording import plural
 
@@ -62,7 +63,8 @@ def _found(paths: list[str]) -> tuple[list[Diagnostic], str]:
         return under(directory, checked.diagnostics), facts
     if len(paths) == 1 and paths[0] != STANDARD_INPUT and not directory.exists():
         raise UsageError(
-            f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml, or files of it"
+            f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml, or files of"
+            " it"
         )
     return check_files(paths), ""
 
@@ -83,9 +85,10 @@ def _facts(fleet: CheckedFleet) -> str:
 def check_files(names: Sequence[str]) -> list[Diagnostic]:
     """Findings about files, with the names as they were written.
 
-    The whole repository of a file is checked, because its rules need the other files, and only findings about
-    the named files are returned. Documents on standard input, and files that belong to no repository, are
-    checked on their own: YAML, kinds and fields. Raises UsageError and RepositoryError.
+    The whole repository of a file is checked, because its rules need the other files, and only
+    findings about the named files are returned. Documents on standard input, and files that belong
+    to no repository, are checked on their own: YAML, kinds and fields. Raises UsageError and
+    RepositoryError.
     """
     found: list[Diagnostic] = []
     repositories: dict[Path, dict[str, str]] = {}
@@ -108,7 +111,10 @@ def check_files(names: Sequence[str]) -> list[Diagnostic]:
 
 
 def _root_of(file: Path) -> Path | None:
-    """The fleet repository of a file; None if it belongs to none. Raises UsageError if it is not a file."""
+    """The fleet repository of a file; None if it belongs to none.
+
+    Raises UsageError if it is not a file.
+    """
     if not file.is_file():
         raise UsageError(f"{file} is not a file; write files of one repository, or one folder")
     return next(
@@ -117,7 +123,10 @@ def _root_of(file: Path) -> Path | None:
 
 
 def mend(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Writes the edits of findings into their files, and says so. Returns False if nothing changed."""
+    """Writes the edits of findings into their files, and says so.
+
+    Returns False if nothing changed.
+    """
     by_file: dict[str, list[Diagnostic]] = defaultdict(list)
     for item in diagnostics:
         if item.edits:

@@ -75,7 +75,9 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
     pulled: bool = False
     """Whether OCM's pull integration delivers its Applications."""
     error: str = ""
-    """Why Argo CD generates no Applications: what condition ErrorOccurred says; empty if it is not True."""
+    """Why Argo CD generates no Applications: what condition ErrorOccurred says; empty if it is not
+    True.
+    """
 
     @property
     def rendered(self) -> bool:
@@ -163,7 +165,10 @@ def _plain_placement(generators: list[Any]) -> str:
 
 
 def _hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON
-    """Whether a template is empty. Argo CD writes empty templates when it updates an ApplicationSet."""
+    """Whether a template is empty.
+
+    Argo CD writes empty templates when it updates an ApplicationSet.
+    """
     if isinstance(value, dict | list):
         return all(_hollow(each) for each in (value.values() if isinstance(value, dict) else value))
     return value in (None, "")
@@ -235,11 +240,15 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str = ""
     """The destination: by the annotation of OCM's pull integration, else its name or server."""
     health: str = ""
-    """Healthy, Progressing, Degraded, Suspended, Missing or Unknown; empty before the first comparison."""
+    """Healthy, Progressing, Degraded, Suspended, Missing or Unknown; empty before the first
+    comparison.
+    """
     sync: str = ""
     """Synced, OutOfSync or Unknown; empty before Argo CD's first comparison."""
     phase: str = ""
-    """Of the last sync: Running, Terminating, Succeeded, Failed or Error; empty before the first one."""
+    """Of the last sync: Running, Terminating, Succeeded, Failed or Error; empty before the first
+    one.
+    """
     prunes: bool = False
     """Whether deleting the Application deletes the workload."""
     deleting: bool = False

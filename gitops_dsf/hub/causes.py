@@ -1,8 +1,8 @@
 """Why a decision moved: the causes of moves, and what each is called for people.
 
-A move has one cause. It is recorded once, when the move happens: in the ledger of paced moves, and in the
-journal. Whoever tells people about the move (`status`, `log`, Events) says the recorded cause in the words
-of this module, and works out none of its own.
+A move has one cause. It is recorded once, when the move happens: in the ledger of paced moves, and
+in the journal. Whoever tells people about the move (`status`, `log`, Events) says the recorded
+cause in the words of this module, and works out none of its own.
 """
 
 from collections.abc import Mapping
@@ -75,7 +75,9 @@ class MoveCause(Struct, frozen=True, omit_defaults=True):
     """The cause of one move, as it is recorded."""
 
     kind: str
-    """A `Cause`. A later version may write others, and a ledger or a journal with one must stay readable."""
+    """A `Cause`. A later version may write others, and a ledger or a journal with one must stay
+    readable.
+    """
     detail: str = ""
     """Which cluster, score, maintenance or commit."""
 
@@ -113,8 +115,9 @@ def by_edit(commit: str) -> MoveCause:
 
 
 def loss_of(name: str, cluster: ManagedCluster | None) -> MoveCause | None:
-    """The cause if a decision left this cluster because it is lost; None if it is not lost. `cluster` is
-    None if it is not on the hub.
+    """The cause if a decision left this cluster because it is lost; None if it is not lost.
+
+    `cluster` is None if it is not on the hub.
     """
     if cluster is None:
         return MoveCause(Cause.LOST, f"{name} is not on the hub any more")

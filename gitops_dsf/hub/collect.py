@@ -1,4 +1,7 @@
-"""Collects objects into one snapshot. One that appears twice is an error: it is unclear which is right."""
+"""Collects objects into one snapshot.
+
+One that appears twice is an error: it is unclear which is right.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -146,8 +149,10 @@ class _Collector:
         cluster = _namespace(item.metadata.namespace, document)
         for each in (item.status.scores if item.status else None) or ():
             if not SCORE_MIN <= each.value <= SCORE_MAX:
-                what = f"{place}: AddOnPlacementScore {cluster}/{name}: {each.name} is {each.value}"
-                raise SnapshotError(f"{what}; a score is -100 to 100")
+                raise SnapshotError(
+                    f"{place}: AddOnPlacementScore {cluster}/{name}: {each.name} is {each.value}; a"
+                    " score is -100 to 100"
+                )
         if self._resources is not None and name not in self._resources:
             self._skipped += 1
             return

@@ -33,7 +33,10 @@ class ConfigError(ValueError):
 
 
 def read_config(data: object, *, where: str) -> Config:
-    """The fields that are set in data, which `where` names. Raises ConfigError, also for unprintable text."""
+    """The fields that are set in data, which `where` names.
+
+    Raises ConfigError, also for unprintable text.
+    """
     try:
         found = filled(msgspec.to_builtins(msgspec.convert(without_nulls(data), ScorerConfig)))
     except msgspec.ValidationError as error:
@@ -65,9 +68,9 @@ def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldCha
 def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any]:
     """The flat fields of a rendered scorer that its page sets now, or set when it was last in sync.
 
-    The hub has no lock. A spec field that the page leaves empty may come from the author. It has drifted only
-    if status.lastSyncedConfig shows that the page had set this value, and another one than the default. With
-    source.ref, the page does not decide where the source is.
+    The hub has no lock. A spec field that the page leaves empty may come from the author. It has
+    drifted only if status.lastSyncedConfig shows that the page had set this value, and another one
+    than the default. With source.ref, the page does not decide where the source is.
     """
     source, scoring = scorer.spec.source, scorer.spec.scoring
     spec = {

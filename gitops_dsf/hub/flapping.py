@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 WINDOW_SECONDS: Final = 3600.0
-"""A cluster that is chosen again within this time counts as a return: nobody wants two starts an hour."""
+"""A cluster that is chosen again within this time counts as a return: nobody wants two starts an
+hour.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +97,9 @@ Leads = Mapping[str, float]
 
 
 def cause_of(found: Sequence[Return], leads: Callable[[Return], tuple[Leads, Leads]]) -> str | None:
-    """The scorer behind most returns. `leads`: over the rival when it was left, and when chosen again."""
+    """The scorer behind most returns.
+
+    `leads`: over the rival when it was left, and when chosen again.
+    """
     causes = Counter(cause for each in found if (cause := largest_swing(*leads(each))) is not None)
     return min(causes, key=lambda name: (-causes[name], name), default=None)

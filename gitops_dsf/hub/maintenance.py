@@ -24,7 +24,8 @@ DAYS: Final[tuple[Day, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 CLOCK: Final = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
 """A local time of day."""
 _SOON: Final = timedelta(days=21)
-"""Within this time a weekly window opens again, also if a change of clocks leaves out one period."""
+"""Within this time a weekly window opens again, also if a change of clocks leaves out one period.
+"""
 _YEARS: Final = (date(2026, 1, 1), date(2031, 1, 1))
 """Changes of clocks within these years stand for those of any year."""
 _YEAR: Final = (date(2026, 1, 1), date(2027, 1, 15))
@@ -141,8 +142,10 @@ def open_period(window: Window, now: float) -> Period | None:
 
 
 def together(windows: Sequence[Window]) -> Iterator[tuple[int, frozenset[int]]]:
-    """Whenever a window opens: its index, and all windows that are open then. Nothing else is ever open at
-    once. Weekly windows are followed for a year, and for three weeks from the beginning of each period.
+    """Whenever a window opens: its index, and all windows that are open then.
+
+    Nothing else is ever open at once. Weekly windows are followed for a year, and for three weeks
+    from the beginning of each period.
     """
     days = _days_of(windows) if any(isinstance(window, Weekly) for window in windows) else ()
     found = (
@@ -205,7 +208,10 @@ def _periods(weekly: Weekly, days: Iterable[date]) -> Iterator[Period]:
 
 
 def _moments(day: date, clock: str, zone: str) -> tuple[float, float]:
-    """A local time by the clocks before a change and after it. Few times exist twice or not at all."""
+    """A local time by the clocks before a change and after it.
+
+    Few times exist twice or not at all.
+    """
     local = datetime.combine(day, time.fromisoformat(clock), ZoneInfo(zone))
     return local.timestamp(), local.replace(fold=1).timestamp()
 

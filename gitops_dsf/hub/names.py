@@ -17,9 +17,12 @@ REFRESH_ANNOTATION: Final = "argocd.argoproj.io/application-set-refresh"
 APPLICATION_REFRESH_ANNOTATION: Final = "argocd.argoproj.io/refresh"
 """On an Application (docs/contributing/behaviour.md#refresh-annotation-of-an-application)."""
 PULL_ANNOTATION: Final = "apps.open-cluster-management.io/ocm-managed-cluster"
-"""On an Application that OCM's pull integration delivers: its cluster. Its destination is the hub."""
+"""On an Application that OCM's pull integration delivers: its cluster. Its destination is the hub.
+"""
 PULL_LABEL: Final = "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
-"""On an Application that OCM's pull integration delivers, and in the template of its ApplicationSet."""
+"""On an Application that OCM's pull integration delivers, and in the template of its
+ApplicationSet.
+"""
 APPLICATION_LABEL: Final = "gitops-dsf.io/application"
 """On an Application: the ApplicationSet that was rendered for it."""
 PART_OF_LABEL: Final = "app.kubernetes.io/part-of"
@@ -37,20 +40,27 @@ OWN_APPLICATION: Final = re.compile(r"gitops-dsf-(?:platform|delivery|reconciler
 JOURNAL_BRANCH: Final = "gitops-dsf-journal"
 """The branch of the journal, unless gitops-dsf.yaml names another one."""
 MASKS_CONFIGMAP: Final = "gitops-dsf-masks"
-"""ConfigMap in the hub namespace with the masks. Without it a masked score would look like a missing one."""
+"""ConfigMap in the hub namespace with the masks. Without it a masked score would look like a
+missing one.
+"""
 MASKS_KEY: Final = "masks"
 """The only key of that ConfigMap: a JSON array of masks."""
 MOVES_CONFIGMAP: Final = "gitops-dsf-moves"
 """ConfigMap in the hub namespace with the ledger of paced moves."""
 MAINTENANCE_CONFIGMAP: Final = "gitops-dsf-maintenance"
-"""ConfigMap in the hub namespace with maintenance. Without it the reconciler leaves taints as they are."""
+"""ConfigMap in the hub namespace with maintenance. Without it the reconciler leaves taints as they
+are.
+"""
 MAINTENANCE_KEY: Final = "maintenance"
-"""The only key of that ConfigMap; and of ConfigMap gitops-dsf-moves: who is left on drained clusters."""
+"""The only key of that ConfigMap; and of ConfigMap gitops-dsf-moves: who is left on drained
+clusters.
+"""
 MAINTENANCE_TAINT: Final = "gitops-dsf.io/maintenance"
 """Key of the taint on clusters that are cordoned or drained."""
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 OCM_PULL_SECRET: Final = "open-cluster-management-image-pull-credentials"  # noqa: S105 - a name
-"""Credentials for registries that OCM copies (docs/contributing/behaviour.md#secrets-of-an-add-on)."""
+"""Credentials for registries that OCM copies (docs/contributing/behaviour.md#secrets-of-an-add-on).
+"""
 OCM_PULL_SECRET_LABEL: Final = "addon.open-cluster-management.io/namespace"  # noqa: S105 - a label
 """On a namespace, with the value `true`: OCM copies its pull secret there."""
 

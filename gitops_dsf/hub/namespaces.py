@@ -37,12 +37,14 @@ FIXED: Final = (
     ),
     # kube-system, kube-public (readable by everybody), kube-node-lease.
     PlatformNamespace(glob="kube-*", owner="Kubernetes", reason="it reserves the prefix kube-"),
-    # openshift has the shared image streams and templates; operators read their settings in openshift-config.
+    # openshift has the shared image streams and templates; operators read their settings in
+    # openshift-config.
     PlatformNamespace(glob="openshift", owner="OpenShift", reason="its shared templates are there"),
     PlatformNamespace(
         glob="openshift-*", owner="OpenShift", reason="it reserves the prefix openshift-"
     ),
-    # The hub's controllers (-hub), klusterlets (-agent, -agent-addon), the set of all clusters (-global-set).
+    # The hub's controllers (-hub), klusterlets (-agent, -agent-addon), the set of all clusters
+    # (-global-set).
     PlatformNamespace(
         glob="open-cluster-management*",
         owner="Open Cluster Management",
@@ -57,7 +59,8 @@ FIXED: Final = (
     PlatformNamespace(
         glob="argocd", owner="Argo CD", reason="its Secrets and Applications are there"
     ),
-    # The hub can be a managed cluster, too. Its ManifestWork then creates this namespace, and deletes it.
+    # The hub can be a managed cluster, too. Its ManifestWork then creates this namespace, and
+    # deletes it.
     PlatformNamespace(
         glob=AGENT_NAMESPACE,
         owner="gitops-dsf",

@@ -1,4 +1,7 @@
-"""The OCM kinds that decide a placement. Unused fields are ignored; what no API server stores is rejected."""
+"""The OCM kinds that decide a placement.
+
+Unused fields are ignored; what no API server stores is rejected.
+"""
 
 from msgspec import Struct
 

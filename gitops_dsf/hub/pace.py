@@ -1,10 +1,11 @@
 """Paced Placements: what people wrote is an annotation, and what OCM reads holds the decision.
 
-OCM ranks a paced Placement by its scores with small weights, by Steady with weight 10, and by the item of the
-Placement in the AddOnPlacementScores `gitops-dsf-moves` with weight 10. An item of -100 takes from a cluster
-what Steady gives it, and one of +50 outweighs all scores and is itself outweighed by Steady with any scores.
-So no score moves the Placement, the two items together do, and when its cluster is no longer eligible OCM
-chooses the one with +50, or by the scores (docs/decisions/paced-moves.md).
+OCM ranks a paced Placement by its scores with small weights, by Steady with weight 10, and by the
+item of the Placement in the AddOnPlacementScores `gitops-dsf-moves` with weight 10. An item of -100
+takes from a cluster what Steady gives it, and one of +50 outweighs all scores and is itself
+outweighed by Steady with any scores. So no score moves the Placement, the two items together do,
+and when its cluster is no longer eligible OCM chooses the one with +50, or by the scores
+(docs/decisions/paced-moves.md).
 """
 
 from typing import Annotated, Final
@@ -21,13 +22,18 @@ MOVES_SCORE: Final = "gitops-dsf-moves"
 HOLD_WEIGHT: Final = 10
 """Weight of Steady and of the items: the largest that OCM accepts."""
 DRAW: Final = 50
-"""Value of the item of the cluster that a Placement goes to when it leaves its own: a refuge, or the target
-of a move. It moves nothing while Steady counts for another cluster, also when a dead reconciler left it.
+"""Value of the item of the cluster that a Placement goes to when it leaves its own: a refuge, or
+the target of a move. It moves nothing while Steady counts for another cluster, also when a dead
+reconciler left it.
 """
 PUSH: Final = -100
-"""Value of the item of a cluster for which Steady should not count, because the Placement is to leave it."""
+"""Value of the item of a cluster for which Steady should not count, because the Placement is to
+leave it.
+"""
 HOLD_SPAN: Final = 500
-"""The sum of |weight| times span is below this, so an item (500 points) outweighs it, and Steady both."""
+"""The sum of |weight| times span is below this, so an item (500 points) outweighs it, and Steady
+both.
+"""
 MAX_SPAN: Final = 200
 """By how much a score can differ between two clusters."""
 MAX_DEMAND: Final = MAX_SPAN
@@ -108,11 +114,12 @@ def as_written(item: objects.Placement, ranking: PacedRanking) -> objects.Placem
 
 
 def written(item: objects.Placement) -> objects.Placement:
-    """The Placement with what people wrote. It is the same object if it is not paced, or if its annotation
-    cannot be read.
+    """The Placement with what people wrote.
 
-    Ask this Placement for everything that people read about scores. Ask the one that is on the hub for what
-    OCM decides: there the items of moves count, and they are no scores.
+    It is the same object if it is not paced, or if its annotation cannot be read.
+
+    Ask this Placement for everything that people read about scores. Ask the one that is on the hub
+    for what OCM decides: there the items of moves count, and they are no scores.
     """
     try:
         ranking = paced_ranking(item)

@@ -22,7 +22,8 @@ BUILT_INS: Final[tuple[BuiltIn, ...]] = get_args(BuiltIn)
 """OCM's own prioritizers."""
 EVERYTHING: Final = Selector()
 _HAS_SCORE: Final = re.compile(
-    r'managedCluster\.scores\(("(?:[^"\\]|\\.)*")\)\.exists\(score, score\.name == ("(?:[^"\\]|\\.)*")\)'
+    r'managedCluster\.scores\(("(?:[^"\\]|\\.)*")\)\.exists\(score, score\.name =='
+    r' ("(?:[^"\\]|\\.)*")\)'
 )
 """The expression that onMissingScore: Exclude renders."""
 _NAMED: Final = re.compile(r"""\.scores\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\)""")
@@ -38,7 +39,10 @@ class RankedBy(Struct, frozen=True):
 
 
 class Predicate(Struct, frozen=True):
-    """A predicate: all its selectors and expressions must match. An empty one matches every cluster."""
+    """A predicate: all its selectors and expressions must match.
+
+    An empty one matches every cluster.
+    """
 
     labels: Selector = EVERYTHING
     claims: Selector = EVERYTHING
@@ -59,7 +63,10 @@ class PlacementSummary(Struct, frozen=True):
     """Changes with everything that OCM decides by: the spec, and the annotation of a pace."""
 
     def may_choose(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
-        """Whether it passes one of the predicates, if there are any. CEL expressions are not evaluated."""
+        """Whether it passes one of the predicates, if there are any.
+
+        CEL expressions are not evaluated.
+        """
         return not self.predicates or any(
             each.labels.matches(labels) and each.claims.matches(claims) for each in self.predicates
         )
@@ -84,7 +91,8 @@ def _digest(item: objects.Placement) -> str:
 def ranked_by(item: objects.Placement) -> tuple[RankedBy, ...]:
     """The scores by which people rank the clusters, in order, with the weights that they wrote.
 
-    The item of a paced Placement in `gitops-dsf-moves` is none of them, although OCM reads it as a score.
+    The item of a paced Placement in `gitops-dsf-moves` is none of them, although OCM reads it as a
+    score.
     """
     return tuple(each for each in _read_by_ocm(written(item)) if each.resource != MOVES_SCORE)
 
@@ -192,7 +200,9 @@ def _lenient_predicates(item: objects.Placement) -> Iterator[Predicate]:
 
 
 PAGE_CLUSTERS: Final = 100
-"""Most clusters in one PlacementDecision (docs/decisions/scheduler.md#more-than-a-hundred-clusters)."""
+"""Most clusters in one PlacementDecision
+(docs/decisions/scheduler.md#more-than-a-hundred-clusters).
+"""
 
 
 def decided(pages: Iterable[objects.PlacementDecision]) -> Mapping[str, frozenset[str]]:

@@ -1,8 +1,6 @@
-"""Why the pods of a program on the hub do not run, and who leads by a Lease (coordination.k8s.io/v1)."""
+"""Why the pods of a program on the hub do not run."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 PULL_FAILURES: Final = frozenset(
@@ -14,71 +12,50 @@ PULL_FAILURES: Final = frozenset(
         "RegistryUnavailable",
     }
 )
+"""The kubelet's reasons for an image that it cannot get."""
 STARTING: Final = frozenset({"ContainerCreating", "PodInitializing"})
+"""The kubelet's reasons for a container that waits and is not in trouble."""
 
 
 def obstacles(pods: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Why pods do not run, each reason once; empty if nothing keeps them from it."""
-    return tuple(
-        dict.fromkeys(reason for pod in pods for reason in _obstacles(pod.get("status") or {}))
-    )
+    """Returns why pods do not run, each reason once; empty if nothing keeps them from it."""
+    reasons: dict[str, None] = {}
+    for pod in pods:
+        reasons.update(dict.fromkeys(_obstacles(pod.get("status") or {})))
+    return tuple(reasons)
 
 
 def _obstacles(status: Mapping[str, Any]) -> Iterator[str]:
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             yield f"its pod cannot be scheduled: {condition.get('message', '')}"
-    for container in (
-        *(status.get("initContainerStatuses") or ()),
-        *(status.get("containerStatuses") or ()),
-    ):
-        state = container.get("state") or {}
-        waiting = state.get("waiting") or {}
-        reason, message = waiting.get("reason", ""), waiting.get("message", "")
-        if reason in PULL_FAILURES:
-            # A back-off does not say why the last pull failed.
-            why = f": {message}" if message and reason != "ImagePullBackOff" else ""
-            yield f"image {container.get('image')} cannot be pulled ({reason}{why})"
-        elif reason == "CrashLoopBackOff":
-            ended = (container.get("lastState") or {}).get("terminated") or {}
-            last = f"{ended.get('reason') or 'an error'} (exit code {ended.get('exitCode', 'unknown')})"
-            yield f"container {container.get('name')} ends again and again, last with {last}"
-        elif reason and reason not in STARTING:
-            why = f": {message}" if message else ""
-            yield f"container {container.get('name')} cannot start ({reason}{why})"
+    for container in status.get("initContainerStatuses") or ():
+        yield from _container_obstacles(container)
+    for container in status.get("containerStatuses") or ():
+        yield from _container_obstacles(container)
 
 
-DEFAULT_DURATION: Final = 15
-"""Seconds that the reconciler writes. A Lease without leaseDurationSeconds is judged by them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Leadership:
-    """The claim of a Lease."""
-
-    holder: str
-    """Empty after a leader has given up its Lease."""
-    renewed: datetime | None
-    """None if it was never renewed, or if its time can't be read."""
-    lasts: timedelta
-
-    def stands(self, now: datetime) -> bool:
-        """Says whether the Lease has not expired at this time of the hub's clock."""
-        return self.renewed is not None and now - self.renewed <= self.lasts
-
-
-def read_leadership(lease: Mapping[str, Any]) -> Leadership:
-    spec = lease.get("spec") or {}
-    return Leadership(
-        holder=str(spec.get("holderIdentity") or ""),
-        renewed=_moment(str(spec.get("renewTime") or "")),
-        lasts=timedelta(seconds=int(spec.get("leaseDurationSeconds") or DEFAULT_DURATION)),
-    )
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+def _container_obstacles(container: Mapping[str, Any]) -> Iterator[str]:
+    waiting = (container.get("state") or {}).get("waiting") or {}
+    reason = waiting.get("reason", "")
+    message = waiting.get("message", "")
+    name = container.get("name")
+    image = container.get("image")
+    if reason == "ImagePullBackOff":
+        # The message of a back-off does not say why the last pull failed.
+        yield f"image {image} cannot be pulled ({reason})"
+    elif reason in PULL_FAILURES and message:
+        yield f"image {image} cannot be pulled ({reason}: {message})"
+    elif reason in PULL_FAILURES:
+        yield f"image {image} cannot be pulled ({reason})"
+    elif reason == "CrashLoopBackOff":
+        last = (container.get("lastState") or {}).get("terminated") or {}
+        exit_code = last.get("exitCode", "unknown")
+        yield (
+            f"container {name} ends again and again, last with"
+            f" {last.get('reason') or 'an error'} (exit code {exit_code})"
+        )
+    elif reason and reason not in STARTING and message:
+        yield f"container {name} cannot start ({reason}: {message})"
+    elif reason and reason not in STARTING:
+        yield f"container {name} cannot start ({reason})"

@@ -1,8 +1,9 @@
 """Points: the scale in which people read how clusters compare.
 
-OCM adds up weight times score, and compares these sums. Their size depends on the weights, which the renderer
-chooses, so nobody can compare a sum with a `stickiness`. People read the sum divided by the weights instead:
-the weighted mean of the scores, plus the stickiness where Steady counts. Only JSON output has sums.
+OCM adds up weight times score, and compares these sums. Their size depends on the weights, which
+the renderer chooses, so nobody can compare a sum with a `stickiness`. People read the sum divided
+by the weights instead: the weighted mean of the scores, plus the stickiness where Steady counts.
+Only JSON output has sums.
 """
 
 from collections.abc import Iterable
@@ -26,7 +27,8 @@ class Weighted(Protocol):
 def mean_weight(prioritizers: Iterable[Weighted]) -> int:
     """What divides a weighted sum of these prioritizers, so that it becomes points; never 0.
 
-    Steady and the items of paced moves do not count: they do not compare clusters, but keep a decision.
+    Steady and the items of paced moves do not count: they do not compare clusters, but keep a
+    decision.
     """
     return (
         sum(
@@ -44,7 +46,10 @@ def points_of(total: int, weight: int) -> float:
 
 
 def points_needed(total: int, weight: int) -> float:
-    """A sum that must be reached in points. It is rounded up to hundredths, because less would not do."""
+    """A sum that must be reached in points.
+
+    It is rounded up to hundredths, because less would not do.
+    """
     return -(-100 * total // weight) / 100
 
 

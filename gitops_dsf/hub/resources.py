@@ -1,4 +1,7 @@
-"""Where API servers have the kinds of a hub: group, version and plural name. What of it could not be read."""
+"""Where API servers have the kinds of a hub: group, version and plural name.
+
+What of it could not be read.
+"""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum

@@ -1,4 +1,7 @@
-"""DynamicScorers as the hub has them. Rendered ones have every default written out; others may not."""
+"""DynamicScorers as the hub has them.
+
+Rendered ones have every default written out; others may not.
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -163,11 +166,16 @@ def counted_span(published: tuple[int, int], default_score: int | None) -> tuple
 
 
 class DynamicScorer(KubernetesObject, frozen=True):
-    """A scorer. Its properties are effective: where the spec leaves a field open, /config sets it."""
+    """A scorer.
+
+    Its properties are effective: where the spec leaves a field open, /config sets it.
+    """
 
     spec: ScorerSpec
     status: dict[str, Any] = {}
-    """The raw status, for programs that patch it. Use `condition`, `health` and `last_synced` to read it."""
+    """The raw status, for programs that patch it. Use `condition`, `health` and `last_synced` to
+    read it.
+    """
 
     @property
     def name(self) -> str:

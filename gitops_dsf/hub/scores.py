@@ -1,5 +1,7 @@
-"""AddOnPlacementScores and their states. A fleet has hundreds of thousands, so equal parts are shared. OCM
-counts a score until just after validUntil, and forever without one (pkg/placement/plugins/addon).
+"""AddOnPlacementScores and their states.
+
+A fleet has hundreds of thousands, so equal parts are shared. OCM counts a score until just after
+validUntil, and forever without one (pkg/placement/plugins/addon).
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -57,7 +59,10 @@ class AddOnPlacementScore(Struct, frozen=True, gc=False):
 
 
 class BareScore(Struct, frozen=True, gc=False):
-    """What is read of a score with a validUntil that is no time, which API servers accept. It counts as 0."""
+    """What is read of a score with a validUntil that is no time, which API servers accept.
+
+    It counts as 0.
+    """
 
     metadata: ScoreMetadata
 
@@ -108,11 +113,16 @@ Scores = Mapping[str, Mapping[str, Score]]
 """By name of the AddOnPlacementScore, then by cluster."""
 
 MAX_KEPT: Final = 100_000
-"""Contents that are remembered. A scorer with one item has 200 values, one with one per node many more."""
+"""Contents that are remembered. A scorer with one item has 200 values, one with one per node many
+more.
+"""
 
 
 class Interner:
-    """Shares equal parts of scores: times, names and values. In a fleet, nearly all parts are equal."""
+    """Shares equal parts of scores: times, names and values.
+
+    In a fleet, nearly all parts are equal.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Any] = {}
@@ -156,7 +166,8 @@ def score_of(
 Moment = TypeVar("Moment", float, datetime)
 
 GRACE_SECONDS: Final = 120.0
-"""How long something new may take to publish. The kubelet alone takes 60 to 90 s to show an entry."""
+"""How long something new may take to publish. The kubelet alone takes 60 to 90 s to show an entry.
+"""
 GRACE_INTERVALS: Final = 2
 EXPIRING_SHARE: Final = 0.25
 """A score is expiring when less than this share of its TTL is left. Agents renew at half."""
@@ -177,7 +188,9 @@ class ScoreState(StrEnum):
     MISSING = "missing"
     """The scorer should run there, but nothing is published: OCM counts it as 0."""
     WAITING = "waiting"
-    """Nothing is published yet, but the scorer, the cluster or the add-on is new, so this is not a fault."""
+    """Nothing is published yet, but the scorer, the cluster or the add-on is new, so this is not a
+    fault.
+    """
     MASKED = "masked"
     """A mask excludes the cluster."""
 
@@ -189,7 +202,10 @@ DEAD: Final = frozenset({ScoreState.EXPIRED, ScoreState.EMPTY})
 
 
 def expired(valid_until: Moment | None, now: Moment) -> bool:
-    """Whether OCM no longer counts a score. At validUntil itself it still does (now.After in Go)."""
+    """Whether OCM no longer counts a score.
+
+    At validUntil itself it still does (now.After in Go).
+    """
     return valid_until is not None and now > valid_until
 
 
@@ -210,5 +226,8 @@ def grace(interval: float) -> float:
 
 
 def state_of_absent(*, since: float, interval: float, now: float) -> ScoreState:
-    """The state when nothing is published. `since`: when the last of scorer, cluster and add-on was made."""
+    """The state when nothing is published.
+
+    `since`: when the last of scorer, cluster and add-on was made.
+    """
     return ScoreState.WAITING if now < since + grace(interval) else ScoreState.MISSING

@@ -49,7 +49,10 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A compiled selector: all requirements must match. `nothing`, a nil pointer in Go, matches no object."""
+    """A compiled selector: all requirements must match.
+
+    `nothing`, a nil pointer in Go, matches no object.
+    """
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
@@ -77,9 +80,10 @@ def label_value_error(value: str) -> str | None:
     if len(value.encode()) > _LONGEST:
         problems.append(f"must be no more than {_LONGEST} bytes")
     if value and not _NAME.match(value):
-        valid = "an empty string or consist of alphanumeric characters, '-', '_' or '.'"
-        ends = "must start and end with an alphanumeric character"
-        problems.append(f"a valid label must be {valid}, and {ends}")
+        problems.append(
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_'"
+            " or '.', and must start and end with an alphanumeric character"
+        )
     return "; ".join(problems) or None
 
 
@@ -87,8 +91,10 @@ def label_key_error(key: str) -> str | None:
     """Why a text is not a label key; None if it is one."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix or not _NAME.match(name) or len(name) > _LONGEST:
-        valid = "a name of at most 63 characters with an optional DNS subdomain prefix and '/'"
-        return f"a valid label key must be {valid}"
+        return (
+            "a valid label key must be a name of at most 63 characters with an optional DNS"
+            " subdomain prefix and '/'"
+        )
     if slash and (not _SUBDOMAIN.match(prefix) or len(prefix) > _LONGEST_PREFIX):
         return "prefix part must be a lowercase RFC 1123 subdomain"
     return None
@@ -103,8 +109,10 @@ def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requi
             "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
         )
     if operator in ("Exists", "DoesNotExist") and values:
-        must = "values set must be empty for exists and does not exist"
-        problems.append(f"values: Invalid value: {json.dumps(values)}: {must}")
+        problems.append(
+            f"values: Invalid value: {json.dumps(values)}: values set must be empty for exists and"
+            " does not exist"
+        )
     for index, value in enumerate(values):
         if bad_value := label_value_error(value):
             problems.append(f'values[{index}][{key}]: Invalid value: "{value}": {bad_value}')
@@ -121,7 +129,10 @@ def _expression(expression: LabelRequirement) -> Requirement:
 
 
 def compile_selector(selector: LabelSelector | None) -> Selector:
-    """Compiles a selector; None matches everything. Raises SelectorError if Kubernetes rejects it."""
+    """Compiles a selector; None matches everything.
+
+    Raises SelectorError if Kubernetes rejects it.
+    """
     if selector is None:
         return Selector()
     labels = sorted((selector.match_labels or {}).items())

@@ -30,9 +30,13 @@ class Snapshot:
     """When the oldest part was observed; None if the source does not say."""
     scores: Scores = field(default_factory=dict)
     skipped: int = 0
-    """How many AddOnPlacementScores exist but were not read, because their names were not requested."""
+    """How many AddOnPlacementScores exist but were not read, because their names were not
+    requested.
+    """
     unreadable: tuple[str, ...] = ()
-    """AddOnPlacementScores that could not be decoded, and why. They are among `scores`, without items."""
+    """AddOnPlacementScores that could not be decoded, and why. They are among `scores`, without
+    items.
+    """
     decisions: tuple[PlacementDecision, ...] = ()
     """Sorted by namespace and name."""
     clusters: Mapping[str, ManagedCluster] = field(default_factory=dict)
@@ -41,7 +45,9 @@ class Snapshot:
     bindings: tuple[tuple[str, str], ...] | None = None
     """Namespace and name of the ManagedClusterSetBindings; None if they are not known."""
     moves: object = None
-    """Data of the ConfigMap with paced moves, not decoded; None if it was not requested or does not exist."""
+    """Data of the ConfigMap with paced moves, not decoded; None if it was not requested or does not
+    exist.
+    """
 
     def published(self, resource: str, cluster: str) -> Score | None:
         return self.scores.get(resource, {}).get(cluster)

@@ -1,4 +1,7 @@
-"""The file format of snapshots (docs/decisions/preview.md). A folder is the union of its documents."""
+"""The file format of snapshots (docs/decisions/preview.md).
+
+A folder is the union of its documents.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -70,7 +73,9 @@ class HubSnapshot(
     observed_at: Timestamp | None = None
     """When the newest object of this document was observed, in RFC 3339."""
     scores: dict[Name, msgspec.Raw] = {}
-    """Tables by name of the AddOnPlacementScore, then by cluster, decoded when the name is requested."""
+    """Tables by name of the AddOnPlacementScore, then by cluster, decoded when the name is
+    requested.
+    """
     decisions: list[DecisionEntry] = []
     clusters: dict[Name, ClusterEntry] = {}
     metadata: dict[str, Any] = {}
@@ -153,8 +158,10 @@ def files(
     hub: str,
     rounded: Callable[[datetime | None], datetime | None] = lambda until: until,
 ) -> Iterator[tuple[str, bytes]]:
-    """A snapshot as files: one per score name, one each for the time, decisions and clusters. Equal snapshots
-    give equal bytes, and each entry has its own line. `rounded` says which validUntil is written.
+    """A snapshot as files: one per score name, one each for the time, decisions and clusters.
+
+    Equal snapshots give equal bytes, and each entry has its own line. `rounded` says which
+    validUntil is written.
     """
     at = snapshot.observed_at
     yield MOMENT, _file(hub, "" if at is None else f',\n"observedAt": {_json(timestamp(at))}')

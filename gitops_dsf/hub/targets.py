@@ -29,7 +29,10 @@ class Mask(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 
 
 def read_masks(data: object) -> tuple[Mask, ...] | None:
-    """The masks in the data of the ConfigMap; None if it does not have them. Raises msgspec.DecodeError."""
+    """The masks in the data of the ConfigMap; None if it does not have them.
+
+    Raises msgspec.DecodeError.
+    """
     text = (msgspec.convert(data, dict[str, str] | None) or {}).get(MASKS_KEY)
     return None if text is None else msgspec.json.decode(text, type=tuple[Mask, ...])
 
@@ -47,8 +50,10 @@ def masked_clusters(
 
 
 class TargetClusters:
-    """Target clusters at one moment, from indexes. Without `addons`, which could not be read, every cluster
-    may have an agent. Without `masks`, which the hub has not, one without a score may be masked.
+    """Target clusters at one moment, from indexes.
+
+    Without `addons`, which could not be read, every cluster may have an agent. Without `masks`,
+    which the hub has not, one without a score may be masked.
     """
 
     def __init__(

@@ -54,8 +54,9 @@ def _parts(url: str) -> SplitResult:
 
 
 def is_query_api(path: str) -> bool:
-    """Whether a path is that of a query API of Prometheus, whatever is before it. Other paths are those below
-    which the API is, such as /select/0/prometheus.
+    """Whether a path is that of a query API of Prometheus, whatever is before it.
+
+    Other paths are those below which the API is, such as /select/0/prometheus.
     """
     return path.rstrip("/").endswith(("/query", "/query_range"))
 
@@ -86,9 +87,13 @@ def ranged(url: str) -> str:
 _PAGES: Final = re.compile(
     r"(?P<base>.*?)(?:/classic)?/(?P<page>graph|targets|alerts|vmui|explore|d/[^/]+(?:/[^/]+)?)"
 )
-"""Of Prometheus and Thanos (graph, targets, alerts), VictoriaMetrics (vmui) and Grafana (explore, d)."""
+"""Of Prometheus and Thanos (graph, targets, alerts), VictoriaMetrics (vmui) and Grafana (explore,
+d).
+"""
 _TENANT: Final = re.compile(r".*/select/[0-9]+(?::[0-9]+)?")
-"""Where a tenant of a VictoriaMetrics cluster is. Its vmui is there, and its query API below prometheus."""
+"""Where a tenant of a VictoriaMetrics cluster is. Its vmui is there, and its query API below
+prometheus.
+"""
 _EXPRESSION: Final = "g0.expr="
 """In the query or fragment of a page, not of an API: the first graph's expression."""
 
@@ -166,8 +171,9 @@ def git_fault(url: str) -> Mistake | None:
 def holds_credentials(url: str) -> bool:
     """Whether a URL of a repository has a password or a token in it.
 
-    A user alone is none for ssh. For http it may be a token. Only Azure DevOps offers URLs with a user, which
-    is the organisation and the first part of the path: https://ORGANISATION@dev.azure.com/ORGANISATION/...
+    A user alone is none for ssh. For http it may be a token. Only Azure DevOps offers URLs with a
+    user, which is the organisation and the first part of the path:
+    https://ORGANISATION@dev.azure.com/ORGANISATION/...
     """
     parts = _parts(url)
     if parts.password is not None:
@@ -205,9 +211,13 @@ _METADATA_ADDRESSES: Final = frozenset(
         "fd00:c1::a9fe:a9fe",
     )
 )
-"""Of Alibaba, Azure, AWS and EKS, Google, and Oracle. In most clouds it is link-local: 169.254.169.254."""
+"""Of Alibaba, Azure, AWS and EKS, Google, and Oracle. In most clouds it is link-local:
+169.254.169.254.
+"""
 _CARRY_IPV4: Final = tuple(map(ipaddress.IPv6Network, ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")))
-"""Networks whose last 32 bits are the IPv4 address that is meant: the old compatible form, and NAT64."""
+"""Networks whose last 32 bits are the IPv4 address that is meant: the old compatible form, and
+NAT64.
+"""
 _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]+")
 
 

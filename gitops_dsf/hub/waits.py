@@ -33,7 +33,10 @@ class WaitingCopy(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
 
 
 def read_waits(data: object) -> tuple[WaitingCopy, ...]:
-    """What the data of the ConfigMap tells. It is only shown, so what cannot be read tells nothing."""
+    """What the data of the ConfigMap tells.
+
+    It is only shown, so what cannot be read tells nothing.
+    """
     try:
         texts = msgspec.convert(data, dict[str, str] | None) or {}
         return msgspec.json.decode(texts.get(WAITS_KEY) or "[]", type=tuple[WaitingCopy, ...])

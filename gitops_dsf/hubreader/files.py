@@ -103,7 +103,10 @@ def _json(
 
 
 def from_path(path: Path, *, resources: frozenset[str] | None = None) -> Snapshot:
-    """Reads a file, or all below a folder; only scores with these names, if given. Raises SnapshotError."""
+    """Reads a file, or all below a folder; only scores with these names, if given.
+
+    Raises SnapshotError.
+    """
     if path.is_dir():
         return collect(_folder(path), origin=str(path), resources=resources)
     return collect(documents(_content(path), file=str(path)), origin=str(path), resources=resources)
@@ -112,7 +115,10 @@ def from_path(path: Path, *, resources: frozenset[str] | None = None) -> Snapsho
 def from_contents(
     contents: Iterable[tuple[str, bytes]], *, origin: str, resources: frozenset[str] | None = None
 ) -> Snapshot:
-    """Reads contents with their paths; only scores with these names, if given. Raises SnapshotError."""
+    """Reads contents with their paths; only scores with these names, if given.
+
+    Raises SnapshotError.
+    """
     read = (documents(content, file=path) for path, content in contents)
     return collect(chain.from_iterable(read), origin=origin, resources=resources)
 
@@ -133,11 +139,14 @@ def _unreadable(error: OSError) -> None:
 def _content(path: Path) -> bytes:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            hint = "split it into several files of one folder"
-            raise SnapshotError(f"{path} is larger than {MAX_FILE_BYTES} bytes; {hint}")
+            raise SnapshotError(
+                f"{path} is larger than {MAX_FILE_BYTES} bytes; split it into several files of one"
+                " folder"
+            )
         return path.read_bytes()
     except FileNotFoundError as error:
-        hint = "name a file or a folder with AddOnPlacementScores"
-        raise SnapshotError(f"{path} does not exist; {hint}") from error
+        raise SnapshotError(
+            f"{path} does not exist; name a file or a folder with AddOnPlacementScores"
+        ) from error
     except OSError as error:
         raise SnapshotError(f"{path} cannot be read: {error.strerror or error}") from error

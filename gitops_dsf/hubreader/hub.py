@@ -49,7 +49,9 @@ IMPORTED: Final = (
     ("DynamicScorer", SCORERS, True),
     ("DynamicScoringConfig", SCORING_CONFIGS, True),
 )
-"""What `import` takes: kind, resource, and whether a hub may lack it, as our CRDs before the first sync."""
+"""What `import` takes: kind, resource, and whether a hub may lack it, as our CRDs before the first
+sync.
+"""
 TIMEOUT_SECONDS: Final = 30.0
 QUIET_SECONDS: Final = 3.0
 """How long the API server may be silent before people are told that the command waits."""
@@ -60,7 +62,10 @@ def tell(line: str) -> None:
 
 
 def current_context(kubeconfig: Path | None = None) -> str | None:
-    """The current context of the kubeconfig; None without one. Raises HubError if it cannot be read."""
+    """The current context of the kubeconfig; None without one.
+
+    Raises HubError if it cannot be read.
+    """
     try:
         return _current_context(kubeconfig)
     except AccessError as error:
@@ -74,7 +79,10 @@ _WHY: dict[int, Why] = {
 
 
 class Hub:
-    """A connection to one hub. Raises ApiError for a refusal, HubError without an answer or credentials."""
+    """A connection to one hub.
+
+    Raises ApiError for a refusal, HubError without an answer or credentials.
+    """
 
     def __init__(
         self,
@@ -124,7 +132,10 @@ class Hub:
     def items(
         self, path: str, of: type[ListPage] = ListPage, /, *, accept: str = JSON, **selector: str
     ) -> Iterator[Any]:
-        """Every object: as `of` decodes its page, else not decoded. Raises ApiError and HubError."""
+        """Every object: as `of` decodes its page, else not decoded.
+
+        Raises ApiError and HubError.
+        """
         found = self._server.pages(path, accept=accept, **selector)
         while True:
             with self._asking():
@@ -139,8 +150,9 @@ class Hub:
 
     def lacks(self, part: Unread) -> str:
         """Says that nothing can be shown without a part."""
-        hint = "; this cluster is not an OCM hub" if part.why is Why.NOT_INSTALLED else ""
-        return f"context {self.context}: {part}{hint}"
+        if part.why is Why.NOT_INSTALLED:
+            return f"context {self.context}: {part}; this cluster is not an OCM hub"
+        return f"context {self.context}: {part}"
 
     def decode(self, path: str, content: bytes | bytearray, kind: type[T]) -> T:
         """Decodes an answer. Raises HubError if it has another shape."""
@@ -180,8 +192,10 @@ class Hub:
         except ApiError as error:
             return self._unread(resource, error, verb="list")
         except msgspec.ValidationError as error:
-            what = f"context {self.context}: an object among {resource.describe()}"
-            raise HubError(f"{what} is malformed: {problem_of(error)}") from error
+            raise HubError(
+                f"context {self.context}: an object among {resource.describe()} is malformed:"
+                f" {problem_of(error)}"
+            ) from error
 
     def count(self, resource: Resource) -> int | None:
         """The number of objects, without reading them; None if the hub does not report it."""
@@ -194,7 +208,10 @@ class Hub:
         return None if page.metadata.more and rest is None else len(page.items or ()) + (rest or 0)
 
     def find(self, resource: Resource, name: str) -> Object | Unread | None:
-        """Returns one object; None if it does not exist. Raises HubError when the hub does not answer."""
+        """Returns one object; None if it does not exist.
+
+        Raises HubError when the hub does not answer.
+        """
         try:
             found: Object = self.decode(
                 resource.path, self.get(f"{resource.path}/{name}"), dict[str, Any]
@@ -205,7 +222,10 @@ class Hub:
         return found
 
     def groups(self) -> dict[str, tuple[str, ...]] | Unread:
-        """The API groups of the hub, with their versions. Raises HubError when the hub does not answer."""
+        """The API groups of the hub, with their versions.
+
+        Raises HubError when the hub does not answer.
+        """
         try:
             content: Object = self.decode("/apis", self.get("/apis"), dict[str, Any])
         except ApiError as error:

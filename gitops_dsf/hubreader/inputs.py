@@ -1,4 +1,7 @@
-"""Reads snapshots and the inputs of gitops_dsf.views.status. Objects are reduced while their page is read."""
+"""Reads snapshots and the inputs of gitops_dsf.views.status.
+
+Objects are reduced while their page is read.
+"""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -45,7 +48,10 @@ BY_NAME: Final = 20
 def observe(
     *, context: str, kubeconfig: Path | None, resources: frozenset[str] | None, moves_in: str | None
 ) -> Snapshot:
-    """Reads scores, with these names if given, and paced moves of a namespace if given. Raises HubError."""
+    """Reads scores, with these names if given, and paced moves of a namespace if given.
+
+    Raises HubError.
+    """
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
         parts = _Parts()
         snapshot = _snapshot(hub, parts, _Scores(needed=resources))
@@ -66,7 +72,10 @@ def read_inputs(
     only: Filter | None = None,
     owners: bool = False,
 ) -> Inputs:
-    """Reads what a view of `only` shows; with `owners` also who else writes scores. Raises HubError."""
+    """Reads what a view of `only` shows; with `owners` also who else writes scores.
+
+    Raises HubError.
+    """
     parts = _Parts()
     scorers = parts.take(
         Part.SCORERS, hub.read(api.SCORERS.within(hub_namespace), as_type(DynamicScorer))
@@ -166,7 +175,10 @@ class _Scores:
         resources: Collection[str] | None = None,
         owners: bool = False,
     ) -> None:
-        """`resources`: names that scorers publish. `owners`: also which other programs write scores."""
+        """`resources`: names that scorers publish.
+
+        `owners`: also which other programs write scores.
+        """
         self._resources, self._needed = resources, needed
         self._page: type[Page] = _OwnedPage if owners else _Page
         self._model: type[AddOnPlacementScore | OwnedScore] = (
@@ -254,7 +266,10 @@ class _Parts:
 def _configmap(
     hub: Hub, namespace: str, name: str, read: Callable[[Object | None], tuple[T, ...] | str]
 ) -> tuple[T, ...] | api.Unread:
-    """What a ConfigMap says. `read` gets it, or None, and returns a text if it cannot be understood."""
+    """What a ConfigMap says.
+
+    `read` gets it, or None, and returns a text if it cannot be understood.
+    """
     where = api.Resource(plural="configmaps", namespace=namespace)
     found = hub.find(where, name)
     if isinstance(found, api.Unread):

@@ -1,6 +1,7 @@
-"""Kubeconfigs of people, with whatever they hold: exec plug-ins, auth providers, several files. The package
-``kubernetes`` reads them. It is imported only then, because it needs 20 MB of memory and 0.2 s of CPU.
-Messages never contain values of a kubeconfig, because one of them may be a token.
+"""Kubeconfigs of people, with whatever they hold: exec plug-ins, auth providers, several files.
+
+The package ``kubernetes`` reads them. It is imported only then, because it needs 20 MB of memory
+and 0.2 s of CPU. Messages never contain values of a kubeconfig, because one of them may be a token.
 """
 
 import logging
@@ -45,9 +46,10 @@ class Kubeconfig:
             msg = f"{where}: {error}"
             raise access.AccessError(msg) from error
         except (TypeError, KeyError, AttributeError, RecursionError) as error:
-            lacks = "the file does not have the structure of a kubeconfig"
-            msg = f"{where}: {lacks}; compare it with the output of kubectl config view"
-            raise access.AccessError(msg) from error
+            raise access.AccessError(
+                f"{where}: the file does not have the structure of a kubeconfig; compare it with the"
+                " output of kubectl config view"
+            ) from error
 
     def _by_package(self, files: list[Path]) -> access.Access:
         try:
@@ -55,7 +57,8 @@ class Kubeconfig:
         except ImportError as error:
             msg = (
                 "kubeconfigs need the extra live of gitops-dsf (docs/start/install.md). The"
-                " reconciler's image does not have it: run it as a pod, without --kubeconfig and --context"
+                " reconciler's image does not have it: run it as a pod, without --kubeconfig and"
+                " --context"
             )
             raise access.AccessError(msg) from error
         package: Any = kubernetes
@@ -140,8 +143,10 @@ def _log_of_the_package() -> Iterator[list[str]]:
 def _failure(text: str, error: BaseException | None) -> str:
     """Says in kubectl's words that an exec plug-in cannot be started."""
     if isinstance(error, FileNotFoundError):
-        hint = "install the credential plug-in that the kubeconfig names, or put it on PATH"
-        return f"exec: executable {error.filename} not found: {hint}"
+        return (
+            f"exec: executable {error.filename} not found: install the credential plug-in that the"
+            " kubeconfig names, or put it on PATH"
+        )
     if isinstance(error, OSError):
         return f"exec: executable {error.filename} cannot be started: {error.strerror}"
     return excerpt(text)

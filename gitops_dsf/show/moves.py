@@ -45,10 +45,12 @@ def _under_way(move: MoveView) -> str:
 def waiting_text(waiting: WaitingView) -> str:
     """Formats `argocd/web: c1 -> c2 (+22 points) waits since ...: Cooldown: it moved a short time ago`."""
     text = (
-        f"{waiting.placement}: {waiting.source} -> {waiting.target} ({waiting.points:+g} points) waits"
-        f" since {waiting.since}: {waiting.reason}: {waiting.message}"
+        f"{waiting.placement}: {waiting.source} -> {waiting.target} ({waiting.points:+g} points)"
+        f" waits since {waiting.since}: {waiting.reason}: {waiting.message}"
     )
-    return f"{text}, until {waiting.until}" if waiting.until else text
+    if waiting.until:
+        text += f", until {waiting.until}"
+    return text
 
 
 def draining_text(drain: DrainView) -> str:

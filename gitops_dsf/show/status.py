@@ -139,7 +139,8 @@ def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
         if view.at_default:
             yield (
                 f"  {view.scorer.name}: {plural(view.at_default, 'score')} at defaultScore"
-                f" {view.scorer.spec.default_score}: the source there has no series, or the score is the same"
+                f" {view.scorer.spec.default_score}: the source there has no series, or the score"
+                " is the same"
             )
     if hidden and all(map(_is_calm, hidden)):
         yield f"  and {len(hidden)} more, all fresh; --scorer or --all shows them"
@@ -192,7 +193,10 @@ def _health(view: ScorerView) -> str:
 
 
 def _config(view: ScorerView) -> str:
-    """Whether /config says what was accepted. A scorer in mode None, or without an API, has no /config."""
+    """Whether /config says what was accepted.
+
+    A scorer in mode None, or without an API, has no /config.
+    """
     if view.scorer.spec.mode != "Full" or view.scorer.scored_by_query:
         return "-"
     return view.scorer.condition("ConfigSynced").reason or "not probed"
@@ -215,8 +219,8 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
     scorers = plural(len(views), "scorer")
     clusters_text = plural(largest, "cluster")
     yield (
-        f"Scores: {scorers} x {clusters_text}, too many for a screen; --scorer, --cluster or --all shows"
-        " them"
+        f"Scores: {scorers} x {clusters_text}, too many for a screen; --scorer, --cluster or --all"
+        " shows them"
     )
     yield from _not_fresh(views)
 
@@ -303,8 +307,8 @@ def _placement(view: PlacementView) -> Iterator[str]:
 def lead_text(lead: Lead) -> str:
     """Formats `paris leads berlin by 19 points of the mean score; the stickiness is 20, so it stays on berlin`."""
     return (
-        f"{lead.cluster} leads {lead.over} by {lead.points:g} points of the mean score; the stickiness is"
-        f" {lead.stickiness:g}, so it stays on {lead.over}"
+        f"{lead.cluster} leads {lead.over} by {lead.points:g} points of the mean score; the"
+        f" stickiness is {lead.stickiness:g}, so it stays on {lead.over}"
     )
 
 
@@ -394,8 +398,8 @@ def _waiting(copy: Copy, view: ApplicationView) -> str:
     match view.strategy:
         case "MakeBeforeBreak" if _are_new_copies_ready(view):
             return (
-                "waiting, no longer decided; the new copies are Healthy and Synced, and the reconciler has"
-                " not said why it stays"
+                "waiting, no longer decided; the new copies are Healthy and Synced, and the"
+                " reconciler has not said why it stays"
             )
         case "MakeBeforeBreak":
             return "waiting, no longer decided; stays until the new copies are Healthy and Synced"

@@ -1,7 +1,8 @@
 """Tables and paragraphs that fit the terminal.
 
-Every cell is made printable first (`dsf_wire.text`), so a table may hold texts of others. Words are never
-broken, because names and commands are copied from the output; a line is longer than the terminal instead.
+Every cell is made printable first (`dsf_wire.text`), so a table may hold texts of others. Words are
+never broken, because names and commands are copied from the output; a line is longer than the
+terminal instead.
 """
 
 import textwrap

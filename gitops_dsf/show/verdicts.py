@@ -26,10 +26,11 @@ def placement_text(placement: Placement) -> str:
     """Formats what a Placement asks for: how many clusters of which sets, its filters, its ranking."""
     spec = placement.spec
     number = "all" if spec.number_of_clusters is None else str(spec.number_of_clusters)
-    sets = "all bound cluster sets"
     if spec.cluster_sets:
-        sets = f"cluster sets {', '.join(spec.cluster_sets)}"
-    lines = [f"{placement.key} asks for {number} of the clusters in {sets}"]
+        sets = ", ".join(spec.cluster_sets)
+        lines = [f"{placement.key} asks for {number} of the clusters in cluster sets {sets}"]
+    else:
+        lines = [f"{placement.key} asks for {number} of the clusters in all bound cluster sets"]
     for predicate in spec.predicates or ():
         terms = "; ".join(_terms(predicate))
         lines.append(f"  eligible: {terms or 'every cluster'}")
@@ -123,7 +124,8 @@ def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
     lines = [_eligible_line(verdict, placement)]
     if asks_for_scores(placement):
         lines.append(
-            "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible"
+            "  note: a predicate asks for scores; it is left out here, so fewer clusters may be"
+            " eligible"
         )
     names = sorted(verdict.scores or ())
     shown = names[:rows]
@@ -212,11 +214,12 @@ def _more_clusters(count: int) -> str:
 def explanation_text(explanation: Explanation | ClusterReason, *, placement: str) -> str:
     """Formats whether a cluster is selected, why, and what each prioritizer adds to its points."""
     selected = "selected" if explanation.selected else "not selected"
-    reason = explanation.reason
+    lines = [f"{placement}, cluster {explanation.cluster}: {selected}"]
     if explanation.filter:
-        reason = f"dropped by the filter {explanation.filter}: {reason}"
-    head = f"{placement}, cluster {explanation.cluster}: {selected}"
-    text = printable_lines((head, f"  {reason}"))
+        lines.append(f"  dropped by the filter {explanation.filter}: {explanation.reason}")
+    else:
+        lines.append(f"  {explanation.reason}")
+    text = printable_lines(lines)
     return f"{text}\n{_contributions(explanation)}" if explanation.contributions else text
 
 
@@ -236,8 +239,8 @@ def what_would_flip(explanation: Explanation) -> str:
     """Formats the changes that would flip a decision; empty if its ranking is not known."""
     if explanation.filter is not None:
         return (
-            "\n  what would have to change: the cluster, or what the filter asks for; a better score does not"
-            " help\n"
+            "\n  what would have to change: the cluster, or what the filter asks for; a better"
+            " score does not help\n"
         )
     if explanation.margin is None and explanation.rank is None:
         return ""
@@ -249,7 +252,10 @@ def what_would_flip(explanation: Explanation) -> str:
     rival_points = points_text(points_of(explanation.rival_points or 0, weight))
     lines = [
         "",
-        f"  what would have to change: it must {verb} {needed} against {explanation.rival} ({rival_points})",
+        (
+            f"  what would have to change: it must {verb} {needed} against {explanation.rival}"
+            f" ({rival_points})"
+        ),
     ]
     if not explanation.flips:
         lines.append("    no score of this Placement has a weight, so none can do that")

@@ -26,8 +26,8 @@ def yaml_text(json_text: str) -> str:
     text: str = yaml.dump(
         content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000_000
     )
-    # What is left is in double quotes, where YAML has these escapes. PyYAML 6 takes more characters for
-    # printable than Python, such as those that turn the direction of writing.
+    # What is left is in double quotes, where YAML has these escapes. PyYAML 6 takes more characters
+    # for printable than Python, such as those that turn the direction of writing.
     text = text.replace("##[", "\\x23#[")
     return "\n".join(
         line if line.isprintable() else "".join(map(_character, line)) for line in text.split("\n")

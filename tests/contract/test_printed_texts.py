@@ -46,10 +46,7 @@ REASONS = {
     "gitops_dsf/cli/install.py": {
         "findings_text(findings, colour=wants_colour(sys.stdout))": _ESCAPES
     },
-    "gitops_dsf/cli/log.py": {
-        "explained": _ESCAPES,
-        "'\\n'.join(filter(None, (log_text(shown), explained)))": _ESCAPES,
-    },
+    "gitops_dsf/cli/log.py": {"'\\n'.join(parts)": _ESCAPES},
     "gitops_dsf/cli/main.py": {"shell_completion.script(args.completion)": _OURS},
     "gitops_dsf/cli/simulate.py": {
         "f'\\n{shown}'": _ESCAPES,

@@ -31,7 +31,6 @@ from dsf_agent.scoring.split import split
 from dsf_wire import measures, query
 from gitops_dsf.backtest.publication import Series as Samples
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.cli.log import explained_text, log_text
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.flapping import episodes
@@ -52,6 +51,7 @@ from gitops_dsf.resolve import findings
 from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses, others
+from gitops_dsf.show.journal import explained_text, log_text
 from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.patterns import regex_error

@@ -14,10 +14,11 @@ from gitops_dsf.hub.flapping import WINDOW_SECONDS
     "diff",
     "show what a change does: scorers, clusters, moves",
     description="""\
-Compares a fleet repository in the working tree with the same repository at a revision. Shows what differs:
-scorers and the clusters that gain or lose them, Placements, and the applications that would move, with their
-new cluster and the reason. The base is the merge base of the revision and HEAD, as in a pull request. The
-base is read from git objects; the working tree, with its uncommitted changes, is not modified.""",
+Compares a fleet repository in the working tree with the same repository at a revision. Shows what
+differs: scorers and the clusters that gain or lose them, Placements, and the applications that
+would move, with their new cluster and the reason. The base is the merge base of the revision and
+HEAD, as in a pull request. The base is read from git objects; the working tree, with its
+uncommitted changes, is not modified.""",
     examples="""\
 examples:
   gitops-dsf diff --base main --scores scores.yaml
@@ -25,8 +26,8 @@ examples:
   gitops-dsf diff fleet --base main --head feature --context hub --exit-code
   gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --fail-on eviction --fail-on rescore
 
-exit codes: 0 fine; 1 with --exit-code if anything differs, with --fail-on if that happens or is unknown, and
-always if the head is not valid
+exit codes: 0 fine; 1 with --exit-code if anything differs, with --fail-on if that happens or is
+unknown, and always if the head is not valid
 """,
 )
 def diff(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +65,8 @@ def diff(parser: argparse.ArgumentParser) -> None:
         metavar="POINTS",
         type=int,
         default=2,
-        help="warn of applications that need this many points or fewer to move (2 by default; 0 warns of"
-        " none)",
+        help="warn of applications that need this many points or fewer to move (2 by default; 0"
+        " warns of none)",
     )
     add_source(parser)
 
@@ -74,9 +75,10 @@ def diff(parser: argparse.ArgumentParser) -> None:
     "simulate",
     "show where OCM would place the applications, and why",
     description="""\
-Reads a fleet repository and computes what OCM's placement controller would decide for each Placement:
-eligible clusters, scores, rank and selection. It writes nothing. Without scores it shows what the filters
-alone decide. With --paced it shows which applications the reconciler would move, and in which order.""",
+Reads a fleet repository and computes what OCM's placement controller would decide for each
+Placement: eligible clusters, scores, rank and selection. It writes nothing. Without scores it
+shows what the filters alone decide. With --paced it shows which applications the reconciler would
+move, and in which order.""",
     examples="""\
 examples:
   gitops-dsf simulate                       what the filters alone decide
@@ -110,10 +112,11 @@ def simulate(parser: argparse.ArgumentParser) -> None:
     "explain",
     "explain a decision, or what a code means",
     description="""\
-Explains a Placement: what it asks for, by which scores and weights it ranks, and which clusters are eligible.
-With CLUSTER it explains why OCM would or would not select this cluster: the filter that excluded it, or how
-many points each score adds, which cluster it would change places with, and the nearest score that would flip
-the decision. With a code it explains the finding, in most cases with an example.""",
+Explains a Placement: what it asks for, by which scores and weights it ranks, and which clusters
+are eligible. With CLUSTER it explains why OCM would or would not select this cluster: the filter
+that excluded it, or how many points each score adds, which cluster it would change places with,
+and the nearest score that would flip the decision. With a code it explains the finding, in most
+cases with an example.""",
     examples="""\
 examples:
   gitops-dsf explain guestbook            what it asks for; --scores or --context adds the ranking
@@ -128,7 +131,8 @@ def explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "subject",
         metavar="PLACEMENT|CODE",
-        help="namespace/name of a Placement, or the name alone if it is unique; or a code such as DSF310",
+        help="namespace/name of a Placement, or the name alone if it is unique; or a code such as"
+        " DSF310",
     )
     parser.add_argument(
         "cluster",
@@ -150,10 +154,11 @@ def explain(parser: argparse.ArgumentParser) -> None:
     "backtest",
     "show what would have been decided over the last weeks",
     description="""\
-Reads raw scores of the past: the metric dynamic_score, from any store with Prometheus' HTTP API, or from
-saved answers of one. Applies what agents and OCM do with them, and shows what this repository would have
-decided: moves, the time on each cluster, moves back and forth with the score that caused them, and regret,
-the points by which the decision was worse than the best one. With --base it compares two revisions.""",
+Reads raw scores of the past: the metric dynamic_score, from any store with Prometheus' HTTP API,
+or from saved answers of one. Applies what agents and OCM do with them, and shows what this
+repository would have decided: moves, the time on each cluster, moves back and forth with the
+score that caused them, and regret, the points by which the decision was worse than the best one.
+With --base it compares two revisions.""",
     examples="""\
 examples:
   gitops-dsf backtest --prometheus https://thanos.example.com
@@ -189,15 +194,16 @@ def backtest(parser: argparse.ArgumentParser) -> None:
         "--credentials",
         metavar="DIR",
         type=Path,
-        help="with --prometheus: folder with the Secrets and ConfigMaps that the repository names for the"
-        " source at this URL, each value in the file <name>/<key>",
+        help="with --prometheus: folder with the Secrets and ConfigMaps that the repository names"
+        " for the source at this URL, each value in the file <name>/<key>",
     )
     parser.add_argument(
         "--header",
         metavar="NAME:VALUE",
         action="append",
         default=[],
-        help="with --prometheus: header of every request, such as X-Scope-OrgID:team; may be repeated",
+        help="with --prometheus: header of every request, such as X-Scope-OrgID:team; may be"
+        " repeated",
     )
     parser.add_argument(
         "--cluster-label",
@@ -219,7 +225,8 @@ def backtest(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=float,
         default=WINDOW_SECONDS,
-        help="a cluster that is chosen again within this time counts as back and forth (%(default)g)",
+        help="a cluster that is chosen again within this time counts as back and forth"
+        " (%(default)g)",
     )
     parser.add_argument(
         "--advise",

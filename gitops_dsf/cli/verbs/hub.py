@@ -22,10 +22,11 @@ from gitops_dsf.cli.verb import verb
     "install",
     "install on a hub: from Argo CD to a running loop",
     description="""\
-Installs gitops-dsf on a hub that has Open Cluster Management and Argo CD, from a fleet repository that is
-rendered and pushed. Checks what the installation needs, applies the health checks for Argo CD and
-rendered/argocd, waits until Argo CD has applied the tree from git and a reconciler leads, and ends with the
-findings of doctor. Argo CD applies everything else. Running it again changes only what differs.""",
+Installs gitops-dsf on a hub that has Open Cluster Management and Argo CD, from a fleet repository
+that is rendered and pushed. Checks what the installation needs, applies the health checks for
+Argo CD and rendered/argocd, waits until Argo CD has applied the tree from git and a reconciler
+leads, and ends with the findings of doctor. Argo CD applies everything else. Running it again
+changes only what differs.""",
     examples="""\
 examples:
   gitops-dsf install --context hub            from the repository in this folder
@@ -35,8 +36,8 @@ examples:
                                               set spec.git.url first, and render again
   gitops-dsf install --context hub --no-wait  apply, and leave the rest to Argo CD
 
-exit codes: 0 installed; 1 a check failed, the hub refused an object, the loop does not run in time, or doctor
-finds an error; 2 wrong usage; 3 a bug of gitops-dsf; 130 interrupted
+exit codes: 0 installed; 1 a check failed, the hub refused an object, the loop does not run in
+time, or doctor finds an error; 2 wrong usage; 3 a bug of gitops-dsf; 130 interrupted
 """,
 )
 def install(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,8 @@ def install(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repo",
         metavar="URL",
-        help="URL of the repository as Argo CD clones it; it is written to spec.git.url in gitops-dsf.yaml",
+        help="URL of the repository as Argo CD clones it; it is written to spec.git.url in"
+        " gitops-dsf.yaml",
     )
     add_waiting(parser, until="the loop runs", dry_run="check everything, and change nothing")
 
@@ -54,12 +56,13 @@ def install(parser: argparse.ArgumentParser) -> None:
     "uninstall",
     "remove what is installed; applications stay",
     description="""\
-Removes gitops-dsf from a hub: the Applications of the rendered tree, the reconciler, ApplicationSets and
-Placements, the agents and what they run, scorers, rights, policies, and the health checks in argocd-cm. It
-finds them by their labels. It also removes what the reconciler wrote: its Lease and ConfigMaps, the scores of
-paced moves, and the taint that a Maintenance puts on clusters. Applications that were placed stay where they
-run, unless --delete-applications is given. Without --context it asks first. It ends with a list of what stays
-and why. Running it again finishes what an earlier run could not.""",
+Removes gitops-dsf from a hub: the Applications of the rendered tree, the reconciler,
+ApplicationSets and Placements, the agents and what they run, scorers, rights, policies, and the
+health checks in argocd-cm. It finds them by their labels. It also removes what the reconciler
+wrote: its Lease and ConfigMaps, the scores of paced moves, and the taint that a Maintenance puts
+on clusters. Applications that were placed stay where they run, unless --delete-applications is
+given. Without --context it asks first. It ends with a list of what stays and why. Running it
+again finishes what an earlier run could not.""",
     examples="""\
 examples:
   gitops-dsf uninstall --context hub --dry-run  what would be deleted, and what stays
@@ -89,10 +92,11 @@ def uninstall(parser: argparse.ArgumentParser) -> None:
     "doctor",
     "find what is wrong, with the command that fixes it",
     description="""\
-Checks everything on a hub that scoring needs: OCM and its feature gates, the agents, Argo CD and how far it
-applied the rendered tree, whether the upstream add-on runs as well, scores, the reconciler, and clocks. Each
-finding has the command that fixes it. It reads the hub and writes nothing; of Secrets it reads only the
-metadata. What it may not read is "unknown", with the right that is missing.""",
+Checks everything on a hub that scoring needs: OCM and its feature gates, the agents, Argo CD and
+how far it applied the rendered tree, whether the upstream add-on runs as well, scores, the
+reconciler, and clocks. Each finding has the command that fixes it. It reads the hub and writes
+nothing; of Secrets it reads only the metadata. What it may not read is "unknown", with the right
+that is missing.""",
     examples="""\
 examples:
   gitops-dsf doctor --context hub           every check; exit with 1 for an error
@@ -110,11 +114,12 @@ def doctor(parser: argparse.ArgumentParser) -> None:
     "status",
     "show scores, decisions and applications",
     description="""\
-Shows the state of scoring on a hub. For each scorer: its health, and on how many clusters its scores are
-fresh, expired or missing, with age and value. For each Placement: its decision, and the nearest score that
-would flip it. For each application: where it should be and where it is. It also shows which paced moves are
-under way or wait, and where applications would go if a cluster failed. It reads the hub and writes nothing.
-What it may not read, or what is not installed, is named and left out.""",
+Shows the state of scoring on a hub. For each scorer: its health, and on how many clusters its
+scores are fresh, expired or missing, with age and value. For each Placement: its decision, and
+the nearest score that would flip it. For each application: where it should be and where it is. It
+also shows which paced moves are under way or wait, and where applications would go if a cluster
+failed. It reads the hub and writes nothing. What it may not read, or what is not installed, is
+named and left out.""",
     examples="""\
 examples:
   gitops-dsf status --context hub          everything; long lists are summarised
@@ -125,8 +130,8 @@ examples:
                                            to it or away from it
   gitops-dsf status --context hub -o json  every score, for programs
 
-It exits with 0 whatever it shows, and with 1 if the hub, or a part of it, cannot be read. `gitops-dsf doctor`
-judges the state.""",
+It exits with 0 whatever it shows, and with 1 if the hub, or a part of it, cannot be read.
+`gitops-dsf doctor` judges the state.""",
 )
 def status(parser: argparse.ArgumentParser) -> None:
     add_hub(parser)
@@ -157,11 +162,12 @@ def status(parser: argparse.ArgumentParser) -> None:
     "log",
     "list past moves from the journal, and explain the last one",
     description="""\
-Lists the changes of OCM's decisions that the reconciler wrote into the journal: the time, the old and the new
-clusters, and the cause, which is a score, the pace, a drain, a lost cluster, or an edit in git with its
-commit. For one application it also explains the last change, or the last one up to --at: which scores had
-changed, and how many points each score added to the old and to the new cluster, in the words of `gitops-dsf
-explain`. It fetches the branch of the journal first, and its first line says how old the journal is.""",
+Lists the changes of OCM's decisions that the reconciler wrote into the journal: the time, the old
+and the new clusters, and the cause, which is a score, the pace, a drain, a lost cluster, or an
+edit in git with its commit. For one application it also explains the last change, or the last one
+up to --at: which scores had changed, and how many points each score added to the old and to the
+new cluster, in the words of `gitops-dsf explain`. It fetches the branch of the journal first, and
+its first line says how old the journal is.""",
     examples="""\
 examples:
   gitops-dsf log         all moves of the last 14 days
@@ -195,14 +201,15 @@ def log(parser: argparse.ArgumentParser) -> None:
     "reconcile",
     "run the reconciler on the hub",
     description="""\
-Runs beside Argo CD on the hub until it is stopped. It probes every DynamicScorer and writes its status:
-health, whether /config still says what was accepted, and on how many clusters scores are fresh. It asks Argo
-CD to read a placement decision as soon as the decision changed. With the moves.strategy MakeBeforeBreak it
-deletes the old copy of an application that moved when the new copy is healthy. spec.reconciler of
-gitops-dsf.yaml says what else it does, such as proposals, the state branch and the journal.
+Runs beside Argo CD on the hub until it is stopped. It probes every DynamicScorer and writes its
+status: health, whether /config still says what was accepted, and on how many clusters scores are
+fresh. It asks Argo CD to read a placement decision as soon as the decision changed. With the
+moves.strategy MakeBeforeBreak it deletes the old copy of an application that moved when the new
+copy is healthy. spec.reconciler of gitops-dsf.yaml says what else it does, such as proposals, the
+state branch and the journal.
 
-Replicas elect a leader by a Lease. Of what Argo CD owns, it writes one annotation and deletes such
-Applications, and nothing else.""",
+Replicas elect a leader by a Lease. Of what Argo CD owns, it writes one annotation and deletes
+such Applications, and nothing else.""",
     examples="""\
 examples:
   gitops-dsf reconcile --config /etc/gitops-dsf/gitops-dsf.yaml
@@ -242,7 +249,8 @@ def reconcile(parser: argparse.ArgumentParser) -> None:
         "--git-credentials",
         metavar="DIR",
         type=Path,
-        help="mounted Secret with token, or username and password, or ssh-privatekey and known_hosts",
+        help="mounted Secret with token, or username and password, or ssh-privatekey and"
+        " known_hosts",
     )
     parser.add_argument(
         "--credentials",

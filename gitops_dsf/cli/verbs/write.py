@@ -36,10 +36,10 @@ def _code(text: str) -> str:
     "create a fleet repository that is valid",
     module="gitops_dsf.cli.scaffold",
     description="""\
-Creates a fleet repository: settings, an example scorer, an example application, example clusters, a
-test, a pipeline and editor settings. In a folder of a git repository, it writes the pipeline, owners
-and hooks to the root of that repository, because forges read them only there. It changes no existing
-file.""",
+Creates a fleet repository: settings, an example scorer, an example application, example clusters,
+a test, a pipeline and editor settings. In a folder of a git repository, it writes the pipeline,
+owners and hooks to the root of that repository, because forges read them only there. It changes
+no existing file.""",
     examples="""\
 examples:
   gitops-dsf init fleet
@@ -73,8 +73,8 @@ def init(parser: argparse.ArgumentParser) -> None:
         "--wheels",
         metavar="FOLDER",
         type=Path,
-        help="folder with our wheels of this version, such as dist/ after `make wheel`; they are copied"
-        " into wheels/, where pipelines install them from until a package index has them",
+        help="folder with our wheels of this version, such as dist/ after `make wheel`; they are"
+        " copied into wheels/, where pipelines install them from until a package index has them",
     )
     parser.add_argument(
         "--hashes",
@@ -84,8 +84,8 @@ def init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--forge",
         choices=("github", "gitlab", "gitea"),
-        help="forge whose pipeline to write; gitea is also Forgejo (by default the forge that the host"
-        " of --git-url names, else none)",
+        help="forge whose pipeline to write; gitea is also Forgejo (by default the forge that the"
+        " host of --git-url names, else none)",
     )
     parser.add_argument(
         "--with",
@@ -93,8 +93,8 @@ def init(parser: argparse.ArgumentParser) -> None:
         type=_extras,
         dest="extras",
         default=(),
-        help="more files, separated by commas: codeowners, pre-commit, examples (a scoring API with its"
-        " lock, a policy, masks, a MetricSource, a Placement of your own)",
+        help="more files, separated by commas: codeowners, pre-commit, examples (a scoring API"
+        " with its lock, a policy, masks, a MetricSource, a Placement of your own)",
     )
     parser.add_argument(
         "--empty",
@@ -107,8 +107,9 @@ def init(parser: argparse.ArgumentParser) -> None:
     "validate",
     "report every mistake of a fleet repository",
     description="""\
-Reads gitops-dsf.yaml, scorers/, config/, clusters/, apps/, locks/ and tests/ of a fleet repository. Reports
-every mistake with its place, a stable code, and what to write instead. It writes nothing without --fix.""",
+Reads gitops-dsf.yaml, scorers/, config/, clusters/, apps/, locks/ and tests/ of a fleet
+repository. Reports every mistake with its place, a stable code, and what to write instead. It
+writes nothing without --fix.""",
     examples="""\
 examples:
   gitops-dsf validate                       the repository in this folder
@@ -121,8 +122,8 @@ examples:
   gitops-dsf validate -o sarif > dsf.sarif  for code scanning
   gitops-dsf validate -o json | jq '.[] | select(.code == "DSF109")'
 
-Findings go to standard output, the summary goes to standard error. `gitops-dsf explain CODE` explains a
-code.""",
+Findings go to standard output, the summary goes to standard error. `gitops-dsf explain CODE`
+explains a code.""",
 )
 def validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -152,10 +153,10 @@ def validate(parser: argparse.ArgumentParser) -> None:
     "test",
     "run the unit tests of scores and decisions in tests/",
     description="""\
-Runs the ScoreTests in tests/. From the results of scorers, published scores, clusters and decisions that a
-test gives, it computes what agents would publish and what OCM would decide, and compares that with what the
-test expects. A failing expectation is shown with its place and an explanation. It asks no cluster and no
-metric source.""",
+Runs the ScoreTests in tests/. From the results of scorers, published scores, clusters and
+decisions that a test gives, it computes what agents would publish and what OCM would decide, and
+compares that with what the test expects. A failing expectation is shown with its place and an
+explanation. It asks no cluster and no metric source.""",
     examples="""\
 examples:
   gitops-dsf test                          all tests of the repository in this folder
@@ -178,7 +179,8 @@ def test(parser: argparse.ArgumentParser) -> None:
         "--promtool",
         metavar="FILE",
         type=Path,
-        help="program that evaluates queries over given metrics; the promtool on the PATH by default",
+        help="program that evaluates queries over given metrics; the promtool on the PATH by"
+        " default",
     )
     add_output(parser, "text", "json", "junit")
 
@@ -187,9 +189,9 @@ def test(parser: argparse.ArgumentParser) -> None:
     "render",
     "write the tree that Argo CD applies",
     description="""\
-Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork for each cluster,
-Placements and ApplicationSets, one object in each file. It changes and deletes only files that gitops-dsf
-wrote, and only if there is no error.""",
+Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork for
+each cluster, Placements and ApplicationSets, one object in each file. It changes and deletes only
+files that gitops-dsf wrote, and only if there is no error.""",
     examples="""\
 examples:
   gitops-dsf render                         the repository in this folder, into rendered/
@@ -208,7 +210,8 @@ def render(parser: argparse.ArgumentParser) -> None:
     mode.add_argument(
         "--check",
         action="store_true",
-        help="write nothing; list the files that are stale or foreign, and exit with 1 if there are any",
+        help="write nothing; list the files that are stale or foreign, and exit with 1 if there"
+        " are any",
     )
     mode.add_argument(
         "--stdout",
@@ -223,7 +226,8 @@ def render(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-shrink",
         action="store_true",
-        help="allow one render to remove more than 20 %% of the ManifestWorks, or the last DynamicScorer",
+        help="allow one render to remove more than 20 %% of the ManifestWorks, or the last"
+        " DynamicScorer",
     )
 
 
@@ -231,9 +235,9 @@ def render(parser: argparse.ArgumentParser) -> None:
     "sync",
     "update locks/ from the /config pages of scoring APIs",
     description="""\
-Reads the /config page of every DynamicScorer with configSyncMode Full and judges it by the rules of
-`gitops-dsf validate`. Writes locks/<scorer>.yaml if the meaning of the page changed. If a page is not
-accepted, it reports the reason, and the lock stays as it is.""",
+Reads the /config page of every DynamicScorer with configSyncMode Full and judges it by the rules
+of `gitops-dsf validate`. Writes locks/<scorer>.yaml if the meaning of the page changed. If a page
+is not accepted, it reports the reason, and the lock stays as it is.""",
     examples="""\
 examples:
   gitops-dsf sync                              the repository in this folder
@@ -269,14 +273,15 @@ def sync(parser: argparse.ArgumentParser) -> None:
         "--connect-to",
         metavar="HOST:PORT",
         default="",
-        help="with one --scorer: connect to this address, such as a port of kubectl port-forward; the"
-        " request still names the host of the scorer's configURL",
+        help="with one --scorer: connect to this address, such as a port of kubectl port-forward;"
+        " the request still names the host of the scorer's configURL",
     )
     parser.add_argument(
         "--credentials",
         metavar="DIR",
         type=Path,
-        help="folder with the Secrets that scoring.auth names, each value in the file <secret>/<key>",
+        help="folder with the Secrets that scoring.auth names, each value in the file"
+        " <secret>/<key>",
     )
     add_output(parser, "text", "json")
 
@@ -286,20 +291,22 @@ def sync(parser: argparse.ArgumentParser) -> None:
     "write what a hub knows into clusters/, scorers/, config/",
     module="gitops_dsf.cli.import_",
     description="""\
-Writes what a hub knows into a fleet repository: ManagedClusters and ManagedClusterSets into clusters/,
-DynamicScorers into scorers/, the DynamicScoringConfig into config/. What the hub's controller read from a
-scorer's /config (status.lastSyncedConfig) becomes the scorer's lock in locks/, if the rules of `gitops-dsf
-sync` accept it. It deletes nothing, keeps the comments and the order of existing files, and changes nothing
-when it runs again with the same input.
+Writes what a hub knows into a fleet repository: ManagedClusters and ManagedClusterSets into
+clusters/, DynamicScorers into scorers/, the DynamicScoringConfig into config/. What the hub's
+controller read from a scorer's /config (status.lastSyncedConfig) becomes the scorer's lock in
+locks/, if the rules of `gitops-dsf sync` accept it. It deletes nothing, keeps the comments and
+the order of existing files, and changes nothing when it runs again with the same input.
 
-Clusters follow the hub. Scorers, locks and masks follow git: existing scorers and masks are only compared,
-and existing locks are kept. --overwrite replaces them by the hub's. Objects that gitops-dsf rendered are
-skipped. Scorers and masks may come from any release of the upstream add-on: from its own repository
-(open-cluster-management-io/dynamic-scoring-framework) or, before that, from addon-contrib.
+Clusters follow the hub. Scorers, locks and masks follow git: existing scorers and masks are only
+compared, and existing locks are kept. --overwrite replaces them by the hub's. Objects that
+gitops-dsf rendered are skipped. Scorers and masks may come from any release of the upstream
+add-on: from its own repository (open-cluster-management-io/dynamic-scoring-framework) or, before
+that, from addon-contrib.
 
-It takes these labels of clusters: those without a domain, the cluster set, topology.kubernetes.io/*, and
-every label that a selector of the repository names. It takes the claims platform, product and region, and
-every claim that a selector names. It also updates every label and claim that a file already holds.""",
+It takes these labels of clusters: those without a domain, the cluster set,
+topology.kubernetes.io/*, and every label that a selector of the repository names. It takes the
+claims platform, product and region, and every claim that a selector names. It also updates every
+label and claim that a file already holds.""",
     examples="""\
 examples:
   kubectl get managedclusters,managedclustersets -o yaml | gitops-dsf import --from -
@@ -358,8 +365,8 @@ def import_(parser: argparse.ArgumentParser) -> None:
     "schema",
     "write JSON Schemas and CRDs of what people write",
     description="""\
-Writes the JSON Schema of everything that people write, for editors. With --out it also writes the schemas for
-the hub and for scripts.""",
+Writes the JSON Schema of everything that people write, for editors. With --out it also writes the
+schemas for the hub and for scripts.""",
     examples="""\
 written with --out:
   json/    one JSON Schema for each kind, for kubeconform -schema-location
@@ -385,34 +392,35 @@ def schema(parser: argparse.ArgumentParser) -> None:
 
 
 _CHECK: Final = """\
-Validates, runs the tests, checks that rendered/ is up to date (with output.mode Branch: that the repository
-renders), and shows the preview. It fails if a token or metrics would go to a host that gitops-dsf.yaml does
-not allow (allowedTokenHosts, allowedHosts), which is a warning of validate.
+Validates, runs the tests, checks that rendered/ is up to date (with output.mode Branch: that the
+repository renders), and shows the preview. It fails if a token or metrics would go to a host that
+gitops-dsf.yaml does not allow (allowedTokenHosts, allowedHosts), which is a warning of validate.
 
-In the pipeline of a pull request the preview becomes one comment, if the token may write comments. On GitHub,
-Gitea and Forgejo that is GITHUB_TOKEN. On GitLab it is GITOPS_DSF_COMMENT_TOKEN, a project access token with
-the role Reporter and the scope api, because a job token may not write notes. It cannot be protected, because
-merge requests read it.
+In the pipeline of a pull request the preview becomes one comment, if the token may write
+comments. On GitHub, Gitea and Forgejo that is GITHUB_TOKEN. On GitLab it is
+GITOPS_DSF_COMMENT_TOKEN, a project access token with the role Reporter and the scope api, because
+a job token may not write notes. It cannot be protected, because merge requests read it.
 
-With GITOPS_DSF_PROMETHEUS (and GITOPS_DSF_PROMETHEUS_TOKEN, if the store wants a token) the comment has a
-backtest; that needs "gitops-dsf[backtest]". Whoever may open a pull request from a branch can print these
-tokens: give them no other right."""
+With GITOPS_DSF_PROMETHEUS (and GITOPS_DSF_PROMETHEUS_TOKEN, if the store wants a token) the
+comment has a backtest; that needs "gitops-dsf[backtest]". Whoever may open a pull request from a
+branch can print these tokens: give them no other right."""
 
 _PUBLISH: Final = """\
-Renders a branch as it is in origin, and pushes what changed: rendered/ to the same branch, or with
-output.mode Branch the tree to spec.output.branch. It never forces a push, and never changes your files.
+Renders a branch as it is in origin, and pushes what changed: rendered/ to the same branch, or
+with output.mode Branch the tree to spec.output.branch. It never forces a push, and never changes
+your files.
 
-On GitLab it pushes with GITOPS_DSF_PUSH_TOKEN: a masked and protected variable with a project access token
-that has the scope write_repository and may push to the branch. On the other forges the job needs the
-permission `contents: write`, and a protected branch needs an exception for it."""
+On GitLab it pushes with GITOPS_DSF_PUSH_TOKEN: a masked and protected variable with a project
+access token that has the scope write_repository and may push to the branch. On the other forges
+the job needs the permission `contents: write`, and a protected branch needs an exception for it."""
 
 
 @verb(
     "ci",
     "check a pull request, or publish after a merge",
     description="""\
-The two jobs of a pipeline. They read the standard variables of GitHub Actions, GitLab CI, and Gitea and
-Forgejo Actions. They say what they do, and also run on your machine.""",
+The two jobs of a pipeline. They read the standard variables of GitHub Actions, GitLab CI, and
+Gitea and Forgejo Actions. They say what they do, and also run on your machine.""",
     examples="""\
 examples:
   gitops-dsf ci check                            validate, test, render --check, and the preview

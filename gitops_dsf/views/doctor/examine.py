@@ -29,13 +29,18 @@ from gitops_dsf.views.status.inputs import Part
 
 @dataclass(frozen=True)
 class Check:
-    """A check. Its function sees only what could be read: without its needs it is reported as unknown."""
+    """A check.
+
+    Its function sees only what could be read: without its needs it is reported as unknown.
+    """
 
     id: str
     run: Callable[[Facts], Iterator[Finding]]
     needs: tuple[Need, ...] = ()
     ours: bool = False
-    """Only we install it: skipped if the upstream addon delivers (delivery.mode UpstreamController)."""
+    """Only we install it: skipped if the upstream addon delivers (delivery.mode
+    UpstreamController).
+    """
     first: bool = False
     """Whether it must be without errors before anything of ours is installed."""
 

@@ -1,7 +1,7 @@
 """What the checks judge: the objects of a hub at one moment, and the commands for this hub.
 
-A check names what it needs. If that could not be read, `examine` reports the check as unknown and does not
-run it. So a check may treat a source that has no object as one that was read and is empty.
+A check names what it needs. If that could not be read, `examine` reports the check as unknown and
+does not run it. So a check may treat a source that has no object as one that was read and is empty.
 """
 
 import shlex

@@ -49,17 +49,26 @@ class DoctorOutput(Struct):
 
 
 def ok(message: str) -> Finding:
-    """Returns what a check says if nothing is wrong. It is dropped if the check has other findings."""
+    """Returns what a check says if nothing is wrong.
+
+    It is dropped if the check has other findings.
+    """
     return _finding(State.OK, message)
 
 
 def warning(message: str, fix: str, *, subject: str = "") -> Finding:
-    """Returns a warning. `subject` is the cluster that it is about, if clusters are checked one by one."""
+    """Returns a warning.
+
+    `subject` is the cluster that it is about, if clusters are checked one by one.
+    """
     return _finding(State.WARNING, message, fix, subject)
 
 
 def error(message: str, fix: str, *, subject: str = "") -> Finding:
-    """Returns an error. `subject` is the cluster that it is about, if clusters are checked one by one."""
+    """Returns an error.
+
+    `subject` is the cluster that it is about, if clusters are checked one by one.
+    """
     return _finding(State.ERROR, message, fix, subject)
 
 

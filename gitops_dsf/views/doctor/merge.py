@@ -1,7 +1,7 @@
 """Merging the findings of a check that differ only in the cluster.
 
-In a fleet of thousands a cause such as an expired certificate makes the same finding on every cluster. One
-finding then names the first clusters and counts the others.
+In a fleet of thousands a cause such as an expired certificate makes the same finding on every
+cluster. One finding then names the first clusters and counts the others.
 """
 
 import re
@@ -23,7 +23,10 @@ _WORD: Final = re.compile(r"\w+(?:[.-]+\w+)*")
 
 
 def merged(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
-    """Merges the results of a check, and writes its ID into them. An ok counts only if it is alone."""
+    """Merges the results of a check, and writes its ID into them.
+
+    An ok counts only if it is alone.
+    """
     all_results = list(results)
     problems = [result for result in all_results if result.state is not State.OK]
     shown = 0
@@ -67,7 +70,7 @@ def _one(check: str, group: Sequence[Finding]) -> Finding:
     if others:
         names = ", ".join(others[:_MAX_NAMED])
         more = ", ..." if len(others) > _MAX_NAMED else ""
-        message = f"{message}; the same of {len(others)} more: {names}{more}"
+        message += f"; the same of {len(others)} more: {names}{more}"
     return structs.replace(first, check=check, message=message, count=len(group), subjects=subjects)
 
 

@@ -1,4 +1,7 @@
-"""The state of scoring on a hub, or the requested part. Pure: `hubreader` reads it, and `cli` shows it."""
+"""The state of scoring on a hub, or the requested part.
+
+Pure: `hubreader` reads it, and `cli` shows it.
+"""
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence

@@ -50,7 +50,9 @@ class Inputs:
     waits: tuple[WaitingCopy, ...] = ()
     """Why old copies are still there, as the reconciler tells it."""
     foreign: tuple[tuple[str, str], ...] = ()
-    """(cluster, name) of AddOnPlacementScores that have a scorer's name but were not written by our agent."""
+    """(cluster, name) of AddOnPlacementScores that have a scorer's name but were not written by our
+    agent.
+    """
     contested: tuple[tuple[str, str, str], ...] = ()
     """(cluster, name, field manager) of scores of our agents that another program also writes."""
     unowned: tuple[tuple[str, str], ...] = ()

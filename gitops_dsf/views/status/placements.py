@@ -66,12 +66,16 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     counted_as_zero: tuple[str, ...]
     """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
     flips: tuple[DecisionFlip, ...]
-    """Which cluster would leave first, and which would come in first, by the weights that people wrote. None
-    while a paced Placement wishes to move."""
+    """Which cluster would leave first, and which would come in first, by the weights that people
+    wrote. None while a paced Placement wishes to move.
+    """
     paced: bool
-    """Whether its moves are paced: then it holds its clusters until the reconciler admits a move."""
+    """Whether its moves are paced: then it holds its clusters until the reconciler admits a move.
+    """
     wish: tuple[str, ...] | None
-    """The clusters that the written weights ask for, where a paced Placement holds others; else None."""
+    """The clusters that the written weights ask for, where a paced Placement holds others; else
+    None.
+    """
     lead: Lead | None
     """A cluster that is better by its scores, and stays out because of the stickiness."""
 
@@ -86,7 +90,9 @@ class Standing(StrEnum):
     PENDING = "pending"
     """Decided, but Argo CD has not created the Application yet."""
     WAITING = "waiting"
-    """No longer decided. It stays until the new copies are Healthy, or forever, depending on the strategy."""
+    """No longer decided. It stays until the new copies are Healthy, or forever, depending on the
+    strategy.
+    """
     LEAVING = "leaving"
 
 
@@ -201,7 +207,10 @@ def placement_views(
 
 
 def _counted_as_zero(verdict: Verdict, now: datetime) -> tuple[str, ...]:
-    """Eligible clusters with an add-on score that is missing or expired. Simulator and OCM count it as 0."""
+    """Eligible clusters with an add-on score that is missing or expired.
+
+    Simulator and OCM count it as 0.
+    """
     found, table = set[int](), verdict.state.score_table
     for read in (result.prioritizer for result in verdict.prioritizers):
         if read.built_in is None:

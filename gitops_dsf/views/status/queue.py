@@ -139,7 +139,10 @@ class FailoverView(Struct, frozen=True, kw_only=True):
 def failover_views(
     inputs: Inputs, *, placements: Collection[str] | None, cluster: str | None
 ) -> Iterator[FailoverView]:
-    """The plan for these Placements (None: all), by lost cluster. With a cluster: who leaves, who comes."""
+    """The plan for these Placements (None: all), by lost cluster.
+
+    With a cluster: who leaves, who comes.
+    """
     if not inputs.knows(Part.SCORES, Part.DECISIONS):
         return
     clusters = decided(inputs.snapshot.decisions)

@@ -33,7 +33,9 @@ class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
     """Published scores by dimension, also of an expired one."""
     valid_until: str | None
     age_seconds: int | None
-    """Since it was published, by validUntil and the TTL; None if nothing is published, or without an end."""
+    """Since it was published, by validUntil and the TTL; None if nothing is published, or without
+    an end.
+    """
 
 
 @dataclass(kw_only=True)
@@ -92,7 +94,10 @@ class ScorerView:
 
     @property
     def at_default(self) -> int | None:
-        """How many scores that count are spec.defaultScore: without series, or equal. None if not known."""
+        """How many scores that count are spec.defaultScore: without series, or equal.
+
+        None if not known.
+        """
         value = self.scorer.spec.default_score
         return self.histogram[value] if value is not None and self.known else None
 
@@ -124,7 +129,8 @@ class ScorerView:
     def _entries(self) -> Iterator[tuple[str, Score | None, ScoreState, float | None]]:
         """Cluster, score, state and age, in order of cluster."""
         absent = dict(self._absent())
-        # They are published in this order but for those that are missing, so sorting has little to do.
+        # They are published in this order but for those that are missing, so sorting has little to
+        # do.
         for cluster in sorted(chain(self.published, absent)):
             score = self.published.get(cluster)
             if score is None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.hub.pods import obstacles, read_leadership
+from gitops_dsf.hub.leadership import read_leadership
+from gitops_dsf.hub.pods import obstacles
 
 
 def pod(kind: str = "containerStatuses", last: str = "", **state: Any) -> dict[str, Any]:

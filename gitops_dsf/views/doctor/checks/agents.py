@@ -15,7 +15,8 @@ from gitops_dsf.views.doctor.objects import HubObject, condition, namespace_of
 from gitops_dsf.wording import plural
 
 LATE: Final = timedelta(minutes=10)
-"""An add-on without its ManifestWork, and a deletion that has not ended, are reported after this time.
+"""An add-on without its ManifestWork, and a deletion that has not ended, are reported after this
+time.
 
 Argo CD and OCM need some minutes for either.
 """
@@ -36,7 +37,8 @@ def _agent(facts: Facts, addon: HubObject) -> Iterator[Finding]:
         applied = condition(addon, kind) or {}
         if applied.get("status") == "False":
             yield error(
-                f"agent of {cluster}: {kind} is False: {applied.get('reason')}: {applied.get('message')}",
+                f"agent of {cluster}: {kind} is False: {applied.get('reason')}:"
+                f" {applied.get('message')}",
                 facts.command("-n", cluster, "describe", "managedclusteraddon", ADDON_NAME),
                 subject=cluster,
             )
@@ -75,10 +77,11 @@ def left_behind(facts: Facts) -> Iterator[Finding]:
         elif not addon.deleting and facts.inputs.now.timestamp() - addon.created >= LATE.seconds:
             delete = facts.command("-n", cluster, "delete", "managedclusteraddon", ADDON_NAME)
             yield warning(
-                f"{cluster} left the inventory, and the ManagedClusterAddOn {ADDON_NAME} is still there:"
-                " Argo CD never deletes it, because OCM owns it, and the agent runs without rights and"
-                " configuration",
-                f"{delete}  # if it is in clusters/, look at its Application gitops-dsf-works-NN instead",
+                f"{cluster} left the inventory, and the ManagedClusterAddOn {ADDON_NAME} is still"
+                " there: Argo CD never deletes it, because OCM owns it, and the agent runs without"
+                " rights and configuration",
+                f"{delete}  # if it is in clusters/, look at its Application gitops-dsf-works-NN"
+                " instead",
                 subject=cluster,
             )
     yield ok("every agent is on a cluster of the inventory")
@@ -91,8 +94,8 @@ def _deletion(facts: Facts, what: str, metadata: Metadata, cluster: str) -> Iter
     age = facts.inputs.now - metadata.deletion_timestamp
     if age >= LATE:
         yield warning(
-            f"the {what} of {cluster} is still there {age_text(age.total_seconds())} after its deletion:"
-            " OCM waits until the cluster answers and has removed what is there",
+            f"the {what} of {cluster} is still there {age_text(age.total_seconds())} after its"
+            " deletion: OCM waits until the cluster answers and has removed what is there",
             on_cluster(cluster, "get pods", namespace=_KLUSTERLET_NAMESPACE),
             subject=cluster,
         )

@@ -19,7 +19,9 @@ from gitops_dsf.views.doctor.objects import (
 from gitops_dsf.wording import names_text, plural
 
 MINIMUM: Final = Version("3.3.9")
-"""Older controllers panic on a number in a decision (docs/contributing/behaviour.md#numbers-in-decisions)."""
+"""Older controllers panic on a number in a decision
+(docs/contributing/behaviour.md#numbers-in-decisions).
+"""
 MANIFEST: Final = "https://raw.githubusercontent.com/argoproj/argo-cd/stable/manifests/install.yaml"
 CONTROLLER: Final = "applicationset-controller"
 POLICY: Final = "applicationsetcontroller.policy"
@@ -27,7 +29,9 @@ OVERRIDE: Final = "applicationsetcontroller.enable.policy.override"
 TRACKING: Final = "application.resourceTrackingMethod"
 HEALTH: Final = "resource.customizations.health"
 REFUSED: Final = "not permitted in project"
-"""Argo CD's words of what the AppProject does not allow (docs/contributing/behaviour.md#failed-syncs)."""
+"""Argo CD's words of what the AppProject does not allow
+(docs/contributing/behaviour.md#failed-syncs).
+"""
 BROKEN: Final = ("Missing", "Degraded")
 """The health of an object that does not work."""
 KINDS: Final = (
@@ -68,7 +72,8 @@ def version(facts: Facts) -> Iterator[Finding]:
     old = sorted(f"{name} {found}" for name, found in known.items() if found < MINIMUM)
     if old:
         yield error(
-            f"{names_text(old)} is older than {MINIMUM}: it fails on a number in a PlacementDecision",
+            f"{names_text(old)} is older than {MINIMUM}: it fails on a number in a"
+            " PlacementDecision",
             _install(facts),
         )
         return
@@ -86,8 +91,8 @@ def _version_unknown(facts: Facts, deployments: list[str]) -> Finding:
     images = ("-o", "jsonpath={..containers[*].image}")
     look = facts.in_argocd("get", "deployments", *deployments, *images)
     return warning(
-        f"the version of {names_text(deployments)} is not known, because the image has no tag with a"
-        f" version: Argo CD {MINIMUM} or newer is needed; an older one fails on a number in a"
+        f"the version of {names_text(deployments)} is not known, because the image has no tag with"
+        f" a version: Argo CD {MINIMUM} or newer is needed; an older one fails on a number in a"
         " PlacementDecision",
         f"{look}  # find the digest in the release notes of your distribution of Argo CD; a label"
         f" {VERSION_LABEL} on the Deployment tells the version to doctor",
@@ -105,13 +110,14 @@ def policy(facts: Facts) -> Iterator[Finding]:
     if str(data.get(OVERRIDE) or "") != "true":
         if forced in {"sync", "create-delete"}:
             yield error(
-                f"{POLICY} is {forced} for all: a set that never deletes is not obeyed, and an empty"
-                " decision deletes the application",
+                f"{POLICY} is {forced} for all: a set that never deletes is not obeyed, and an"
+                " empty decision deletes the application",
                 _set_parameter(facts, f'{{"data":{{"{OVERRIDE}":"true"}}}}'),
             )
         elif forced == "create-only":
             yield warning(
-                f"{POLICY} is {forced} for every ApplicationSet: applications are never changed or moved",
+                f"{POLICY} is {forced} for every ApplicationSet: applications are never changed or"
+                " moved",
                 _set_parameter(facts, f'{{"data":{{"{POLICY}":null}}}}'),
             )
     yield ok("each ApplicationSet's own policy counts")
@@ -134,8 +140,8 @@ def settings(facts: Facts) -> Iterator[Finding]:
     if str(data.get(TRACKING) or "annotation") == "label":
         patch = f'{{"data":{{"{TRACKING}":"annotation"}}}}'
         yield warning(
-            f"{TRACKING} is label: objects that a controller copies with their labels look like Argo CD's"
-            " own, and are pruned",
+            f"{TRACKING} is label: objects that a controller copies with their labels look like"
+            " Argo CD's own, and are pruned",
             facts.in_argocd("patch", "configmap", "argocd-cm", "--type=merge", "-p", patch),
         )
     missing = [kind for kind in KINDS if f"{HEALTH}.{kind}" not in data]
@@ -179,8 +185,8 @@ def _application(facts: Facts, application: HubObject) -> Iterator[Finding]:
     failure = failure_of(status)
     if refused:
         yield error(
-            f"Argo CD syncs nothing of Application {name}: {names_text(refused)}; if the AppProject in"
-            " git allows it, install that, and otherwise remove the object from git",
+            f"Argo CD syncs nothing of Application {name}: {names_text(refused)}; if the"
+            " AppProject in git allows it, install that, and otherwise remove the object from git",
             facts.install,
         )
     elif failure and objects:

@@ -49,7 +49,8 @@ def _placement(facts: Facts, placement: Placement) -> Iterator[Finding]:
     elif satisfied.status == "False":
         namespace = placement.metadata.namespace or ""
         yield warning(
-            f"Placement {placement.key} has too few clusters: {satisfied.reason}: {satisfied.message}",
+            f"Placement {placement.key} has too few clusters: {satisfied.reason}:"
+            f" {satisfied.message}",
             facts.command("-n", namespace, "describe", "placement", placement.metadata.name),
         )
 
@@ -83,8 +84,9 @@ def clusters(facts: Facts) -> Iterator[Finding]:
     """Does Argo CD know every cluster that an application is, or could be, decided for?
 
     The data of a Secret is never read, and Argo CD keeps the name of a cluster there
-    (docs/contributing/behaviour.md#cluster-secrets). So the Secret's own name, its labels, or an Application
-    on the cluster must show it. A Secret that shows no cluster may be that of any cluster.
+    (docs/contributing/behaviour.md#cluster-secrets). So the Secret's own name, its labels, or an
+    Application on the cluster must show it. A Secret that shows no cluster may be that of any
+    cluster.
     """
     decided, eligible = _pushed(facts)
     secrets = facts.of(Source.CLUSTER_SECRETS)
@@ -128,20 +130,20 @@ def _guessed(names: list[str], spare: int) -> Iterator[Finding]:
     """Clusters that no Secret names, of which `spare` Secrets without a name may be."""
     if names and not spare:
         yield warning(
-            f"Argo CD has no cluster Secret for {names_text(names)}: an application that is decided for"
-            " it is left out",
+            f"Argo CD has no cluster Secret for {names_text(names)}: an application that is"
+            " decided for it is left out",
             _add(names[0]),
         )
     elif len(names) > spare:
         yield warning(
-            f"Argo CD has no cluster Secret for at least {len(names) - spare} of {names_text(names)}: an"
-            " application that is decided for it is left out",
+            f"Argo CD has no cluster Secret for at least {len(names) - spare} of"
+            f" {names_text(names)}: an application that is decided for it is left out",
             _add(names[0]),
         )
     elif names:
         yield unknown(
-            f"{names_text(names)}: no Secret shows it in its name or a label; {spare} may hold it in"
-            " their data, which is not read",
+            f"{names_text(names)}: no Secret shows it in its name or a label; {spare} may hold it"
+            " in their data, which is not read",
             "argocd cluster list  # NAME must be the name of the ManagedCluster",
         )
 
@@ -173,5 +175,7 @@ def _names(secret: HubObject, cluster: str) -> bool:
 
 
 def _add(cluster: str) -> str:
-    add = f"argocd cluster add {cluster} --name {cluster}"
-    return f"{add}  # the first is the cluster's context in your kubeconfig"
+    return (
+        f"argocd cluster add {cluster} --name {cluster}"
+        "  # the first is the cluster's context in your kubeconfig"
+    )

@@ -25,8 +25,9 @@ GROUPS: Final = {
 }
 """The groups and versions of the kinds that are rendered."""
 MINIMUM: Final = Version("1.2.1")
-"""Older ones approve a certificate that the administrator of one cluster made for another cluster or the hub
-(CVE-2026-4740), and all that we separate on the hub is separated by the identity of clusters.
+"""Older ones approve a certificate that the administrator of one cluster made for another cluster
+or the hub (CVE-2026-4740), and all that we separate on the hub is separated by the identity of
+clusters.
 """
 NAMESPACE: Final = "open-cluster-management-hub"
 """The namespace where the cluster manager runs OCM (ocm manifests/cluster-manager)."""
@@ -70,8 +71,8 @@ def version(facts: Facts) -> Iterator[Finding]:
     old = [f"{name} {version}" for name, version in sorted(versions.items()) if version < MINIMUM]
     if old:
         yield error(
-            f"older than OCM {MINIMUM}: {names_text(old)}: an older one lets one cluster act as another,"
-            " or as the hub (CVE-2026-4740)",
+            f"older than OCM {MINIMUM}: {names_text(old)}: an older one lets one cluster act as"
+            " another, or as the hub (CVE-2026-4740)",
             facts.clusteradm("upgrade", "clustermanager", "--bundle-version", "latest"),
         )
     without = sorted(name_of(item) for item in deployments if name_of(item) not in versions)
@@ -86,9 +87,9 @@ def _version_unknown(facts: Facts, deployments: list[str]) -> Finding:
     shown = deployments[:_MAX_NAMED]
     look = facts.command("-n", NAMESPACE, "get", "deployments", *shown, *images)
     return warning(
-        f"the version of {names_text(deployments)} is not known, because the images have no tag with a"
-        f" version: OCM {MINIMUM} or newer is needed; an older one lets one cluster act as another, or as"
-        " the hub (CVE-2026-4740)",
+        f"the version of {names_text(deployments)} is not known, because the images have no tag"
+        f" with a version: OCM {MINIMUM} or newer is needed; an older one lets one cluster act as"
+        " another, or as the hub (CVE-2026-4740)",
         f"{look}  # find these digests in the release notes of your distribution of OCM; a label"
         f" {VERSION_LABEL} on the Deployments tells the version to doctor",
     )

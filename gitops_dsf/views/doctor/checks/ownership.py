@@ -42,8 +42,8 @@ def ownership(facts: Facts) -> Iterator[Finding]:
 def _contested(facts: Facts) -> Iterator[Finding]:
     for cluster, name, manager in facts.inputs.contested:
         yield error(
-            f"AddOnPlacementScore {cluster}/{name} is written by our agent and by {manager}: while both"
-            " run, ours reports conflict and its scores are not published",
+            f"AddOnPlacementScore {cluster}/{name} is written by our agent and by {manager}: while"
+            " both run, ours reports conflict and its scores are not published",
             f"{_show(facts, cluster, name)}  # then stop {manager} on {cluster}",
             subject=cluster,
         )
@@ -69,22 +69,25 @@ def _unowned_message(key: _ScoreKey, view: ScorerView | None) -> str:
     score = f"{key.cluster}/{key.name}"
     if view is None:
         return (
-            f"AddOnPlacementScore {score} has no owner: no scorer has that name; Placements may still"
-            " rank by it"
+            f"AddOnPlacementScore {score} has no owner: no scorer has that name; Placements may"
+            " still rank by it"
         )
     if view.scorer.on_hub:
         return (
-            f"AddOnPlacementScore {score} has no owner: there is no such cluster; Placements may still"
-            " rank by it"
+            f"AddOnPlacementScore {score} has no owner: there is no such cluster; Placements may"
+            " still rank by it"
         )
     return (
-        f"AddOnPlacementScore {score} has no owner: no agent is on that cluster; Placements may still"
-        " rank by it"
+        f"AddOnPlacementScore {score} has no owner: no agent is on that cluster; Placements may"
+        " still rank by it"
     )
 
 
 def _unexpected(facts: Facts) -> Iterator[Finding]:
-    """Scores on clusters where their scorer should not run. Those without an owner are reported above."""
+    """Scores on clusters where their scorer should not run.
+
+    Those without an owner are reported above.
+    """
     others = _written_by_others(facts)
     for view in facts.overview.scorers:
         scorer = view.scorer
@@ -105,16 +108,21 @@ def _unexpected(facts: Facts) -> Iterator[Finding]:
             )
         else:
             yield warning(
-                f"{scorer.name} is excluded by selector or mask, and its score is still there on {where}",
+                f"{scorer.name} is excluded by selector or mask, and its score is still there on"
+                f" {where}",
                 fix,
             )
 
 
 def _foreign(facts: Facts) -> Iterator[Finding]:
-    """Scores that another program writes. Our agent reports the conflict and waits until it stops."""
+    """Scores that another program writes.
+
+    Our agent reports the conflict and waits until it stops.
+    """
     for cluster, name in facts.inputs.foreign:
         yield warning(
-            f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our agent",
+            f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our"
+            " agent",
             f"{_show(facts, cluster, name)}  # who writes it?",
             subject=cluster,
         )

@@ -46,8 +46,8 @@ def moves(facts: Facts) -> Iterator[Finding]:
         seconds = facts.inputs.now.timestamp() - oldest.since
         if seconds > LONG_WAIT_SECONDS:
             yield warning(
-                f"{oldest.placement} has waited for {age_text(seconds)} to move from {oldest.source} to"
-                f" {oldest.target}: {oldest.reason}: {oldest.message}",
+                f"{oldest.placement} has waited for {age_text(seconds)} to move from"
+                f" {oldest.source} to {oldest.target}: {oldest.reason}: {oldest.message}",
                 "gitops-dsf status shows the queue; a faster pace is spec.pace in gitops-dsf.yaml",
             )
     yield ok(f"{plural(paced, 'paced Placement')}, {plural(len(waiting), 'move')} waiting")
@@ -71,7 +71,8 @@ def windows(facts: Facts) -> Iterator[Finding]:
             yield warning(
                 f"{drain.cluster} will not be empty by {end}, when {drain.maintenance} ends:"
                 f" {drain.count} left",
-                "raise concurrent or arrivalsPerCluster of spec.pace in gitops-dsf.yaml, or the end",
+                "raise concurrent or arrivalsPerCluster of spec.pace in gitops-dsf.yaml, or the"
+                " end",
             )
     if state.windows:
         yield ok(f"{plural(len(state.windows), 'maintenance window')}, none of them past")
@@ -120,7 +121,8 @@ def _no_cluster(placements: list[str]) -> Finding:
     have = "has" if len(placements) == 1 else "have"
     return warning(
         f"{names_text(placements)} {have} no refuge: no cluster besides its own is eligible",
-        f"gitops-dsf status --placement {placements[0]}  # then widen its clusterSelector or clusterSets",
+        f"gitops-dsf status --placement {placements[0]}  # then widen its clusterSelector or"
+        " clusterSets",
     )
 
 
@@ -128,6 +130,7 @@ def _no_plan(facts: Facts, placements: list[str]) -> Finding:
     have = "has" if len(placements) == 1 else "have"
     logs = facts.on_hub("logs", "-l", POD_LABEL)
     return warning(
-        f"{names_text(placements)} {have} no refuge: if its cluster fails, OCM chooses by the scores alone",
+        f"{names_text(placements)} {have} no refuge: if its cluster fails, OCM chooses by the"
+        " scores alone",
         f"{logs}  # it plans a refuge within a minute of a decision",
     )

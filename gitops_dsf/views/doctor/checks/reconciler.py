@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from gitops_dsf.hub.leadership import read_leadership
 from gitops_dsf.hub.names import POD_LABEL
-from gitops_dsf.hub.pods import obstacles, read_leadership
+from gitops_dsf.hub.pods import obstacles
 from gitops_dsf.views.doctor.facts import Facts, Source
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import name_of
@@ -42,8 +43,8 @@ def reconciler(facts: Facts) -> Iterator[Finding]:
             "rendered/reconciler",
         )
         yield warning(
-            "no reconciler ever led: no status, no immediate moves, and with MakeBeforeBreak the old"
-            " copies of applications stay",
+            "no reconciler ever led: no status, no immediate moves, and with MakeBeforeBreak the"
+            " old copies of applications stay",
             f"{apply}  # spec.reconciler.enabled in gitops-dsf.yaml",
         )
     elif leadership.renewed is None:
@@ -72,7 +73,7 @@ def clock(facts: Facts) -> Iterator[Finding]:
         report = error if abs(offset) >= CLOCK_ERROR_SECONDS else warning
         yield report(
             f"the hub's clock is {abs(offset):.0f} s {direction} this machine's",
-            "timedatectl status  # on this machine and on the hub's nodes: one of them does not follow a"
-            " time server",
+            "timedatectl status  # on this machine and on the hub's nodes: one of them does not"
+            " follow a time server",
         )
     yield ok("the hub's clock and this machine's agree")

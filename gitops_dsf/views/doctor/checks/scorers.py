@@ -24,18 +24,22 @@ def scorers(facts: Facts) -> Iterator[Finding]:
         return
     for view in views:
         yield from _scorer(facts, view)
+    yield ok(_all_scorers(views))
+
+
+def _all_scorers(views: Sequence[ScorerView]) -> str:
     apis = [view for view in views if not view.scorer.scored_by_query]
     probed = sum(bool(view.scorer.health) for view in apis)
     inactive = sum(view.scorer.health == "Inactive" for view in views)
-    count = plural(len(views), "scorer")
+    text = plural(len(views), "scorer")
     if len(apis) < len(views):
-        count = f"{count} ({len(views) - len(apis)} without a scoring API)"
+        text += f" ({len(views) - len(apis)} without a scoring API)"
+    text += f", {probed} of them probed by the reconciler"
     if inactive:
-        yield ok(
-            f"{count}, {probed} of them probed by the reconciler, {inactive} Inactive: see scores-fresh"
-        )
+        text += f", {inactive} Inactive: see scores-fresh"
     else:
-        yield ok(f"{count}, {probed} of them probed by the reconciler, nothing wrong")
+        text += ", nothing wrong"
+    return text
 
 
 def find_scorers(facts: Facts) -> str:
@@ -57,13 +61,15 @@ def _scorer(facts: Facts, view: ScorerView) -> Iterator[Finding]:
     if synced.status == "False":
         fix = describe
         if synced.reason == "Drifted":
-            sync = f"gitops-dsf sync --scorer {name}"
-            fix = f"{sync}  # in the fleet repository; then review the lock and merge"
+            fix = (
+                f"gitops-dsf sync --scorer {name}"
+                "  # in the fleet repository; then review the lock and merge"
+            )
         yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
     if view.at_default and view.at_default == view.histogram.total():
         yield warning(
-            f"every score of {name} is its defaultScore {view.scorer.spec.default_score}: its query"
-            " gives no series on any cluster",
+            f"every score of {name} is its defaultScore {view.scorer.spec.default_score}: its"
+            " query gives no series on any cluster",
             f"{describe}  # then try its query at the metric source of a cluster",
         )
 
@@ -152,8 +158,8 @@ def _nowhere(facts: Facts, view: ScorerView) -> Finding:
     clusters = plural(len(view.expected), "cluster")
     describe = facts.on_hub("describe", "dynamicscorer", name)
     return warning(
-        f"{name} has no score on any of {clusters}, and counts as 0 everywhere, although the agents there"
-        " publish other scores",
+        f"{name} has no score on any of {clusters}, and counts as 0 everywhere, although the"
+        " agents there publish other scores",
         f"{describe}  # then its query or its API",
     )
 
@@ -164,8 +170,8 @@ def _waiting(tally: _Tally) -> Finding:
     if tally.published:
         published = _scores_on(tally.published)
         return unknown(
-            f"{waiting} not published yet: the scorer, the cluster or its agent is new; {published} are"
-            " there",
+            f"{waiting} not published yet: the scorer, the cluster or its agent is new;"
+            f" {published} are there",
             again,
         )
     return unknown(
@@ -185,8 +191,8 @@ def _on_hub(
         if clusters:
             where = names_text(sorted(clusters))
             yield warning(
-                f"{scorer}, which runs on the hub: {state} on {where}, and counts as 0: the hub scorer is"
-                " down, or its source has no series of them",
+                f"{scorer}, which runs on the hub: {state} on {where}, and counts as 0: the hub"
+                " scorer is down, or its source has no series of them",
                 facts.on_hub("logs", f"deployment/{HUB_SCORER}"),
             )
 
@@ -194,18 +200,16 @@ def _on_hub(
 def _by_cluster(
     scorers_by_cluster: Mapping[str, Sequence[str]], expected: Counter[str], state: str
 ) -> Iterator[Finding]:
-    """One finding for each cluster. If all of its scores expired at once, its agent is the likely cause."""
+    """One finding for each cluster.
+
+    If all of its scores expired at once, its agent is the likely cause.
+    """
     for cluster, names in sorted(scorers_by_cluster.items()):
         logs = on_cluster(cluster, "logs deployment/gitops-dsf-agent")
         is_every = len(names) == expected[cluster]
-        scores = f"{cluster}: {state}: {names_text(names)}"
+        text = f"{cluster}: {state}: {names_text(names)}, and counts as 0"
         if is_every and len(names) > 1:
-            scores = f"every score of {cluster} is {state}"
+            text = f"every score of {cluster} is {state}, and counts as 0"
         if is_every and state == "expired":
-            yield warning(
-                f"{scores}, and counts as 0: its agent is down, or cannot reach the hub",
-                logs,
-                subject=cluster,
-            )
-        else:
-            yield warning(f"{scores}, and counts as 0", logs, subject=cluster)
+            text += ": its agent is down, or cannot reach the hub"
+        yield warning(text, logs, subject=cluster)

@@ -23,15 +23,15 @@ def tokens(facts: Facts) -> Iterator[Finding]:
             # Its Secrets are on the hub, but doctor has no right to read Secrets there.
             names = view.scorer.secrets
             yield warning(
-                f"{view.scorer.name}, which runs on the hub, has no score on {names_text(lacking)} and"
-                f" needs Secret {', '.join(names)} in namespace {facts.hub_namespace}",
+                f"{view.scorer.name}, which runs on the hub, has no score on {names_text(lacking)}"
+                f" and needs Secret {', '.join(names)} in namespace {facts.hub_namespace}",
                 facts.on_hub("get", "secret", *names),
             )
     if needing:
         count = plural(len(needing), "scorer")
         yield ok(
-            f"{count} with a token, and no score missing; Secrets of clusters are not visible from the"
-            " hub"
+            f"{count} with a token, and no score missing; Secrets of clusters are not visible from"
+            " the hub"
         )
     else:
         yield ok("no scorer needs a token; Secrets of clusters are not visible from the hub")

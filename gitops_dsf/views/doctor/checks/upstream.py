@@ -47,8 +47,8 @@ def upstream(facts: Facts) -> Iterator[Finding]:
         yield _running(facts, deployment)
     if _is_defined(facts):
         yield error(
-            f"the upstream add-on {UPSTREAM_ADDON} is installed beside ours: two agents publish the same"
-            " scores on each cluster",
+            f"the upstream add-on {UPSTREAM_ADDON} is installed beside ours: two agents publish"
+            " the same scores on each cluster",
             facts.command("delete", "clustermanagementaddon", UPSTREAM_ADDON),
         )
     if works:
@@ -83,8 +83,8 @@ def _running(facts: Facts, deployment: HubObject) -> Finding:
     namespace = namespace_of(deployment)
     name = name_of(deployment)
     return error(
-        f"the upstream controller {namespace}/{name} runs beside ours: both write the scoring ConfigMap"
-        " and the status",
+        f"the upstream controller {namespace}/{name} runs beside ours: both write the scoring"
+        " ConfigMap and the status",
         facts.command("-n", namespace, "scale", "deployment", name, "--replicas=0"),
     )
 
@@ -96,13 +96,13 @@ def _works(facts: Facts, clusters: list[str]) -> Finding:
     both = sorted(set(clusters) & {namespace_of(item) for item in facts.of(Source.OUR_WORKS)})
     if both:
         return error(
-            f"the upstream addon's ManifestWork writes the same ConfigMap as ours on {names_text(both)}:"
-            " the last writer wins, and both report Applied",
+            "the upstream addon's ManifestWork writes the same ConfigMap as ours on"
+            f" {names_text(both)}: the last writer wins, and both report Applied",
             fix,
         )
     return error(
-        f"the upstream addon's ManifestWork is left on {names_text(clusters)}: the last writer wins, and"
-        " both report Applied",
+        f"the upstream addon's ManifestWork is left on {names_text(clusters)}: the last writer"
+        " wins, and both report Applied",
         fix,
     )
 
@@ -112,7 +112,7 @@ def _scoring_config(facts: Facts, config: HubObject) -> Finding:
     name = name_of(config)
     delete = facts.command("-n", namespace, "delete", "dynamicscoringconfig", name)
     return warning(
-        f"DynamicScoringConfig {namespace}/{name} is on the hub: an upstream controller, once installed,"
-        " would start writing works",
+        f"DynamicScoringConfig {namespace}/{name} is on the hub: an upstream controller, once"
+        " installed, would start writing works",
         f"{delete}  # config/ in git is what counts",
     )

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from gitops_dsf.cli.log import explained_text
 from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.journal.record import new_record
 from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.show.journal import explained_text
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.journal.journalhub import (
     AUTHOR,

@@ -1,0 +1,119 @@
+"""Findings about a repository: as text, as JSON, and as annotations of a GitHub workflow.
+
+Messages and names of files may be another person's, so every function makes them printable first.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from msgspec import Struct
+
+from dsf_wire.text import printable
+from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.wording import plural
+
+_COLOURS: Final = {
+    Severity.ERROR: "\033[31m",
+    Severity.WARNING: "\033[33m",
+    Severity.NOTICE: "\033[36m",
+}
+_BOLD: Final = "\033[1m"
+_DIM: Final = "\033[2m"
+_END: Final = "\033[0m"
+
+
+class FindingOutput(Struct, frozen=True, kw_only=True):
+    """A finding of `validate`. Line and column count from 1."""
+
+    code: str
+    severity: Severity
+    message: str
+    hint: str
+    file: str
+    line: int
+    column: int
+
+
+def findings_text(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
+    """Formats `scorers/cpu.yaml:4:9: error DSF109: ...` with the hint below. Colour is for terminals."""
+    text = ""
+    for diagnostic in map(printable_finding, diagnostics):
+        place = str(diagnostic.position)
+        code = f"{diagnostic.severity} {diagnostic.code}"
+        hint = f"    {diagnostic.hint}\n" if diagnostic.hint else ""
+        if colour:
+            place = f"{_BOLD}{place}{_END}"
+            code = f"{_COLOURS[diagnostic.severity]}{code}{_END}"
+            hint = f"{_DIM}{hint}{_END}" if hint else ""
+        text += f"{place}: {code}: {diagnostic.message}\n{hint}"
+    return text
+
+
+def summary(diagnostics: Sequence[Diagnostic]) -> str:
+    """Formats `2 errors, 1 warning in 2 files; gitops-dsf validate --fix mends 1`."""
+    if not diagnostics:
+        return "no mistakes found"
+    counts = Counter(diagnostic.severity for diagnostic in diagnostics)
+    files = {diagnostic.position.file for diagnostic in diagnostics}
+    errors = plural(counts[Severity.ERROR], "error")
+    warnings = plural(counts[Severity.WARNING], "warning")
+    text = f"{errors}, {warnings}"
+    if counts[Severity.NOTICE]:
+        text += f", {plural(counts[Severity.NOTICE], 'notice')}"
+    text += f" in {plural(len(files), 'file')}"
+    exact = [diagnostic for diagnostic in diagnostics if diagnostic.edits]
+    if exact:
+        text += f"; gitops-dsf validate --fix mends {len(exact)}"
+    return text
+
+
+def findings_json(diagnostics: Iterable[Diagnostic]) -> str:
+    """Formats a JSON array with one FindingOutput for each finding."""
+    output = []
+    for diagnostic in map(printable_finding, diagnostics):
+        position = diagnostic.position
+        output.append(
+            FindingOutput(
+                code=diagnostic.code,
+                severity=diagnostic.severity,
+                message=diagnostic.message,
+                hint=diagnostic.hint,
+                file=position.file,
+                line=position.line,
+                column=position.column,
+            )
+        )
+    return json_text(output)
+
+
+def github_annotations(diagnostics: Iterable[Diagnostic]) -> str:
+    """Formats workflow commands, and escapes what GitHub's toolkit escapes."""
+    text = ""
+    for diagnostic in map(printable_finding, diagnostics):
+        place = diagnostic.position
+        file = _command_data(place.file).replace(":", "%3A").replace(",", "%2C")
+        message = diagnostic.message
+        if diagnostic.hint:
+            message = f"{message} ({diagnostic.hint})"
+        properties = f"file={file},line={place.line},col={place.column},title={diagnostic.code}"
+        text += f"::{diagnostic.severity} {properties}::{_command_data(message)}\n"
+    return text
+
+
+def printable_finding(diagnostic: Diagnostic) -> Diagnostic:
+    """Returns the finding with its texts on one line each, and without control characters."""
+    message = printable(diagnostic.message)
+    hint = printable(diagnostic.hint)
+    file = printable(diagnostic.position.file)
+    unchanged = (diagnostic.message, diagnostic.hint, diagnostic.position.file)
+    if (message, hint, file) == unchanged:
+        return diagnostic
+    position = replace(diagnostic.position, file=file)
+    return replace(diagnostic, message=message, hint=hint, position=position)
+
+
+def _command_data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

@@ -1,0 +1,117 @@
+"""Records of the journal, for a terminal: a table of moves, and one move explained."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC
+from typing import Final
+
+from dsf_wire.text import printable_lines
+from gitops_dsf.journal.cause import largest_change, scores_of_people
+from gitops_dsf.journal.record import Record
+from gitops_dsf.show.tables import table
+from gitops_dsf.show.verdicts import explanation_text
+from gitops_dsf.wording import names_text, prioritizer_text
+
+MAX_NAMED: Final = 3
+"""Clusters of a decision that are named."""
+MAX_SCORES: Final = 20
+"""Changed scores of a move that are shown."""
+
+
+def log_text(records: Sequence[Record]) -> str:
+    """Formats a table with one line for each record."""
+    headers = ["time (UTC)", "placement", "from", "to", "cause", "commit"]
+    rows = []
+    for record in records:
+        before = "?" if record.from_ is None else _named(record.from_)
+        cause = cause_text(record)
+        commit = record.commit[:10]
+        rows.append([time_text(record), record.placement, before, _to(record), cause, commit])
+    return table(headers, rows)
+
+
+def cause_text(record: Record) -> str:
+    """Formats the recorded cause.
+
+    Versions that recorded none had the largest change of a score in its place.
+    """
+    if record.cause is not None:
+        return str(record.cause)
+    change = largest_change(record)
+    if change is None:
+        return ""
+    before = _value(change.before)
+    after = _value(change.after)
+    return f"{prioritizer_text(change.name)} of {change.cluster} {before} -> {after}"
+
+
+def explained_text(record: Record) -> str:
+    """Formats a move with its cause, the scores that changed, and the points of the clusters."""
+    text = printable_lines(_head(record)) + "\n" + _scores(record)
+    for reason in record.clusters:
+        text += "\n" + explanation_text(reason, placement=record.placement)
+    return text
+
+
+def _head(record: Record) -> Iterator[str]:
+    yield f"{time_text(record)} UTC: {record.placement} {_what(record)}"
+    names = ", ".join(record.applications)
+    if len(record.applications) == 1:
+        yield f"  ApplicationSet {names}"
+    elif record.applications:
+        yield f"  ApplicationSets {names}"
+    if record.cause is not None:
+        yield f"  cause: {record.cause}"
+    yield f"  live commit of the fleet repository: {record.commit or 'not known'}"
+    if record.admitted is not None:
+        admitted = f"{record.admitted.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+        if record.gain is None:
+            yield f"  admitted at {admitted} UTC"
+        else:
+            gain = f"{record.gain:+.1f}"
+            yield f"  admitted at {admitted} UTC, for {gain} points by the written weights"
+    if record.doubt:
+        yield f"  note: {record.doubt}"
+
+
+def time_text(record: Record) -> str:
+    """Formats `2026-06-01 03:12:07`, in UTC."""
+    return f"{record.time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def _what(record: Record) -> str:
+    if record.kind == "Start":
+        return f"is decided for {_to(record)}; the decision before is not known"
+    if record.from_ is None:
+        left = _named(record.left)
+        text = f"has {record.count} clusters now: {left} left, {_named(record.joined)} joined"
+    else:
+        text = f"moved from {_named(record.from_)} to {_to(record)}"
+    if record.kind == "Later":
+        text += ", while no reconciler looked; this is when it was found"
+    return text
+
+
+def _to(record: Record) -> str:
+    return f"{record.count} clusters" if record.to is None else _named(record.to)
+
+
+def _named(clusters: Iterable[str]) -> str:
+    return names_text(clusters, most=MAX_NAMED) or "no cluster"
+
+
+def _scores(record: Record) -> str:
+    scores = scores_of_people(record)
+    if not scores:
+        return "  no score changed since the record before\n"
+    shown = scores[:MAX_SCORES]
+    rows = []
+    for score in shown:
+        name = prioritizer_text(score.name)
+        rows.append([name, score.cluster, _value(score.before), _value(score.after)])
+    text = table(["score", "cluster", "before", "now"], rows, right={2, 3})
+    hidden = len(scores) - len(shown) + record.more_scores
+    return f"{text}  and {hidden} more scores\n" if hidden else text
+
+
+def _value(value: int | None) -> str:
+    return "none" if value is None else str(value)

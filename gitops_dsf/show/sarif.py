@@ -1,0 +1,64 @@
+"""Findings about a repository as SARIF 2.1.0, for code scanning."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from gitops_dsf import __version__
+from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.diagnostics.codes import CODES
+from gitops_dsf.published import REPOSITORY
+from gitops_dsf.show.findings import printable_finding
+from gitops_dsf.show.jsontext import json_text
+
+_PAGE: Final = "docs/reference/diagnostics.md"
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif(diagnostics: Sequence[Diagnostic]) -> str:
+    """Formats a log with one run: all findings, and the rules they belong to."""
+    codes = sorted({diagnostic.code for diagnostic in diagnostics})
+    index = {code: number for number, code in enumerate(codes)}
+    driver = {
+        "name": "gitops-dsf",
+        "semanticVersion": __version__,
+        "rules": [_rule(code) for code in codes],
+    }
+    results = [_result(printable_finding(item), index[item.code]) for item in diagnostics]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(code_id: str) -> dict[str, Any]:
+    code = CODES[code_id]
+    examples = (f"{heading}:\n\n{example}" for heading, example in code.examples)
+    rule: dict[str, Any] = {
+        "id": code.id,
+        "shortDescription": {"text": code.title},
+        "help": {"text": "\n\n".join((code.plain_explanation, *examples))},
+    }
+    if REPOSITORY:
+        rule["helpUri"] = f"{REPOSITORY}/blob/v{__version__}/{_PAGE}#{code.anchor}"
+    rule["defaultConfiguration"] = {"level": _level(code.severity)}
+    return rule
+
+
+def _result(diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
+    position = diagnostic.position
+    text = diagnostic.message
+    if diagnostic.hint:
+        text = f"{text}. {diagnostic.hint}"
+    region = {"startLine": position.line, "startColumn": position.column}
+    artifact = {"uri": quote(position.file, errors="replace")}
+    return {
+        "ruleId": diagnostic.code,
+        "ruleIndex": rule_index,
+        "level": _level(diagnostic.severity),
+        "message": {"text": text},
+        "locations": [{"physicalLocation": {"artifactLocation": artifact, "region": region}}],
+    }
+
+
+def _level(severity: Severity) -> str:
+    """SARIF has no level `notice`."""
+    return "note" if severity is Severity.NOTICE else str(severity)

@@ -1,0 +1,106 @@
+"""Every message is one literal where it is raised, so that people find what they paste.
+
+A local that holds part of a sentence and is put into another text makes a message in pieces.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PRODUCT = ("gitops_dsf", "packages", "agent/dsf_agent")
+STILL_IN_PIECES = frozenset(
+    {
+        "gitops_dsf/backtest/advice.py",
+        "gitops_dsf/cli/backtest.py",
+        "gitops_dsf/cli/simulate.py",
+        "gitops_dsf/installation/source.py",
+        "gitops_dsf/reconciler/journal/flapping.py",
+        "gitops_dsf/repository/load/discover.py",
+        "gitops_dsf/repository/load/parse.py",
+        "gitops_dsf/repository/load/syntax_error.py",
+        "gitops_dsf/repository/model/apps.py",
+        "gitops_dsf/repository/model/reconciler.py",
+        "gitops_dsf/repository/model/repository.py",
+        "gitops_dsf/repository/recorded.py",
+        "gitops_dsf/repository/revision.py",
+        "gitops_dsf/resolve/promql/labels.py",
+        "gitops_dsf/resolve/rules/application_sets.py",
+        "gitops_dsf/resolve/rules/applications.py",
+        "gitops_dsf/resolve/rules/credentials.py",
+        "gitops_dsf/resolve/rules/locks.py",
+        "gitops_dsf/resolve/rules/metric_sources.py",
+        "gitops_dsf/resolve/rules/names.py",
+        "gitops_dsf/resolve/rules/no_effect.py",
+        "gitops_dsf/resolve/rules/placements.py",
+        "gitops_dsf/resolve/rules/queries.py",
+        "gitops_dsf/resolve/rules/rankings.py",
+        "gitops_dsf/resolve/rules/scorers.py",
+        "gitops_dsf/resolve/rules/settings.py",
+        "gitops_dsf/resolve/rules/target_clusters.py",
+        "gitops_dsf/resolve/rules/templates.py",
+        "gitops_dsf/resolve/rules/urls.py",
+        "gitops_dsf/simulator/explain.py",
+        "gitops_dsf/simulator/notes.py",
+        "gitops_dsf/sync/credentials.py",
+        "gitops_dsf/sync/fetch.py",
+        "gitops_dsf/views/backtest/build.py",
+        "gitops_dsf/views/backtest/page.py",
+        "gitops_dsf/views/backtest/sentences.py",
+        "gitops_dsf/views/doctor/checks/argocd.py",
+        "gitops_dsf/views/preview/concerns.py",
+        "gitops_dsf/views/preview/markdown.py",
+        "gitops_dsf/views/scoretests/judge.py",
+        "gitops_dsf/views/scoretests/queries.py",
+        "packages/scorer/dsf_scorer/conformance/scoring.py",
+        "packages/scorer/dsf_scorer/settings.py",
+        "agent/dsf_agent/endpoints/credentials.py",
+        "agent/dsf_agent/process/check.py",
+        "agent/dsf_agent/publish/hub.py",
+    }
+)
+"""Files with messages in pieces. Remove a file when you clean it; add none."""
+
+
+def is_sentence(value: ast.expr) -> bool:
+    """Whether a text has words of ours; a path or a name that is put together has none."""
+    parts = value.values if isinstance(value, ast.JoinedStr) else [value]
+    words = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return any(isinstance(word, str) and " " in word.strip() for word in words)
+
+
+def pieces(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    texts = set[str]()
+    used = set[str]()
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_sentence(value):
+                texts.add(name)
+            case ast.JoinedStr():
+                used |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return texts & used
+
+
+def in_pieces(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for name in sorted(pieces(node)):
+                yield f"{path.relative_to(ROOT)}: {name} in {node.name}"
+
+
+def test_messages_are_whole() -> None:
+    found = []
+    for folder in PRODUCT:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path.relative_to(ROOT).as_posix() not in STILL_IN_PIECES:
+                found += in_pieces(path)
+    assert found == [], "write each message as one literal"
+
+
+def test_the_test_finds_a_message_in_pieces() -> None:
+    (split,) = ast.parse('def f(x): what = f"{x} is wrong"; return f"{what}: write y"').body
+    assert isinstance(split, ast.FunctionDef)
+    assert pieces(split) == {"what"}
+    (whole,) = ast.parse('def f(x): return f"{x} is wrong: write y"').body
+    assert isinstance(whole, ast.FunctionDef)
+    assert pieces(whole) == set()
