@@ -20,8 +20,8 @@ from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, label_of
 from gitops_dsf.cli.helptext import HelpFormatter
 from gitops_dsf.cli.main import VERBS, verb_parser
-from gitops_dsf.cli.scaffold import repo_template
 from gitops_dsf.cli.schema import write_tree
+from gitops_dsf.cli.template import repo_template
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
 from gitops_dsf.repository.model.base import Schema, rules_of
 from gitops_dsf.repository.model.declared import KINDS

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Final
 
 from dsf_wire.text import printable
+from gitops_dsf.cli.giturl import check_url
 from gitops_dsf.cli.inputs import check_is_folder, chosen_context
 from gitops_dsf.cli.report import show_findings
-from gitops_dsf.cli.scaffold import check_url
 from gitops_dsf.hubreader.facts import read_facts
 from gitops_dsf.installation.hub import WritableHub, report
 from gitops_dsf.installation.install import Installer

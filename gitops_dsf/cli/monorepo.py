@@ -6,9 +6,8 @@ the folder alone, and changes no file that exists.
 
 import os
 import re
-import textwrap
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -56,35 +55,6 @@ class Place:
             )
 
 
-def place_of(target: Path) -> Place:
-    """Where a new fleet is in git. Raises UsageError inside of another fleet repository."""
-    real = target.resolve()
-    top = top_of(real)
-    around = (
-        real.parents if top is None else [each for each in real.parents if each.is_relative_to(top)]
-    )
-    other = next((each for each in around if (each / SETTINGS_FILE).is_file()), None)
-    if other is not None:
-        raise UsageError(
-            f"{target} would be inside of the fleet repository {other}, whose {SETTINGS_FILE} does"
-            " not count for it: name a folder outside of that one"
-        )
-    if top is None or top == real or _is_ignored(real, top):
-        return Place(top=real, folder="")
-    return Place(top=top, folder=real.relative_to(top).as_posix())
-
-
-def _is_ignored(folder: Path, top: Path) -> bool:
-    """Whether git ignores a folder, which then belongs to no repository."""
-    try:
-        return (
-            Repository(directory=top).attempt("check-ignore", "--quiet", f"{folder}/").returncode
-            == 0
-        )
-    except RevisionError:  # there is no git
-        return False
-
-
 @dataclass(frozen=True, kw_only=True)
 class RootFiles:
     """What belongs to the root of the repository."""
@@ -95,27 +65,46 @@ class RootFiles:
     """What people must add to files that are there already, by path."""
 
 
+def place_of(target: Path) -> Place:
+    """Returns where a new fleet is in git. Raises UsageError inside of another fleet repository."""
+    real = target.resolve()
+    top = top_of(real)
+    for parent in real.parents:
+        is_around = top is None or parent.is_relative_to(top)
+        if is_around and (parent / SETTINGS_FILE).is_file():
+            raise UsageError(
+                f"{target} would be inside of the fleet repository {parent}, whose {SETTINGS_FILE}"
+                " does not count for it: name a folder outside of that one"
+            )
+    if top is None or top == real or _is_ignored(real, top):
+        return Place(top=real, folder="")
+    return Place(top=top, folder=real.relative_to(top).as_posix())
+
+
+def _is_ignored(folder: Path, top: Path) -> bool:
+    """Whether git ignores a folder, which then belongs to no repository."""
+    repository = Repository(directory=top)
+    try:
+        answer = repository.attempt("check-ignore", "--quiet", f"{folder}/")
+    except RevisionError:  # there is no git
+        return False
+    return answer.returncode == 0
+
+
 def split(
     files: Mapping[str, bytes], place: Place, *, name: str
 ) -> tuple[dict[str, bytes], RootFiles]:
-    """The files of the fleet's folder, and those of the root of the repository."""
+    """Returns the files of the fleet's folder, and those of the root of the repository."""
     own: dict[str, bytes] = {}
     root: dict[str, str] = {}
     for path, content in files.items():
-        text = content.decode() if path in {HOOKS, OWNERS} or "/workflows/" in path else ""
         if "/workflows/" in path:
             workflow = path.replace("gitops-dsf.yaml", f"gitops-dsf-{name}.yaml")
-            text = text.replace("name: gitops-dsf\n", f"name: gitops-dsf {name}\n", 1)
-            text = text.replace(".github/", f"{path.partition('/')[0]}/")
-            root[workflow] = text.replace(
-                "cache-dependency-path: ", f"cache-dependency-path: {place.folder}/"
-            ).replace(FLEET_FOLDER, place.folder)
+            root[workflow] = _workflow(content.decode(), path, place, name)
         elif path == HOOKS:
-            root[path] = _HOOK.sub(rf"\1 {place.folder}", text)
+            root[path] = _HOOK.sub(rf"\1 {place.folder}", content.decode())
         elif path == OWNERS:
-            workflows = "/.github/", f"/.github/workflows/gitops-dsf-{name}.yaml"
-            kept = text.partition(workflows[0])
-            root[path] = _OWNED.sub(f"/{place.folder}/", kept[0]) + workflows[1] + kept[2]
+            root[path] = _owners(content.decode(), place, name)
         elif path == GITLAB:
             own[path] = content.replace(FLEET_FOLDER.encode(), place.folder.encode())
             root[path] = f"include:\n  - local: {place.folder}/{GITLAB}\n"
@@ -124,55 +113,60 @@ def split(
     return own, _placed(root, place)
 
 
+def _workflow(text: str, path: str, place: Place, name: str) -> str:
+    """A workflow of GitHub or Gitea, with a name of its own, for the folder of the fleet."""
+    forge_folder = path.partition("/")[0]
+    cached = "cache-dependency-path: "
+    text = text.replace("name: gitops-dsf\n", f"name: gitops-dsf {name}\n", 1)
+    text = text.replace(".github/", f"{forge_folder}/")
+    return text.replace(cached, f"{cached}{place.folder}/").replace(FLEET_FOLDER, place.folder)
+
+
+def _owners(text: str, place: Place, name: str) -> str:
+    """Owners of the folder's files, and of the workflow, which alone is outside of the folder."""
+    before, _, after = text.partition("/.github/")
+    workflow = f"/.github/workflows/gitops-dsf-{name}.yaml"
+    return _OWNED.sub(f"/{place.folder}/", before) + workflow + after
+
+
 def _placed(root: Mapping[str, str], place: Place) -> RootFiles:
     files: dict[str, bytes] = {}
     additions: dict[str, str] = {}
     for path, text in root.items():
-        known = _OWNERS_ANYWHERE if path == OWNERS else (path,)
-        there = next((each for each in known if os.path.lexists(place.top / each)), None)
-        if there is None:
+        present = _present(path, place)
+        if present is None:
             files[path] = text.encode()
         else:
-            additions[there] = text
+            additions[present] = text
     return RootFiles(files=files, additions=additions)
 
 
-def additions_text(additions: Mapping[str, str]) -> list[str]:
-    """Lines for people."""
-    lines = []
-    for path, text in additions.items():
-        lines += [
-            f"{path} of the git repository is there already and was left alone. Add to it:",
-            "",
-        ]
-        lines += [*textwrap.indent(text.rstrip("\n"), "    ").split("\n"), ""]
-    return lines
+def _present(path: str, place: Place) -> str | None:
+    """The path of a file that is there already, also a link to nothing; None if there is none."""
+    for candidate in _OWNERS_ANYWHERE if path == OWNERS else (path,):
+        if os.path.lexists(place.top / candidate):
+            return candidate
+    return None
 
 
-def ignored(place: Place, paths: list[Path]) -> list[str]:
-    """Lines about files that git would leave out of a commit."""
+def ignored(place: Place, paths: Sequence[Path]) -> Mapping[str, Sequence[str]]:
+    """Returns the files that git would leave out of a commit, by the rule that says so."""
     if not (place.top / ".git").exists():
-        return []
+        return {}
     words = "\0".join(map(str, paths)).encode()
+    repository = Repository(directory=place.top)
     try:
-        done = Repository(directory=place.top).attempt(
-            "check-ignore", "-v", "-z", "--stdin", stdin=words
-        )
+        answer = repository.attempt("check-ignore", "-v", "-z", "--stdin", stdin=words)
     except RevisionError:
-        return []
-    fields = done.stdout.decode(errors="replace").split("\0")[:-1]
+        return {}
+    # With -v -z each file has four fields: source of the rule, line, pattern, path.
+    fields = answer.stdout.decode(errors="replace").split("\0")[:-1]
     by_rule: dict[str, list[str]] = defaultdict(list)
-    for source, line, pattern, file in zip(
-        *(fields[number::4] for number in range(4)), strict=True
-    ):
-        by_rule[f"{pattern} in {source}:{line}"].append(
-            Path(file).relative_to(place.top).as_posix()
-        )
-    return [
-        f"git ignores {', '.join(files)} because of {rule}: remove the rule, or run `git add"
-        " --force`"
-        for rule, files in by_rule.items()
-    ]
+    for start in range(0, len(fields), 4):
+        source, line, pattern, file = fields[start : start + 4]
+        name = Path(file).relative_to(place.top).as_posix()
+        by_rule[f"{pattern} in {source}:{line}"].append(name)
+    return by_rule
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> None:

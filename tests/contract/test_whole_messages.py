@@ -14,7 +14,7 @@ STILL_IN_PIECES = frozenset(
         "gitops_dsf/backtest/advice.py",
         "gitops_dsf/cli/backtest.py",
         "gitops_dsf/cli/simulate.py",
-        "gitops_dsf/installation/source.py",
+        "gitops_dsf/installation/uninstall.py",
         "gitops_dsf/reconciler/journal/flapping.py",
         "gitops_dsf/repository/load/discover.py",
         "gitops_dsf/repository/load/parse.py",
@@ -54,7 +54,7 @@ STILL_IN_PIECES = frozenset(
         "gitops_dsf/views/scoretests/queries.py",
         "packages/scorer/dsf_scorer/conformance/scoring.py",
         "packages/scorer/dsf_scorer/settings.py",
-        "agent/dsf_agent/endpoints/credentials.py",
+        "agent/dsf_agent/endpoints/tlscontexts.py",
         "agent/dsf_agent/process/check.py",
         "agent/dsf_agent/publish/hub.py",
     }

@@ -6,7 +6,7 @@ import difflib
 import shutil
 from pathlib import Path
 
-from gitops_dsf.cli.scaffold import repo_template
+from gitops_dsf.cli.template import repo_template
 from gitops_dsf.pipeline import produce
 from tests.support import yamlfast
 from tests.support.rendering import objects

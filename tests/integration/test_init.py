@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf import __version__
-from gitops_dsf.cli.scaffold import TEMPLATE_NAME, default_name, scaffold
+from gitops_dsf.cli.scaffold import default_name, scaffold
+from gitops_dsf.cli.template import TEMPLATE_NAME
 from gitops_dsf.errors import RepositoryError, UsageError
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast

@@ -10,7 +10,7 @@ from gitops_dsf.cli.verb import verb
 
 
 def _extras(text: str) -> tuple[str, ...]:
-    from gitops_dsf.cli.scaffold import EXTRAS
+    from gitops_dsf.cli.template import EXTRAS
 
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     unknown = [name for name in names if name not in EXTRAS]
@@ -34,7 +34,6 @@ def _code(text: str) -> str:
 @verb(
     "init",
     "create a fleet repository that is valid",
-    module="gitops_dsf.cli.scaffold",
     description="""\
 Creates a fleet repository: settings, an example scorer, an example application, example clusters,
 a test, a pipeline and editor settings. In a folder of a git repository, it writes the pipeline,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.cli.scaffold import repo_template
+from gitops_dsf.cli.template import repo_template
 from tests.support import yamlfast
 from tests.support.pages import ROOT, files_of_the_readme
 from tests.support.scorer.projecttests import run_project_tests

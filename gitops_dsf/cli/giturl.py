@@ -1,0 +1,45 @@
+"""The git URL of a fleet repository: whether Argo CD can clone it, and which forge serves it."""
+
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+from gitops_dsf.canonicalyaml import scalar
+from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.urls import browsed_branch, git_fault, holds_credentials
+
+FORGES: Final = {
+    "github": "github",
+    "gitlab": "gitlab",
+    "gitea": "gitea",
+    "forgejo": "gitea",
+    "codeberg.org": "gitea",
+}
+"""What is in the name of a host, and the forge that it tells."""
+
+
+def check_url(url: str) -> None:
+    """Raises UsageError for a URL that Argo CD cannot clone, or that holds credentials."""
+    if git_fault(url) or browsed_branch(url)[0] or url != scalar(url):
+        raise UsageError(
+            f"{url!r} is not a git URL: write it as Argo CD clones it, such as"
+            " https://git.example.com/team/fleet.git or git@git.example.com:team/fleet.git"
+        )
+    try:
+        urlsplit(url)
+    except ValueError as error:
+        raise UsageError(f"{url!r} is not a git URL: {error}") from error
+    if holds_credentials(url):
+        raise UsageError(
+            "the git URL holds credentials, and it would be committed: leave them out and give them"
+            " to Argo CD as a repository Secret"
+        )
+
+
+def forge_of(url: str) -> str | None:
+    """Returns the forge that serves a URL, if its host says it."""
+    host = re.sub(r"^[a-z+]+://|[^/@]*@", "", url).partition("/")[0]
+    for part, forge in FORGES.items():
+        if part in host:
+            return forge
+    return None

@@ -1,0 +1,106 @@
+"""`gitops-dsf init`: creates a fleet repository, and says what to do next."""
+
+import argparse
+import shlex
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from dsf_wire.text import printable_lines
+from gitops_dsf.cli.giturl import forge_of
+from gitops_dsf.cli.monorepo import ignored
+from gitops_dsf.cli.scaffold import NewFleet, default_name, scaffold
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes the repository and prints the next steps. Raises what `scaffold` does."""
+    target: Path = args.dir
+    name = default_name(target) if args.name is None else args.name
+    forge = args.forge or forge_of(args.git_url or "")
+    new = scaffold(
+        target=target,
+        name=name,
+        git_url=args.git_url,
+        registry=args.registry,
+        wheels=args.wheels,
+        hashes=args.hashes,
+        forge=forge,
+        extras=args.extras,
+        examples=not args.empty,
+    )
+    lines = [f"Fleet {name} in {target} ({len(new.files)} files). Next:", ""]
+    lines += [f"  {step}" for step in _steps(target, is_empty=args.empty)]
+    lines += ["", *_places(new), *_ignored(new, target), *_missing(args, forge)]
+    if "README.md" in new.files:
+        lines.append("README.md says what each folder is for.")
+    sys.stdout.write(printable_lines(lines))
+    return 0
+
+
+def _steps(target: Path, *, is_empty: bool) -> Iterator[str]:
+    if target.resolve() != Path.cwd():
+        yield f"cd {shlex.quote(str(target))}"
+    if is_empty:
+        yield "gitops-dsf import --context HUB"
+        yield "gitops-dsf validate"
+    else:
+        yield "gitops-dsf validate"
+        yield "gitops-dsf test"
+    yield "gitops-dsf render"
+
+
+def _missing(args: argparse.Namespace, forge: str | None) -> Iterator[str]:
+    """What people must add themselves."""
+    if args.git_url is None:
+        yield (
+            "Set spec.git.url in gitops-dsf.yaml to the repository that Argo CD will clone, and"
+            " render again."
+        )
+    if args.registry is None:
+        yield (
+            "Push the images to a registry of yours and name them in gitops-dsf.yaml: no public"
+            " registry has them."
+        )
+    if args.wheels is None:
+        yield (
+            "Pipelines cannot install gitops-dsf yet, because no package index has it: `make wheel`"
+            " in its checkout makes what `gitops-dsf init --wheels CHECKOUT/dist` puts into the"
+            " repository."
+        )
+    if forge is None:
+        yield "There is no pipeline: name the forge with --forge, or run `gitops-dsf ci` in your own."
+
+
+def _places(new: NewFleet) -> Iterator[str]:
+    """Lines about the git repository around the fleet, and about files that were there before."""
+    if new.place.is_below:
+        yield (
+            f"It is the folder {new.place.folder} of the git repository {new.place.top}, which"
+            " spec.git.path says. For a repository of its own, run `git init` in an empty folder"
+            " first."
+        )
+    if new.root.files:
+        yield f"At the root of that repository are: {', '.join(sorted(new.root.files))}."
+    yield from _additions(new.root.additions)
+    if new.kept:
+        yield f"Left as they were: {', '.join(sorted(new.kept))}."
+
+
+def _additions(additions: Mapping[str, str]) -> Iterator[str]:
+    """What people must add to files that are there already."""
+    for path, text in additions.items():
+        yield f"{path} of the git repository is there already and was left alone. Add to it:"
+        yield ""
+        yield from textwrap.indent(text.rstrip("\n"), "    ").split("\n")
+        yield ""
+
+
+def _ignored(new: NewFleet, target: Path) -> Iterator[str]:
+    written = [target.resolve() / path for path in new.files]
+    written += [new.place.top / path for path in new.root.files]
+    for rule, files in ignored(new.place, written).items():
+        yield (
+            f"git ignores {', '.join(files)} because of {rule}: remove the rule, or run `git add"
+            " --force`"
+        )
