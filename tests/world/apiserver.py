@@ -25,6 +25,7 @@ import msgspec
 
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from tests.support.agent.http import Reply, Seen, Stream
+from tests.support.agent.scorewrites import RefusedError
 from tests.support.apiserver import (
     APPLY,
     ApiServer,
@@ -53,6 +54,12 @@ class Change:
     key: Key
     before: Object | None
     after: Object | None
+
+
+Admit = Callable[[Target, Object | None, Object | None, Object], str]
+"""Admission of a write of the `writer`: the object before and after it, None where there is none, and what was
+sent.
+"""
 
 
 class _Last(list[Any]):
@@ -112,8 +119,8 @@ class WorldApiServer(ApiServer):
         self.requester: Callable[[], str] = lambda: "?"
         self.writer = ""
         """Who writes now: the program whose request is carried out, or a model."""
-        self.admit: Callable[[str, Target, Object | None, Object | None], str] = lambda *_: ""
-        """Admission: why this writer's change of this object is refused; empty if it is not."""
+        self.admit: Admit = lambda *_: ""
+        """Why a write of an object is refused; empty if it is not."""
         self._sorted: dict[str, dict[str, list[Key]]] = {}
         """The keys of the objects in order, by plural and namespace, while none is added or removed."""
         self._encoded: dict[Key, tuple[Object, bytes]] = {}
@@ -286,11 +293,10 @@ class WorldApiServer(ApiServer):
                 return failure(
                     403, f"{target.plural} {name!r} is forbidden: unable to create: {message}"
                 )
-            refused = self.admit(
-                self.writer, target, before, body if seen.method != "DELETE" else None
-            )
-            if refused:
-                return failure(403, f'{target.plural} "{name}" is forbidden: {refused}')
+            if seen.method == "DELETE" and before is not None:
+                refused = self.admit(target, before, None, body)
+                if refused:
+                    return failure(403, f'{target.plural} "{name}" is forbidden: {refused}')
             problem = _while_deleted(before, body, seen)
             if problem:
                 return failure(422, f'{target.plural} "{name}" is invalid: {problem}')
@@ -301,6 +307,14 @@ class WorldApiServer(ApiServer):
                 # A finalizer keeps it: the server answers with the object.
                 return Reply.of({"kind": target.kind, **kept})
         return answer
+
+    def _after(self, target: Target, seen: Seen, body: Object, before: Object) -> Object:
+        after = super()._after(target, seen, body, before)
+        refused = self.admit(target, before or None, after, body)
+        if refused:
+            name = after.get("metadata", {}).get("name", target.name)
+            raise RefusedError(403, f'{target.plural} "{name}" is forbidden: {refused}')
+        return after
 
     # What is stored.
 

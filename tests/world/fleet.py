@@ -19,6 +19,7 @@ from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from tests.support import fleets, rendering, yamlfast
 from tests.support.apiserver import Object
+from tests.world.admission import Policy, of_programs
 
 ARGOCD: Final = "argocd"
 HUB: Final = "open-cluster-management"
@@ -119,6 +120,8 @@ class Rendered:
     objects: Mapping[tuple[str, str, str], Object]
     spec: FleetRepositorySpec
     """The settings of the reconciler."""
+    policies: tuple[Policy, ...]
+    """Those over the requests of our programs."""
     config: str
     """The same as text: the reconciler is rolled out when it changes."""
 
@@ -148,11 +151,13 @@ def rendered(source: Sources) -> Rendered:
         errors = [each for each in result.diagnostics if each.severity is Severity.ERROR]
         assert result.tree is not None, errors
         objects: dict[tuple[str, str, str], Object] = {}
+        documents: list[Object] = []
         config = ""
         for path in result.tree.files:
             if not path.endswith(".yaml"):
                 continue
             item = yamlfast.load(result.tree.read(path))
+            documents.append(item)
             meta = item["metadata"]
             if meta["name"] == "gitops-dsf-reconciler" and item["kind"] == "ConfigMap":
                 config = next(iter(item["data"].values()))
@@ -160,7 +165,12 @@ def rendered(source: Sources) -> Rendered:
                 objects[PLURALS[item["kind"]], meta.get("namespace", ""), meta["name"]] = item
         file = Path(folder) / "gitops-dsf.yaml"
         file.write_text(config)
-        return Rendered(objects=objects, spec=settings.read(file), config=config)
+        return Rendered(
+            objects=objects,
+            spec=settings.read(file),
+            policies=of_programs(documents),
+            config=config,
+        )
 
 
 def write(files: Mapping[str, bytes], root: Path) -> None:

@@ -30,6 +30,7 @@ from gitops_dsf.reconciler.journal.branch import README
 from gitops_dsf.simulator import simulate_placement
 from tests.support.apiserver import Object
 from tests.world import fleet, ocm
+from tests.world.admission import Asked
 from tests.world.apiserver import Change
 from tests.world.git import Push
 from tests.world.loop import EPOCH, Program, world_loop
@@ -141,6 +142,7 @@ SENTENCES: Final = {
     "limits": "The pause after a failure is at least what the forge asks for.",
     "documented": "Requests to the forge are those that it documents.",
     "proposed": "A push that failed delays a proposal by half an hour at most.",
+    "policies": "No admission policy refuses what a program of ours does.",
     "alive": "No program, and no part of one, ends by a bug.",
 }
 """As the docs say it."""
@@ -242,6 +244,20 @@ class Laws:
         """When the write that takes effect now was sent. What happened after that is not its fault."""
         sent = self._world.network.sent
         return world_loop().time() if sent is None else sent
+
+    def admitted(self, writer: str, asked: Asked, refused: str) -> None:
+        """Policies looked at a program's write, and refused it, or not."""
+        self.checks["policies"] += 1
+        if not refused:
+            return
+        scorers = {*self._world.sources.scorers, *self._world.first_sources.scorers}
+        comes_or_goes = asked.plural == "addonplacementscores" and asked.name in scorers
+        if comes_or_goes and asked.operation == "CREATE" and asked.name not in self._world.scored:
+            # An agent has a scorer sooner, or later, than the policy has it.
+            return
+        self._break(
+            "policies", f"{writer}: {asked.operation} {asked.plural} {asked.name}: {refused}"
+        )
 
     def breaks(self, law: str, what: str) -> None:
         """A law of another module was broken."""

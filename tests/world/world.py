@@ -30,8 +30,9 @@ from gitops_dsf.reconciler.proposals.worker import Change as ProposedChange
 from gitops_dsf.reconciler.proposals.worker import Task
 from gitops_dsf.simulator import simulate_placement
 from tests.support.agent.http import Seen
-from tests.support.apiserver import Key, Target
-from tests.world import fleet, forge, forgefaults, git, network, upgrade
+from tests.support.apiserver import Key, Object, Target
+from tests.world import admission, fleet, forge, forgefaults, git, network, upgrade
+from tests.world.admission import Asked
 from tests.world.apiserver import Change, WorldApiServer, stamp
 from tests.world.argocd import COLLECTOR, Applications, ApplicationSets, Sync
 from tests.world.faults import Fault, Storm
@@ -89,6 +90,7 @@ class World:
         self.network = Network(seed=seed)
         self.hub.requester = lambda: self.network.requester.name if self.network.requester else "?"
         self.hub.changed.append(self._changed)
+        self.hub.admit = self._admit
         self.registration = Registration(self.hub, seed=seed)
         self.informers = Informers(self.hub)
         self.applications = Applications(self.hub, seed=seed, reachable=self.reachable)
@@ -165,6 +167,28 @@ class World:
 
     def reachable(self, cluster: str) -> bool:
         return cluster not in self.registration.lost
+
+    def _admit(
+        self, target: Target, before: Object | None, after: Object | None, sent: Object
+    ) -> str:
+        """What the policies of the tree that was synced last say of a program's write."""
+        account = admission.program(self.hub.writer, namespace=fleet.HUB)
+        if account is None:
+            return ""
+        name = target.name or (sent.get("metadata") or {}).get("name", "")
+        asked = Asked(
+            account=account,
+            plural=target.plural,
+            namespace=target.namespace,
+            name=name,
+            before=before,
+            after=after,
+            options=sent if after is None else None,
+            subresource=target.sub,
+        )
+        refused = admission.refusal(self.tree.policies, asked)
+        self.laws.admitted(self.hub.writer, asked, refused)
+        return refused
 
     def _load(self, cluster: str, scorer: str) -> int:
         ranked = dict(self.sources.applications)
@@ -305,6 +329,11 @@ class World:
         now = datetime.fromtimestamp(world_loop().wall(), UTC)
         verdict = simulate_placement(item, state=self.informers.state, now=now)
         return bool((verdict.scores or {}).keys() - {lost})
+
+    @property
+    def scored(self) -> set[str]:
+        """The scorers of the tree that was synced last."""
+        return {name for plural, _, name in self.tree.objects if plural == "dynamicscorers"}
 
     @property
     def foreign_names(self) -> set[str]:

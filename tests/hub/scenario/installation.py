@@ -68,41 +68,8 @@ class Installation:
         return answers
 
     def wait_for_policies(self) -> None:
-        """Wait until the API server enforces every admission policy that was applied so far.
-
-        It reads all of them together, at most once a second (policySource.refreshPolicies of its source), so
-        the one that is written last here is not enforced before the others.
-        """
-        name = f"last-{uuid.uuid4()}"
-        rule = {
-            "apiGroups": [""],
-            "apiVersions": ["v1"],
-            "resources": ["configmaps"],
-            "operations": ["CREATE"],
-            "resourceNames": [name],
-        }
-        refuse = {
-            "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": "false", "message": name}],
-        }
-        bind = {"policyName": name, "validationActions": ["Deny"]}
-        kinds = {f"{ADMISSION_API}/ValidatingAdmissionPolicy": refuse, POLICY_BINDING: bind}
-        probe = manifest("v1/ConfigMap", name, namespace="default")
-
-        def refused() -> bool:
-            try:
-                self.hub.create(probe, dry_run=True)
-            except ApiError as error:
-                return name in str(error)
-            return False
-
-        try:
-            for kind, spec in kinds.items():
-                self.hub.create(manifest(kind, name, spec=spec))
-            wait_for(refused, what="the admission policies are enforced")
-        finally:
-            for kind in kinds:
-                self.hub.delete(kind, name)
+        """Wait until the API server enforces every admission policy that was applied so far."""
+        wait_for_policies(self.hub)
 
     def sync(self) -> None:
         """Renders the repository, applies the tree, and deletes what is no longer rendered, as Argo CD's
@@ -193,3 +160,41 @@ def installed(fleet: Fleet, plane: ControlPlane) -> Iterator[Installation]:
         yield installation
     finally:
         installation.remove()
+
+
+def wait_for_policies(hub: Client) -> None:
+    """Wait until the API server enforces every admission policy that was applied so far.
+
+    It reads all of them together, at most once a second (policySource.refreshPolicies of its source), so
+    the one that is written last here is not enforced before the others.
+    """
+    name = f"last-{uuid.uuid4()}"
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "resources": ["configmaps"],
+        "operations": ["CREATE"],
+        "resourceNames": [name],
+    }
+    refuse = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "false", "message": name}],
+    }
+    bind = {"policyName": name, "validationActions": ["Deny"]}
+    kinds = {f"{ADMISSION_API}/ValidatingAdmissionPolicy": refuse, POLICY_BINDING: bind}
+    probe = manifest("v1/ConfigMap", name, namespace="default")
+
+    def refused() -> bool:
+        try:
+            hub.create(probe, dry_run=True)
+        except ApiError as error:
+            return name in str(error)
+        return False
+
+    try:
+        for kind, spec in kinds.items():
+            hub.create(manifest(kind, name, spec=spec))
+        wait_for(refused, what="the admission policies are enforced")
+    finally:
+        for kind in kinds:
+            hub.delete(kind, name)
