@@ -113,21 +113,20 @@ def _branches_forbidden(world: "World", drawn: random.Random) -> str:
 
 @kind(6)
 def _reviewed(world: "World", drawn: random.Random) -> str:
-    """Somebody merges, closes or edits a pull request, deletes its branch, or pushes to it."""
-    pulls = world.forge.open_pulls
-    if not pulls:
-        return ""
-    pull, people = drawn.choice(pulls), world.people
+    """Somebody goes through the pull requests: merges, closes or edits one, deletes its branch, or pushes to it."""
+    people, told = world.people, list[str]()
     push = partial(people.push, drawn=drawn)
     ways: list[Callable[[Pull], str]] = [
-        people.merge,
         people.merge,
         people.close,
         people.edit,
         people.delete,
         push,
+        push,
     ]
-    return drawn.choice(ways)(pull)
+    for pull in world.forge.open_pulls:
+        told.append(drawn.choice(ways)(pull))
+    return ", ".join(filter(None, told))
 
 
 # What changes on the hub and not in git.
@@ -178,3 +177,13 @@ def _cluster_leaves_the_hub(world: "World", drawn: random.Random) -> str:
     name, back = drawn.choice(here), drawn.uniform(300, 3000)
     world.detach(name, back=back, in_git=False)
     return f"{name} for {back:.0f} s"
+
+
+@kind()
+def _configuration_deleted(world: "World", drawn: random.Random) -> str:
+    """Somebody deletes the ConfigMap of an agent on its cluster. The work agent brings it back."""
+    here = [name for name in world.sources.clusters if world.reachable(name)]
+    if not here:
+        return ""
+    name = drawn.choice(here)
+    return f"of {name} for {world.delivery.lose(name):.0f} s"

@@ -9,7 +9,7 @@ other for ever.
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -121,8 +121,28 @@ class ScoringApi(Server):
         return Reply.of({"results": results})
 
 
+def applied(works: Iterable[Object]) -> dict[tuple[str, str], Object]:
+    """The ConfigMaps of a cluster that OCM's work agent keeps, by namespace and name.
+
+    Those that a ManifestWork has are written as it has them. What leaves a ManifestWork is deleted, and with
+    a ManifestWork that is deleted goes all that it had. `tests/hub/test_world_work.py` compares that.
+    """
+    return {
+        (item["metadata"]["namespace"], item["metadata"]["name"]): item
+        for work in works
+        for item in work["spec"]["workload"]["manifests"]
+        if item["kind"] == "ConfigMap"
+    }
+
+
 class Delivery:
-    """OCM's work agent and the kubelet: a change of a ManifestWork is in the mounted file after a while."""
+    """OCM's work agent and the kubelet: a change of a ManifestWork is in the mounted file after a while.
+
+    A file whose ConfigMap is gone goes, too, because the volume of an agent is optional (SetUpAt of the
+    ConfigMap volumes of Kubernetes 1.37). A reader sees the old file, the new one, or none, and never half of
+    one (AtomicWriter.Write). The work agent of OCM 1.2 looks at what somebody changed on a cluster only after
+    four to six minutes.
+    """
 
     def __init__(
         self, hub: WorldApiServer, *, folder: Path, seed: int, reachable: Callable[[str], bool]
@@ -140,16 +160,30 @@ class Delivery:
             self._volumes[cluster] = ConfigMapVolume(self._folder / cluster)
         return self._volumes[cluster]
 
+    def lose(self, cluster: str) -> float:
+        """Somebody deletes the ConfigMap on the cluster. Returns the seconds until it is back."""
+        gone = self._random.uniform(5, 90)
+        back = self._random.uniform(240, 360) + self._random.uniform(5, 90)
+        later(gone, self.volume(cluster).swap, {})
+        later(back, self._deliver, cluster)
+        return back - gone
+
     def _take(self, change: Change) -> None:
         plural, namespace, name = change.key
         if plural == "managedclusters" and change.after is None:
             # Its works went before it, and with them what they had applied: a cluster that comes back starts
             # without a file.
             self.volume(name).swap({})
-        if plural == "manifestworks" and (
-            change.before is None
-            or change.after is None
-            or change.before.get("spec") != change.after.get("spec")
+        # What a restored etcd has lost nobody deleted: the work agent keeps it for an hour.
+        is_lost = self._hub.writer == "etcd" and change.after is None
+        if (
+            plural == "manifestworks"
+            and not is_lost
+            and (
+                change.before is None
+                or change.after is None
+                or change.before.get("spec") != change.after.get("spec")
+            )
         ):
             later(self._random.uniform(5, 100), self._deliver, namespace)
         if (plural, name) == ("configmaps", "gitops-dsf-hub-scorer") and change.after is not None:
@@ -160,12 +194,10 @@ class Delivery:
             later(30.0, self._deliver, cluster)
             return
         files: dict[str, bytes] = {}
-        for work in self._hub.of("manifestworks", cluster):
-            for manifest in work["spec"]["workload"]["manifests"]:
-                if manifest["kind"] == "ConfigMap" and "summaries" in manifest.get("data", {}):
-                    files["summaries"] = manifest["data"]["summaries"].encode()
-        if files:
-            self.volume(cluster).swap(files)
+        for item in applied(self._hub.of("manifestworks", cluster)).values():
+            if "summaries" in item.get("data", {}):
+                files["summaries"] = item["data"]["summaries"].encode()
+        self.volume(cluster).swap(files)
 
     def _deliver_hub(self) -> None:
         for item in self._hub.of("configmaps"):
