@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
-from gitops_dsf.repository.files import NotRegularError, SafeFolder, TooLargeError
+from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
 from gitops_dsf.wording import plural
 
 TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".gitops-dsf-", ".tmp"

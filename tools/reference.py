@@ -23,8 +23,8 @@ from gitops_dsf.cli.main import VERBS, verb_parser
 from gitops_dsf.cli.schema import write_tree
 from gitops_dsf.cli.template import repo_template
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
-from gitops_dsf.repository.model.base import Schema, rules_of
 from gitops_dsf.repository.model.declared import KINDS
+from gitops_dsf.repository.model.field_rules import Schema, rules_of
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import kind_schema
 

@@ -18,10 +18,10 @@ from gitops_dsf.pipeline import CheckResult, check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.render.tree import paths
-from gitops_dsf.repository.files import SafeFolder
 from gitops_dsf.repository.load import Known
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.revision import Base, checkout, find_base, paths_at
+from gitops_dsf.repository.safefolder import SafeFolder
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.views.preview.build import ErrorFinding, Preview, compare, differs
 from gitops_dsf.views.preview.fleet import resources_ranked

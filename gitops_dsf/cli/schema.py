@@ -18,7 +18,7 @@ from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.log import LogOutput
 from gitops_dsf.cli.simulate import ExplainOutput, PacedOutput, PlacementOutput, SimulateOutput
 from gitops_dsf.repository.files import write_file
-from gitops_dsf.repository.model.base import Schema
+from gitops_dsf.repository.model.field_rules import Schema
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import DRAFT, FILE, bundle, editor_schemas, summaries_schema
 from gitops_dsf.show.findings import FindingOutput

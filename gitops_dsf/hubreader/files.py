@@ -13,8 +13,8 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.hub.collect import Document, collect
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 from gitops_dsf.repository.load import load_text
+from gitops_dsf.repository.load.compose import MAX_DEPTH
 from gitops_dsf.repository.load.discover import MEBIBYTE
-from gitops_dsf.repository.load.document import MAX_DEPTH
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FILE_BYTES = 256 * MEBIBYTE

@@ -21,8 +21,8 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL, MAINTENANCE_TAINT, OCM_GROUP
 from gitops_dsf.repository.load import Document, value_at
 from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, DSF_API, OLDER_DSF_API
-from gitops_dsf.repository.model.config import SINGLETON_NAME
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
+from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
 from gitops_dsf.repository.yamledit import alike, mirror
 
 Object = dict[str, Any]

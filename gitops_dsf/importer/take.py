@@ -26,7 +26,7 @@ from gitops_dsf.importer.manifest import (
 )
 from gitops_dsf.repository.files import read_text
 from gitops_dsf.repository.load import Document, Loaded, value_at
-from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
+from gitops_dsf.repository.load.paths import FOLDER_OF_KIND
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
 from gitops_dsf.repository.model.repository import NO_SETTINGS, FleetRepository

@@ -20,10 +20,11 @@ from gitops_dsf.plan.works import (
     on_cluster,
 )
 from gitops_dsf.repository.model.apps import ScoredApplication
-from gitops_dsf.repository.model.config import DynamicScoringConfig, Maintenance, Mask
 from gitops_dsf.repository.model.declared import CarriedItem
 from gitops_dsf.repository.model.foreign import ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mask
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.hub_writes import writes_per_second
 from gitops_dsf.resolve.inventory import NO_CLUSTERS

@@ -13,9 +13,9 @@ from gitops_dsf.render import agent
 from gitops_dsf.render.admission import score_policies
 from gitops_dsf.render.objects import Object, Wave, config_map, filled, metadata
 from gitops_dsf.repository.model.base import DSF_API
-from gitops_dsf.repository.model.config import SINGLETON_NAME, DynamicScoringConfig, Mask
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scorer import Auth
+from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.schema.crd import crds
 

@@ -29,7 +29,7 @@ from gitops_dsf.packagedata import packaged
 from gitops_dsf.render.admission import reconciler_policies
 from gitops_dsf.render.objects import Object, Wave, config_map, filled, pod_values, rule
 from gitops_dsf.repository.load import load_text
-from gitops_dsf.repository.model.config import Maintenance
+from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.resolve.maintenance_windows import for_the_hub
 

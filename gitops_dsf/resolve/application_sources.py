@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.resolve.application_templates import TEMPLATE
@@ -17,7 +17,7 @@ class Source:
     """A place that names a repository."""
 
     document: Document
-    place: Path
+    place: FieldPath
     fields: Mapping[str, Any]
     """As they are written."""
 
@@ -39,18 +39,18 @@ def sources(declared: Declared) -> Iterator[Source]:
         yield from _written(document, _places_of_a_set(document))
 
 
-def places_of(application: Item[ScoredApplication]) -> list[Path]:
+def places_of(application: Item[ScoredApplication]) -> list[FieldPath]:
     """The paths of the sources of a ScoredApplication."""
     return [place for place, _ in application.value.spec.application.placed_sources]
 
 
-def sources_of_a_template(document: Document, template: Path) -> list[Path]:
+def sources_of_a_template(document: Document, template: FieldPath) -> list[FieldPath]:
     """The paths of `source`, and of each of `sources`, of a template in an ApplicationSet."""
     spec = (*template, "spec")
     return [(*spec, "source"), *document.items(*spec, "sources")]
 
 
-def _places_of_a_set(document: Document) -> Iterator[Path]:
+def _places_of_a_set(document: Document) -> Iterator[FieldPath]:
     places = list(generators(document))
     for template in (TEMPLATE, *((*place, "template") for place in places)):
         yield from sources_of_a_template(document, template)
@@ -60,7 +60,7 @@ def _places_of_a_set(document: Document) -> Iterator[Path]:
             yield place
 
 
-def _written(document: Document, places: Iterable[Path]) -> Iterator[Source]:
+def _written(document: Document, places: Iterable[FieldPath]) -> Iterator[Source]:
     """The sources at those of the places that have one."""
     for place in places:
         fields = value_at(document.data, place)

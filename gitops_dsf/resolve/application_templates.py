@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.resolve.generators import GENERATORS, generators
 
-TEMPLATE: Final[Path] = ("spec", "template")
+TEMPLATE: Final[FieldPath] = ("spec", "template")
 ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 """An action of a template, in either language."""
 
@@ -22,14 +22,14 @@ class Template:
     """The template by which a generator's parameters become Applications."""
 
     document: Document
-    places: tuple[Path, ...]
+    places: tuple[FieldPath, ...]
     """The generator's own template, if it has one, and that of the ApplicationSet."""
 
     def value(self, *names: str | int) -> Any:  # noqa: ANN401 - plain data
         """The value of a field: the first that is not empty."""
         return value_at(self.document.data, self.place(*names))
 
-    def place(self, *names: str | int) -> Path:
+    def place(self, *names: str | int) -> FieldPath:
         """Where the value of a field is written.
 
         If it is written nowhere, where it would be in the template of the ApplicationSet.
@@ -46,7 +46,7 @@ class Template:
         return isinstance(patch, str) and any(word in patch for word in words)
 
 
-def template_of(document: Document, generator: Path) -> Template:
+def template_of(document: Document, generator: FieldPath) -> Template:
     """The template for a generator at the first level."""
     own = (*generator, "template")
     places = (own, TEMPLATE) if value_at(document.data, own) else (TEMPLATE,)
@@ -55,7 +55,7 @@ def template_of(document: Document, generator: Path) -> Template:
 
 def templates(document: Document) -> tuple[Template, ...]:
     """Every template by which an ApplicationSet makes Applications, once."""
-    by_places: dict[tuple[Path, ...], Template] = {}
+    by_places: dict[tuple[FieldPath, ...], Template] = {}
     for place in generators(document):
         if len(place) == len(GENERATORS) + 2:  # an index and a kind: not inside of another one
             template = template_of(document, place)

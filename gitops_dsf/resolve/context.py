@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.apps import Score, ScoredApplication, ScoredPlacement
-from gitops_dsf.repository.model.config import Mask
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
 from gitops_dsf.repository.model.repository import NO_SETTINGS, FleetRepository, FleetRepositorySpec
+from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import (
     NO_CLUSTERS,
     ClusterInventory,
@@ -100,7 +100,7 @@ class Context:
         return (variant for source in self.sources.values() for variant in source.variants)
 
     @property
-    def ranked(self) -> Iterator[tuple[RankingItem, Path, Score]]:
+    def ranked(self) -> Iterator[tuple[RankingItem, FieldPath, Score]]:
         """Every score of a ranking, and its path."""
         for item in self.declared.rankings:
             for index, score in enumerate(item.value.spec.scores):

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of, may_get_credentials
-from gitops_dsf.repository.load import Path
-from gitops_dsf.repository.model.config import MetricSourceVariant
+from gitops_dsf.repository.load import FieldPath
+from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.repository.model.scorer import Auth, OAuth2
 from gitops_dsf.resolve.scorer import EffectiveScorer
@@ -59,7 +59,7 @@ class Credential:
     kind: Kind
     secret: str
     """Name of the Secret; empty for the service account token of the agent's pod."""
-    path: Path
+    path: FieldPath
     """Path of the reference below the endpoint's section."""
     url: str = ""
     """Where it goes, if not to the endpoint."""
@@ -109,7 +109,7 @@ def credentials(
         )
     for index, header in enumerate(variant.headers):
         if header.secret_ref is not None:
-            path: Path = ("headers", index, "secretRef")
+            path: FieldPath = ("headers", index, "secretRef")
             yield Credential(kind=Kind.HEADER, secret=header.secret_ref.name, path=path)
 
 
@@ -166,7 +166,7 @@ def is_reserved(secret: str) -> bool:
 
 def _of_auth(auth: Auth) -> Iterator[Credential]:
     if auth.token_secret_ref is not None:
-        path: Path = ("auth", "tokenSecretRef")
+        path: FieldPath = ("auth", "tokenSecretRef")
         yield Credential(kind=Kind.TOKEN, secret=auth.token_secret_ref.name, path=path)
     elif auth.service_account_token:
         yield Credential(kind=Kind.TOKEN, secret="", path=("auth", "serviceAccountToken"))
@@ -181,7 +181,7 @@ def _of_auth(auth: Auth) -> Iterator[Credential]:
 def _of_client(oauth2: OAuth2) -> Iterator[Credential]:
     """The secret of an OAuth2 client, which goes to the token server, and the token that it gives."""
     secret = oauth2.client_secret_ref.name
-    path: Path = ("auth", "oauth2", "clientSecretRef")
+    path: FieldPath = ("auth", "oauth2", "clientSecretRef")
     yield Credential(kind=Kind.CLIENT_SECRET, secret=secret, path=path, url=oauth2.token_url)
     grant = f"{oauth2.token_url} {' '.join(sorted(oauth2.scopes))} {oauth2.audience}"
     yield Credential(kind=Kind.ACCESS_TOKEN, secret=secret, path=path, grant=grant)

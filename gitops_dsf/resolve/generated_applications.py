@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.repository.load import Path, value_at
+from gitops_dsf.repository.load import FieldPath, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawApplicationSet
@@ -17,7 +17,7 @@ from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import choosable, eligible
 from gitops_dsf.resolve.generators import followed_placements
 
-NAME_PATH: Final[Path] = ("spec", "template", "metadata", "name")
+NAME_PATH: Final[FieldPath] = ("spec", "template", "metadata", "name")
 NAMED_BY_CLUSTER: Final = re.compile(r"([^{}]*)\{\{\s*\.?(?:name|clusterName)\s*\}\}([^{}]*)")
 """A name that is fixed text around the cluster."""
 

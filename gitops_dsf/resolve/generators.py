@@ -4,16 +4,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.repository.load import Document, Path, texts_in, value_at
+from gitops_dsf.repository.load import Document, FieldPath, texts_in, value_at
 
-GENERATORS: Final[Path] = ("spec", "generators")
+GENERATORS: Final[FieldPath] = ("spec", "generators")
 GENERATOR: Final = "clusterDecisionResource"
 """The generator that reads decisions of Placements."""
 NESTING: Final = ("matrix", "merge")
 """Generators that have generators inside."""
 
 
-def generators(document: Document, place: Path = GENERATORS, depth: int = 0) -> Iterator[Path]:
+def generators(
+    document: Document, place: FieldPath = GENERATORS, depth: int = 0
+) -> Iterator[FieldPath]:
     """The paths of all generators of an ApplicationSet, also of those inside of others."""
     for listed in document.items(*place):
         written = value_at(document.data, listed)
@@ -24,18 +26,18 @@ def generators(document: Document, place: Path = GENERATORS, depth: int = 0) -> 
                     yield from generators(document, (*listed, kind, "generators"), depth + 1)
 
 
-def decision_generators(document: Document) -> Iterator[Path]:
+def decision_generators(document: Document) -> Iterator[FieldPath]:
     """The paths of the generators that read decisions."""
     return (place for place in generators(document) if place[-1] == GENERATOR)
 
 
-def followed_placements(document: Document) -> Iterator[tuple[Path, str]]:
+def followed_placements(document: Document) -> Iterator[tuple[FieldPath, str]]:
     """The Placements that the generators of an ApplicationSet name, each with its path."""
     for generator in decision_generators(document):
         yield from followed_by(document, generator)
 
 
-def followed_by(document: Document, generator: Path) -> Iterator[tuple[Path, str]]:
+def followed_by(document: Document, generator: FieldPath) -> Iterator[tuple[FieldPath, str]]:
     """The Placements that one generator names, each with its path."""
     selector = (*generator, "labelSelector")
     named = (*selector, "matchLabels", PLACEMENT_LABEL)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.selectors import LabelIndex
-from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.base import LabelSelector
-from gitops_dsf.repository.model.config import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 
 NO_CLUSTERS: frozenset[str] = frozenset()
 
@@ -115,7 +115,7 @@ class Variant:
     """The clusters of the inventory that use it."""
 
     @property
-    def path(self) -> Path:
+    def path(self) -> FieldPath:
         """Path of the variant in its document."""
         return ("spec", "variants", self.index)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.selectors import OPERATORS, label_key_error, label_value_error
-from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.wording import shortened
 
 KEY_RULE: Final = "a key is at most 63 letters, digits, '-', '_' and '.', with an optional domain and '/' before it"
@@ -30,7 +30,7 @@ def label_value(value: str) -> bool:
 
 
 def invalid(
-    document: Document, place: Path, selector: Mapping[str, Any] | None
+    document: Document, place: FieldPath, selector: Mapping[str, Any] | None
 ) -> Iterator[Diagnostic]:
     """Every mistake of one selector whose fields have the right types."""
     selector = selector or {}
@@ -44,7 +44,9 @@ def invalid(
         yield from _invalid_term(document, (*place, "matchExpressions", index), term)
 
 
-def _invalid_term(document: Document, place: Path, term: Mapping[str, Any]) -> Iterator[Diagnostic]:
+def _invalid_term(
+    document: Document, place: FieldPath, term: Mapping[str, Any]
+) -> Iterator[Diagnostic]:
     key = term["key"]
     operator = term["operator"]
     values = term.get("values") or []
@@ -72,7 +74,7 @@ def _invalid_term(document: Document, place: Path, term: Mapping[str, Any]) -> I
         yield from _invalid_value(document, (*place, "values", index), value)
 
 
-def _invalid_value(document: Document, place: Path, value: str | None) -> Iterator[Diagnostic]:
+def _invalid_value(document: Document, place: FieldPath, value: str | None) -> Iterator[Diagnostic]:
     if value is None or not label_value(value):
         shown = "an empty value" if value is None else shortened(value)
         yield codes.BAD_SELECTOR.at(document.at(place), f"{shown} is not a label value", VALUE_RULE)

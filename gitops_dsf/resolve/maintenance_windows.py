@@ -7,7 +7,7 @@ import msgspec
 
 from gitops_dsf.hub import maintenance as hub
 from gitops_dsf.hub.maintenance import Period, Weekly, Window
-from gitops_dsf.repository.model.config import Maintenance, MaintenanceSpec
+from gitops_dsf.repository.model.maintenance import Maintenance, MaintenanceSpec
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 
 

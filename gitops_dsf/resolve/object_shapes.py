@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.wording import did_you_mean
 
@@ -44,7 +44,7 @@ def _wrong(document: Document, problem: fields.Problem) -> Diagnostic:
 
 def _correction(document: Document, problem: fields.Problem) -> tuple[str, tuple[Edit, ...]]:
     """What to write instead, and the edits where that is certain."""
-    path: Path = problem.path
+    path: FieldPath = problem.path
     written = document.written(path)
     if problem.wanted_type == "integer" and re.fullmatch(r"0|[1-9][0-9]{0,17}", written):
         return "remove the quotes", (Edit(path, value=int(written)),)

@@ -2,18 +2,18 @@
 
 from math import prod
 
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import choosable, eligible
 from gitops_dsf.resolve.generators import GENERATOR, followed_by, generators
 
 
-def is_filtered(document: Document, generator: Path) -> bool:
+def is_filtered(document: Document, generator: FieldPath) -> bool:
     """Whether a selector lets only some of a generator's parameters through."""
     return bool(value_at(document.data, (*generator[:-1], "selector")))
 
 
-def known_count(context: Context, document: Document, generator: Path) -> int | None:
+def known_count(context: Context, document: Document, generator: FieldPath) -> int | None:
     """The most sets of parameters that a generator gives.
 
     None if that depends on what is not in git.
@@ -40,7 +40,7 @@ def known_count(context: Context, document: Document, generator: Path) -> int | 
     return None
 
 
-def _chosen(context: Context, document: Document, generator: Path) -> int | None:
+def _chosen(context: Context, document: Document, generator: FieldPath) -> int | None:
     """The most clusters that the decisions which a generator follows can have together.
 
     None if the sets of a Placement, or its expressions, hide them.

@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.credentials import Credential, Kind, Sent, credentials, destination
@@ -27,7 +27,7 @@ class Peer:
     url: str
     credentials: tuple[Credential, ...]
     document: Document
-    path: Path
+    path: FieldPath
     on_hub: bool = False
     """Whether the hub scorer calls it."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator import Verdict
@@ -23,7 +23,7 @@ all three. tests/hub/test_unread_fields.py searches the source of the pinned OCM
 """
 
 
-def resources_ranked_by(document: Document) -> Iterator[tuple[Path, str]]:
+def resources_ranked_by(document: Document) -> Iterator[tuple[FieldPath, str]]:
     """The AddOnPlacementScores that the prioritizers of a Placement read, each with its path."""
     for place in document.items("spec", "prioritizerPolicy", "configurations"):
         path = (*place, "scoreCoordinate", "addOn", "resourceName")

@@ -28,11 +28,11 @@ from gitops_dsf.hub.urls import (
     query_api_below,
     rooted,
 )
-from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.repository.model.base import Authored
-from gitops_dsf.repository.model.config import MetricSourceVariant
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
 from gitops_dsf.resolve.inventory import Variant
 from gitops_dsf.resolve.promql.check import check
@@ -68,9 +68,9 @@ class EffectiveScorer:
     def variant(self) -> MetricSourceVariant | None:
         return None if self.chosen is None else self.chosen.value
 
-    def place(self, field: str) -> tuple[Document, Path]:
+    def place(self, field: str) -> tuple[Document, FieldPath]:
         """The document and path that a field comes from."""
-        path: Path = tuple(field.split("."))
+        path: FieldPath = tuple(field.split("."))
         if self.spec.source.ref is not None and field in {
             "source.type",
             "source.host",

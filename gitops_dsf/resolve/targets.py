@@ -6,7 +6,7 @@ from functools import cache
 
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.targets import masked_clusters as named_by_mask
-from gitops_dsf.repository.model.config import Mask
+from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import ClusterInventory
 from gitops_dsf.resolve.scorer import EffectiveScorer
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from gitops_dsf.argocd.gotemplate import Read, Trouble, check, reads
 from gitops_dsf.argocd.gotemplate.check import Parameters
 from gitops_dsf.argocd.gotemplate.plain import Value
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.resolve.context import Context
@@ -38,14 +38,14 @@ class Text:
     """A text, or a key, with actions in it."""
 
     document: Document
-    path: Path
+    path: FieldPath
     value: str
     is_key: bool
 
 
-def texts(document: Document, place: Path) -> Iterator[Text]:
+def texts(document: Document, place: FieldPath) -> Iterator[Text]:
     """Every text and key with braces at or below a path."""
-    stack: list[tuple[Path, Any]] = [(place, value_at(document.data, place))]
+    stack: list[tuple[FieldPath, Any]] = [(place, value_at(document.data, place))]
     while stack:
         path, value = stack.pop()
         if isinstance(value, str) and "{{" in value:

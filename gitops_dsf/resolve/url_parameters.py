@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gitops_dsf.repository.load import Path
-from gitops_dsf.repository.model.config import MetricSource
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.metric_source import MetricSource
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.resolve.context import Context
 
@@ -14,7 +14,7 @@ class UrlParameters(NamedTuple):
     """The parameters of one source, and where they are written."""
 
     item: Item[DynamicScorer] | Item[MetricSource]
-    path: Path
+    path: FieldPath
     values: Mapping[str, str]
 
 

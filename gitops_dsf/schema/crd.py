@@ -18,14 +18,15 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
 from dsf_wire.constants import DSF_GROUP, DSF_VERSION
-from gitops_dsf.repository.model.base import Authored, Schema, rules_of
-from gitops_dsf.repository.model.config import (
+from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.field_model import field_docs, unwrapped
+from gitops_dsf.repository.model.field_rules import Schema, rules_of
+from gitops_dsf.repository.model.metric_source import MetricSourceSpec
+from gitops_dsf.repository.model.scorer import DynamicScorer, DynamicScorerSpec
+from gitops_dsf.repository.model.scoring_config import (
     DynamicScoringConfig,
     DynamicScoringConfigSpec,
-    MetricSourceSpec,
 )
-from gitops_dsf.repository.model.field_model import field_docs, unwrapped
-from gitops_dsf.repository.model.scorer import DynamicScorer, DynamicScorerSpec
 
 
 class _Described(GenerateJsonSchema):

@@ -17,8 +17,9 @@ from dsf_wire.constants import AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
 from dsf_wire.summary import UPSTREAM_KEYS, Summary
 from gitops_dsf.argocd import fields
 from gitops_dsf.hub.selectors import OPERATORS
-from gitops_dsf.repository.model.base import Authored, Schema, rules_of
+from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.declared import KINDS
+from gitops_dsf.repository.model.field_rules import Schema, rules_of
 from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.raw_placements import UNREAD
 from gitops_dsf.schema.crd import json_schema

@@ -44,7 +44,7 @@ from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, 
 from gitops_dsf.metricstore.answer import StoreError, read_path
 from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.load import Loaded, load_text
-from gitops_dsf.repository.model.score_test import MOST_VALUES, SeriesValuesError, expand
+from gitops_dsf.repository.model.series_values import MAX_VALUES, SeriesValuesError, expand
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
 from gitops_dsf.resolve import findings
@@ -298,7 +298,7 @@ def values(content: bytes) -> None:
     except SeriesValuesError as error:
         wrong = error
     else:
-        assert len(found) <= MOST_VALUES
+        assert len(found) <= MAX_VALUES
         return
     assert 0 <= wrong.offset < len(text)
     assert str(wrong)

@@ -12,7 +12,7 @@ import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.metricstore.promtool import evaluate
-from gitops_dsf.repository.model.score_test import SeriesValuesError, expand
+from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
 from gitops_dsf.views.scoretests.queries import Answer, QueryError, Question
 from tests.hub.controlplane.binaries import obtain
 from tests.support import yamlfast

@@ -36,7 +36,8 @@ from gitops_dsf.render import limits
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.load.discover import discover as discover_files
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
-from gitops_dsf.repository.model.score_test import Time, expand
+from gitops_dsf.repository.model.score_test import Time
+from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.simulator.cel.limits import refuse_cost, refuse_expression, refuse_growth
 from gitops_dsf.simulator.cel.patterns import regex_error

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
+from gitops_dsf.repository.load.paths import FOLDER_OF_KIND
 
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 PRODUCT = "gitops-dsf.io/v1alpha1"

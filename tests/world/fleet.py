@@ -15,7 +15,7 @@ from typing import Any, Final
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.pipeline import produce
 from gitops_dsf.reconciler import settings
-from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
+from gitops_dsf.repository.load.paths import FOLDER_OF_KIND
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from tests.support import fleets, rendering, yamlfast
 from tests.support.apiserver import Object

@@ -6,17 +6,18 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.repository.load.document import AmbiguousValue, Document, Path, texts_in, value_at
+from gitops_dsf.repository.load.document import AmbiguousValue, Document
 from gitops_dsf.repository.load.parse import Parsed, parse
 from gitops_dsf.repository.load.paths import SETTINGS_FILE
+from gitops_dsf.repository.load.plaindata import FieldPath, texts_in, value_at
 
 __all__ = [
     "SETTINGS_FILE",
     "AmbiguousValue",
     "Document",
+    "FieldPath",
     "Known",
     "Loaded",
-    "Path",
     "load_text",
     "texts_in",
     "value_at",

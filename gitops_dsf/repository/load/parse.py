@@ -13,13 +13,9 @@ from yaml.nodes import MappingNode, Node, ScalarNode
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.diagnostics.listed import MAX_OF_DOCUMENT, Listed
-from gitops_dsf.repository.load.document import (
-    AmbiguousValue,
-    Document,
-    compose,
-    forbidden,
-    line_and_column,
-)
+from gitops_dsf.repository.load.characters import line_and_column
+from gitops_dsf.repository.load.compose import compose, forbidden
+from gitops_dsf.repository.load.document import AmbiguousValue, Document
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 from gitops_dsf.repository.load.syntax_error import TEMPLATE, explain
 from gitops_dsf.wording import shortened

@@ -1,4 +1,4 @@
-"""Which paths of a repository the reader reads."""
+"""Which paths of a repository the reader reads, and which folder belongs to a kind."""
 
 from typing import Final
 
@@ -18,3 +18,24 @@ def may_hold_sources(path: str) -> bool:
     """Whether the reader looks into a folder of this path."""
     parts = path.split("/")
     return parts[0] in FOLDERS and not any(part.startswith(".") for part in parts)
+
+
+FOLDER_OF_KIND: Final = {
+    **dict.fromkeys(
+        (
+            "ApplicationSet",
+            "ManagedClusterSetBinding",
+            "Placement",
+            "ScoredApplication",
+            "ScoredPlacement",
+        ),
+        "apps",
+    ),
+    **dict.fromkeys(("ManagedCluster", "ManagedClusterSet"), "clusters"),
+    **dict.fromkeys(("DynamicScoringConfig", "Maintenance", "MetricSource"), "config"),
+    "DynamicScorer": "scorers",
+    "FleetRepository": SETTINGS_FILE,
+    "ScoreTest": "tests",
+    "ScorerLock": "locks",
+}
+"""By kind. Folders have a meaning: code owners review by them, and programs write into locks/."""

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import yaml
 from yaml import MarkedYAMLError, ScalarToken, YAMLError
 
-from gitops_dsf.repository.load.document import line_and_column
+from gitops_dsf.repository.load.characters import line_and_column
 
 
 class SyntaxMistake(NamedTuple):

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf.hub.pace import MAX_DEMAND
 from gitops_dsf.hub.urls import misleads_git
-from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.base import (
     PRODUCT_API,
     Authored,
@@ -16,12 +16,8 @@ from gitops_dsf.repository.model.base import (
     DnsName,
     LabelSelector,
     Metadata,
-    Rule,
-    Ruled,
-    given,
-    having,
-    not_empty_list,
 )
+from gitops_dsf.repository.model.field_rules import Rule, Ruled, given, having, not_empty_list
 
 Weight = Annotated[int, Field(ge=-10, le=10)]
 
@@ -218,9 +214,9 @@ class Application(Ruled):
     """
 
     @property
-    def placed_sources(self) -> list[tuple[Path, ApplicationSource]]:
+    def placed_sources(self) -> list[tuple[FieldPath, ApplicationSource]]:
         """Every source with its path in the document."""
-        place: Path = ("spec", "application")
+        place: FieldPath = ("spec", "application")
         if self.source is not None:
             return [((*place, "source"), self.source)]
         return [((*place, "sources", index), source) for index, source in enumerate(self.sources)]

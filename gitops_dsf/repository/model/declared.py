@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from gitops_dsf.diagnostics import Diagnostic, Position
-from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.repository.model.apps import ScoredApplication, ScoredPlacement
 from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API, Authored
-from gitops_dsf.repository.model.config import DynamicScoringConfig, Maintenance, MetricSource
 from gitops_dsf.repository.model.foreign import (
     ManagedCluster,
     ManagedClusterSet,
@@ -16,9 +15,12 @@ from gitops_dsf.repository.model.foreign import (
     RawPlacement,
 )
 from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.maintenance import Maintenance
+from gitops_dsf.repository.model.metric_source import MetricSource
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import ScoreTest
 from gitops_dsf.repository.model.scorer import DynamicScorer
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 
 KINDS: dict[tuple[str, str], type[Authored]] = {
     ("argoproj.io/v1alpha1", "ApplicationSet"): RawApplicationSet,
@@ -60,7 +62,7 @@ class Item(Generic[T_co]):
         """Where the value at a path is written; the nearest parent that exists if it is absent."""
         return self.document.at(path)
 
-    def inside(self, path: Path, offset: int) -> Position:
+    def inside(self, path: FieldPath, offset: int) -> Position:
         return self.document.inside(path, offset)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.field_model import field_names, model_at
@@ -20,12 +20,12 @@ from gitops_dsf.wording import did_you_mean
 class Dialect(NamedTuple):
     """One older spelling, and what to write."""
 
-    path: Path
+    path: FieldPath
     message: str
     hint: str
     edits: tuple[Edit, ...] = ()
     """What the hint says; none if somebody has to decide."""
-    replaces: tuple[Path, ...] = ()
+    replaces: tuple[FieldPath, ...] = ()
     """Paths that the right spelling fills. If they are missing, that is no further mistake."""
     severity: Severity = Severity.ERROR
 
@@ -38,7 +38,7 @@ class Dialect(NamedTuple):
         )
 
 
-_VALUES: Final[dict[Path, tuple[str, ...]]] = {
+_VALUES: Final[dict[FieldPath, tuple[str, ...]]] = {
     ("spec", "configSyncMode"): ("Full", "None"),
     ("spec", "location"): ("Internal", "External"),
     ("spec", "scoreDestination"): ("AddOnPlacementScore", "None"),
@@ -64,7 +64,7 @@ def find_dialects(document: Document) -> list[Dialect]:
     return found + [dialect for dialect in cases if dialect.path not in taken]
 
 
-def _renamed(path: Path, new: str, *, message: str = "") -> Dialect:
+def _renamed(path: FieldPath, new: str, *, message: str = "") -> Dialect:
     message, right = message or f"{path[-1]} is the spelling of an older text", (*path[:-1], new)
     return Dialect(path, message, f"write {new}", edits=(Edit(path, to=right),), replaces=(right,))
 
@@ -90,7 +90,7 @@ def _endpoints(spec: dict[str, Any]) -> Iterator[Dialect]:
         endpoint = value_at(spec, (section, "endpoint"))
         if not isinstance(endpoint, dict) or not endpoint:
             continue
-        path: Path = ("spec", section, "endpoint")
+        path: FieldPath = ("spec", section, "endpoint")
         moves = [Edit((*path, name), to=("spec", section, name)) for name in endpoint]
         clash = any(name in spec[section] for name in endpoint)
         message = f"{section}.endpoint is the spelling of an older text"
@@ -157,7 +157,7 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
         "configSyncMode": "None",
     }
     for name, value in values.items():
-        path: Path = ("spec", name)
+        path: FieldPath = ("spec", name)
         if name.lower() not in there and isinstance(value, str):
             edits = (Edit(path, value=value),)
             yield Dialect(
@@ -166,7 +166,7 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
     if isinstance(spec.get("scoring"), dict) and not value_at(
         spec, ("scoring", "params", "interval")
     ):
-        interval: Path = ("spec", "scoring", "params", "interval")
+        interval: FieldPath = ("spec", "scoring", "params", "interval")
         yield Dialect(
             ("spec", "scoring"),
             "the scorer has no interval, as in an older text: nothing says how often it runs",
@@ -176,7 +176,7 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
         )
 
 
-def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds
+def _letter_case(model: type[Authored], data: Any, path: FieldPath) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds
     """Go's names of fields, such as ConfigSyncMode. Any other wrong case, as in scorerange, is a typo."""
     if isinstance(data, list):
         for index, item in enumerate(data):
@@ -194,5 +194,5 @@ def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Diale
             yield from _letter_case(model, value, (*path, name))
 
 
-def explains(dialect: Dialect, path: Path) -> bool:
+def explains(dialect: Dialect, path: FieldPath) -> bool:
     return any(path[: len(place)] == place for place in (dialect.path, *dialect.replaces))

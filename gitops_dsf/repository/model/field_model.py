@@ -12,7 +12,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.base import Authored
 
 _MOST_LEVELS_BELOW = 3
@@ -23,12 +23,12 @@ def field_names(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
+def model_at(model: type[BaseModel], path: FieldPath) -> type[BaseModel] | None:
     """The model of the object at a path; None if no model describes it (free-form objects, scalars)."""
     return _model(field_at(model, path))
 
 
-def field_at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - any annotation
+def field_at(model: type[BaseModel], path: FieldPath) -> Any:  # noqa: ANN401 - any annotation
     """The annotation of the value at a path; None if no model describes it."""
     current: Any = model
     for part in path:
@@ -44,7 +44,7 @@ def field_at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - any a
     return current
 
 
-def refusal(model: type[BaseModel], path: Path, text: str) -> ErrorDetails | None:
+def refusal(model: type[BaseModel], path: FieldPath, text: str) -> ErrorDetails | None:
     """Why the field at a path does not take a text; None if it does, or if no model describes it."""
     owner = model_at(model, path[:-1])
     fields = (
@@ -98,7 +98,7 @@ def _inside(annotation: Any, kind: type) -> Any:  # noqa: ANN401 - any annotatio
     return next(found, None)
 
 
-def places_elsewhere(model: type[BaseModel], path: Path) -> list[Path]:
+def places_elsewhere(model: type[BaseModel], path: FieldPath) -> list[FieldPath]:
     """The paths at which the last name of `path` is a field: the nearest object above that has it, or else
     the objects below that have it, nearest first. Objects in lists are not searched.
     """
@@ -109,7 +109,7 @@ def places_elsewhere(model: type[BaseModel], path: Path) -> list[Path]:
             return [(*path[:length], name)]
     owner = model_at(model, path[:-1])
     for level in _objects_below(owner) if owner is not None else ():
-        found: list[Path] = [
+        found: list[FieldPath] = [
             (*path[:-1], *where, name) for where, below in level if name in field_names(below)
         ]
         if found:
@@ -118,12 +118,14 @@ def places_elsewhere(model: type[BaseModel], path: Path) -> list[Path]:
 
 
 @cache
-def _objects_below(model: type[BaseModel]) -> tuple[tuple[tuple[Path, type[BaseModel]], ...], ...]:
+def _objects_below(
+    model: type[BaseModel],
+) -> tuple[tuple[tuple[FieldPath, type[BaseModel]], ...], ...]:
     """The objects in fields of a model, then those in their fields and so on, each with its path from the
     model. They are kept, because a file may have thousands of unknown fields.
     """
     levels = []
-    level: tuple[tuple[Path, type[BaseModel]], ...] = (((), model),)
+    level: tuple[tuple[FieldPath, type[BaseModel]], ...] = (((), model),)
     for _ in range(_MOST_LEVELS_BELOW):
         level = tuple(
             ((*where, field), below)

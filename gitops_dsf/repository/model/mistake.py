@@ -10,19 +10,16 @@ from pydantic_core import ErrorDetails
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.maintenance import CLOCK
-from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.repository.model.base import (
     BRANCH,
     DNS_LABEL,
     DNS_SUBDOMAIN,
     HOST_GLOB,
-    IMAGE,
-    QUANTITY,
     SECRET_KEY,
     Authored,
     FieldError,
 )
-from gitops_dsf.repository.model.config import MOMENT
 from gitops_dsf.repository.model.dialect import Dialect, explains
 from gitops_dsf.repository.model.field_model import (
     field_at,
@@ -33,6 +30,8 @@ from gitops_dsf.repository.model.field_model import (
     refusal,
     scalar_types,
 )
+from gitops_dsf.repository.model.maintenance import MOMENT
+from gitops_dsf.repository.model.pods import IMAGE, QUANTITY
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME, seconds
 from gitops_dsf.wording import did_you_mean, names_text, plural, shortened
 
@@ -104,7 +103,7 @@ def explain(
     dialects: Sequence[Dialect],
 ) -> Iterator[Diagnostic]:
     """Yields one diagnostic for every wrong place. Leaves out what a dialect explains already."""
-    by_place: dict[Path, list[ErrorDetails]] = defaultdict(list)
+    by_place: dict[FieldPath, list[ErrorDetails]] = defaultdict(list)
     for item in errors:
         by_place[written_path(item, document.data)].append(item)
     for path, items in by_place.items():
@@ -112,7 +111,7 @@ def explain(
             yield _diagnostic(path, items, model=model, document=document)
 
 
-def written_path(item: ErrorDetails, data: Any) -> Path:  # noqa: ANN401 - whatever YAML holds
+def written_path(item: ErrorDetails, data: Any) -> FieldPath:  # noqa: ANN401 - whatever YAML holds
     """The path in the document. Pydantic's loc also contains the branches of unions, which are not fields."""
     path: list[str | int] = []
     value: Any = data
@@ -133,7 +132,7 @@ def written_path(item: ErrorDetails, data: Any) -> Path:  # noqa: ANN401 - whate
 
 
 def _diagnostic(
-    path: Path, items: list[ErrorDetails], *, model: type[Authored], document: Document
+    path: FieldPath, items: list[ErrorDetails], *, model: type[Authored], document: Document
 ) -> Diagnostic:
     first = items[0]
     name = dotted(path)
@@ -201,14 +200,14 @@ def _rule(item: ErrorDetails) -> str:
     )
 
 
-def wanted_text(model: type[BaseModel], path: Path, text: str) -> str:
+def wanted_text(model: type[BaseModel], path: FieldPath, text: str) -> str:
     """What to write, if the field does not take a text; empty if it does."""
     error = refusal(model, path, text)
     return "" if error is None else f"write {_rule(error)}"
 
 
 def _mend(
-    types: list[str], path: Path, value: object, written: str
+    types: list[str], path: FieldPath, value: object, written: str
 ) -> tuple[str, str | int | bool | None]:
     """What to write for a value of the wrong type, and that value; nothing if it is not certain."""
     name = str(path[-1]) if path else ""
@@ -226,7 +225,7 @@ def _mend(
     return "", None
 
 
-def _object_for(model: type[BaseModel], path: Path, *, value: bool) -> str:
+def _object_for(model: type[BaseModel], path: FieldPath, *, value: bool) -> str:
     """What to write in place of `true` or `false`, as people switch something on that has fields."""
     name, kind = path[-1], model_at(model, path)
     if not value:
@@ -239,13 +238,13 @@ def _object_for(model: type[BaseModel], path: Path, *, value: bool) -> str:
     return f"write {name}: {{}} for its defaults, or its fields: {names_text(field_names(kind), most=8)}"
 
 
-def _without_percent(model: type[BaseModel], path: Path, value: str) -> str:
+def _without_percent(model: type[BaseModel], path: FieldPath, value: str) -> str:
     if path[-1] in _POINTS:
         return f"write {value.rstrip(' %')}: {path[-1]} is a number of score points"
     return f"write a whole number without %: {_describe(model, path)}"
 
 
-def _addition(model: type[BaseModel], path: Path) -> str:
+def _addition(model: type[BaseModel], path: FieldPath) -> str:
     """What to add: one of the allowed values, or the field's description."""
     for kind in scalar_types(field_at(model, path)):
         if get_origin(kind) is Literal:
@@ -254,7 +253,7 @@ def _addition(model: type[BaseModel], path: Path) -> str:
     return f"add {name} ({meaning})" if meaning else f"add {path[-1]}"
 
 
-def _describe(model: type[BaseModel], path: Path) -> str:
+def _describe(model: type[BaseModel], path: FieldPath) -> str:
     owner = model_at(model, path[:-1])
     if owner is None or not path:
         return ""
@@ -265,7 +264,7 @@ def _describe(model: type[BaseModel], path: Path) -> str:
     return ""
 
 
-def dotted(path: Path) -> str:
+def dotted(path: FieldPath) -> str:
     """Formats a path as spec.masks[0].clusterName."""
     return "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}" for part in path

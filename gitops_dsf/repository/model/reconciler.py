@@ -9,16 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 from gitops_dsf.forge.address import Kind
 from gitops_dsf.hub.names import JOURNAL_BRANCH
 from gitops_dsf.published import image
-from gitops_dsf.repository.model.base import (
-    Authored,
-    DnsName,
-    Image,
-    Labels,
-    PodToleration,
-    PullSecrets,
-    Quantity,
-    each_once,
-)
+from gitops_dsf.repository.model.base import Authored, DnsName, Labels
+from gitops_dsf.repository.model.pods import Image, PodToleration, PullSecrets, Quantity, each_once
 
 
 class Pace(Authored):

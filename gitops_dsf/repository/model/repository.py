@@ -19,14 +19,11 @@ from gitops_dsf.repository.model.base import (
     DnsLabel,
     DnsName,
     FieldError,
-    Image,
     Labels,
     LabelSelector,
     Metadata,
-    PodToleration,
-    PullSecrets,
-    Quantity,
 )
+from gitops_dsf.repository.model.pods import Image, PodToleration, PullSecrets, Quantity
 from gitops_dsf.repository.model.reconciler import Pace, Reconciler
 
 RESOURCE_ATTRIBUTES: Final = (

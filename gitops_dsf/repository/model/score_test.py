@@ -1,9 +1,4 @@
-"""ScoreTest: given some results of scorers, which scores and decisions are expected.
-
-The values of a series are in the expanding notation of `promtool test rules`: `a+bxn` is a, followed by n
-values that grow by b each; `axn` is a, n+1 times; `_`, `_xn` and `stale` are missing values. Native
-histograms are not read, because a score is one number.
-"""
+"""ScoreTest: given some results of scorers, which scores and decisions are expected."""
 
 import re
 from typing import Annotated, ClassVar, Final, Literal
@@ -18,79 +13,14 @@ from gitops_dsf.repository.model.base import (
     DnsName,
     Labels,
     Metadata,
-    Rule,
-    Ruled,
-    exactly_one,
-    given,
-    not_empty_list,
 )
-from gitops_dsf.wording import shortened
+from gitops_dsf.repository.model.field_rules import Rule, Ruled, exactly_one, given, not_empty_list
 
-MOST_VALUES: Final = 10_000
-"""Values of one series."""
-
-_NUMBER: Final = r"(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-"""A number without sign. Leading zeros are refused, because promtool reads some of them as octal."""
-_ITEM: Final = re.compile(
-    r"(?P<missing>_|stale)"
-    r"|_x(?P<times>[0-9]{1,9})"
-    r"|(?P<special>[+-]?(?i:inf|nan))"
-    rf"|(?P<first>[+-]?{_NUMBER})(?:(?P<step>[+-]{_NUMBER})?x(?P<more>[0-9]{{1,9}}))?"
-)
-
-
-class SeriesValuesError(ValueError):
-    """The text is not in the notation. `offset` is the character where the wrong part begins."""
-
-    def __init__(self, message: str, *, offset: int) -> None:
-        super().__init__(message)
-        self.offset = offset
-
-
-def expand(text: str) -> tuple[float | None, ...]:
-    """The values; None where one is missing. Raises SeriesValuesError."""
-    found: list[float | None] = []
-    for word in re.finditer(r"\S+", text):
-        match = _ITEM.fullmatch(word[0])
-        if match is None:
-            raise SeriesValuesError(
-                f"{shortened(word[0], most=40)} is no value", offset=word.start()
-            )
-        count = _count(match)
-        if len(found) + count > MOST_VALUES:
-            shown = shortened(word[0], most=40)
-            msg = f"a series has at most {MOST_VALUES:,} values, and with {shown} it has more"
-            raise SeriesValuesError(msg, offset=word.start())
-        found += _values(match, count)
-    return tuple(found)
-
-
-def _count(match: re.Match[str]) -> int:
-    if match["times"]:
-        return int(match["times"])
-    # As promtool reads it: a repeated value is followed by n more.
-    return int(match["more"] or 0) + 1
-
-
-def _values(match: re.Match[str], count: int) -> list[float | None]:
-    if match["missing"] or match["times"]:
-        return [None] * count
-    if match["special"]:
-        return [float(match["special"])]
-    value, step = float(match["first"]), float(match["step"] or 0)
-    found: list[float | None] = []
-    for _ in range(count):
-        # Added up one by one, as promtool does, so that the values are the same to the last bit.
-        found.append(value)
-        value += step
-    return found
-
-
-MOST_SECONDS: Final = 7 * 86_400
+MAX_SECONDS: Final = 7 * 86_400
 """The longest time that a test may cover."""
-MOST_ITEMS: Final = 1_000
+MAX_ITEMS: Final = 1_000
 """Items of one list of a test."""
-MOST_TEXT: Final = 20_000
+MAX_TEXT: Final = 20_000
 
 TIME: Final = r"^([0-9]{1,6}[dhms])+$"
 PLACEMENT_REFERENCE: Final = DNS_SUBDOMAIN.replace("^", r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?", 1)
@@ -107,7 +37,7 @@ def seconds(text: str) -> int:
 
 
 def _short_enough(text: str) -> str:
-    if seconds(text) > MOST_SECONDS:
+    if seconds(text) > MAX_SECONDS:
         raise ValueError(f"{text} is more than a test covers; write at most 7d")
     return text
 
@@ -138,7 +68,7 @@ class GivenCluster(Authored):
     """All of its labels."""
     claims: Labels | None = None
     """All of its cluster claims."""
-    taints: Annotated[list[GivenTaint], Field(max_length=MOST_ITEMS)] | None = None
+    taints: Annotated[list[GivenTaint], Field(max_length=MAX_ITEMS)] | None = None
     """All of its taints."""
 
 
@@ -172,7 +102,7 @@ class GivenSeries(Authored):
     """Name of a cluster."""
     labels: ResultLabels = ResultLabels()
     """Labels of the result."""
-    values: Annotated[str, Field(max_length=MOST_TEXT)]
+    values: Annotated[str, Field(max_length=MAX_TEXT)]
     """Raw scores in the notation of promtool: '40 42 38+2x5 _ _x3'."""
 
 
@@ -183,7 +113,7 @@ class GivenMetric(Authored):
     """Cluster whose source has it; the sources of all clusters when absent."""
     series: Annotated[str, Field(min_length=1, max_length=4_096)]
     """Name and labels, such as node_cpu_seconds_total{mode="idle"}."""
-    values: Annotated[str, Field(max_length=MOST_TEXT)]
+    values: Annotated[str, Field(max_length=MAX_TEXT)]
     """Values as in `promtool test rules`."""
 
 
@@ -234,24 +164,24 @@ class _OfPlacement(Ruled):
 class GivenDecision(_OfPlacement):
     """The decision of a Placement before time 0."""
 
-    clusters: Annotated[list[DnsLabel], Field(max_length=MOST_ITEMS)]
+    clusters: Annotated[list[DnsLabel], Field(max_length=MAX_ITEMS)]
     """Clusters of the decision."""
 
 
 class Given(Authored):
     """What a test begins with."""
 
-    clusters: Annotated[list[GivenCluster], Field(max_length=MOST_ITEMS)] | None = None
+    clusters: Annotated[list[GivenCluster], Field(max_length=MAX_ITEMS)] | None = None
     """All clusters of the test; those in clusters/ when absent."""
-    series: Annotated[list[GivenSeries], Field(max_length=MOST_ITEMS)] = []
+    series: Annotated[list[GivenSeries], Field(max_length=MAX_ITEMS)] = []
     """Results of the runs of scorers."""
-    metrics: Annotated[list[GivenMetric], Field(max_length=MOST_ITEMS)] = []
+    metrics: Annotated[list[GivenMetric], Field(max_length=MAX_ITEMS)] = []
     """Series of metric sources. promtool evaluates the queries of scorers over them."""
     metric_interval: Time = "1m"
     """Time between two values of metrics."""
-    scores: Annotated[list[GivenScore], Field(max_length=MOST_ITEMS)] = []
+    scores: Annotated[list[GivenScore], Field(max_length=MAX_ITEMS)] = []
     """Scores that are published at time 0. They stay the same, except where series change them."""
-    decisions: Annotated[list[GivenDecision], Field(max_length=MOST_ITEMS)] = []
+    decisions: Annotated[list[GivenDecision], Field(max_length=MAX_ITEMS)] = []
     """Decisions before time 0. A Placement without one has decided nothing yet."""
 
 
@@ -276,7 +206,7 @@ class ExpectedDecision(_OfPlacement):
 
     at: Time = "0s"
     """Time since the beginning, such as 10m."""
-    clusters: Annotated[list[DnsLabel], Field(max_length=MOST_ITEMS)]
+    clusters: Annotated[list[DnsLabel], Field(max_length=MAX_ITEMS)]
     """Clusters of the decision, in any order."""
 
 
@@ -285,7 +215,7 @@ class ExpectedMoves(_OfPlacement):
 
     until: Time | None = None
     """Up to this time; the end of the test when absent."""
-    count: Annotated[int, Field(ge=0, le=MOST_SECONDS)]
+    count: Annotated[int, Field(ge=0, le=MAX_SECONDS)]
     """Number of changes."""
 
 
@@ -318,13 +248,13 @@ class Expected(Ruled):
         ),
     )
 
-    scores: Annotated[list[ExpectedScore], Field(max_length=MOST_ITEMS)] = []
+    scores: Annotated[list[ExpectedScore], Field(max_length=MAX_ITEMS)] = []
     """Published scores."""
-    decisions: Annotated[list[ExpectedDecision], Field(max_length=MOST_ITEMS)] = []
+    decisions: Annotated[list[ExpectedDecision], Field(max_length=MAX_ITEMS)] = []
     """Decisions of Placements."""
-    moves: Annotated[list[ExpectedMoves], Field(max_length=MOST_ITEMS)] = []
+    moves: Annotated[list[ExpectedMoves], Field(max_length=MAX_ITEMS)] = []
     """How often decisions change."""
-    findings: Annotated[list[ExpectedFinding], Field(max_length=MOST_ITEMS)] = []
+    findings: Annotated[list[ExpectedFinding], Field(max_length=MAX_ITEMS)] = []
     """Findings of `validate` about this repository with the clusters of the test."""
 
 

@@ -24,11 +24,8 @@ from gitops_dsf.repository.model.base import (
     DnsName,
     LabelSelector,
     Metadata,
-    Rule,
-    Ruled,
-    given,
-    having,
 )
+from gitops_dsf.repository.model.field_rules import Rule, Ruled, given, having
 
 TOKEN_OF_POD: Final = having("serviceAccountToken", {"const": True})
 MAX_SCOPES: Final = 50

@@ -2,105 +2,22 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from difflib import get_close_matches
-from typing import Any, Literal, get_args, get_origin
+from collections.abc import Sequence
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity, codes
+from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
 from gitops_dsf.diagnostics.listed import MAX_OF_DOCUMENT, Listed
-from gitops_dsf.repository.load import AmbiguousValue, Document, Loaded, Path
-from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
-from gitops_dsf.repository.load.scalar import resolve_plain
-from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, DSF_API, PRODUCT_API, Authored
+from gitops_dsf.repository.load import Document, FieldPath, Loaded
+from gitops_dsf.repository.load.paths import FOLDER_OF_KIND
+from gitops_dsf.repository.model.ambiguous import with_expected_types
+from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, Authored
 from gitops_dsf.repository.model.declared import KINDS, Declared, Item
 from gitops_dsf.repository.model.dialect import find_dialects
-from gitops_dsf.repository.model.field_model import field_at, scalar_types
-from gitops_dsf.repository.model.mistake import explain, wanted_text
-from gitops_dsf.wording import did_you_mean
-
-_ELSEWHERE = {
-    "List": "write each item as a document of its own, or run gitops-dsf import --from on the file",
-    "Secret": "tokens live on the spokes, in namespace dynamic-scoring; name them with tokenSecretRef",
-    "ConfigMap": "the ConfigMaps that scoring and Argo CD need are rendered; remove it",
-    "ManifestWork": "ManifestWorks are rendered from scorers/, config/ and clusters/; remove it",
-    "AddOnPlacementScore": "scores are written by the agents; remove it",
-    "Application": "write a ScoredApplication or an ApplicationSet, or keep it in another repository",
-    "Kustomization": "the sources of a fleet repository are read as they are; remove it",
-}
-_PASSED_OVER = (
-    "nothing is rendered for it: keep it in another repository, or in a folder that is not read"
-)
-_OUR_GROUPS = tuple(f"{version.partition('/')[0]}/" for version in (DSF_API, PRODUCT_API))
-_ALIKE = 0.85
-"""How similar a name must be, from 0 to 1. DynamicScore, ManagedClustr and Placment are."""
-
-
-def unknown_kind(document: Document) -> Diagnostic:
-    """The finding for a document that no model describes: an error if its content would be lost."""
-    if not _is_object(document):
-        fields = "kind" if "apiVersion" in document.data else "apiVersion and kind"
-        message = f"a document without {fields} is not read in a fleet repository"
-        return _other(document, message, _PASSED_OVER)
-    for field in ("apiVersion", "kind"):
-        value = document.data.get(field)
-        if value is None:
-            hint = f"add {field}; known kinds: {_known()}"
-            return codes.MISSING_FIELD.at(document.at((field,)), f"{field} is missing", hint)
-        if not isinstance(value, str):
-            hint = "write it as text, in quotes if need be"
-            return codes.WRONG_TYPE.at(document.at((field,)), f"{field} must be text", hint)
-    version = next((version for version, kind in KINDS if kind == document.kind), None)
-    if version is not None:
-        message = f"{document.kind} is not known in apiVersion {document.api_version}"
-        position, edits = document.at(("apiVersion",)), (Edit(("apiVersion",), value=version),)
-        return codes.UNKNOWN_KIND.at(position, message, f"write apiVersion: {version}", edits=edits)
-    message = f"kind {document.kind} is not read in a fleet repository"
-    meant = meant_kind(document.kind)
-    hint = _ELSEWHERE.get(document.kind) or (f"did you mean {meant}?" if meant else "")
-    is_a_kind = re.fullmatch("[A-Z][A-Za-z0-9]*", document.kind) is not None
-    if (
-        meant
-        or not is_a_kind
-        or document.kind == "List"
-        or document.api_version.startswith(_OUR_GROUPS)
-    ):
-        hint = (
-            hint
-            or did_you_mean(document.kind, [kind for _, kind in KINDS])
-            or f"known kinds: {_known()}"
-        )
-        return codes.UNKNOWN_KIND.at(document.at(("kind",)), message, hint)
-    return _other(document, message, hint or _PASSED_OVER)
-
-
-def meant_kind(kind: str) -> str:
-    """The known kind that is misspelt here; empty for the name of another, such as PlacementBinding."""
-    if kind in _ELSEWHERE:
-        return ""
-    known = {name.lower(): name for _, name in KINDS if not re.match(f"{name}[A-Z]", kind)}
-    close = get_close_matches(kind.lower(), sorted(known), n=1, cutoff=_ALIKE)
-    return known[close[0]] if close else ""
-
-
-def _is_object(document: Document) -> bool:
-    """Whether it could be ours without apiVersion and kind, unlike a chart's Chart.yaml or values.yaml."""
-    data = document.data
-    ours = any(data.get("apiVersion") == version for version, _ in KINDS)
-    return ours or any(field in data for field in ("kind", "metadata", "spec"))
-
-
-def _other(document: Document, message: str, hint: str) -> Diagnostic:
-    path = ("kind",) if "kind" in document.data else ("apiVersion",)
-    return codes.UNKNOWN_KIND.at(document.at(path), message, hint, severity=Severity.WARNING)
-
-
-def _known() -> str:
-    return ", ".join(sorted(kind for _, kind in KINDS))
-
+from gitops_dsf.repository.model.mistake import explain
+from gitops_dsf.repository.model.unknown_kind import meant_kind, unknown_kind
 
 _OF_A_DOCUMENT = (codes.SYNTAX, codes.TAB, codes.DEPTH, codes.ALIASES, codes.NOT_AN_OBJECT)
 _UNREADABLE = {code.id for code in (*_OF_A_DOCUMENT, codes.ENCODING, codes.SIZE, codes.SYMLINK)}
@@ -109,7 +26,7 @@ _SERVER_METADATA = (
     "creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generation managedFields"
     " ownerReferences resourceVersion selfLink uid"
 )
-_SERVER_OWNED = frozenset[Path](
+_SERVER_OWNED = frozenset[FieldPath](
     {("status",), *(("metadata", name) for name in _SERVER_METADATA.split())}
 )
 """Fields that `kubectl get -o yaml` shows and people did not write: accepted and ignored."""
@@ -211,7 +128,7 @@ def _explained(
     return listed.all()
 
 
-def _without(value: Any, path: Path) -> Any:  # noqa: ANN401 - whatever YAML holds
+def _without(value: Any, path: FieldPath) -> Any:  # noqa: ANN401 - whatever YAML holds
     """A copy without the field at this path; the same value if there is none."""
     if isinstance(value, dict) and path[0] in value:
         rest = {key: item for key, item in value.items() if key != path[0]}
@@ -270,67 +187,3 @@ def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: Listed) -> N
             message = f"a repository has one FleetRepository; the first is at {first.position}"
         hint = "rename one of them, or remove it"
         diagnostics.add([codes.DUPLICATE_OBJECT.at(item.position, message, hint)])
-
-
-_MAPS_OF_TEXT = frozenset({"annotations", "labels", "matchLabels"})
-_LISTS_OF_TEXT = frozenset({"matchExpressions"})
-_TAINTS = frozenset({"taints", "tolerations"})
-
-
-def with_expected_types(
-    diagnostics: Iterable[Diagnostic], documents: Iterable[Document]
-) -> list[Diagnostic]:
-    """Returns the findings, with the hint of each ambiguous value narrowed to what its field accepts."""
-    hints = {
-        item.position: _hint(document, item)
-        for document in documents
-        for item in document.ambiguous
-    }
-    return [
-        replace(item, **hints.get(item.position, {})) if item.code == codes.AMBIGUOUS.id else item
-        for item in diagnostics
-    ]
-
-
-def _hint(document: Document, item: AmbiguousValue) -> dict[str, Any]:
-    """The hint and edits of a finding, if the field does not accept any type."""
-    model = KINDS.get((document.api_version, document.kind))
-    expected = scalar_types(field_at(model, item.path)) if model is not None else frozenset()
-    if (
-        model is not None
-        and expected == {str}
-        and (wanted := wanted_text(model, item.path, item.text))
-    ):
-        return {"hint": wanted}
-    if expected == {str} or _is_text(item.path):
-        return {"hint": f'quote it: "{item.text}"', "edits": (Edit(item.path, value=item.text),)}
-    choices = [
-        str(value) for kind in expected if get_origin(kind) is Literal for value in get_args(kind)
-    ]
-    if choices and len(expected) == 1:
-        return {"hint": f"write {' or '.join(choices)}"}
-    is_switch, is_number = expected == {bool}, bool(expected) and expected <= {int, float}
-    readings = [
-        value for value in map(resolve_plain, item.readings) if isinstance(value, (int, float))
-    ]
-    if readings and all(is_switch if isinstance(value, bool) else is_number for value in readings):
-        # What can mean two numbers is for its author to decide.
-        edits = (Edit(item.path, value=readings[0]),) if len(readings) == 1 else ()
-        return {"hint": f"write {' or '.join(item.readings)}", "edits": edits}
-    return (
-        {"hint": "write true or false"}
-        if is_switch
-        else {"hint": "write a number"}
-        if is_number
-        else {}
-    )
-
-
-def _is_text(path: Path) -> bool:
-    """Whether Kubernetes expects text there, in documents whose fields no model declares."""
-    parents = path[:-1]
-    return (
-        bool(parents and parents[-1] in _MAPS_OF_TEXT)
-        or any(part in _LISTS_OF_TEXT for part in parents)
-        or (any(part in _TAINTS for part in parents) and path[-1] in {"key", "value"})
-    )

@@ -12,7 +12,7 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
 from gitops_dsf.diagnostics import Edit
-from gitops_dsf.repository.load import Path, value_at
+from gitops_dsf.repository.load import FieldPath, value_at
 from gitops_dsf.repository.yamledit.mirror import apply
 
 _INDENTS: Final = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 6, 4), (4, 4, 0))
@@ -58,7 +58,7 @@ class YamlFile:
         except YAMLError:
             return False
 
-    def has(self, line: int, path: Path) -> bool:
+    def has(self, line: int, path: FieldPath) -> bool:
         """Whether the document that holds a line has a field now; False if it cannot be edited."""
         try:
             return value_at(self._content_at(line), path, _MISSING) is not _MISSING

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.resolve.application_templates import ACTION, Template, templates
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.generators import GENERATOR, generators
 from gitops_dsf.resolve.rules.registry import rule
 
-_DESTINATION: Final[Path] = ("spec", "destination")
+_DESTINATION: Final[FieldPath] = ("spec", "destination")
 _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?(?:name|clusterName|server)\s*-?\}\}")
 """A parameter that every decision has, and that is never empty."""
 

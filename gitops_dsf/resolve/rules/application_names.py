@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
 from gitops_dsf.hub.names import OWN_APPLICATION
-from gitops_dsf.repository.load import Document, Path, texts_in, value_at
+from gitops_dsf.repository.load import Document, FieldPath, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawApplicationSet
 from gitops_dsf.resolve.application_templates import ACTION, template_of
@@ -100,8 +100,8 @@ def _equal_names(
     context: Context, application_set: Item[RawApplicationSet]
 ) -> Iterator[Diagnostic]:
     document = application_set.document
-    counts: dict[tuple[str, Path], int] = defaultdict(int)
-    unsure: set[tuple[str, Path]] = set()
+    counts: dict[tuple[str, FieldPath], int] = defaultdict(int)
+    unsure: set[tuple[str, FieldPath]] = set()
     for place in generators(document):
         template = template_of(document, place)
         name = template.value("metadata", "name")
@@ -130,7 +130,7 @@ def _equal_names(
             )
 
 
-def _is_fixed(document: Document, generator: Path, name: str) -> bool:
+def _is_fixed(document: Document, generator: FieldPath, name: str) -> bool:
     """Whether a name is the same for all parameters that a generator gives."""
     for key in _FIXED_VALUE.findall(name):
         value = value_at(document.data, (*generator, "values", key))

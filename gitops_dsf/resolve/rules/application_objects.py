@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path, value_at
+from gitops_dsf.repository.load import FieldPath, value_at
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.generated_applications import Generated, generated
 from gitops_dsf.resolve.rules.registry import rule
 
-_SPEC: Final[Path] = ("spec", "template", "spec")
+_SPEC: Final[FieldPath] = ("spec", "template", "spec")
 
 
 @rule(needs=("FleetRepository", "ManagedCluster", "ManagedClusterSet"))
@@ -44,7 +44,7 @@ def _is_scored(applications: Generated) -> bool:
     return applications.item.document.kind == "ScoredApplication"
 
 
-def _namespace_path(applications: Generated) -> Path:
+def _namespace_path(applications: Generated) -> FieldPath:
     if _is_scored(applications):
         return ("spec", "application", "destinationNamespace")
     return (*_SPEC, "destination", "namespace")
@@ -53,7 +53,7 @@ def _namespace_path(applications: Generated) -> Path:
 def _sources(applications: Generated) -> list[object]:
     """The sources as they are written."""
     data = applications.item.document.data
-    spec: Path = ("spec", "application") if _is_scored(applications) else _SPEC
+    spec: FieldPath = ("spec", "application") if _is_scored(applications) else _SPEC
     source = value_at(data, (*spec, "source"))
     sources = value_at(data, (*spec, "sources"))
     return [*([source] if source else []), *(sources if isinstance(sources, list) else [])]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.apps import ScoredPlacement
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import DUCK_TYPE_CONFIGMAP, RawPlacement
@@ -126,7 +126,7 @@ def _names_a_generator(listed: object) -> bool:
     return any(kind != "selector" and content is not None for kind, content in listed.items())
 
 
-def _decision_generator(document: Document, place: Path) -> Iterator[Diagnostic]:
+def _decision_generator(document: Document, place: FieldPath) -> Iterator[Diagnostic]:
     """What is wrong with one clusterDecisionResource generator."""
     generator = value_at(document.data, place)
     yield from _config_map(document, (*place, "configMapRef"), generator.get("configMapRef"))
@@ -157,7 +157,7 @@ def _decision_generator(document: Document, place: Path) -> Iterator[Diagnostic]
     yield from _label_selector(document, (*place, "labelSelector"), selector)
 
 
-def _config_map(document: Document, path: Path, name: object) -> Iterator[Diagnostic]:
+def _config_map(document: Document, path: FieldPath, name: object) -> Iterator[Diagnostic]:
     if isinstance(name, str) and name != DUCK_TYPE_CONFIGMAP:
         yield codes.GENERATOR_CONFIG.at(
             document.at(path),
@@ -169,7 +169,7 @@ def _config_map(document: Document, path: Path, name: object) -> Iterator[Diagno
 
 
 def _label_selector(
-    document: Document, path: Path, selector: Mapping[str, Any] | None
+    document: Document, path: FieldPath, selector: Mapping[str, Any] | None
 ) -> Iterator[Diagnostic]:
     schema = fields.part("generators", "[]", GENERATOR, "labelSelector")
     if not any(fields.problems(schema, selector or {})):
@@ -182,7 +182,7 @@ def _label_selector(
         )
 
 
-def _selected_labels(document: Document, selector: Path) -> set[object]:
+def _selected_labels(document: Document, selector: FieldPath) -> set[object]:
     """The labels that a selector names."""
     labels = set(value_at(document.data, (*selector, "matchLabels")) or ())
     for term in document.items(*selector, "matchExpressions"):
@@ -192,7 +192,7 @@ def _selected_labels(document: Document, selector: Path) -> set[object]:
 
 def _policy(document: Document) -> Iterator[Diagnostic]:
     """Whether Applications stay when a decision is empty."""
-    policy: Path = ("spec", "syncPolicy")
+    policy: FieldPath = ("spec", "syncPolicy")
     if value_at(document.data, (*policy, "preserveResourcesOnDeletion")) is True:
         return
     if value_at(document.data, (*policy, "applicationsSync")) in _KEEPING_POLICIES:

@@ -7,7 +7,7 @@ from typing import Final
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.application_sources import places_of, sources, sources_of_a_template
 from gitops_dsf.resolve.application_templates import ACTION, TEMPLATE, Template, templates
@@ -100,7 +100,9 @@ def _complete_template(template: Template) -> Iterator[Diagnostic]:
         )
 
 
-def _complete(template: Template, place: Path, *, is_one_of_many: bool) -> Iterator[Diagnostic]:
+def _complete(
+    template: Template, place: FieldPath, *, is_one_of_many: bool
+) -> Iterator[Diagnostic]:
     path = template.place(*place)
     chart = template.value(*place, "chart")
     only_has_files = is_one_of_many and template.value(*place, "ref")
@@ -118,7 +120,7 @@ def _complete(template: Template, place: Path, *, is_one_of_many: bool) -> Itera
         )
 
 
-def _path(document: Document, place: Path) -> Iterator[Diagnostic]:
+def _path(document: Document, place: FieldPath) -> Iterator[Diagnostic]:
     path = value_at(document.data, place)
     if not isinstance(path, str):
         return
@@ -146,7 +148,7 @@ def _with_slashes(path: str) -> str:
     )
 
 
-def _source_beside_sources(document: Document, spec: Path) -> Iterator[Diagnostic]:
+def _source_beside_sources(document: Document, spec: FieldPath) -> Iterator[Diagnostic]:
     source = value_at(document.data, (*spec, "source"))
     if source and value_at(document.data, (*spec, "sources")):
         yield codes.AMBIGUOUS_SOURCE.at(
@@ -157,7 +159,7 @@ def _source_beside_sources(document: Document, spec: Path) -> Iterator[Diagnosti
         )
 
 
-def _unambiguous(document: Document, places: Sequence[Path]) -> Iterator[Diagnostic]:
+def _unambiguous(document: Document, places: Sequence[FieldPath]) -> Iterator[Diagnostic]:
     """Checks the sources of one Application, which name each other by `ref`."""
     refs: set[str] = set()
     for place in places:
@@ -186,7 +188,7 @@ def _unambiguous(document: Document, places: Sequence[Path]) -> Iterator[Diagnos
             yield from _value_files(document, place, refs)
 
 
-def _ref(document: Document, path: Path, ref: str, refs: set[str]) -> Iterator[Diagnostic]:
+def _ref(document: Document, path: FieldPath, ref: str, refs: set[str]) -> Iterator[Diagnostic]:
     if ref in refs:
         yield codes.AMBIGUOUS_SOURCE.at(
             document.at(path),
@@ -201,7 +203,7 @@ def _ref(document: Document, path: Path, ref: str, refs: set[str]) -> Iterator[D
         )
 
 
-def _value_files(document: Document, place: Path, refs: set[str]) -> Iterator[Diagnostic]:
+def _value_files(document: Document, place: FieldPath, refs: set[str]) -> Iterator[Diagnostic]:
     """Value files of another source: $REF/path."""
     files = value_at(document.data, (*place, "helm", "valueFiles"))
     for index, file in enumerate(files if isinstance(files, list) else ()):

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path, texts_in
+from gitops_dsf.repository.load import FieldPath, texts_in
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
 
 MAX_NAME: Final = 63
 """The name of a Placement becomes a label value (docs/decisions/scheduler.md#placements)."""
-_DESTINATION: Final[dict[str, Path]] = {
+_DESTINATION: Final[dict[str, FieldPath]] = {
     "ApplicationSet": ("template", "spec", "destination", "namespace"),
     "ScoredApplication": ("spec", "application", "destinationNamespace"),
 }

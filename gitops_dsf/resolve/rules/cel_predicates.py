@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path, value_at
+from gitops_dsf.repository.load import FieldPath, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.cel import cel_mistakes
@@ -68,7 +68,7 @@ def _of_a_placement(
     sets = placement.value.spec.get("clusterSets")
     names = context.inventory.members(sets) if sets and context.inventory.clusters else state.names
     candidates = [state.positions[name] for name in names if name in state.positions]
-    by_path: dict[Path, list[Failure]] = {}
+    by_path: dict[FieldPath, list[Failure]] = {}
     for failure in failures(candidates, placement=state.placement(key), state=state):
         selector = _selector(failure.predicate)
         path = (*selector, "celSelector", "celExpressions", failure.expression)
@@ -85,7 +85,7 @@ def _of_a_placement(
         )
 
 
-def _selector(predicate: int) -> Path:
+def _selector(predicate: int) -> FieldPath:
     return ("spec", "predicates", predicate, "requiredClusterSelector")
 
 

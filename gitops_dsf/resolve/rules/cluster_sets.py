@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
-from gitops_dsf.repository.load import Path, value_at
+from gitops_dsf.repository.load import FieldPath, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster
 from gitops_dsf.resolve.context import Context
@@ -18,7 +18,9 @@ def sets_exist(context: Context) -> Iterator[Diagnostic]:
     known = {*context.inventory.sets, *BUILT_IN_SETS}
     for item in (*context.declared.rankings, *context.declared.placements):
         is_raw = item.document.kind == "Placement"
-        sets: Path = ("spec", "clusterSets") if is_raw else ("spec", "placement", "clusterSets")
+        sets: FieldPath = (
+            ("spec", "clusterSets") if is_raw else ("spec", "placement", "clusterSets")
+        )
         for path in item.document.items(*sets):
             name = value_at(item.document.data, path)
             if isinstance(name, str) and name not in known:

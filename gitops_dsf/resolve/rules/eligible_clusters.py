@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
 from gitops_dsf.hub.placements import PAGE_CLUSTERS
-from gitops_dsf.repository.load import SETTINGS_FILE, Path
+from gitops_dsf.repository.load import SETTINGS_FILE, FieldPath
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import choosable, eligible
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule
@@ -53,7 +53,7 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
         if not sets_are_known or eligible(context, ranking):
             continue
         field = "clusterSelector" if rules.cluster_selector else "clusterSets"
-        path: Path = ("spec", "placement", field)
+        path: FieldPath = ("spec", "placement", field)
         is_written = ranking.document.has(path)
         yield codes.NO_ELIGIBLE_CLUSTER.at(
             ranking.document.key_at(path) if is_written else ranking.position,

@@ -5,7 +5,7 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.scorers import PUSHED
-from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.inventory import identity_of
 from gitops_dsf.resolve.rules.registry import rule
@@ -14,7 +14,7 @@ from gitops_dsf.wording import names_text
 
 MAX_NAMED: Final = 3
 """Clusters that a finding names."""
-_LABEL: Final[Path] = ("spec", "source", "clusterLabel")
+_LABEL: Final[FieldPath] = ("spec", "source", "clusterLabel")
 
 
 @rule()
@@ -39,7 +39,7 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
         if not scorer.spec.on_hub:
             continue
         document = scorer.declared.document
-        reference: Path = ("spec", "source", "ref")
+        reference: FieldPath = ("spec", "source", "ref")
         source = context.source_of(scorer)
         if source is not None and not _serves_all_clusters(scorer, context):
             yield codes.WRONG_PLACE.at(

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
@@ -64,14 +64,14 @@ def _schema_part(document: Document) -> dict[str, Any]:
     }
 
 
-def _unknown(document: Document, place: Path, known: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _unknown(document: Document, place: FieldPath, known: tuple[str, ...]) -> Iterator[Diagnostic]:
     holder = value_at(document.data, place)
     for name in holder if isinstance(holder, dict) else ():
         if name not in known:
             yield _unread(document, (*place, name), known)
 
 
-def _unread(document: Document, path: Path, known: tuple[str, ...]) -> Diagnostic:
+def _unread(document: Document, path: FieldPath, known: tuple[str, ...]) -> Diagnostic:
     parent = dotted(path[:-1]) or f"a {document.kind}"
     hint = did_you_mean(str(path[-1]), known) or f"known here: {names_text(sorted(known), most=12)}"
     message = f"{path[-1]} is not a field of {parent}: nobody reads it"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import is_glob, matches
-from gitops_dsf.repository.load import Path
-from gitops_dsf.repository.model.config import SINGLETON_NAME, DynamicScoringConfig, Mask
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.targets import masked_clusters
@@ -29,7 +29,7 @@ def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
 def masks_name_what_exists(context: Context) -> Iterator[Diagnostic]:
     """A mask with a misspelt name has no effect."""
     for config, index, mask in _masks(context):
-        path: Path = ("spec", "masks", index)
+        path: FieldPath = ("spec", "masks", index)
         yield from _score(context, config, path, mask.score_name)
         yield from _clusters(context, config, path, mask)
 
@@ -59,7 +59,7 @@ def _masks(context: Context) -> Iterator[tuple[Item[DynamicScoringConfig], int, 
 
 
 def _clusters(
-    context: Context, config: Item[DynamicScoringConfig], path: Path, mask: Mask
+    context: Context, config: Item[DynamicScoringConfig], path: FieldPath, mask: Mask
 ) -> Iterator[Diagnostic]:
     known = context.inventory.clusters
     if not known or masked_clusters(mask, context.inventory):
@@ -86,7 +86,7 @@ def _clusters(
 
 
 def _score(
-    context: Context, config: Item[DynamicScoringConfig], path: Path, wanted: str
+    context: Context, config: Item[DynamicScoringConfig], path: FieldPath, wanted: str
 ) -> Iterator[Diagnostic]:
     scorers = context.scorers.values()
     names = {scorer.score_name for scorer in scorers if scorer.score_name}

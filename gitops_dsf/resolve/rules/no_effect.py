@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from dsf_wire.measures import SOURCE_TYPE
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.scorers import PUSHED
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
@@ -20,7 +20,7 @@ class _Place(NamedTuple):
     """An object that may have the fields."""
 
     document: Document
-    path: Path
+    path: FieldPath
     decides: str = ""
     """The name of what decides in place of the fields."""
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from gitops_dsf.argocd.steering import steers
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.names import SYNC_WAVE
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.mistake import dotted
@@ -18,8 +18,8 @@ _ALLOWED: Final = {
     (kind, SYNC_WAVE) for kind in ("Placement", "ManagedClusterSetBinding", "ApplicationSet")
 }
 """Kinds and annotations that are allowed: only the author of a copied document knows its sync wave."""
-_SERVICE_MONITOR: Final[Path] = ("spec", "agent", "serviceMonitor", "labels")
-_NAMESPACE: Final[Path] = ("metadata", "namespace")
+_SERVICE_MONITOR: Final[FieldPath] = ("spec", "agent", "serviceMonitor", "labels")
+_NAMESPACE: Final[FieldPath] = ("metadata", "namespace")
 
 
 class _Entry(NamedTuple):
@@ -32,7 +32,7 @@ class _Entry(NamedTuple):
     value: object
 
     @property
-    def path(self) -> Path:
+    def path(self) -> FieldPath:
         return ("metadata", self.field, self.key)
 
 
@@ -67,7 +67,7 @@ def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
     """Checks the labels of what is rendered, and of clusters: no selector matches an invalid one."""
     inventory = (*context.declared.clusters, *context.declared.cluster_sets)
     for document, field, key, value in _entries(*inventory, *_rendered(context)):
-        path: Path = ("metadata", field, key)
+        path: FieldPath = ("metadata", field, key)
         # Kubernetes lets the domain of an annotation have capital letters.
         if not label_key(key.lower() if field == "annotations" else key):
             yield codes.BAD_VALUE.at(
@@ -116,7 +116,7 @@ def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-def _steering(document: Document, path: Path) -> Iterator[Diagnostic]:
+def _steering(document: Document, path: FieldPath) -> Iterator[Diagnostic]:
     """The finding about a label or annotation that Argo CD would obey."""
     key = str(path[-1])
     if steers(key):

@@ -6,7 +6,7 @@ from math import gcd
 from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.hub.pace import HOLD_SPAN, MAX_TERMS, MOVES_SCORE
 from gitops_dsf.hub.points import points_of, points_text
-from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.resolve.context import Context
@@ -65,7 +65,7 @@ def demands_count(context: Context) -> Iterator[Diagnostic]:
             continue
         for index, score in enumerate(ranking.value.spec.scores):
             if score.demand:
-                path: Path = ("spec", "scores", index, "demand")
+                path: FieldPath = ("spec", "scores", index, "demand")
                 yield _demand_without_effect(ranking, path, context)
 
 
@@ -78,7 +78,7 @@ def paces_count(context: Context) -> Iterator[Diagnostic]:
         spec = application.value.spec
         if spec.moves.pace == "None" or is_paced(application, context.settings):
             continue
-        path: Path = ("spec", "moves", "pace")
+        path: FieldPath = ("spec", "moves", "pace")
         is_written = application.document.has(path)
         position = application.at(*path) if is_written else application.position
         # Without moves.pace, it may be meant that the pace is for other applications.
@@ -134,7 +134,7 @@ def _cannot_hold(ranking: RankingItem, weights: list[int], score_spans: list[int
     )
 
 
-def _demand_without_effect(ranking: RankingItem, path: Path, context: Context) -> Diagnostic:
+def _demand_without_effect(ranking: RankingItem, path: FieldPath, context: Context) -> Diagnostic:
     """Why the demand at `path` has no effect, as the ranking is not paced."""
     position = ranking.at(*path)
     if not isinstance(ranking.value, ScoredApplication):

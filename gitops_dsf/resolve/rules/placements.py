@@ -11,7 +11,7 @@ from dsf_wire.dimension import can_yield
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.cel import cel_mistakes
@@ -24,9 +24,9 @@ from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
 
-_POLICY: Final[Path] = ("spec", "prioritizerPolicy")
-_GROUPS: Final[Path] = ("spec", "decisionStrategy", "groupStrategy")
-_COUNT: Final[Path] = ("spec", "numberOfClusters")
+_POLICY: Final[FieldPath] = ("spec", "prioritizerPolicy")
+_GROUPS: Final[FieldPath] = ("spec", "decisionStrategy", "groupStrategy")
+_COUNT: Final[FieldPath] = ("spec", "numberOfClusters")
 _WIDEST: Final = 200
 """Points that a score can differ which no scorer here publishes, and those of a built-in prioritizer."""
 
@@ -91,7 +91,7 @@ def _unpublished(position: Position, resource: str, similar: str) -> Diagnostic:
 
 
 def _missing_wins(
-    placement: Item[RawPlacement], path: Path, scorer: EffectiveScorer
+    placement: Item[RawPlacement], path: FieldPath, scorer: EffectiveScorer
 ) -> Iterator[Diagnostic]:
     """Whether a cluster without the score at `path` beats clusters that have it."""
     written = value_at(placement.document.data, (*path[:-3], "weight"))
@@ -159,7 +159,7 @@ def _selectors(document: Document) -> Iterator[Diagnostic]:
                 yield from _expression(document, path, expression)
 
 
-def _expression(document: Document, path: Path, text: str) -> Iterator[Diagnostic]:
+def _expression(document: Document, path: FieldPath, text: str) -> Iterator[Diagnostic]:
     """Whether the expression compiles and yields a bool. What it selects is left to the simulator."""
     if not text.strip():
         yield codes.CEL_SYNTAX.at(
@@ -184,7 +184,7 @@ def _expression(document: Document, path: Path, text: str) -> Iterator[Diagnosti
 
 def _implicit(document: Document) -> Iterator[Diagnostic]:
     """Defaults of the API server that decide what ranks the clusters."""
-    defaults: list[tuple[Path, str, str | int]] = [(_POLICY, "mode", "Additive")]
+    defaults: list[tuple[FieldPath, str, str | int]] = [(_POLICY, "mode", "Additive")]
     for place in document.items(*_POLICY, "configurations"):
         defaults.append((place, "weight", 1))
         defaults.append(((*place, "scoreCoordinate"), "type", "BuiltIn"))

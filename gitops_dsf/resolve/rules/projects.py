@@ -14,12 +14,12 @@ from yaml import YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load import Document, Path, texts_in, value_at
-from gitops_dsf.repository.load.document import compose, forbidden
+from gitops_dsf.repository.load import Document, FieldPath, texts_in, value_at
+from gitops_dsf.repository.load.compose import compose, forbidden
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
 
-_PATCH: Final[Path] = ("spec", "templatePatch")
+_PATCH: Final[FieldPath] = ("spec", "templatePatch")
 _ACTION: Final = re.compile(r"\{\{(?P<content>.*?)\}\}", re.DOTALL)
 _SILENT: Final = re.compile(
     r"-?\s*(?:/\*|(?:if|else|end|range|with|define|block|break|continue)\b|\$\w+\s*:?=)"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.context import Context
@@ -102,7 +102,7 @@ def _unpublished(
     context: Context,
     scorer: EffectiveScorer,
     item: RankingItem | Item[RawPlacement],
-    path: Path,
+    path: FieldPath,
     clusters: frozenset[str] | None,
 ) -> Iterator[Diagnostic]:
     """Reports a score at `path` that none of `clusters` publishes; None if they are not known."""

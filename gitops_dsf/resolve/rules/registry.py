@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.repository.load.discover import FOLDER_OF_KIND
+from gitops_dsf.repository.load.paths import FOLDER_OF_KIND
 from gitops_dsf.resolve.context import Context
 
 SETTINGS: Final = "settings"

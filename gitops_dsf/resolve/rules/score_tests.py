@@ -5,15 +5,10 @@ from typing import Final
 
 from dsf_wire.dimension import can_yield
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
-from gitops_dsf.repository.load import Path, texts_in, value_at
+from gitops_dsf.repository.load import FieldPath, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.score_test import (
-    ExpectedScore,
-    GivenScore,
-    ScoreTest,
-    SeriesValuesError,
-    expand,
-)
+from gitops_dsf.repository.model.score_test import ExpectedScore, GivenScore, ScoreTest
+from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import PLACEMENTS, rule
 from gitops_dsf.wording import did_you_mean_one_of
@@ -146,7 +141,7 @@ _KINDS: Final = {
 """What the items of the lists in `given` and `expect` name, by field."""
 
 
-def _named(item: Item[ScoreTest]) -> Iterator[tuple[str, Path, str]]:
+def _named(item: Item[ScoreTest]) -> Iterator[tuple[str, FieldPath, str]]:
     """The kind of what a test names, where, and the name."""
     data = item.document.data
     for section in ("given", "expect"):
@@ -158,14 +153,16 @@ def _named(item: Item[ScoreTest]) -> Iterator[tuple[str, Path, str]]:
                         yield kind, path, text
 
 
-def _scores(item: Item[ScoreTest]) -> Iterator[tuple[Path, GivenScore | ExpectedScore]]:
+def _scores(item: Item[ScoreTest]) -> Iterator[tuple[FieldPath, GivenScore | ExpectedScore]]:
     for index, given in enumerate(item.value.spec.given.scores):
         yield ("spec", "given", "scores", index), given
     for index, expected in enumerate(item.value.spec.expect.scores):
         yield ("spec", "expect", "scores", index), expected
 
 
-def _twice(item: Item[ScoreTest], path: Path, keys: Iterable[Hashable]) -> Iterator[Diagnostic]:
+def _twice(
+    item: Item[ScoreTest], path: FieldPath, keys: Iterable[Hashable]
+) -> Iterator[Diagnostic]:
     seen: dict[Hashable, int] = {}
     for index, key in enumerate(keys):
         first = seen.setdefault(key, index)

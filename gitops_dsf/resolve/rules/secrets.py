@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Document, Path, texts_in
+from gitops_dsf.repository.load import Document, FieldPath, texts_in
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
@@ -87,7 +87,7 @@ def _hint(document: Document) -> str:
     return "put it into a Secret that the application reads on its cluster"
 
 
-def _is_suspect(path: Path, value: str) -> bool:
+def _is_suspect(path: FieldPath, value: str) -> bool:
     """Whether a field holds a secret by its name: an argument, or a token in place of its reference."""
     name = str(path[-1])
     if path[:3] == ("spec", "scoring", "arguments"):

@@ -6,7 +6,7 @@ from typing import Final
 from pydantic.alias_generators import to_camel
 
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
-from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.base import Authored, LabelSelector
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
@@ -14,7 +14,7 @@ from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.label_selectors import invalid
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule
 
-_ROLLOUT: Final[Path] = ("spec", "agent", "rollout")
+_ROLLOUT: Final[FieldPath] = ("spec", "agent", "rollout")
 
 
 @rule()
@@ -67,7 +67,7 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     monitor = context.settings.agent.service_monitor
     selector = monitor.cluster_selector if monitor is not None else None
     if selector is not None and not context.inventory.selected(selector):
-        place: Path = ("spec", "agent", "serviceMonitor", "clusterSelector")
+        place: FieldPath = ("spec", "agent", "serviceMonitor", "clusterSelector")
         yield codes.MATCHES_NOTHING.at(
             context.repository.document.key_at(place),
             "no cluster of the inventory has these labels: no cluster gets the ServiceMonitor",
@@ -97,7 +97,7 @@ def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
 
 def _dead_fields(
     document: Document,
-    place: Path,
+    place: FieldPath,
     selected: frozenset[str],
     taken: dict[str, set[str]],
     names: list[str],
@@ -112,7 +112,7 @@ def _dead_fields(
         )
 
 
-def _selectors(value: object, path: Path) -> Iterator[Path]:
+def _selectors(value: object, path: FieldPath) -> Iterator[FieldPath]:
     """The paths of all label selectors in an object."""
     if isinstance(value, LabelSelector):
         yield path

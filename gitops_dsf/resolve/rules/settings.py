@@ -9,7 +9,7 @@ from typing import Final
 from dsf_wire import __version__
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.published import REGISTRY
-from gitops_dsf.repository.load import SETTINGS_FILE, Document, Path
+from gitops_dsf.repository.load import SETTINGS_FILE, Document, FieldPath
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.reconciler import ReconcilerResources
 from gitops_dsf.repository.model.repository import Resources, placeholder_url
@@ -100,7 +100,7 @@ def images_are_of_this_version(context: Context) -> Iterator[Diagnostic]:
         )
 
 
-def _images(context: Context) -> Iterator[tuple[Path, str, bool]]:
+def _images(context: Context) -> Iterator[tuple[FieldPath, str, bool]]:
     """The images that are rendered: the section of the settings, the image, and whether people wrote it."""
     if context.is_upstream:
         return
@@ -137,7 +137,9 @@ def pods_are_accepted(context: Context) -> Iterator[Diagnostic]:
             yield from _resources(document, path, settings_with(spec.agent, (index,)).resources)
 
 
-def _nodes(document: Document, path: Path, selector: Mapping[str, str]) -> Iterator[Diagnostic]:
+def _nodes(
+    document: Document, path: FieldPath, selector: Mapping[str, str]
+) -> Iterator[Diagnostic]:
     for key, value in selector.items():
         place = (*path, "nodeSelector", key)
         if not label_key(key):
@@ -150,7 +152,7 @@ def _nodes(document: Document, path: Path, selector: Mapping[str, str]) -> Itera
 
 
 def _resources(
-    document: Document, path: Path, resources: Resources | ReconcilerResources
+    document: Document, path: FieldPath, resources: Resources | ReconcilerResources
 ) -> Iterator[Diagnostic]:
     """A request above its limit."""
     both = sorted(resources.requests.keys() & resources.limits.keys())

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
@@ -44,7 +44,7 @@ def metadata_is_accepted(context: Context) -> Iterator[Diagnostic]:
             yield from _labels(item.document, (*path, "labels"), metadata.get("labels"))
 
 
-def _metadata(data: Any, path: Path = ()) -> Iterator[tuple[Path, Mapping[str, Any]]]:  # noqa: ANN401 - plain data
+def _metadata(data: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Mapping[str, Any]]]:  # noqa: ANN401 - plain data
     """The metadata of an object, and of those in it, such as the template of an ApplicationSet."""
     if isinstance(data, dict):
         for key, value in data.items():
@@ -57,7 +57,7 @@ def _metadata(data: Any, path: Path = ()) -> Iterator[tuple[Path, Mapping[str, A
             yield from _metadata(value, (*path, index))
 
 
-def _annotations(document: Document, path: Path, annotations: object) -> Iterator[Diagnostic]:
+def _annotations(document: Document, path: FieldPath, annotations: object) -> Iterator[Diagnostic]:
     if not isinstance(annotations, dict):
         return
     size = sum(len(key.encode()) + len(str(value).encode()) for key, value in annotations.items())
@@ -67,7 +67,7 @@ def _annotations(document: Document, path: Path, annotations: object) -> Iterato
         yield codes.LARGE_ANNOTATIONS.at(document.key_at(path), message, hint)
 
 
-def _labels(document: Document, path: Path, labels: object) -> Iterator[Diagnostic]:
+def _labels(document: Document, path: FieldPath, labels: object) -> Iterator[Diagnostic]:
     if isinstance(labels, dict) and len(labels) > MOST_LABELS:
         message = f"{dotted(path)} has {len(labels):,} labels, of at most {MOST_LABELS:,}"
         hint = "write what no selector needs as annotations"

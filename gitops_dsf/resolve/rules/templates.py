@@ -13,7 +13,7 @@ from gitops_dsf.argocd.gotemplate import Read, TemplateMistake, Trouble, check, 
 from gitops_dsf.argocd.gotemplate.check import Parameters
 from gitops_dsf.argocd.gotemplate.plain import Value
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity, codes
-from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import eligible
 from gitops_dsf.resolve.generators import GENERATOR
@@ -140,7 +140,7 @@ def templates_of_application_sets_work(context: Context) -> Iterator[Diagnostic]
                 yield from _fast(document, place, parameters, is_go=is_go)
 
 
-def _templates(spec: Mapping[str, Any]) -> Iterator[Path]:
+def _templates(spec: Mapping[str, Any]) -> Iterator[FieldPath]:
     yield ("spec", "template")
     yield ("spec", "templatePatch")
     for index, generator in enumerate(_items(spec.get("generators"))):
@@ -149,7 +149,7 @@ def _templates(spec: Mapping[str, Any]) -> Iterator[Path]:
                 yield ("spec", "generators", index, kind, "template")
 
 
-def _interpolated(generators: object, place: Path) -> Iterator[Path]:
+def _interpolated(generators: object, place: FieldPath) -> Iterator[FieldPath]:
     """Generators of a matrix: the parameters of one are put into the next."""
     for index, generator in enumerate(_items(generators)):
         for kind in ("matrix", "merge"):
@@ -217,7 +217,7 @@ def _told(finding: TemplateMistake, position: Position) -> Diagnostic:
 
 
 def _fast(
-    document: Document, place: Path, parameters: Parameters, *, is_go: bool
+    document: Document, place: FieldPath, parameters: Parameters, *, is_go: bool
 ) -> Iterator[Diagnostic]:
     for text in texts(document, place):
         for offset, tag in unresolved(text.value, parameters):

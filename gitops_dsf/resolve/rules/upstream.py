@@ -13,14 +13,14 @@ from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.glob import is_glob
 from gitops_dsf.hub.urls import QUERY_PATH, origin
-from gitops_dsf.repository.load import Path
-from gitops_dsf.repository.model.config import DynamicScoringConfig
+from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
-_QUERY: Final[Path] = ("spec", "source", "params", "query")
+_QUERY: Final[FieldPath] = ("spec", "source", "params", "query")
 _HINT: Final = "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml"
 
 
@@ -29,7 +29,7 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
     """Upstream needs a scoring API, and compares the names of masks exactly."""
     if not context.is_upstream:
         return
-    scoring_type: Path = ("spec", "scoring", "type")
+    scoring_type: FieldPath = ("spec", "scoring", "type")
     for scorer in context.declared.scorers:
         if scorer.document.has(scoring_type):
             yield codes.UPSTREAM_ONLY.at(
@@ -73,7 +73,7 @@ def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
 
 def _masks(config: Item[DynamicScoringConfig]) -> Iterator[Diagnostic]:
     for index, mask in enumerate(config.value.spec.masks):
-        path: Path = ("spec", "masks", index)
+        path: FieldPath = ("spec", "masks", index)
         if mask.cluster_selector is not None:
             yield codes.UPSTREAM_ONLY.at(
                 config.document.key_at((*path, "clusterSelector")),

@@ -20,13 +20,13 @@ from gitops_dsf.hub.placements import decision_of, ranked_by
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.repository.model.score_test import (
-    MOST_SECONDS,
+    MAX_SECONDS,
     Given,
     OfPlacement,
     ScoreTestSpec,
-    expand,
     seconds,
 )
+from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.simulator import Verdict, simulate_placement
 from gitops_dsf.views.preview.applied import applied
@@ -316,4 +316,4 @@ def end_of(spec: ScoreTestSpec, fleet: CheckedFleet) -> int:
             for each in spec.given.series
         )
         end = max([end, *runs])
-    return min(end, MOST_SECONDS)
+    return min(end, MAX_SECONDS)

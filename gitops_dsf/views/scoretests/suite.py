@@ -13,11 +13,11 @@ from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.pipeline import CheckResult, check_declared
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.load import Document
-from gitops_dsf.repository.model.config import DynamicScoringConfig
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.foreign import ClusterMetadata, ManagedCluster
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import GivenCluster, ScoreTest
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.views.scoretests.judge import Failure, judge
 from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool
 

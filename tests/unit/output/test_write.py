@@ -12,7 +12,7 @@ import pytest
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.output import compare, read_inventory, write
 from gitops_dsf.render.tree import HEADER, INVENTORY, RenderedTree
-from gitops_dsf.repository.files import SafeFolder
+from gitops_dsf.repository.safefolder import SafeFolder
 
 
 def tree(**files: str) -> RenderedTree:

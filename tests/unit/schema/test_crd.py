@@ -7,8 +7,8 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from gitops_dsf.repository.model.config import DynamicScoringConfig
 from gitops_dsf.repository.model.scorer import DynamicScorer
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.schema.crd import crds
 
 API = "dynamic-scoring.open-cluster-management.io/v1alpha1"

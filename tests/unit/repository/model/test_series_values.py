@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gitops_dsf.repository.model.score_test import expand
+from gitops_dsf.repository.model.series_values import expand
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""Rules between the fields of one object, such as "exactly one of these two".
+
+One `Rule` serves three readers: `validate`, the CRD (CEL), and the JSON Schema for editors. So all of them
+accept the same objects.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from pydantic import model_validator
+from pydantic.alias_generators import to_camel
+
+from gitops_dsf.repository.model.base import Authored, FieldError
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule between fields of one object. `cel` is empty without a CRD, `json` where it cannot compare."""
+
+    message: str
+    """What schemas say of it."""
+    says: str = ""
+    """What `validate` says of an object, formatted with that; the message when empty."""
+    holds: Callable[[Any], bool] | None = None
+    """Whether an object keeps the rule; None where a validator of the model says more."""
+    path: tuple[str, ...] = ()
+    """Leads from the object to the field that is wrong."""
+    cel: str = ""
+    json: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Ruled(Authored):
+    """An object with rules."""
+
+    rules: ClassVar[tuple[Rule, ...]] = ()
+
+    @model_validator(mode="after")
+    def _keeps_its_rules(self) -> Self:
+        for rule in self.rules:
+            if rule.holds is not None and not rule.holds(self):
+                raise FieldError(rule.says.format(self) or rule.message, *rule.path)
+        return self
+
+
+def rules_of(model: str) -> tuple[Rule, ...]:
+    pending = [Ruled]
+    while pending:
+        ruled = pending.pop()
+        if ruled.__name__ == model:
+            return ruled.rules
+        pending += ruled.__subclasses__()
+    return ()
+
+
+def exactly_one(first: str, second: str, message: str) -> Rule:
+    one, other = to_camel(first), to_camel(second)
+    return Rule(
+        message=message,
+        holds=lambda item: (getattr(item, first) is None) != (getattr(item, second) is None),
+        cel=f"has(self.{one}) != has(self.{other})",
+        json={"oneOf": [given(one), given(other)]},
+    )
+
+
+def having(name: str, schema: Schema) -> Schema:
+    """JSON Schema for "this field is present and like that"."""
+    return {"required": [name], "properties": {name: schema}}
+
+
+def given(name: str) -> Schema:
+    """JSON Schema for "this field is present and not null"."""
+    return having(name, {"not": {"type": "null"}})
+
+
+def not_empty_list(name: str) -> Schema:
+    """JSON Schema for "this field is a list with items"."""
+    return having(name, {"type": "array", "minItems": 1})
