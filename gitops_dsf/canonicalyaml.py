@@ -1,7 +1,7 @@
 """Emits plain data as canonical YAML that YAML 1.1 and 1.2 parsers read alike.
 
-Keys keep their order. A string is plain only if no parser could read it as another type. Texts of several
-lines are literal blocks.
+Keys keep their order. A string is plain only if no parser could read it as another type. Texts of
+several lines are literal blocks.
 """
 
 import json
@@ -22,7 +22,10 @@ _UNPRINTABLE = re.compile(
 
 
 def emit(value: Mapping[str, Any]) -> str:
-    """One YAML document of str, bool, int, float, None, mappings and sequences, ending in a newline."""
+    """One YAML document, ending in a newline.
+
+    It may hold str, bool, int, float, None, mappings and sequences.
+    """
     if not value:
         return "{}\n"
     lines: list[str] = []

@@ -1,7 +1,10 @@
-"""Compares the rendered tree with the directory by bytes, never by a recorded digest, and writes it so that a
-kill loses nothing: each file by temporary file and rename, and INVENTORY before and after.
+"""Compares the rendered tree with its directory, and writes it so that a kill loses nothing.
 
-INVENTORY lists the paths in rendered/ that gitops-dsf owns. A path that is not listed is never deleted.
+It compares by bytes, never by a recorded digest. It writes each file by temporary file and rename,
+and INVENTORY before and after.
+
+INVENTORY lists the paths in rendered/ that gitops-dsf owns. A path that is not listed is never
+deleted.
 """
 
 import os
@@ -22,10 +25,11 @@ SCORER_PREFIX = "platform/dynamicscorer."
 HARMLESS_NAMES = frozenset({".gitkeep", "README.md"})
 """Names of files that people keep in folders, and that no tool of Argo CD reads."""
 _WRITERS = 4
-"""Threads that write, mostly in different folders. One alone waits for the disk half of its time."""
+"""Threads that write, mostly in different folders. One alone waits for the disk half of its time.
+"""
 _LARGEST = 64 * 1024 * 1024
-"""Most bytes of a file that could be ours. Argo CD accepts no directory above 10 MB, and the INVENTORY of 100
-shards of 500 clusters has about that.
+"""Most bytes of a file that could be ours. Argo CD accepts no directory above 10 MB, and the
+INVENTORY of 100 shards of 500 clusters has about that.
 """
 
 
@@ -131,7 +135,10 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
 
 
 def unwanted(files: Iterable[tuple[str, bool]], known: Container[str]) -> tuple[str, ...]:
-    """Sorted paths that are unknown and that Argo CD may read. Each comes with "is a regular file"."""
+    """Sorted paths that are unknown and that Argo CD may read.
+
+    Each comes with "is a regular file".
+    """
     return tuple(
         sorted(
             path
@@ -166,7 +173,7 @@ def _differs_in_line_ends(
 
 
 def _is_ours(folder: SafeFolder, path: str, size: int | None) -> bool:
-    """Whether the first line says that we wrote it, also if an interrupted render left it unlisted."""
+    """Whether the first line says that we wrote it, also if a killed render left it unlisted."""
     if size is None or size > _LARGEST:
         return False
     content = folder.read(path, limit=_LARGEST)
@@ -174,11 +181,12 @@ def _is_ours(folder: SafeFolder, path: str, size: int | None) -> bool:
 
 
 def write(tree: RenderedTree, rendered: Path, changes: Changes) -> None:
-    """Makes rendered/ equal to the tree. Raises RepositoryError when a file cannot be written; files that
-    were written before stay.
+    """Makes rendered/ equal to the tree.
 
-    The union of old and new paths is recorded first, so a render that is killed leaves no file that the next
-    one would not own.
+    Raises RepositoryError when a file cannot be written; files that were written before stay.
+
+    The union of old and new paths is recorded first, so a render that is killed leaves no file that
+    the next one would not own.
     """
     if changes.is_clean:
         return
@@ -225,15 +233,18 @@ _NO_NAMES = frozenset({"", ".", ".."})
 def read_inventory(folder: SafeFolder | None, rendered: Path) -> frozenset[str]:
     """The owned paths; empty if there is no folder or no INVENTORY yet.
 
-    Ignores lines that could lead out of rendered/, because an edited INVENTORY must not make us delete other
-    files. Raises RepositoryError when the file exists but cannot be read.
+    Ignores lines that could lead out of rendered/, because an edited INVENTORY must not make us
+    delete other files. Raises RepositoryError when the file exists but cannot be read.
     """
     try:
         text = "" if folder is None else folder.read(INVENTORY, limit=_LARGEST).decode()
     except FileNotFoundError:
         return frozenset()
     except (NotRegularError, TooLargeError, UnicodeDecodeError) as error:
-        msg = f"{rendered / INVENTORY} was not written by gitops-dsf; restore it or move it away: {error}"
+        msg = (
+            f"{rendered / INVENTORY} was not written by gitops-dsf; restore it or move it away:"
+            f" {error}"
+        )
         raise RepositoryError(msg) from error
     except OSError as error:
         raise RepositoryError(

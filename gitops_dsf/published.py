@@ -1,6 +1,7 @@
 """Where gitops-dsf is published: the one place with names of a forge and a registry.
 
-Both are None as long as no release exists. docs/contributing/releasing.md says what changes with them.
+Both are None as long as no release exists. docs/contributing/releasing.md says what changes with
+them.
 """
 
 from typing import Final
@@ -8,7 +9,8 @@ from typing import Final
 from dsf_wire import __version__
 
 REPOSITORY: Final[str | None] = None
-"""URL of the source, its documents and issues, such as https://forge.example.com/team/gitops-dsf."""
+"""URL of the source, its documents and issues, such as https://forge.example.com/team/gitops-dsf.
+"""
 REGISTRY: Final[str | None] = None
 """Where the images are, such as registry.example.com/team."""
 

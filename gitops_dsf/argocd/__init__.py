@@ -1,5 +1,7 @@
-"""What Argo CD accepts: the fields of its ApplicationSets (`fields`), and their templates (`gotemplate`); and
-what it says of an Application.
+"""What Argo CD accepts and reports.
+
+`fields` knows the fields of its ApplicationSets, `gotemplate` their templates, `steering` the
+labels and annotations that change what it does.
 """
 
 import json
@@ -11,7 +13,12 @@ from typing import Any
 
 @cache
 def api() -> dict[str, Any]:
-    """The facts about the pinned Argo CD and OCM in `api.json`, which `python -m tools.argocd_api` writes."""
+    """The facts about the pinned Argo CD and OCM, from `api.json`.
+
+    `python -m tools.argocd_api` writes that file from their Go types.
+
+    `python -m tools.argocd_api` writes that file from their Go types.
+    """
     found: dict[str, Any] = json.loads(
         (Path(__file__).parent / "api.json").read_text(encoding="utf-8")
     )
@@ -19,7 +26,7 @@ def api() -> dict[str, Any]:
 
 
 def failure_of(status: Mapping[str, Any]) -> str:
-    """Why the last sync of an Application failed, or why it cannot be compared; empty if neither is so."""
+    """Why the last sync of an Application failed, or why it cannot be compared; else empty."""
     for one in status.get("conditions") or ():
         if str(one.get("type", "")).endswith("Error"):
             return str(one.get("message"))

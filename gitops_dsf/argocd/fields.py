@@ -21,7 +21,9 @@ _TYPES: Final = {
 OMITTED: Final = "x-omitempty"
 """Marks a field that Argo CD does not write back if it is false, 0 or empty: Go's `omitempty`."""
 ALWAYS: Final = "x-always"
-"""Marks a field that Argo CD writes back also where it is absent: a struct, or one without `omitempty`."""
+"""Marks a field that Argo CD writes back also where it is absent: a struct, or one without
+`omitempty`.
+"""
 _ZEROS: Final[dict[str, Any]] = {"boolean": False, "integer": 0, "object": {}, "string": ""}
 _SIZES: Final = {"int32": 2**31, "int64": 2**63}
 
@@ -72,7 +74,7 @@ def inventory(kind: str) -> Schema:
 
 
 def part(*names: str) -> Schema:
-    """The schema of a field below `spec` of an ApplicationSet; `[]` stands for the items of a list."""
+    """The schema of a field below `spec` of an ApplicationSet; `[]` means the items of a list."""
     found = application_set_spec()
     for name in names:
         found = resolved(found)
@@ -83,12 +85,13 @@ def part(*names: str) -> Schema:
 def written_back(schema: Schema, value: Any, *, in_list: bool = False) -> Any:  # noqa: ANN401 - plain data
     """The value as Argo CD writes it back when it updates the whole object.
 
-    The ApplicationSet controller does so, for instance to remove the annotation that asks for a refresh. What
-    is false, 0 or empty and means the same absent is left out. What Argo CD's types always have is added in
-    lists, because server-side apply compares a list as a whole: a generator gets an empty `template`.
+    The ApplicationSet controller does so, for instance to remove the annotation that asks for a
+    refresh. What is false, 0 or empty and means the same absent is left out. What Argo CD's types
+    always have is added in lists, because server-side apply compares a list as a whole: a generator
+    gets an empty `template`.
 
-    A field that is applied and comes back otherwise is a difference for ever: the Application that applies
-    the object is OutOfSync until its next sync (seen with Argo CD 3.6.1).
+    A field that is applied and comes back otherwise is a difference for ever: the Application that
+    applies the object is OutOfSync until its next sync (seen with Argo CD 3.6.1).
     """
     schema = resolved(schema)
     if isinstance(value, list):

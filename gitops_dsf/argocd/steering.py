@@ -1,8 +1,13 @@
-"""Which labels and annotations of an object steer what Argo CD does with it: whether and when it is applied,
-replaced or deleted, whose it is, and what counts as a difference or as healthy.
+"""Which labels and annotations of an object steer what Argo CD does with it.
 
-`api.json` lists every key that the pinned Argo CD knows. A test says of each whether it steers, so that a new
-version cannot bring one that nobody looked at.
+They decide whether and when it is applied, replaced or deleted, whose it is, and what counts as a
+difference or as healthy.
+
+They decide whether and when it is applied, replaced or deleted, whose it is, and what counts as a
+difference or as healthy.
+
+`api.json` lists every key that the pinned Argo CD knows. A test says of each whether it steers, so
+that a new version cannot bring one that nobody looked at.
 """
 
 from typing import Final
@@ -20,6 +25,7 @@ _STEERING: Final = (
 def steers(key: str) -> bool:
     """Whether Argo CD obeys a label or annotation with this key.
 
-    It reads most of them as annotations only, and as they are spelt. Nobody has a use for the others.
+    It reads most of them as annotations only, and as they are spelt. Nobody has a use for the
+    others.
     """
     return key.lower().startswith(_STEERING)

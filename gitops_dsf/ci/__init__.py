@@ -1,1 +1,1 @@
-"""What the pipeline of a fleet repository does: comment on a pull request, publish what is rendered."""
+"""What the pipeline of a fleet repository does: comment on a pull request, and publish."""

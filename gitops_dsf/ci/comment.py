@@ -11,8 +11,8 @@ ATTEMPTS: Final = 5
 _FIRST_PAUSE: Final = 2.0
 """Seconds. Each further pause is twice as long."""
 _LONGEST_WAIT: Final = 150.0
-"""Seconds that all pauses together take at most: minutes of a pipeline cost money, and the check of a pull
-request needs no comment. It is enough for two secondary limits of GitHub.
+"""Seconds that all pauses together take at most: minutes of a pipeline cost money, and the check of
+a pull request needs no comment. It is enough for two secondary limits of GitHub.
 """
 
 
@@ -23,10 +23,12 @@ class NotWrittenError(GitopsDsfError):
 def write_comment(
     forge: Forge, number: int, text: str, *, marker: str, sleep: Callable[[float], None]
 ) -> str:
-    """Returns `edited` or `added`. Raises NotWrittenError.
+    """Returns `edited` or `added`.
 
-    Each attempt begins with the search for our comment. So an attempt that was written although its answer
-    was lost is edited, and not written twice.
+    Raises NotWrittenError.
+
+    Each attempt begins with the search for our comment. So an attempt that was written although its
+    answer was lost is edited, and not written twice.
     """
     left = _LONGEST_WAIT
     for attempt in range(1, ATTEMPTS + 1):

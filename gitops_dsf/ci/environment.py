@@ -1,4 +1,7 @@
-"""What the variables of a forge say about the pipeline that runs. Without them this is somebody's machine."""
+"""What the variables of a forge say about the pipeline that runs.
+
+Without them this is somebody's machine.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,13 +31,15 @@ class Pipeline:
 
     forge: Kind | None = None
     base: str = ""
-    """A commit of the branch that a pull request is for: of GitHub an old one, when that branch moved on.
-    In a merge queue what the entry is merged into.
+    """A commit of the branch that a pull request is for: of GitHub an old one, when that branch
+    moved on. In a merge queue what the entry is merged into.
     """
     base_branch: str = ""
-    """The branch that a pull request is for, if the forge does not say which commit of it counts."""
+    """The branch that a pull request is for, if the forge does not say which commit of it counts.
+    """
     merge: str = ""
-    """The commit that the forge made by merging the pull request, if it runs the pipeline for that."""
+    """The commit that the forge made by merging the pull request, if it runs the pipeline for that.
+    """
     branch: str = ""
     """The branch that was pushed to."""
     summary: Path | None = None
@@ -44,7 +49,8 @@ class Pipeline:
     silence: str = ""
     """Why there is no comment."""
     push_url: str = ""
-    """Where commits are pushed to with PUSH_TOKEN; empty for the origin with its own credentials."""
+    """Where commits are pushed to with PUSH_TOKEN; empty for the origin with its own credentials.
+    """
 
 
 class _Repository(msgspec.Struct, frozen=True):
@@ -75,8 +81,13 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def secret_variable(variables: Mapping[str, str], name: str) -> str:
-    """The secret in a variable; empty if there is none: a forge sets a secret that does not exist to an empty
-    text. Raises PipelineError if it cannot be sent.
+    """The secret in a variable; empty if there is none.
+
+    A forge sets a secret that does not exist to an empty text. Raises PipelineError if it cannot be
+    sent.
+
+    A forge sets a secret that does not exist to an empty text. Raises PipelineError if it cannot be
+    sent.
     """
     text = variables.get(name, "")
     if not text:
@@ -88,7 +99,10 @@ def secret_variable(variables: Mapping[str, str], name: str) -> str:
 
 
 def pipeline_of(variables: Mapping[str, str]) -> Pipeline:
-    """Reads the variables of the forge. Raises PipelineError if everybody can read a token that may push."""
+    """Reads the variables of the forge.
+
+    Raises PipelineError if everybody can read a token that may push.
+    """
     if variables.get("GITHUB_ACTIONS") == "true":
         return _actions(variables)
     if variables.get("GITLAB_CI") == "true":
@@ -153,7 +167,10 @@ def _gitlab(variables: Mapping[str, str]) -> Pipeline:
     )
     commented, silence = None, "this pipeline belongs to no merge request"
     if request and not token:
-        silence = f"{COMMENT_TOKEN} is not set, and a job token may not write notes (gitops-dsf ci check --help)"
+        silence = (
+            f"{COMMENT_TOKEN} is not set, and a job token may not write notes (gitops-dsf ci check"
+            " --help)"
+        )
     elif request:
         project = variables.get("CI_MERGE_REQUEST_PROJECT_ID") or variables["CI_PROJECT_ID"]
         gitlab = FORGES["GitLab"](
@@ -182,14 +199,14 @@ def _check_protection(variables: Mapping[str, str]) -> None:
         return
     if variables.get(PUSH_TOKEN):
         raise PipelineError(
-            f"{PUSH_TOKEN} is readable in a pipeline of a branch that is not protected: every developer can"
-            " print it. Settings > CI/CD > Variables: mark it Protected, then replace the token, which counts"
-            " as known"
+            f"{PUSH_TOKEN} is readable in a pipeline of a branch that is not protected: every"
+            " developer can print it. Settings > CI/CD > Variables: mark it Protected, then"
+            " replace the token, which counts as known"
         )
     branch = variables.get("CI_COMMIT_BRANCH", "")
     if branch and branch == variables.get("CI_DEFAULT_BRANCH", "main"):
         raise PipelineError(
-            f"{branch} is not a protected branch, so that everybody who may push to it decides what Argo CD"
-            " applies. Settings > Repository > Protected branches: protect it. Protected variables are then"
-            " readable there, and nowhere else"
+            f"{branch} is not a protected branch, so that everybody who may push to it decides"
+            " what Argo CD applies. Settings > Repository > Protected branches: protect it."
+            " Protected variables are then readable there, and nowhere else"
         )

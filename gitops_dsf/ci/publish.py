@@ -1,7 +1,12 @@
-"""Renders a branch and pushes the result: beside the sources, or to a branch that only pipelines write.
+"""Renders a branch and pushes the result.
 
-It reads the sources from git's objects, and commits in a work tree of its own: the caller's files and
-branches are never touched. If another push was faster, it renders again on top of it. It never forces a push.
+It goes beside the sources, or to a branch that only pipelines write.
+
+It goes beside the sources, or to a branch that only pipelines write.
+
+It reads the sources from git's objects, and commits in a work tree of its own: the caller's files
+and branches are never touched. If another push was faster, it renders again on top of it. It never
+forces a push.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,8 +34,8 @@ HELPER: Final = (
     + PUSH_TOKEN
     + "\" | tr -d '\\r\\n\\357\\273\\277'); printf 'username=gitops-dsf\\npassword=%s\\n' \"$secret\"; }; f"
 )
-"""The token stays in its variable: it is no argument and in no file. A line break at its end and a byte order
-mark are removed, as `secret_variable` does, which refuses others.
+"""The token stays in its variable: it is no argument and in no file. A line break at its end and a
+byte order mark are removed, as `secret_variable` does, which refuses others.
 """
 
 
@@ -63,12 +68,12 @@ class Publication:
             if attempt < ATTEMPTS:
                 self.sleep(attempt)
         raise PipelineError(
-            f"could not push the rendering of {commit[:10]} in {ATTEMPTS} attempts; is this pipeline"
-            " allowed to push?"
+            f"could not push the rendering of {commit[:10]} in {ATTEMPTS} attempts; is this"
+            " pipeline allowed to push?"
         )
 
     def _publish(self, clone: Repository, sources: Checkout, commit: str) -> bool | None:
-        """Returns whether there was something to publish without errors; None if the push was refused."""
+        """Whether there was something to publish without errors; None if the push was refused."""
         checked = check(sources.root, also=sources.diagnostics)
         if has_errors(sources.diagnostics):
             self.report(checked.diagnostics)
@@ -79,7 +84,8 @@ class Publication:
             branch = output.branch
             if branch == self.branch:
                 raise PipelineError(
-                    f"spec.output.branch is {output.branch}, which people write: name another branch"
+                    f"spec.output.branch is {output.branch}, which people write: name another"
+                    " branch"
                 )
             start = _start_of(clone, branch)
         with _work_tree(clone, start) as tree:
@@ -87,7 +93,8 @@ class Publication:
             rendered = folder / RENDERED
             if rendered.is_symlink():
                 raise PipelineError(
-                    f"{RENDERED} on {branch} is a symbolic link, and nothing is written behind one; remove it"
+                    f"{RENDERED} on {branch} is a symbolic link, and nothing is written behind one;"
+                    " remove it"
                 )
             rendered.mkdir(parents=True, exist_ok=True)
             # So messages name rendered files as people see them in the repository.

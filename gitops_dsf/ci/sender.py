@@ -1,8 +1,11 @@
-"""How a pipeline sends requests to its forge: with the standard library alone, because `gitops-dsf ci` runs
-where the extra `live` is not installed.
+"""How a pipeline sends requests to its forge: with the standard library alone.
 
-Each request has a time limit as a whole, and so have all of them together. A time-out of a socket is not
-enough: it starts again with each byte that arrives.
+`gitops-dsf ci` runs where the extra `live` is not installed.
+
+`gitops-dsf ci` runs where the extra `live` is not installed.
+
+Each request has a time limit as a whole, and so have all of them together. A time-out of a socket
+is not enough: it starts again with each byte that arrives.
 """
 
 import base64
@@ -90,8 +93,10 @@ def _go_through(proxy: str, request: urllib.request.Request) -> None:
 
 
 def _within(seconds: float, call: Callable[[], Answer]) -> Answer:
-    """The result of a blocking call. Raises TimeoutError. Then the call goes on in its thread, for which the
-    process does not wait when it ends.
+    """The result of a blocking call.
+
+    Raises TimeoutError. Then the call goes on in its thread, for which the process does not wait
+    when it ends.
     """
     future = Future[Answer]()
 

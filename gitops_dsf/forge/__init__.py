@@ -1,3 +1,4 @@
-"""Pull requests and their comments on a forge: proposals of the reconciler, previews of pipelines. Callers
-bring their own way to send requests (`Send`), with their token and limits.
+"""Pull requests and their comments on a forge: proposals of the reconciler, previews of pipelines.
+
+Callers bring their own way to send requests (`Send`), with their token and limits.
 """

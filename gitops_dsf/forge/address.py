@@ -1,4 +1,9 @@
-"""Where the API of a forge is, and what it calls the repository: both follow from the URL that git clones."""
+"""Where the API of a forge is, and what it calls the repository.
+
+Both follow from the URL that git clones.
+
+Both follow from the URL that git clones.
+"""
 
 import re
 from typing import Final, Literal, NamedTuple
@@ -29,8 +34,10 @@ class Address(NamedTuple):
 
 
 def address_of(url: str, *, kind: Kind, api: str = "") -> Address:
-    """The address of the repository that git clones from this URL. `api` is given where it does not follow
-    from the host. Raises ValueError, whose message says what to write.
+    """The address of the repository that git clones from this URL.
+
+    `api` is given where it does not follow from the host. Raises ValueError, whose message says
+    what to write.
     """
     found = _URL.fullmatch(url)
     host = found["host"].lower() if found else ""
@@ -53,8 +60,13 @@ def address_of(url: str, *, kind: Kind, api: str = "") -> Address:
 
 
 def names_same_repository(url: str, other: str) -> bool:
-    """Whether two URLs of git mean one repository of a host: the scheme, the user, the port of ssh and the
-    ending .git do not matter. False for URLs without a host.
+    """Whether two URLs of git mean one repository of a host.
+
+    The scheme, the user, the port of ssh and the ending .git do not matter. False for URLs without
+    a host.
+
+    The scheme, the user, the port of ssh and the ending .git do not matter. False for URLs without
+    a host.
     """
     first, second = _URL.fullmatch(url), _URL.fullmatch(other)
     if first is None or second is None:

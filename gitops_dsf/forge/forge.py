@@ -25,7 +25,8 @@ _PAGES: Final = 100
 """Of comments that are read at most."""
 
 CLOSED_BY_US: Final = "<!-- gitops-dsf: closed by the reconciler -->"
-"""Marks requests that the reconciler closed itself. Others were closed, and so refused, by people."""
+"""Marks requests that the reconciler closed itself. Others were closed, and so refused, by people.
+"""
 
 Sign = Callable[[str], Mapping[str, str]]
 """The headers of a request with this token."""
@@ -49,8 +50,11 @@ class ForgeError(GitopsDsfError):
 
     @property
     def is_temporary(self) -> bool:
-        """Whether the same request may be answered later: there was no answer, the forge has trouble, or it
-        limits requests.
+        """Whether the same request may be answered later.
+
+        There was no answer, the forge has trouble, or it limits requests.
+
+        There was no answer, the forge has trouble, or it limits requests.
         """
         retried = {0, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
         return (
@@ -98,7 +102,10 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         return not self.is_open and not self.merged and CLOSED_BY_US not in (self.body or "")
 
     def is_from(self, place: str, branch: str) -> bool:
-        """Whether it offers this branch of this repository. A fork may have a branch of the same name."""
+        """Whether it offers this branch of this repository.
+
+        A fork may have a branch of the same name.
+        """
         raise NotImplementedError  # each forge's struct says it: structs have no abstract methods
 
 
@@ -117,8 +124,9 @@ class _Comment(msgspec.Struct, frozen=True):
 
 
 class Forge:
-    """Pull requests into one branch, asked one at a time, as GitHub wants of programs. Methods raise
-    ForgeError.
+    """Pull requests into one branch, asked one at a time, as GitHub wants of programs.
+
+    Methods raise ForgeError.
     """
 
     NAME: ClassVar[str]
@@ -181,8 +189,11 @@ class Forge:
         await self._call(self.EDITS, path, body={name: closed, self.BODY: text})
 
     async def comment(self, number: int, text: str, *, marker: str) -> str:
-        """Writes the comment that begins with the marker: edits the own one, and never one that somebody else
-        wrote, or adds one. Returns `edited` or `added`.
+        """Writes the comment that begins with the marker, and returns `edited` or `added`.
+
+        It edits the own one, and never one that somebody else wrote.
+
+        It edits the own one, and never one that somebody else wrote.
         """
         thread = self.THREAD.format(number=number)
         me: User | None = None
@@ -227,7 +238,10 @@ class Forge:
         body: Mapping[str, Any] | None = None,
         needs: str = "",
     ) -> T:
-        """`path` is below the repository, or with a slash below the API. `needs` is what the token needs."""
+        """`path` is below the repository, or with a slash below the API.
+
+        `needs` is what the token needs.
+        """
         what = f"{method} {self._place} {path}"
         url = f"{self._api}{path}" if path.startswith("/") else f"{self._home}/{path}"
         try:

@@ -1,6 +1,8 @@
-"""GitHub, by its REST API (docs.github.com/rest/pulls), version 2022-11-28; Gitea and Forgejo by theirs
-(docs.gitea.com/api), which has the shapes of GitHub's, but cannot search for the pull requests of a branch;
-GitLab, by its REST API (docs.gitlab.com/api/merge_requests and /notes), version 4.
+"""The forges GitHub, Gitea, Forgejo and GitLab, by their REST APIs.
+
+GitHub's is docs.github.com/rest/pulls, version 2022-11-28. That of Gitea and Forgejo
+(docs.gitea.com/api) has the shapes of GitHub's, but cannot search for the pull requests of a
+branch. GitLab's is docs.gitlab.com/api/merge_requests and /notes, version 4.
 """
 
 from collections.abc import Mapping
@@ -29,7 +31,10 @@ class Pull(PullRequest, frozen=True, kw_only=True):
     head: _Side
 
     def is_from(self, place: str, branch: str) -> bool:
-        """Once the branch is deleted, only `label` has its name in Gitea. Those of GitHub hold the owner."""
+        """Once the branch is deleted, only `label` has its name in Gitea.
+
+        Those of GitHub hold the owner.
+        """
         repository = self.head.repo
         ours = repository is not None and repository.full_name.lower() == place.lower()
         return ours and branch in {self.head.ref, self.head.label}

@@ -7,18 +7,19 @@ from typing import Final
 from dsf_wire.retryafter import MAX_RETRY_AFTER, retry_after
 
 LIMIT_SECONDS: Final = 60.0
-"""How long to wait at a limit of which the answer does not say when it ends. GitHub asks for a minute or more
-(docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
+"""How long to wait at a limit of which the answer does not say when it ends. GitHub asks for a
+minute or more (docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
 """
 _LIMIT_WORDS: Final = (b"rate limit", b"abuse detection")
-"""What GitHub writes into a 403 that is no missing permission. Its secondary limits often have no header that
-says so.
+"""What GitHub writes into a 403 that is no missing permission. Its secondary limits often have no
+header that says so.
 """
 
 
 def asked_wait(status: int, headers: Mapping[str, str], content: bytes, *, now: float) -> float:
-    """The seconds that the forge asks to wait before the next request; 0 if it asks for nothing. Names of
-    headers are lower case.
+    """The seconds that the forge asks to wait before the next request; 0 if it asks for nothing.
+
+    Names of headers are lower case.
     """
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         return retry_after(headers, now=now) or 0.0

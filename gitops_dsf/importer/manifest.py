@@ -1,10 +1,15 @@
-"""Converts an object of the hub to the manifest that git should hold: what people decide, without what
-controllers report; and updates the fields of a document that follow the hub.
+"""Converts an object of the hub to the manifest that git should hold.
 
-A label without a domain belongs to its user (Kubernetes, "Labels and Selectors": automated components must
-use a prefix), so it is taken. Labels with a domain are written by controllers and change by themselves, as
-`feature.open-cluster-management.io/addon-*` does when an agent is late. Of those, only labels that decide
-placements or that a selector of the repository names are taken.
+It takes what people decide, without what controllers report, and updates the fields of a document
+that follow the hub.
+
+It takes what people decide, without what controllers report, and updates the fields of a document
+that follow the hub.
+
+A label without a domain belongs to its user (Kubernetes, "Labels and Selectors": automated
+components must use a prefix), so it is taken. Labels with a domain are written by controllers and
+change by themselves, as `feature.open-cluster-management.io/addon-*` does when an agent is late. Of
+those, only labels that decide placements or that a selector of the repository names are taken.
 """
 
 import re
@@ -86,7 +91,9 @@ class Selection:
 OCM_TAINTS: Final = (f"{OCM_GROUP}/unavailable", f"{OCM_GROUP}/unreachable")
 """Taints that OCM adds and removes itself (docs/contributing/behaviour.md#taints-that-ocm-sets)."""
 _PASSING_TAINTS: Final = (*OCM_TAINTS, MAINTENANCE_TAINT)
-"""Those that the inventory does not keep: the reconciler takes its own away when a maintenance ends."""
+"""Those that the inventory does not keep: the reconciler takes its own away when a maintenance
+ends.
+"""
 
 _TOOL_METADATA: Final = (
     "kubectl.kubernetes.io/",
@@ -230,7 +237,7 @@ def _list(data: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
 
 
 def _selectors(value: Any, field: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 - whatever YAML holds
-    """Yields every mapping that looks like a label or claim selector, with the name of its field."""
+    """Every mapping that looks like a label or claim selector, with the name of its field."""
     if isinstance(value, Mapping):
         if "matchLabels" in value or "matchExpressions" in value:
             yield field, value

@@ -1,4 +1,4 @@
-"""Compares a hub's objects with the documents of a repository: what is new, changed, or only in git."""
+"""Compares a hub's objects with a repository: what is new, changed, or only in git."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -46,7 +46,8 @@ Key = tuple[str, str]
 
 
 Synced = tuple[str, object]
-"""URL of the /config page of a DynamicScorer with configSyncMode Full, and status.lastSyncedConfig."""
+"""URL of the /config page of a DynamicScorer with configSyncMode Full, and status.lastSyncedConfig.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -62,7 +63,10 @@ class Line:
 
 @dataclass(kw_only=True)
 class Import:
-    """A planned import. Nothing is written yet: `files` holds the new text of every file that changes."""
+    """A planned import.
+
+    Nothing is written yet: `files` holds the new text of every file that changes.
+    """
 
     root: Path
     files: dict[str, str] = field(default_factory=dict)
@@ -71,8 +75,8 @@ class Import:
     differing: list[Line] = field(default_factory=list)
     """Scorers and masks that differ between git and the hub. Git's are kept."""
     refused: list[Line] = field(default_factory=list)
-    """Locks that were not accepted, clusters that git must not hold, and objects of another version or name;
-    `changes` says why.
+    """Locks that were not accepted, clusters that git must not hold, and objects of another version
+    or name; `changes` says why.
     """
     not_joined: list[Line] = field(default_factory=list)
     """Clusters that are being deleted, or that nobody has accepted; `changes` says which."""
@@ -92,9 +96,11 @@ def take(
     loaded: Loaded | None = None,
     without: Mapping[str, str] = MappingProxyType({}),
 ) -> Import:
-    """Plans an import; writes nothing. With `overwrite`, the hub's scorers and masks also replace those of
-    git. `loaded` is the repository, if it was read already. `without` are clusters that are refused, by name,
-    and why. Raises RepositoryError when something cannot be read, or when there is nothing to import.
+    """Plans an import; writes nothing.
+
+    With `overwrite`, the hub's scorers and masks also replace those of git. `loaded` is the
+    repository, if it was read already. `without` are clusters that are refused, by name, and why.
+    Raises RepositoryError when something cannot be read, or when there is nothing to import.
     """
     taker = _Taker(
         root, loaded or load(root), selection=selection, overwrite=overwrite, without=without
@@ -114,7 +120,8 @@ def _readable(loaded: Loaded) -> Loaded:
     if broken:
         places = "\n".join(f"  {item.position}: {item.message}" for item in broken[:5])
         raise RepositoryError(
-            "these files cannot be read, so they cannot be updated; correct them first (gitops-dsf validate"
+            "these files cannot be read, so they cannot be updated; correct them first (gitops-dsf"
+            " validate"
             f" says more):\n{places}"
         )
     return loaded
@@ -254,8 +261,8 @@ class _Taker:
         target = editor.find(document.kind, document.name)
         if target is None:
             raise RepositoryError(
-                f"{document.position}: {document.kind} {document.name} cannot be edited; write it without"
-                " aliases and merge keys"
+                f"{document.position}: {document.kind} {document.name} cannot be edited; write it"
+                " without aliases and merge keys"
             )
         changes = tuple(update(target, value))
         line = Line(file=document.file, kind=document.kind, name=document.name, changes=changes)
@@ -266,7 +273,7 @@ class _Taker:
             self.found.differing.append(line)
 
     def _locks(self) -> None:
-        """Plans new locks for a repository that has the imported scorers, by the rules of `sync`."""
+        """Plans new locks for a repository with the imported scorers, by the rules of `sync`."""
         found = self.found
         loaded = self.loaded.with_files(found.files)
         declared = declare(loaded)
@@ -364,7 +371,7 @@ def _and_known(selection: Selection, document: Document | None) -> Selection:
 
 
 def synced(data: Mapping[str, Any]) -> Synced | None:
-    """Returns what the hub knows of a scorer's /config; None if the page is not used or was never read."""
+    """What the hub knows of a scorer's /config; None if the page is not used or was never read."""
     config = value_at(data, ("status", "lastSyncedConfig"))
     if config is None or value_at(data, ("spec", "configSyncMode")) != "Full":
         return None

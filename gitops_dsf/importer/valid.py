@@ -1,5 +1,7 @@
-"""Plans an import that leaves the repository valid. A cluster with which it would not be is left out, and all
-others are taken: a spoke chooses its ClusterClaims itself, and one spoke must not keep the others out.
+"""Plans an import that leaves the repository valid.
+
+A cluster with which it would not be is left out, and all others are taken: a spoke chooses its
+ClusterClaims itself, and one spoke must not keep the others out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +19,8 @@ from gitops_dsf.sync.locks import new_errors
 
 _KIND: Final = "ManagedCluster"
 MOST_SEARCHED: Final = 3
-"""Clusters that are looked for one after the other. Each search checks the fleet about ten times."""
+"""Clusters that are looked for one after the other. Each search checks the fleet about ten times.
+"""
 
 
 def take_valid(
@@ -28,10 +31,13 @@ def take_valid(
     overwrite: bool = False,
     loaded: Loaded | None = None,
 ) -> Import:
-    """As `take`, without clusters that bring errors. Those are among the refused ones, with the first error.
+    """As `take`, without clusters that bring errors.
 
-    Where no single cluster can be blamed, all are taken: then the repository asks for something that the
-    fleet does not have, such as an eligible cluster for an application, and `validate` says what.
+    Those are among the refused ones, with the first error.
+
+    Where no single cluster can be blamed, all are taken: then the repository asks for something
+    that the fleet does not have, such as an eligible cluster for an application, and `validate`
+    says what.
     """
     loaded = load(root) if loaded is None else loaded
     items = list(objects)
@@ -63,7 +69,10 @@ def take_valid(
 
 
 def _clusters(found: Import) -> list[str]:
-    """The clusters that an import writes. Those that git has come first: a new one is blamed before them."""
+    """The clusters that an import writes.
+
+    Those that git has come first: a new one is blamed before them.
+    """
     return [
         line.name for lines in (found.changed, found.added) for line in lines if line.kind == _KIND
     ]
@@ -93,8 +102,10 @@ def _why(error: Diagnostic) -> str:
 def _in_documents(
     found: Import, loaded: Loaded, errors: Iterable[Diagnostic]
 ) -> dict[str, Diagnostic]:
-    """The clusters in whose documents errors are, with the first one. Those in a document that cannot be
-    read are found by the file, if no other cluster is written into it.
+    """The clusters in whose documents errors are, with the first one.
+
+    Those in a document that cannot be read are found by the file, if no other cluster is written
+    into it.
     """
     written: dict[str, list[str]] = {}
     for lines in (found.changed, found.added):
@@ -130,8 +141,11 @@ def _breaks(
 
 
 def _tipping(names: Sequence[str], breaks: "partial[bool]") -> str | None:
-    """The first cluster with which errors begin, when clusters are taken one after the other; None if there
-    are errors without any.
+    """The first cluster with which errors begin, when clusters are taken one after the other.
+
+    None if there are errors without any.
+
+    None if there are errors without any.
     """
     if breaks(held_back=names):
         return None

@@ -1,7 +1,7 @@
 """Writes to a hub: server-side apply and deletions, also as a dry run of the API server.
 
-Every error is a HubError that names the context. A dry run sends each request with `dryRun=All`, so the API
-server validates it with its admission policies and stores nothing.
+Every error is a HubError that names the context. A dry run sends each request with `dryRun=All`, so
+the API server validates it with its admission policies and stores nothing.
 """
 
 import shlex
@@ -25,7 +25,8 @@ try:
     from dsf_runtime.apiserver import APPLY, JSON, MERGE, ApiError
 except ImportError as error:
     raise HubError(
-        f"{error.name} is not installed; writing to a hub needs the extra live (docs/start/install.md)"
+        f"{error.name} is not installed; writing to a hub needs the extra live"
+        " (docs/start/install.md)"
     ) from error
 
 Manifest = dict[str, Any]
@@ -42,7 +43,12 @@ class ConflictError(HubError):
 
 
 class RefusedError(HubError):
-    """The API server does not allow the request: rights are missing, or an admission policy forbids it."""
+    """The API server does not allow the request.
+
+    Rights are missing, or an admission policy forbids it.
+
+    Rights are missing, or an admission policy forbids it.
+    """
 
 
 _REFUSALS: Final[Mapping[int, type[HubError]]] = {
@@ -87,7 +93,10 @@ class Served:
 
 
 class WritableHub(Hub):
-    """An open hub. Its errors become HubErrors. With ``dry_run`` it validates every write and stores none."""
+    """An open hub.
+
+    Its errors become HubErrors. With ``dry_run`` it validates every write and stores none.
+    """
 
     def __init__(
         self, *, context: str, kubeconfig: Path | None = None, dry_run: bool = False
@@ -113,7 +122,8 @@ class WritableHub(Hub):
         kind = self.kind(group, version, kind=item["kind"])
         if kind is None:
             raise HubError(
-                f"context {self.context}: the hub does not serve {item['kind']} of {item['apiVersion']}"
+                f"context {self.context}: the hub does not serve {item['kind']} of"
+                f" {item['apiVersion']}"
             )
         path = kind.path(namespace=metadata.get("namespace", ""), name=metadata["name"])
         before = self._find(path)
@@ -129,7 +139,10 @@ class WritableHub(Hub):
         self._patch(path, dict(change), MERGE, check=False)
 
     def delete(self, path: str, *, orphan: bool = False) -> bool:
-        """Deletes an object; `orphan` keeps what it owns. Returns if it was there. Raises HubError."""
+        """Deletes an object; `orphan` keeps what it owns.
+
+        Returns if it was there. Raises HubError.
+        """
         body: Manifest = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -149,7 +162,10 @@ class WritableHub(Hub):
         return None if body is None else dict(msgspec.json.decode(body, type=dict[str, Any]))
 
     def list(self, path: str, *, labels: str = "", name: str = "") -> list[Manifest]:
-        """Returns the objects of a collection, or those of one name in all namespaces. Raises HubError."""
+        """Returns the objects of a collection, or those of one name in all namespaces.
+
+        Raises HubError.
+        """
         selectors: dict[str, str] = {}
         if labels:
             selectors["labelSelector"] = labels
@@ -160,7 +176,10 @@ class WritableHub(Hub):
             return [msgspec.json.decode(manifest, type=dict[str, Any]) for manifest in raw]
 
     def kind(self, group: str, version: str = "", *, kind: str) -> Served | None:
-        """How the hub serves a kind, in this version or the first that has it, if at all. Raises HubError."""
+        """How the hub serves a kind, in this version or the first that has it, if at all.
+
+        Raises HubError.
+        """
         for candidate in (version,) if version else self._versions(group):
             base = f"/apis/{group}/{candidate}" if group else f"/api/{candidate}"
             for resource in self._resources(base):
@@ -225,7 +244,7 @@ class WritableHub(Hub):
 
 
 def _declared(text: bytes, item: Manifest) -> object:
-    """What people declare in an object, for comparisons: without what its controller writes at any time.
+    """What people declare in an object, without what its controller writes at any time.
 
     Empty values are left out, because Argo CD removes them from an Application when it writes it.
     """

@@ -1,8 +1,8 @@
 """Brings a hub with OCM and Argo CD to a running loop.
 
-It applies what Argo CD needs to begin: the AppProjects and Applications of rendered/argocd, and the health
-checks. Then it waits for CRDs that are established, Applications that are synced, and a reconciler that
-leads. Running it again changes nothing that is right.
+It applies what Argo CD needs to begin: the AppProjects and Applications of rendered/argocd, and the
+health checks. Then it waits for CRDs that are established, Applications that are synced, and a
+reconciler that leads. Running it again changes nothing that is right.
 """
 
 import time
@@ -50,7 +50,10 @@ def definition(name: str, item: Manifest | None) -> Step:
 
 
 def application(wanted: Manifest, item: Manifest | None) -> Step:
-    """Done when Argo CD has applied the wanted source. Health is not waited for: it depends on clusters."""
+    """Done when Argo CD has applied the wanted source.
+
+    Health is not waited for: it depends on clusters.
+    """
     name = f"Application {wanted['metadata']['name']}"
     status: Manifest = (item or {}).get("status") or {}
     sync = status.get("sync") or {}
@@ -75,7 +78,7 @@ def application(wanted: Manifest, item: Manifest | None) -> Step:
 def leadership(
     lease: Manifest | None, *, deployment: Manifest | None, pods: Iterable[Manifest], now: datetime
 ) -> Step:
-    """The reconciler works once a pod is ready and a replica holds the Lease, which outlives pods."""
+    """The reconciler works once a pod is ready and a replica holds the Lease."""
     name = "reconciler"
     if deployment is None:
         return Step(name=name, done=False, state="its Deployment is not there yet")
@@ -101,7 +104,10 @@ class Installer:
     source: Source
 
     def check(self) -> None:
-        """Lets the hub validate every object, without storing any. Raises InstallError with all refusals."""
+        """Lets the hub validate every object, without storing any.
+
+        Raises InstallError with all refusals.
+        """
         refused = []
         for item, force in self._objects():
             try:
@@ -139,13 +145,19 @@ class Installer:
             if time.monotonic() >= until:
                 lines = "\n  ".join(f"{step.name}: {step.state}" for step in pending)
                 raise InstallError(
-                    f"the loop does not run after {seconds:.0f} s. What was applied stays, and Argo CD tries"
+                    f"the loop does not run after {seconds:.0f} s. What was applied stays, and Argo"
+                    " CD tries"
                     f" on; run install again to wait longer, or doctor for the causes:\n  {lines}"
                 )
             time.sleep(POLL_SECONDS)
 
     def _objects(self) -> Iterator[tuple[dict[str, Any], bool]]:
-        """Each object, and whether its fields are ours alone: argocd-cm belongs to whoever runs Argo CD."""
+        """Each object, and whether its fields are ours alone.
+
+        The ConfigMap argocd-cm belongs to whoever runs Argo CD.
+
+        The ConfigMap argocd-cm belongs to whoever runs Argo CD.
+        """
         yield self.source.health_checks(), False
         for item in self.source.bootstrap:
             yield item, True

@@ -1,7 +1,7 @@
 """Whether the branch that Argo CD follows has the tree, before `install` waits for it.
 
-It asks the remote with `git ls-remote` and compares with this clone. It fetches nothing, so it cannot tell
-what is in commits that the clone lacks.
+It asks the remote with `git ls-remote` and compares with this clone. It fetches nothing, so it
+cannot tell what is in commits that the clone lacks.
 """
 
 import re
@@ -53,7 +53,8 @@ def published_state(source: Source) -> PublishedState:
     commit = _commit_of(answer.stdout.decode(errors="replace"), revision)
     if commit is None and in_folder:
         return PublishedState(
-            missing=f"{url} has no branch {revision}: commit and push {RENDERED}/, and run install again"
+            missing=f"{url} has no branch {revision}: commit and push {RENDERED}/, and run install"
+            " again"
         )
     if commit is None:
         return PublishedState(
@@ -65,14 +66,15 @@ def published_state(source: Source) -> PublishedState:
     branch = f"branch {revision} of {url} (commit {commit[:10]})"
     if repository.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode != 0:
         return PublishedState(
-            unknown=f"{branch} has commits that this clone lacks, so {RENDERED}/ is not compared: git pull"
+            unknown=f"{branch} has commits that this clone lacks, so {RENDERED}/ is not compared:"
+            " git pull"
         )
     changed = repository.attempt("diff", "--quiet", commit, "--", RENDERED)
     added = repository.attempt("ls-files", "--others", "--", RENDERED)
     if changed.returncode == 1 or added.stdout.strip():
         return PublishedState(
-            missing=f"{branch} has another {RENDERED}/ than this folder: commit and push it, and run install"
-            " again"
+            missing=f"{branch} has another {RENDERED}/ than this folder: commit and push it, and"
+            " run install again"
         )
     return PublishedState()
 

@@ -61,8 +61,8 @@ def read_source(
 ) -> tuple[Source | None, tuple[Diagnostic, ...]]:
     """Reads a repository, with another URL in spec.git.url if one is given.
 
-    Returns no source if there are errors, and all findings. Raises RepositoryError when the repository cannot
-    be read, or rendered/ is out of date: Argo CD would apply what is in git.
+    Returns no source if there are errors, and all findings. Raises RepositoryError when the
+    repository cannot be read, or rendered/ is out of date: Argo CD would apply what is in git.
     """
     rendered = produce(directory)
     if rendered.tree is None or rendered.fleet is None:
@@ -83,7 +83,8 @@ def _check_rendered(tree: RenderedTree, out: Path) -> None:
         raise RepositoryError(f"{out}: {changes.line_ends}, commit and push")
     if not changes.is_clean:
         raise RepositoryError(
-            f"{out} is out of date, and Argo CD applies it from git: run `gitops-dsf render`, commit and push"
+            f"{out} is out of date, and Argo CD applies it from git: run `gitops-dsf render`,"
+            " commit and push"
         )
 
 
@@ -122,7 +123,7 @@ def _with_url(directory: Path, name: str, url: str) -> str:
 
 @contextmanager
 def _copied(directory: Path, settings: str) -> Iterator[Path]:
-    """A copy of the sources with other settings, so that nothing changes before all checks passed."""
+    """A copy of the sources with other settings: nothing changes before all checks passed."""
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-") as name:
         copy = Path(name)
         for folder in FOLDERS:

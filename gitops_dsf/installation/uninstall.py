@@ -1,11 +1,12 @@
 """Takes everything of gitops-dsf off a hub that its labels identify.
 
-It guarantees that no application moves while it works: Applications that ApplicationSets generated stay
-where they run, ApplicationSets are deleted without what they own, and everything that could change a
-decision goes after them. Running it again finishes what a first run could not.
+It guarantees that no application moves while it works: Applications that ApplicationSets generated
+stay where they run, ApplicationSets are deleted without what they own, and everything that could
+change a decision goes after them. Running it again finishes what a first run could not.
 
 It does not touch what others may use: namespaces, CustomResourceDefinitions, AppProjects with other
-Applications, Secrets, and documents that were copied from the repository. `_report_what_stays` lists them.
+Applications, Secrets, and documents that were copied from the repository. `_report_what_stays`
+lists them.
 """
 
 import time
@@ -72,7 +73,9 @@ KEPT: Final = frozenset({GroupKind("", "Namespace"), DEFINITION})
 FIRST: Final = (APPLICATION, DEPLOYMENT, APPLICATION_SET)
 """What would undo a deletion or move an application."""
 ON_CLUSTERS: Final = (ADDON, WORK)
-"""What OCM removes from the managed clusters, for which it needs the rights and templates that go later."""
+"""What OCM removes from the managed clusters, for which it needs the rights and templates that go
+later.
+"""
 SUSPENDED_CONFIGMAP: Final = "gitops-dsf-suspended"
 """Left over from reconcilers that still suspended scorers. Nothing writes or reads it any more."""
 TRACKING: Final = "argocd.argoproj.io/tracking-id"
@@ -82,8 +85,8 @@ MAX_REQUESTS: Final = 32
 POLL_SECONDS: Final = 2.0
 POLICY_POLLS: Final = 30
 POLICY_POLL_SECONDS: Final = 0.5
-"""How often a deletion is tried again that a policy refuses, because the policy is deleted already: API
-servers take up changed policies once a second (Kubernetes 1.37.2,
+"""How often a deletion is tried again that a policy refuses, because the policy is deleted already:
+API servers take up changed policies once a second (Kubernetes 1.37.2,
 apiserver/pkg/admission/plugin/policy/generic/policy_source.go).
 """
 MAX_CONFLICTS: Final = 5
@@ -119,8 +122,8 @@ class Uninstaller:
     def run(self, *, seconds: float | None) -> None:
         """Removes everything, and reports each step.
 
-        It waits up to `seconds` until OCM has removed the agents from the managed clusters, or not at all
-        with None. Raises UninstallError and HubError.
+        It waits up to `seconds` until OCM has removed the agents from the managed clusters, or not
+        at all with None. Raises UninstallError and HubError.
         """
         for kind in sorted({*rendered_kinds(), APPLICATION, PROJECT} - KEPT):
             self._read_labelled(GroupKind(*kind))
@@ -171,12 +174,13 @@ class Uninstaller:
                 else:
                     continue
                 raise UninstallError(
-                    f"{object_text(kind.kind, manifest)} is applied by {owner}, which would bring it back:"
-                    " delete that first, without what it applied, and run uninstall again"
+                    f"{object_text(kind.kind, manifest)} is applied by {owner}, which would bring"
+                    " it back: delete that first, without what it applied, and run uninstall"
+                    " again"
                 )
 
     def _copied_documents(self) -> Iterator[str]:
-        """What our Applications applied without a label of ours: it was copied from the repository."""
+        """What our Applications applied that has no label of ours: the repository's own objects."""
         for application in self._labelled[APPLICATION]:
             for resource in (application.get("status") or {}).get("resources") or ():
                 kind = GroupKind(resource.get("group", ""), resource["kind"])
@@ -185,7 +189,10 @@ class Uninstaller:
                     yield f"{kind.kind} {'/'.join(filter(None, place))}"
 
     def _drop_finalizers(self) -> None:
-        """Argo CD deletes what an Application applied if it has this finalizer. We delete it in our order."""
+        """Argo CD deletes what an Application applied if it has this finalizer.
+
+        We delete it in our order.
+        """
         for application in self._labelled[APPLICATION]:
             finalizers = application["metadata"].get("finalizers") or []
             others = [finalizer for finalizer in finalizers if not prunes(finalizer)]
@@ -220,9 +227,9 @@ class Uninstaller:
         while remaining := self._on_clusters():
             if time.monotonic() >= until:
                 raise UninstallError(
-                    f"after {seconds:.0f} s still there: {names_text(remaining)}. OCM removes them when the work"
-                    " agents of these clusters answer: run uninstall again then, or with --no-wait to leave"
-                    " the agents on clusters that never come back"
+                    f"after {seconds:.0f} s still there: {names_text(remaining)}. OCM removes them"
+                    " when the work agents of these clusters answer: run uninstall again then, or"
+                    " with --no-wait to leave the agents on clusters that never come back"
                 )
             if not reported:
                 report("waiting until OCM has removed the agents from the managed clusters")
@@ -320,7 +327,8 @@ class Uninstaller:
         removed = "would be removed" if self.hub.dry_run else "removed"
         names = names_text([f"ManagedCluster {name}" for name in self._tainted])
         report(
-            f"{names}: the taint {MAINTENANCE_TAINT} {removed}, so that applications may be placed there"
+            f"{names}: the taint {MAINTENANCE_TAINT} {removed}, so that applications may be placed"
+            " there"
         )
 
     def _untaint(self, name: str) -> None:
@@ -344,7 +352,10 @@ class Uninstaller:
                 return
 
     def _release_health_checks(self) -> None:
-        """Gives up our fields of Argo CD's ConfigMap. The API server removes those that nobody else owns."""
+        """Gives up our fields of Argo CD's ConfigMap.
+
+        The API server removes those that nobody else owns.
+        """
         released: Manifest = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -379,14 +390,15 @@ class Uninstaller:
             )
         if self._copied:
             yield (
-                f"{names_text(self._copied)}: copied from your repository, and may be used by others"
+                f"{names_text(self._copied)}: copied from your repository, and may be used by"
+                " others"
             )
         definitions = self._definitions()
         if definitions:
             delete = self.hub.command("kubectl", "delete", "crd", *definitions)
             yield (
-                f"CustomResourceDefinition {' and '.join(definitions)}: deleting them deletes every object of"
-                f" these kinds, also those of others: {delete}"
+                f"CustomResourceDefinition {' and '.join(definitions)}: deleting them deletes"
+                f" every object of these kinds, also those of others: {delete}"
             )
         label = f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"
         count = self._count_scores(label)
@@ -399,7 +411,10 @@ class Uninstaller:
                 f" To delete them: {delete}"
             )
         yield f"Namespace {self.hub_namespace} with its Secrets: others use it, too"
-        yield f"Namespace {AGENT_NAMESPACE} on the managed clusters: it holds Secrets that people created"
+        yield (
+            f"Namespace {AGENT_NAMESPACE} on the managed clusters: it holds Secrets that people"
+            " created"
+        )
         yield "the fleet repository and its branches"
 
     def _definitions(self) -> list[str]:

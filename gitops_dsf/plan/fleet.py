@@ -1,7 +1,7 @@
 """A fleet repository without errors: what rendering, previews and verbs read.
 
-`plan` builds it once the rules found no error (`gitops_dsf.resolve`). Everything in it is sorted by name, so
-that the same repository renders to the same bytes.
+`plan` builds it once the rules found no error (`gitops_dsf.resolve`). Everything in it is sorted by
+name, so that the same repository renders to the same bytes.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,8 @@ class CheckedFleet:
     repository: FleetRepository
     scorers: tuple[EffectiveScorer, ...]
     open_scorers: tuple[EffectiveScorer, ...]
-    """Full scorers that the upstream controller completes on the hub, with UpstreamController only."""
+    """Full scorers that the upstream controller completes on the hub, with UpstreamController only.
+    """
     clusters: tuple[ManagedCluster, ...]
     cluster_sets: tuple[ManagedClusterSet, ...]
     scoring_config: DynamicScoringConfig | None
@@ -51,13 +52,16 @@ class CheckedFleet:
     runs_on: Mapping[str, frozenset[str]]
     """For each complete scorer, the clusters that it scores. Suspended scorers score none."""
     targets: Mapping[str, tuple[str, ...]]
-    """For every cluster, the sorted names of the scorers that score it; suspended ones are in none."""
+    """For every cluster, the sorted names of the scorers that score it; suspended ones are in none.
+    """
     agents: frozenset[str]
     """Clusters that have an agent."""
     placements: tuple[ResolvedPlacement, ...]
     """Placements by scores, sorted by namespace and name. Copied Placements are raw documents."""
     by_variant: Mapping[str, tuple[EffectiveScorer, ...]]
-    """By name, every scorer with each variant of its MetricSource. Without source.ref, the scorer alone."""
+    """By name, every scorer with each variant of its MetricSource. Without source.ref, the scorer
+    alone.
+    """
     source_variants: SourceVariants
     applications: tuple[ScoredApplication, ...]
     cluster_parameters: Mapping[str, tuple[ClusterParameters, ...]]
@@ -70,7 +74,12 @@ class CheckedFleet:
     """None if no scorer runs on the hub."""
 
     def on_cluster(self, scorer: EffectiveScorer, cluster: str) -> EffectiveScorer:
-        """A scorer with the variant that a cluster uses, if source.ref is there and a variant selects it."""
+        """A scorer with the variant that a cluster uses.
+
+        The scorer itself without source.ref, and where no variant selects the cluster.
+
+        The scorer itself without source.ref, and where no variant selects the cluster.
+        """
         return on_cluster(scorer, cluster, self.by_variant, self.source_variants)
 
     @property

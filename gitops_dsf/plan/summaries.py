@@ -1,7 +1,7 @@
 """Writes a scorer in the wire format that the agent and the hub scorer read.
 
-No other module converts scorers to `dsf_wire.summary`. A field that equals the default of the agent is left
-out, so that configurations stay small and older agents understand them.
+No other module converts scorers to `dsf_wire.summary`. A field that equals the default of the agent
+is left out, so that configurations stay small and older agents understand them.
 """
 
 from typing import TypeVar
@@ -31,7 +31,7 @@ WireT = TypeVar("WireT")
 
 
 def summarise(scorer: EffectiveScorer) -> Summary:
-    """A scorer's summary: upstream's sixteen fields, and ours if they differ from the agent's defaults."""
+    """A scorer's summary: upstream's sixteen fields, and ours where they are not the default."""
     spec, variant = scorer.spec, scorer.variant
     source, scoring, interval = spec.source, spec.scoring, spec.scoring.params.interval
     per_request = _unless(scoring.clusters_per_request, DEFAULT_CLUSTERS_PER_REQUEST)
@@ -91,7 +91,10 @@ def _wire(authored: Authored | None, kind: type[WireT]) -> WireT | None:
 
 
 def _secret(auth: Auth | None, *, certificate: bool = False) -> tuple[str, str]:
-    """Name and key of the token Secret. ``certificate``: whether older agents know no certificate here."""
+    """Name and key of the token Secret.
+
+    ``certificate``: whether older agents know no certificate here.
+    """
     if auth is None:
         return "", ""
     if auth.token_secret_ref is not None:

@@ -1,7 +1,7 @@
 """Groups clusters by their scorers and variants of sources, and assigns each to a shard.
 
-Clusters that run the same scorers with the same variants share one `Configuration`, which is then rendered
-once for all of them.
+Clusters that run the same scorers with the same variants share one `Configuration`, which is then
+rendered once for all of them.
 """
 
 import hashlib
@@ -52,7 +52,10 @@ class Configuration:
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class AddOnParts:
-    """What the add-on of a cluster installs. Clusters that differ in it have different AddOnTemplates."""
+    """What the add-on of a cluster installs.
+
+    Clusters that differ in it have different AddOnTemplates.
+    """
 
     receiver: bool = False
     """Whether the receiver for OpenTelemetry metrics runs in the agent's pod."""
@@ -94,7 +97,12 @@ def on_cluster(
     by_variant: Mapping[str, tuple[EffectiveScorer, ...]],
     source_variants: SourceVariants,
 ) -> EffectiveScorer:
-    """A scorer with the variant that a cluster uses, if source.ref is there and a variant selects it."""
+    """A scorer with the variant that a cluster uses.
+
+    The scorer itself without source.ref, and where no variant selects the cluster.
+
+    The scorer itself without source.ref, and where no variant selects the cluster.
+    """
     if scorer.spec.source.ref is None:
         return scorer
     index = source_variants[scorer.spec.source.ref].get(cluster)
@@ -110,7 +118,10 @@ def cluster_works(
     by_variant: Mapping[str, tuple[EffectiveScorer, ...]],
     source_variants: SourceVariants,
 ) -> tuple[ClusterWork, ...]:
-    """The objects of each of these clusters, which have an agent. `targets` are the scorers by cluster."""
+    """The objects of each of these clusters, which have an agent.
+
+    `targets` are the scorers by cluster.
+    """
     on_spokes = {scorer.name: scorer for scorer in scorers if not scorer.spec.on_hub}
     summary = cache(summarise)  # Of each scorer and variant. The renderer reuses the bytes of each.
     agent = settings.agent
@@ -162,7 +173,10 @@ def hub_scoring(
     targets: Mapping[str, tuple[str, ...]],
     by_variant: Mapping[str, tuple[EffectiveScorer, ...]],
 ) -> HubScoring | None:
-    """What the hub scorer runs; None if no scorer runs on the hub. `targets` are the scorers by cluster."""
+    """What the hub scorer runs; None if no scorer runs on the hub.
+
+    `targets` are the scorers by cluster.
+    """
     on_hub = {scorer.name: scorer for scorer in scorers if scorer.spec.on_hub}
     if not on_hub:
         return None

@@ -1,1 +1,4 @@
-"""Renders a fleet as files, one Kubernetes object per file. The bytes are the same everywhere. Pure."""
+"""Renders a fleet as files, one Kubernetes object per file.
+
+The bytes are the same everywhere. Pure.
+"""

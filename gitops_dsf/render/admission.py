@@ -1,19 +1,23 @@
-"""What RBAC cannot say: ValidatingAdmissionPolicies.
+"""What RBAC cannot say:
+
+ValidatingAdmissionPolicies.
 
 Most apply to the requests of one account or group only.
 
-A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to delete
-does not ask in what state an object is (Kubernetes, "Using RBAC Authorization", resourceNames). With these
-policies a mistake of one of our programs, or a stolen token of its account, can change what
-docs/operate/security.md lists, and nothing else.
+A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to
+delete does not ask in what state an object is (Kubernetes, "Using RBAC Authorization",
+resourceNames). With these policies a mistake of one of our programs, or a stolen token of its
+account, can change what docs/operate/security.md lists, and nothing else.
 
-An agent may create objects in its cluster's namespace. Without a limit one cluster that is taken over fills
-the hub's etcd, and the memory of whatever reads all scores. A ResourceQuota would count the scores of other
-add-ons too, and depends on the controller manager (docs/contributing/decisions.md). So the policy
-names the objects instead: those of the fleet's scorers.
+An agent may create objects in its cluster's namespace. Without a limit one cluster that is taken
+over fills the hub's etcd, and the memory of whatever reads all scores. A ResourceQuota would count
+the scores of other add-ons too, and depends on the controller manager
+(docs/contributing/decisions.md). So the policy names the objects instead: those of the fleet's
+scorers.
 
-One applies to everybody but administrators: which Applications may be in the platform's AppProjects. Argo CD
-applies the other policies; this one limits Argo CD itself, and people apply it.
+One applies to everybody but administrators: which Applications may be in the platform's
+AppProjects. Argo CD applies the other policies; this one limits Argo CD itself, and people apply
+it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -49,7 +53,8 @@ _AGENTS: Final = (
     '(request.userInfo.username.startsWith("system:serviceaccount:") && '
     f'request.userInfo.username.endsWith(":{ADDON_NAME}-agent"))'
 )
-"""An agent as it registers by certificate, and as it registers by token (manifests/cluster.yaml)."""
+"""An agent as it registers by certificate, and as it registers by token (manifests/cluster.yaml).
+"""
 
 
 _LABELS: Final = (MANAGED_BY_LABEL, RUNS_ON_LABEL, SCORER_LABEL)
@@ -64,7 +69,8 @@ def reconciler_policies(namespace: str) -> Iterator[Object]:
         namespace=namespace,
         requests=_requests_of(RECONCILER, namespace=namespace),
         others=f"!({_requests_of(RECONCILER, namespace=namespace)})",
-        only_reconciler="only the reconciler writes AddOnPlacementScores with the name gitops-dsf-moves",
+        only_reconciler="only the reconciler writes AddOnPlacementScores with the name"
+        " gitops-dsf-moves",
         taint=MAINTENANCE_TAINT,
         one_taint=f"the reconciler may change the taint {MAINTENANCE_TAINT} and nothing else",
         one_annotation_of_a_set=message.format(REFRESH_ANNOTATION, "ApplicationSet"),

@@ -1,7 +1,8 @@
-"""The add-on that installs the agent: template, definition, settings, and the hub rights it is given.
+"""The add-on that installs the agent: its template, definition, settings and hub rights.
 
-Plain YAML of v1alpha1 with installStrategy Manual (docs/contributing/behaviour.md#install-strategy). This
-is the only place that says how the agent runs on a managed cluster.
+Plain YAML of v1alpha1 with installStrategy Manual
+(docs/contributing/behaviour.md#install-strategy). This is the only place that says how the agent
+runs on a managed cluster.
 """
 
 import hashlib
@@ -25,7 +26,10 @@ _DIGEST = re.compile(rf"{ADDON_NAME}-[0-9a-f]{{10}}")
 
 
 def default_parts(repository: FleetRepository) -> AddOnParts:
-    """What the default template installs. Clusters with other parts name a template of their own."""
+    """What the default template installs.
+
+    Clusters with other parts name a template of their own.
+    """
     monitor = repository.spec.agent.service_monitor
     return AddOnParts(service_monitor=monitor is not None and monitor.cluster_selector is None)
 
@@ -33,9 +37,9 @@ def default_parts(repository: FleetRepository) -> AddOnParts:
 def template_of(parts: AddOnParts, repository: FleetRepository) -> str | None:
     """The AddOnTemplate that a ManagedClusterAddOn has to name; None for the default.
 
-    The name does not change with the content: Argo CD applies templates and ManagedClusterAddOns in different
-    Applications, so a new name could be missing on the hub for a while. OCM rolls out a changed template of
-    the same name, too.
+    The name does not change with the content: Argo CD applies templates and ManagedClusterAddOns in
+    different Applications, so a new name could be missing on the hub for a while. OCM rolls out a
+    changed template of the same name, too.
     """
     if parts == default_parts(repository):
         return None
@@ -61,7 +65,10 @@ def file_stem(template: Object) -> str:
 
 
 def addon(repository: FleetRepository, parts_in_use: Iterable[AddOnParts]) -> Iterator[Object]:
-    """The add-on's objects. The default template is named by its content, so that an edit rolls out."""
+    """The add-on's objects.
+
+    The default template is named by its content, so that an edit rolls out.
+    """
     spec = _template_spec(repository, default_parts(repository))
     digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:10]
     template = f"{ADDON_NAME}-{digest}"

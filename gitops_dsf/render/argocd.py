@@ -1,14 +1,15 @@
-"""rendered/argocd: the AppProjects, and the Applications that apply the other directories. People or a root
-Application apply it once.
+"""rendered/argocd: the AppProjects, and the Applications that apply the other directories.
+
+People or a root Application apply it once.
 
 The Applications are an explicit list. A git generator deletes everything when it finds nothing
 (docs/contributing/behaviour.md#generators-that-find-nothing). Each directory is one Application,
 because Argo CD limits the size of one (docs/contributing/behaviour.md#limits-of-an-application).
 
-The projects allow only what is rendered, so a file that somebody adds to a directory by hand is refused.
-There are two: works are in one namespace per cluster, and everything else is in a few known namespaces
-(docs/contributing/behaviour.md#what-a-project-allows). A ValidatingAdmissionPolicy lets no other Application
-into them.
+The projects allow only what is rendered, so a file that somebody adds to a directory by hand is
+refused. There are two: works are in one namespace per cluster, and everything else is in a few
+known namespaces (docs/contributing/behaviour.md#what-a-project-allows). A ValidatingAdmissionPolicy
+lets no other Application into them.
 """
 
 import posixpath
@@ -29,8 +30,11 @@ BOOTSTRAP = "argocd"
 def bootstrap(
     repository: FleetRepository, directories: list[str], *, further: Iterable[str] = ()
 ) -> Iterator[Object]:
-    """The AppProjects, the policy over their Applications, then one Application per rendered directory, in
-    the given order.
+    """The AppProjects, the policy over their Applications, then one Application per directory.
+
+    The Applications are in the given order.
+
+    The Applications are in the given order.
 
     `further` are the namespaces of Placements and of copied documents.
     """

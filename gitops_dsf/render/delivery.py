@@ -16,11 +16,12 @@ from gitops_dsf.resolve.template_parameters import ClusterParameters
 
 
 def delivery(fleet: CheckedFleet) -> Iterator[Object]:
-    """A Placement and its ApplicationSet are in one wave. A later ApplicationSet would only miss its first
-    poll.
+    """A Placement and its ApplicationSet are in one wave.
 
-    Everything in another namespace than Argo CD's is in the last wave. Such a namespace belongs to somebody
-    else and may be missing, and a wave that fails holds back the waves after it.
+    A later ApplicationSet would only miss its first poll.
+
+    Everything in another namespace than Argo CD's is in the last wave. Such a namespace belongs to
+    somebody else and may be missing, and a wave that fails holds back the waves after it.
     """
     namespace = fleet.repository.spec.argocd.namespace
     yield from decision_readers(namespace, fleet.repository.spec.argocd.decision_readers)
@@ -40,11 +41,16 @@ def delivery(fleet: CheckedFleet) -> Iterator[Object]:
 
 
 def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS) -> list[Object]:
-    """What Argo CD needs to read OCM's decisions: the duck-type ConfigMap of the clusterDecisionResource
-    generator, and the permission to list them.
+    """What Argo CD needs to read OCM's decisions.
 
-    They are in an earlier wave than the ApplicationSets. One without the ConfigMap fails, and Argo CD retries
-    only after 3 minutes (docs/contributing/behaviour.md#generator-errors).
+    That is the duck-type ConfigMap of the clusterDecisionResource generator, and the permission to
+    list them.
+
+    That is the duck-type ConfigMap of the clusterDecisionResource generator, and the permission to
+    list them.
+
+    They are in an earlier wave than the ApplicationSets. One without the ConfigMap fails, and Argo
+    CD retries only after 3 minutes (docs/contributing/behaviour.md#generator-errors).
     """
     readers = [
         {"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in accounts
@@ -53,9 +59,14 @@ def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS)
 
 
 def _bindings(fleet: CheckedFleet) -> list[tuple[str, str]]:
-    """Namespaces, and the sets that their Placements choose from, without those that people bind themselves.
+    """Namespaces, and the sets that their Placements choose from.
 
-    Of raw Placements only those in Argo CD's namespace count. In other namespaces, bindings belong to others.
+    Those that people bind themselves are left out.
+
+    Those that people bind themselves are left out.
+
+    Of raw Placements only those in Argo CD's namespace count. In other namespaces, bindings belong
+    to others.
     """
     found = {
         (placement.namespace, name)
@@ -103,7 +114,10 @@ _PULLED = {
 def application_set(
     app: ScoredApplication, *, namespace: str, clusters: Sequence[ClusterParameters] = ()
 ) -> Object:
-    """The ApplicationSet of an application. `clusters` are what its templates read of labels and claims."""
+    """The ApplicationSet of an application.
+
+    `clusters` are what its templates read of labels and claims.
+    """
     moves, application, meta = app.spec.moves, app.spec.application, app.metadata
     pulls = application.delivery == "Pull"
     source = application.source

@@ -1,8 +1,12 @@
-"""The NetworkPolicy that limits where an agent or the hub scorer connects to, from the endpoints of its
-scorers.
+"""The NetworkPolicy that limits where an agent or the hub scorer connects to.
 
-A NetworkPolicy knows no host names. So a Service is allowed by its namespace, an address by itself, and any
-other name by its port. Ports of Services do not count, because the policy sees the port of the pod behind.
+It follows from the endpoints of its scorers.
+
+It follows from the endpoints of its scorers.
+
+A NetworkPolicy knows no host names. So a Service is allowed by its namespace, an address by itself,
+and any other name by its port. Ports of Services do not count, because the policy sees the port of
+the pod behind.
 """
 
 import ipaddress
@@ -32,8 +36,10 @@ def egress_policy(
     namespace: str = AGENT_NAMESPACE,
     app: str = ADDON_NAME,
 ) -> Object:
-    """Allows DNS, API servers, the proxies, the sources, scoring APIs and token servers of these scorers, and
-    what the settings add. By default it is the policy of an agent; ``app`` is the label of the pods.
+    """Allows what these scorers need, and what the settings add.
+
+    That is DNS, API servers, the proxies, the sources, scoring APIs and token servers. By default
+    it is the policy of an agent; ``app`` is the label of the pods.
     """
     namespaces, ports = set[str](), set[int]()
     addresses: dict[str, set[int]] = {}
@@ -84,8 +90,10 @@ def _tcp(ports: Iterable[int]) -> list[Object]:
 
 
 def _namespaces(host: str, *, own: str) -> list[str]:
-    """Namespaces of the cluster in which a name may have its Service, for a pod in ``own``: `x`,
-    `x.namespace`, and names with a label `svc` after the namespace, whatever the domain of the cluster is.
+    """Namespaces of the cluster in which a name may have its Service, for a pod in ``own``:
+
+    `x`, `x.namespace`, and names with a label `svc` after the namespace, whatever the domain of the
+    cluster is.
     """
     labels = host.rstrip(".").lower().split(".")
     if _block(host):

@@ -1,8 +1,9 @@
-"""The Deployment on the hub that runs scorers with runsOn: Hub, its rights, and the policies that narrow
-them.
+"""The Deployment on the hub that runs scorers with runsOn:
 
-It is part of rendered/reconciler, which always exists: Argo CD deletes what is no longer rendered there when
-the last scorer leaves the hub.
+Hub, its rights, and the policies that narrow them.
+
+It is part of rendered/reconciler, which always exists: Argo CD deletes what is no longer rendered
+there when the last scorer leaves the hub.
 """
 
 from collections.abc import Iterator
@@ -32,7 +33,10 @@ def hub_scorer(fleet: CheckedFleet) -> Iterator[Object]:
 
 
 def cluster_rights(cluster: str, repository: FleetRepository) -> Object:
-    """Its rights in each cluster's namespace: it deletes the scores of clusters that nobody selects."""
+    """The hub scorer's rights in each cluster's namespace.
+
+    It also deletes the scores of clusters that no scorer selects any more.
+    """
     [found] = filled(
         "hub-scorer-cluster.yaml", cluster=cluster, namespace=repository.spec.hub_namespace
     )

@@ -20,10 +20,13 @@ WORK_LIMIT_BYTES = 512_000
 """Limit of OCM's ManifestWork webhook (docs/contributing/behaviour.md#manifestwork-size)."""
 
 CONFIGMAP_LIMIT_BYTES = 1_048_576
-"""The API server refuses a ConfigMap whose keys and values are larger together (ValidateConfigMap)."""
+"""The API server refuses a ConfigMap whose keys and values are larger together (ValidateConfigMap).
+"""
 
 SET_LIMIT_BYTES = 1_000_000
-"""The store of the API server takes 1.5 MB in one object; this leaves a reserve for fields of others."""
+"""The store of the API server takes 1.5 MB in one object; this leaves a reserve for fields of
+others.
+"""
 
 SHARD_LIMIT_CLUSTERS = 500
 SHARD_LIMIT_BYTES = 8_000_000
@@ -57,14 +60,19 @@ def _works(fleet: CheckedFleet, scorers: Mapping[str, Position]) -> Iterator[Dia
             largest = max(summaries, key=lambda summary: len(msgspec.json.encode(summary)))
             yield codes.LARGE_WORK.at(
                 scorers.get(largest.name, Position(file=SETTINGS_FILE)),
-                f"the ManifestWork of {which} would be {size} bytes with {len(summaries)} scorers, of which"
-                f" {largest.name} is the largest; OCM refuses more than {WORK_LIMIT_BYTES}",
-                "run fewer scorers there (clusterSelector, masks) or shorten scoring.arguments and queries",
+                f"the ManifestWork of {which} would be {size} bytes with {len(summaries)} scorers,"
+                f" of which {largest.name} is the largest; OCM refuses more than"
+                f" {WORK_LIMIT_BYTES}",
+                "run fewer scorers there (clusterSelector, masks) or shorten scoring.arguments and"
+                " queries",
             )
 
 
 def _application_sets(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagnostic]:
-    """Reports ApplicationSets with too many labels and claims, alone or together. Others are small."""
+    """Reports ApplicationSets with too many labels and claims, alone or together.
+
+    Others are small.
+    """
     described = fleet.cluster_parameters
     sizes = {
         app.metadata.name: len(
@@ -79,10 +87,12 @@ def _application_sets(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagn
         if size > SET_LIMIT_BYTES or (total > SHARD_LIMIT_BYTES and size == max(sizes.values())):
             yield codes.LARGE_SET.at(
                 item.at("spec", "placement"),
-                f"with labels and claims of {len(described[item.name])} clusters, the ApplicationSet of"
-                f" {item.name} would have {size / 1e6:.1f} MB of at most {SET_LIMIT_BYTES / 1e6:g}, and all"
-                f" such ones {total / 1e6:.1f} MB of at most {SHARD_LIMIT_BYTES / 1e6:g}",
-                "choose fewer clusters (clusterSets, clusterSelector), or read fewer labels and claims",
+                f"with labels and claims of {len(described[item.name])} clusters, the"
+                f" ApplicationSet of {item.name} would have {size / 1e6:.1f} MB of at most"
+                f" {SET_LIMIT_BYTES / 1e6:g}, and all such ones {total / 1e6:.1f} MB of at most"
+                f" {SHARD_LIMIT_BYTES / 1e6:g}",
+                "choose fewer clusters (clusterSets, clusterSelector), or read fewer labels and"
+                " claims",
             )
 
 
@@ -95,11 +105,12 @@ def _hub_configuration(fleet: CheckedFleet, position: Position) -> Iterator[Diag
     if size > CONFIGMAP_LIMIT_BYTES:
         yield codes.LARGE_HUB_CONFIG.at(
             position,
-            f"the ConfigMap of the hub scorer would be {size} bytes with {len(fleet.hub_scoring.clusters)}"
-            f" clusters and {len(fleet.hub_scoring.configuration.summaries)} scorers; Kubernetes refuses more"
+            f"the ConfigMap of the hub scorer would be {size} bytes with"
+            f" {len(fleet.hub_scoring.clusters)} clusters and"
+            f" {len(fleet.hub_scoring.configuration.summaries)} scorers; Kubernetes refuses more"
             f" than {CONFIGMAP_LIMIT_BYTES}",
-            "compare with fewer claims and labels (source.clusterLabel), shorten scoring.arguments and"
-            " queries, or split the fleet",
+            "compare with fewer claims and labels (source.clusterLabel), shorten scoring.arguments"
+            " and queries, or split the fleet",
         )
 
 
@@ -116,8 +127,9 @@ def _shards(fleet: CheckedFleet, place: Position) -> Iterator[Diagnostic]:
     others = f"; {len(overfull) - 1} more are overfull, too" if len(overfull) > 1 else ""
     yield codes.FULL_SHARD.at(
         place,
-        f"{works_directory(worst)} would hold {count[worst]} clusters in {total[worst] / 1e6:.1f} MB{others};"
-        f" one Argo CD Application takes {SHARD_LIMIT_CLUSTERS} clusters or {SHARD_LIMIT_BYTES / 1e6:g} MB",
+        f"{works_directory(worst)} would hold {count[worst]} clusters in {total[worst] / 1e6:.1f}"
+        f" MB{others}; one Argo CD Application takes {SHARD_LIMIT_CLUSTERS} clusters or"
+        f" {SHARD_LIMIT_BYTES / 1e6:g} MB",
         _cure(sizes, shards),
     )
 
@@ -128,7 +140,10 @@ def _cure(sizes: Mapping[str, int], shards: int) -> str:
         count, total = _filled(sizes, number)
         if all(_fits(count[shard], total[shard]) for shard in count):
             return f"set spec.output.shards to {number} in {SETTINGS_FILE}"
-    return f"{MAX_SHARDS} shards, the most there can be, do not hold them: split the fleet, or run fewer scorers"
+    return (
+        f"{MAX_SHARDS} shards, the most there can be, do not hold them: split the fleet, or run"
+        " fewer scorers"
+    )
 
 
 def _filled(sizes: Mapping[str, int], shards: int) -> tuple[Counter[int], Counter[int]]:

@@ -1,5 +1,7 @@
-"""What rendered objects have in common: metadata, labels and sync waves. Objects that hardly vary are YAML
-documents in manifests/, as Kubernetes shows them, and are filled in here.
+"""What rendered objects have in common: metadata, labels and sync waves.
+
+Objects that hardly vary are YAML documents in manifests/, as Kubernetes shows them, and are filled
+in here.
 """
 
 import re
@@ -95,8 +97,8 @@ _HOLE: Final = re.compile(r"\$\{(\w+)\}")
 def filled(file: str, **values: Any) -> list[Object]:  # noqa: ANN401 - plain data
     """The objects of a file of manifests/, with our labels.
 
-    `${name}` alone becomes the value of that name, and inside of a text its text. Where the value is None the
-    field or item goes. A list as an item becomes items.
+    `${name}` alone becomes the value of that name, and inside of a text its text. Where the value
+    is None the field or item goes. A list as an item becomes items.
     """
     found: list[Object] = [_filled(document.data, values) for document in _documents(file)]
     return [

@@ -1,4 +1,4 @@
-"""Placements and ManagedClusterSetBindings: which clusters are eligible, and how they are ranked."""
+"""Placements and ManagedClusterSetBindings: which clusters are eligible, and their ranking."""
 
 import msgspec
 
@@ -11,7 +11,10 @@ from gitops_dsf.resolve.rankings import ResolvedPlacement
 
 
 def binding(cluster_set: str, *, namespace: str, wave: Wave) -> Object:
-    """Lets Placements of a namespace choose from a set. OCM's webhook requires both names to be equal."""
+    """Lets Placements of a namespace choose from a set.
+
+    OCM's webhook requires both names to be equal.
+    """
     return {
         "apiVersion": "cluster.open-cluster-management.io/v1beta2",
         "kind": "ManagedClusterSetBinding",
@@ -105,7 +108,10 @@ def _selector(selector: LabelSelector) -> Object:
 
 
 def _groups(rules: PlacementRules) -> Object:
-    """The groups of a decision; those of OCM's default, one group of all clusters, for an application."""
+    """The groups of a decision.
+
+    An application has OCM's default, one group of all clusters.
+    """
     groups = DecisionGroups()
     if isinstance(rules, SharedPlacementRules) and rules.decision_groups is not None:
         groups = rules.decision_groups

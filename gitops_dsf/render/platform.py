@@ -90,7 +90,10 @@ def _upstream_first(section: Object, names: str, *, ours: bool) -> Object:
 
 
 def _spec(item: EffectiveScorer, variants: Sequence[EffectiveScorer]) -> Object:
-    """The spec with its defaults. What is None, such as what has no meaning for the scorer, is left out."""
+    """The spec with its defaults.
+
+    What is None, such as what has no meaning for the scorer, is left out.
+    """
     spec, by_query, dialect = item.spec, item.spec.scored_by_query, item.spec.source.dialect
     changes: Object = {
         "score_dimension_format": item.dimension_format,
@@ -165,12 +168,13 @@ def _auth(auth: Auth | None) -> Auth | None:
 def open_scorer(
     item: EffectiveScorer, variants: Sequence[EffectiveScorer], repository: FleetRepository
 ) -> Object:
-    """The custom resource of a scorer that the upstream controller completes from /config. Fields that are
-    not written are left out.
+    """The custom resource of a scorer that the upstream controller completes from /config.
 
-    `params` is complete or absent: upstream's CRD requires all its fields, and its controller treats empty
-    ones as not written. Without a query, the type of the source stays open, too: the controller takes it from
-    /config, and skips a scorer that has none.
+    Fields that are not written are left out.
+
+    `params` is complete or absent: upstream's CRD requires all its fields, and its controller
+    treats empty ones as not written. Without a query, the type of the source stays open, too: the
+    controller takes it from /config, and skips a scorer that has none.
     """
     found = scorer(item, variants, repository)
     spec = found["spec"]
@@ -200,7 +204,12 @@ def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) ->
 
 
 def masks(written: Sequence[Mask], repository: FleetRepository) -> Object:
-    """The masks for the reconciler, which computes the clusters itself and may have no access to git."""
+    """The masks for the reconciler, which may have no access to git.
+
+    It computes their clusters itself.
+
+    It computes their clusters itself.
+    """
     authored = [
         mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in written
     ]

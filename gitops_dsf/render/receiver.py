@@ -1,7 +1,8 @@
 """Prometheus as a receiver for OpenTelemetry metrics, in the pod of the agent.
 
-The container is in the add-on's template, its configuration in the ManifestWork of each cluster, so that a
-scorer that needs more history does not restart the agent. Prometheus reads a changed file by itself.
+The container is in the add-on's template, its configuration in the ManifestWork of each cluster, so
+that a scorer that needs more history does not restart the agent. Prometheus reads a changed file by
+itself.
 
 The container is a sidecar, an init container with restartPolicy Always. OCM mounts the agent's hub
 credentials into every container of a Deployment, and into no init container
@@ -27,12 +28,12 @@ _HOUR: Final = 3600
 _LEAST_HOURS: Final = 2
 """Prometheus keeps the newest two to three hours in memory anyway."""
 _GARBAGE_COLLECTION: Final = 0.6
-"""Of the memory limit: above it the Go runtime collects garbage more often. The rest is for pages of the
-history that are read from the disk, and for peaks.
+"""Of the memory limit: above it the Go runtime collects garbage more often. The rest is for pages
+of the history that are read from the disk, and for peaks.
 """
 _HISTORY: Final = 0.6
-"""Of the volume: above it Prometheus deletes the oldest blocks. The rest is for blocks that are being
-written: the kubelet evicts a pod, the agent included, that exceeds the volume's size.
+"""Of the volume: above it Prometheus deletes the oldest blocks. The rest is for blocks that are
+being written: the kubelet evicts a pod, the agent included, that exceeds the volume's size.
 """
 
 

@@ -1,8 +1,11 @@
-"""rendered/reconciler: the Deployment on the hub that observes what git cannot know, its rights, and the
-policies that narrow them.
+"""rendered/reconciler: the Deployment on the hub that observes what git cannot know.
 
-A directory and an Argo CD Application of its own: an image that cannot start must not hold back what the
-fleet needs.
+Its rights, and the policies that narrow them, are here, too.
+
+Its rights, and the policies that narrow them, are here, too.
+
+A directory and an Argo CD Application of its own: an image that cannot start must not hold back
+what the fleet needs.
 """
 
 import hashlib
@@ -48,8 +51,8 @@ def reconciler(
 ) -> Iterator[Object]:
     """`placement_namespaces` are those of ScoredPlacements outside of the Argo CD namespace.
 
-    Disabled, the account alone is left, without rights: Argo CD never prunes a directory to nothing by
-    itself, so the last objects of an empty one would stay, and the Deployment with them.
+    Disabled, the account alone is left, without rights: Argo CD never prunes a directory to nothing
+    by itself, so the last objects of an empty one would stay, and the Deployment with them.
     """
     yield from filled("reconciler-account.yaml", namespace=repository.spec.hub_namespace)
     if not repository.spec.reconciler.enabled:
@@ -108,8 +111,9 @@ def workload(
 
 
 def configuration(repository: FleetRepository) -> str:
-    """The FleetRepository without what only concerns rendering and defaults, so that a diff shows what was
-    decided. gitops_dsf/reconciler/settings.py reads it.
+    """The FleetRepository as the reconciler reads it (gitops_dsf/reconciler/settings.py).
+
+    What only concerns rendering, and defaults, are left out, so that a diff shows what was decided.
     """
     said = repository.model_dump(exclude_defaults=True)["spec"]
     kept = {name: said[name] for name in ("git", "hubNamespace", "output", "pace") if name in said}
@@ -133,8 +137,10 @@ def configuration(repository: FleetRepository) -> str:
 
 
 def _maintenance(written: Iterable[Maintenance], repository: FleetRepository) -> Object:
-    """Also without any maintenance: that the object is missing must not end a drain. Selectors stay, and the
-    reconciler asks the labels of the hub, so a cluster that joins is drained with the others.
+    """Also without any maintenance: that the object is missing must not end a drain.
+
+    Selectors stay, and the reconciler asks the labels of the hub, so a cluster that joins is
+    drained with the others.
     """
     authored = [for_the_hub(item) for item in written]
     text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
@@ -145,8 +151,10 @@ def _maintenance(written: Iterable[Maintenance], repository: FleetRepository) ->
 
 
 def _monitoring(repository: FleetRepository) -> Iterator[Object]:
-    """The objects that spec.reconciler.monitoring asks for; none by default. The rules and the dashboard are
-    files of the folder monitoring/: teams without the Prometheus operator or Grafana's sidecar use them.
+    """The objects that spec.reconciler.monitoring asks for; none by default.
+
+    The rules and the dashboard are files of the folder monitoring/: teams without the Prometheus
+    operator or Grafana's sidecar use them.
     """
     namespace, asked = repository.spec.hub_namespace, repository.spec.reconciler.monitoring
     if asked.service_monitor:
@@ -244,7 +252,10 @@ def rights(repository: FleetRepository) -> Iterator[Object]:
 
 
 def decision_rights(repository: FleetRepository, *, namespace: str) -> list[Object]:
-    """Rendered beside the Placement: a namespace that does not exist must not hold back the reconciler."""
+    """Rights in the namespace of a Placement, rendered beside it.
+
+    A namespace that does not exist must not hold back the reconciler.
+    """
     return _role(
         f"{RECONCILER}-decisions", namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS
     )

@@ -1,4 +1,7 @@
-"""The rendered tree: every path with its bytes, in order. Works share the bytes of their configuration."""
+"""The rendered tree: every path with its bytes, in order.
+
+Works share the bytes of their configuration.
+"""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -24,7 +27,9 @@ README = (
 INVENTORY = "INVENTORY"
 
 _LONGEST_NAME = 120
-"""Characters of an object's name in a file name, which has at most 255 bytes with kind and namespace."""
+"""Characters of an object's name in a file name, which has at most 255 bytes with kind and
+namespace.
+"""
 
 Parts = tuple[bytes, ...]
 
@@ -65,7 +70,10 @@ def render(fleet: CheckedFleet) -> RenderedTree:
 
 
 def shared_objects(fleet: CheckedFleet) -> dict[str, Object]:
-    """Objects by path, without those of single clusters. `diff` compares these, and no bytes are rendered."""
+    """Objects by path, without those of single clusters.
+
+    `diff` compares these, and no bytes are rendered.
+    """
     found: dict[str, Object] = {}
     repository = fleet.repository
     for item in platform(fleet):
@@ -129,7 +137,12 @@ def _directories(fleet: CheckedFleet) -> list[str]:
 
 
 def shards(fleet: CheckedFleet) -> range:
-    """Every works directory, also empty ones: the list of Applications must not depend on the clusters."""
+    """Every works directory, also empty ones.
+
+    The list of Applications must not depend on the clusters.
+
+    The list of Applications must not depend on the clusters.
+    """
     return range(fleet.repository.spec.output.shards if fleet.repository.spec.delivers_works else 0)
 
 
@@ -160,12 +173,14 @@ def _hub_rights(fleet: CheckedFleet) -> Iterator[tuple[str, str]]:
 
 
 def _file_name(item: Object, *, home: str | None) -> str:
-    """Returns ``<kind>.<name>.yaml``, with the namespace unless it is the directory's own; colons become
-    dashes.
+    """The file name ``<kind>.<name>.yaml``, in which colons become dashes.
 
-    No name contains an underscore, so the one before the namespace ensures that two objects never share a
-    file. A name that is too long is cut and gets its digest. The name of the default AddOnTemplate ends in a
-    digest of its content; its file keeps one name, so that a diff shows the edit.
+    It has the namespace, too, unless that is the directory's own.
+
+    No name contains an underscore, so the one before the namespace ensures that two objects never
+    share a file. A name that is too long is cut and gets its digest. The name of the default
+    AddOnTemplate ends in a digest of its content; its file keeps one name, so that a diff shows the
+    edit.
     """
     meta = item["metadata"]
     name = (file_stem(item) if item["kind"] == "AddOnTemplate" else str(meta["name"])).replace(

@@ -1,7 +1,9 @@
-"""The objects of each cluster: the ManifestWork with the scoring configuration, the ManagedClusterAddOn that
-installs the agent, and its permissions.
+"""The objects of each cluster: its ManifestWork, its ManagedClusterAddOn and its permissions.
 
-A configuration is rendered once. The files of its clusters differ only in a small head and share the rest.
+The ManifestWork has the scoring configuration, and the add-on installs the agent.
+
+A configuration is rendered once. The files of its clusters differ only in a small head and share
+the rest.
 """
 
 from collections.abc import Iterable, Iterator
@@ -87,7 +89,11 @@ class WorkRenderer:
 
 
 def payload_bytes(configuration: Configuration) -> int:
-    """The size of a work as OCM's webhook computes it (docs/contributing/behaviour.md#manifestwork-size).
+    """The size of a work as OCM's webhook computes it.
+
+    See docs/contributing/behaviour.md#manifestwork-size.
+
+    See docs/contributing/behaviour.md#manifestwork-size.
 
     Rounded up: the webhook adds at most four bytes per manifest.
     """

@@ -1,1 +1,1 @@
-"""A fleet repository on disk: read it, know its kinds, edit it with its comments, see other revisions."""
+"""A fleet repository on disk: its files, its kinds, its YAML with comments, its revisions."""

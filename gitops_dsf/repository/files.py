@@ -15,7 +15,10 @@ _NEW_FILE_MODE: Final = 0o644
 
 
 def read_text(root: Path, file: str) -> str:
-    """The text of a file, by path relative to the repository. Line breaks stay. Raises RepositoryError."""
+    """The text of a file, by path relative to the repository.
+
+    Line breaks stay. Raises RepositoryError.
+    """
     try:
         return (root / file).read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
@@ -23,10 +26,14 @@ def read_text(root: Path, file: str) -> str:
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes | None]) -> None:
-    """Writes files by path relative to the repository, in new folders too; None removes one that is there.
+    """Writes files by path relative to the repository; None removes one that is there.
 
-    Raises RepositoryError when a file cannot be written or a symbolic link leads out of the repository. Files
-    that were written before the error stay.
+    Missing folders are created.
+
+    Missing folders are created.
+
+    Raises RepositoryError when a file cannot be written or a symbolic link leads out of the
+    repository. Files that were written before the error stay.
     """
     inside = root.resolve()
     for file, content in sorted(files.items()):

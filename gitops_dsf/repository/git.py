@@ -27,7 +27,10 @@ def git_command(folder: Path) -> str:
 
 
 def top_of(folder: Path) -> Path | None:
-    """The root of the working tree that a folder seems to be in; None outside of git. Does not run git."""
+    """The root of the working tree that a folder seems to be in; None outside of git.
+
+    Does not run git.
+    """
     real = folder.resolve()
     return next((each for each in (real, *real.parents) if (each / ".git").exists()), None)
 
@@ -60,8 +63,13 @@ class Repository:
         seconds: float | None = None,
         index: Path | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Runs a git command that may fail, for at most this long, with another index than that of the
-        repository if one is given. Raises RevisionError.
+        """Runs a git command that may fail.
+
+        It may take at most this long, and use another index than that of the repository. Raises
+        RevisionError.
+
+        It may take at most this long, and use another index than that of the repository. Raises
+        RevisionError.
         """
         try:
             return subprocess.run(
@@ -76,12 +84,14 @@ class Repository:
             raise RevisionError(f"git {arguments[0]} takes longer than {seconds:g} s") from error
         except FileNotFoundError as error:
             raise RevisionError(
-                "git is not installed or not on PATH; it says which files a revision or the index has"
+                "git is not installed or not on PATH; it says which files a revision or the index"
+                " has"
             ) from error
 
     def contents(self, objects: Sequence[str]) -> Iterator[bytes | None]:
-        """Yields the content of each of these objects, in this order; None if the clone lacks it. Attributes
-        of git change nothing in it. Raises RevisionError.
+        """Yields the content of each of these objects, in this order; None if the clone lacks it.
+
+        Attributes of git change nothing in it. Raises RevisionError.
         """
         # The answer is on disk, because in memory a branch of scores is a third of what `explain` needs.
         with TemporaryFile(prefix="gitops-dsf-") as answer:
@@ -149,11 +159,17 @@ class Repository:
 
     @property
     def as_shallow(self) -> tuple[str, ...]:
-        """Options of `git fetch` for one commit of a branch. With --depth, a full clone becomes shallow."""
+        """Options of `git fetch` for one commit of a branch.
+
+        With --depth, a full clone becomes shallow.
+        """
         return ("--depth=1",) if self.is_shallow else ()
 
     def commit(self, revision: str) -> str | None:
-        """The commit of a revision; None if there is none. Raises RevisionError outside of a repository."""
+        """The commit of a revision; None if there is none.
+
+        Raises RevisionError outside of a repository.
+        """
         self.text("rev-parse", "--git-dir")
         done = self.attempt(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
@@ -162,6 +178,6 @@ class Repository:
 
 
 def _environment() -> dict[str, str]:
-    """Disables optional locks: they refresh the index, which another git process may have locked."""
+    """Disables optional locks: they refresh the index, which another git may have locked."""
     inherited = {name: value for name, value in os.environ.items() if name not in _OF_THE_CALLER}
     return {**inherited, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

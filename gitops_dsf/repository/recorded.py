@@ -1,8 +1,8 @@
 """Compares the sources that git has with those that the reader sees.
 
-A file that is missing on disk must not look like a file that somebody removed: the next render would remove
-its clusters from the hub. Git's index tells them apart: `git rm` takes a file out of it, while a sparse
-checkout, an unfilled submodule, or a lost file leave it there.
+A file that is missing on disk must not look like a file that somebody removed: the next render
+would remove its clusters from the hub. Git's index tells them apart: `git rm` takes a file out of
+it, while a sparse checkout, an unfilled submodule, or a lost file leave it there.
 """
 
 import os
@@ -26,8 +26,8 @@ SUBMODULE: Final = "160000"
 SYMLINK: Final = "120000"
 REGULAR: Final = frozenset({"100644", "100755"})
 ATTRIBUTES: Final = ("filter", "working-tree-encoding", "ident")
-"""Attributes of git with which a file has another content than git has of it. The others change line breaks,
-which YAML reads alike, or what `git archive` writes, which nothing here reads.
+"""Attributes of git with which a file has another content than git has of it. The others change
+line breaks, which YAML reads alike, or what `git archive` writes, which nothing here reads.
 """
 _NOT_HERE: Final = "git has this file, and it is not in the folder"
 _FILE: Final = "\0"
@@ -45,7 +45,9 @@ class Entry:
     mode: str
     object: str
     skipped: bool = False
-    """Whether git leaves the file out of the working tree (`skip-worktree`), as in a sparse checkout."""
+    """Whether git leaves the file out of the working tree (`skip-worktree`), as in a sparse
+    checkout.
+    """
 
 
 def index_entries(listing: bytes) -> list[Entry]:
@@ -93,8 +95,8 @@ def listed(repository: Repository) -> list[Entry]:
 def compared(root: Path, names: Collection[str], texts: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Findings about what git has and the reader does not see, or sees with another content.
 
-    `names` are the files that the reader found, and `texts` those that it could decode. Outside of a git
-    repository nothing is expected.
+    `names` are the files that the reader found, and `texts` those that it could decode. Outside of
+    a git repository nothing is expected.
     """
     if top_of(root) is None:
         return
@@ -119,8 +121,10 @@ def compared(root: Path, names: Collection[str], texts: Mapping[str, str]) -> It
 
 
 def misplaced(root: Path, settings: Document | None) -> Iterator[Diagnostic]:
-    """A finding if spec.git.path is not the folder of the fleet in the repository that spec.git.url names.
-    A clone of another repository, such as a mirror, says nothing about that.
+    """A finding if spec.git.path is not the folder of the fleet in its repository.
+
+    A clone of another repository than spec.git.url names, such as a mirror, says nothing about
+    that.
     """
     top = top_of(root)
     git = None if settings is None else value_at(settings.data, ("spec", "git"))
@@ -181,14 +185,14 @@ def _absent(root: Path, item: Entry) -> Diagnostic:
         )
     else:
         hint = (
-            f"if it is meant to go, run `{git} rm {name}`;"
-            f" otherwise bring it back with `{git} restore {name}`"
+            f"if it is meant to go, run `{git} rm {name}`; otherwise bring it back with `{git}"
+            f" restore {name}`"
         )
     return codes.ABSENT.at(Position(file=item.path), _NOT_HERE, hint)
 
 
 def submodule(where: Path, commit: str) -> Repository | None:
-    """The repository of a submodule that is checked out in a folder and has this commit; None without one."""
+    """The repository of a submodule in a folder; None if it is not there, or lacks this commit."""
     if not (where / ".git").exists():
         return None
     inner = Repository(directory=where)
@@ -206,17 +210,21 @@ def submodule(where: Path, commit: str) -> Repository | None:
 def unfilled(
     repository: Repository, item: Entry, *, prefix: str = "", commit: str | None = None
 ) -> Diagnostic:
-    """The finding about a submodule whose commit is not here. The path of the entry is below the folder of
-    the repository, and `prefix` is the path of that folder below the fleet. `commit` is what is read in place
-    of the index. Raises RevisionError.
+    """The finding about a submodule whose commit is not here.
+
+    The path of the entry is below the folder of the repository, and `prefix` is the path of that
+    folder below the fleet. `commit` is what is read in place of the index. Raises RevisionError.
     """
     name, git = shlex.quote(item.path), git_command(repository.directory)
     position = Position(file=f"{prefix}{item.path}")
     if f"{repository.prefix}{item.path}" not in _submodules(repository, commit):
-        message = "git has a commit in place of this folder, and .gitmodules does not say of which repository"
+        message = (
+            "git has a commit in place of this folder, and .gitmodules does not say of which"
+            " repository"
+        )
         hint = (
-            f"somebody added a clone inside of this one: run `{git} rm --cached {name}`, remove the .git in"
-            " that folder where it is filled, and add its files"
+            f"somebody added a clone inside of this one: run `{git} rm --cached {name}`, remove"
+            " the .git in that folder where it is filled, and add its files"
         )
         return codes.ABSENT.at(position, message, hint)
     message = f"git has a submodule here, and its commit {item.object[:SHORT]} is not in the folder"
@@ -243,8 +251,10 @@ def _submodules(repository: Repository, commit: str | None) -> set[str]:
 def _in_submodule(
     repository: Repository, item: Entry, seen: "_Names", prefix: str
 ) -> Iterator[Diagnostic]:
-    """What the recorded commit of a submodule has and the reader does not see. The path of the entry is below
-    the folder of the repository, whose path below the fleet is `prefix`. Raises RevisionError.
+    """What the recorded commit of a submodule has and the reader does not see.
+
+    The path of the entry is below the folder of the repository, whose path below the fleet is
+    `prefix`. Raises RevisionError.
     """
     inner = submodule(repository.directory / item.path, item.object)
     if inner is None:
@@ -274,22 +284,24 @@ def _hint_of_submodule(repository: Repository, inner: Repository, item: Entry) -
     )
     if inner.commit("HEAD") != item.object:
         return (
-            f"check out the recorded commit with `{git} submodule update --init {name}`; if the one in the"
-            f" folder is meant, run `{git} add {name}`"
+            f"check out the recorded commit with `{git} submodule update --init {name}`; if the"
+            f" one in the folder is meant, run `{git} add {name}`"
         )
     if inner.attempt("config", "--type=bool", "core.sparseCheckout").stdout.strip() == b"true":
         return f"check it out with `{within} sparse-checkout disable`"
     return (
-        f"bring it back with `{within} restore {_FILE}`; if it is meant to go, commit that in the submodule,"
-        f" and run `{git} add {name}`"
+        f"bring it back with `{within} restore {_FILE}`; if it is meant to go, commit that in the"
+        f" submodule, and run `{git} add {name}`"
     )
 
 
 def changed_by_git(
     repository: Repository, texts: Mapping[str, str], *, index: Path | None = None
 ) -> Iterator[Diagnostic]:
-    """Findings about files of which git has another content, by its attributes. With `index`, the attributes
-    are those in an index and not those in the working tree. Raises RevisionError.
+    """Findings about files of which git has another content, by its attributes.
+
+    With `index`, the attributes are those in an index and not those in the working tree. Raises
+    RevisionError.
     """
     if not texts:
         return
@@ -330,7 +342,10 @@ def _changed(git: str, path: str, attribute: str, value: str) -> Diagnostic:
 
 def _unasked(error: RevisionError) -> Diagnostic:
     said = str(error).strip().splitlines() or ["git failed without a message"]
-    message = f"git cannot say which files it has, so nobody looks whether all of them are here: {said[0]}"
+    message = (
+        "git cannot say which files it has, so nobody looks whether all of them are here:"
+        f" {said[0]}"
+    )
     hint = "mend that until `git status` works in this folder"
     command = next((line.strip() for line in said if line.strip().startswith("git config")), "")
     return codes.GIT_UNASKED.at(

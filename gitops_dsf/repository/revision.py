@@ -1,4 +1,7 @@
-"""Reads a repository at a revision from git objects. Working tree, index and refs are not touched."""
+"""Reads a repository at a revision from git objects.
+
+Working tree, index and refs are not touched.
+"""
 
 import os
 import re
@@ -45,11 +48,13 @@ class Base:
 
 
 def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
-    """Returns the merge base of a revision and the head, as pull requests use, so that later commits of the
-    other branch do not count as part of the change.
+    """The merge base of a revision and the head, as pull requests use.
 
-    If they have no common history, returns the revision itself. Raises RevisionError when the revision is not
-    in this clone, or a shallow clone lacks the history in which the merge base may be.
+    So later commits of the other branch do not count as part of the change.
+
+    If they have no common history, returns the revision itself. Raises RevisionError when the
+    revision is not in this clone, or a shallow clone lacks the history in which the merge base may
+    be.
     """
     if not revision:
         look = "name a commit, branch or tag, and look whether its variable is set"
@@ -83,8 +88,8 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
 def _may_be_newer(repository: Repository, commit: str, head: str, bases: Sequence[str]) -> bool:
     """Whether a merge base newer than these may be in the history that a shallow clone lacks.
 
-    `git merge-base` takes the commits where the history was cut for the first ones. It is right if none of
-    these can be reached from a side, except through what it found.
+    `git merge-base` takes the commits where the history was cut for the first ones. It is right if
+    none of these can be reached from a side, except through what it found.
     """
     if commit in bases or head in bases:
         return False
@@ -123,7 +128,10 @@ def _not_here(repository: Repository, revision: str) -> str:
     else:
         hint = f"run `{fetch} {name}:refs/remotes/{copy}`"
         hint = hint if copy == revision else f"{hint}, and name {copy}"
-    return f"{message}; {hint}, or {_WHOLE if repository.is_shallow else 'name a commit, branch or tag'}"
+    return (
+        f"{message}; {hint}, or"
+        f" {_WHOLE if repository.is_shallow else 'name a commit, branch or tag'}"
+    )
 
 
 _WHOLE_IDS: Final = (40, 64)
@@ -174,7 +182,10 @@ class Branch:
 
 
 def find_branch(directory: Path, name: str) -> Branch | None:
-    """The newest branch of this name in the clone or its remotes; None without one. Raises RevisionError."""
+    """The newest branch of this name in the clone or its remotes; None without one.
+
+    Raises RevisionError.
+    """
     if not _NAME.fullmatch(name):
         raise RevisionError(f"{name!r} is no name of a branch")
     repository = Repository(directory=directory)
@@ -185,8 +196,9 @@ def find_branch(directory: Path, name: str) -> Branch | None:
 
 
 def fetch_branch(directory: Path, name: str, *, seconds: float | None = None) -> str:
-    """Brings the remote's branch into the clone, as a branch of the remote, within so many seconds. Returns
-    why that was not possible, in one line; empty if it was. Raises RevisionError.
+    """Brings the remote's branch into the clone, as a branch of the remote, within so many seconds.
+
+    Returns why that was not possible, in one line; empty if it was. Raises RevisionError.
     """
     if not _NAME.fullmatch(name):
         raise RevisionError(f"{name!r} is no name of a branch")
@@ -213,15 +225,20 @@ class Checkout:
     root: Path
     """Has the YAML files and symbolic links of the fleet, without rendered/."""
     diagnostics: tuple[Diagnostic, ...]
-    """Findings about sources that the commit has and the folder lacks, or that attributes of git change."""
+    """Findings about sources that the commit has and the folder lacks, or that attributes of git
+    change.
+    """
 
 
 @contextmanager
 def checkout(repository: Repository, commit: str) -> Iterator[Checkout]:
-    """Context manager for the sources of a fleet repository at a commit. Raises RevisionError.
+    """Context manager for the sources of a fleet repository at a commit.
 
-    If the repository is in a folder of a larger one, only that folder is read. If the commit does not have
-    it, the result is empty. Files are read as git has them: no attribute leaves one out or changes one.
+    Raises RevisionError.
+
+    If the repository is in a folder of a larger one, only that folder is read. If the commit does
+    not have it, the result is empty. Files are read as git has them: no attribute leaves one out or
+    changes one.
     """
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
         root = Path(scratch).resolve()
@@ -231,7 +248,10 @@ def checkout(repository: Repository, commit: str) -> Iterator[Checkout]:
 
 
 def _entries(repository: Repository, commit: str, prefix: str = "") -> list[Entry]:
-    """Every file of a commit below a folder, which is empty or ends with a slash. Raises RevisionError."""
+    """Every file of a commit below a folder, which is empty or ends with a slash.
+
+    Raises RevisionError.
+    """
     below = ("--", prefix) if prefix else ()
     listing = repository.run("ls-tree", "-r", "-z", "--full-tree", commit, *below)
     return [replace(item, path=item.path.removeprefix(prefix)) for item in tree_entries(listing)]
@@ -243,7 +263,8 @@ def _contents(repository: Repository, entries: Sequence[Entry]) -> Iterator[tupl
     for item, content in zip(entries, found, strict=True):
         if content is None:
             raise RevisionError(
-                f"{item.path}: this clone lacks the content of the file (object {item.object}); clone again"
+                f"{item.path}: this clone lacks the content of the file (object {item.object});"
+                " clone again"
             )
         yield item, content
 
@@ -258,8 +279,10 @@ class _Writer:
     def extract(
         self, repository: Repository, commit: str, *, prefix: str = "", within: str = ""
     ) -> Iterator[Diagnostic]:
-        """Writes the sources of a commit, and yields findings. `prefix` is the folder of the fleet in the
-        repository, and `within` the folder of a submodule in the fleet; both are empty or end with a slash.
+        """Writes the sources of a commit, and yields findings.
+
+        `prefix` is the folder of the fleet in the repository, and `within` the folder of a
+        submodule in the fleet; both are empty or end with a slash.
         """
         files, submodules = [], []
         for item in _entries(repository, commit, prefix):
@@ -321,6 +344,9 @@ class _Writer:
 
 
 def paths_at(repository: Repository, commit: str, folder: str) -> Iterator[tuple[str, bool]]:
-    """The paths in a folder of the fleet, and whether each is a regular file. Raises RevisionError."""
+    """The paths in a folder of the fleet, and whether each is a regular file.
+
+    Raises RevisionError.
+    """
     for item in _entries(repository, commit, f"{repository.prefix}{folder}/"):
         yield item.path, item.mode in REGULAR

@@ -1,7 +1,7 @@
 """A folder whose files are read and written without following a symbolic link out of it.
 
-Sources and rendered trees come from git, where anybody who can open a pull request can commit a symbolic
-link. It does not protect against another process that changes the folder at the same time.
+Sources and rendered trees come from git, where anybody who can open a pull request can commit a
+symbolic link. It does not protect against another process that changes the folder at the same time.
 """
 
 import contextlib
@@ -15,7 +15,10 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class NotRegularError(OSError):
-    """A path that should be a regular file is a symbolic link, a folder, a pipe, a socket or a device."""
+    """A path that should be a regular file is none.
+
+    It is a symbolic link, a folder, a pipe, a socket or a device.
+    """
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EINVAL, "not a regular file", path)
@@ -30,10 +33,12 @@ class TooLargeError(OSError):
 
 
 class SafeFolder:
-    """A folder. Paths are relative to it, with forward slashes, and must not contain `.` or `..`.
+    """A folder.
 
-    The path of the folder itself may contain symbolic links, because the caller chose it. Errors are OSErrors
-    that name the whole path.
+    Paths are relative to it, with forward slashes, and must not contain `.` or `..`.
+
+    The path of the folder itself may contain symbolic links, because the caller chose it. Errors
+    are OSErrors that name the whole path.
     """
 
     def __init__(self, root: Path) -> None:
@@ -44,8 +49,9 @@ class SafeFolder:
             raise _not_a_folder(root)
 
     def walk(self) -> Iterator[tuple[str, int | None]]:
-        """Yields every entry below the folder that is not a folder, with the bytes of a regular file and None
-        for others. Symbolic links are not followed.
+        """Yields every entry below the folder that is not a folder.
+
+        Regular files come with their bytes, others with None. Symbolic links are not followed.
         """
         pending = [""]
         while pending:
@@ -60,7 +66,10 @@ class SafeFolder:
                         yield path, state.st_size if stat.S_ISREG(state.st_mode) else None
 
     def read(self, path: str, *, limit: int) -> bytes:
-        """The bytes of a regular file. Raises NotRegularError, TooLargeError, or another OSError."""
+        """The bytes of a regular file.
+
+        Raises NotRegularError, TooLargeError, or another OSError.
+        """
         self._check(path)
         file = self._prefix + path
         try:
@@ -110,7 +119,10 @@ class SafeFolder:
         return self._root / path
 
     def _check(self, path: str, *, make: bool = False) -> None:
-        """Raises NotADirectoryError if the folder of a path is none, or a symbolic link is on the way."""
+        """Checks that no symbolic link is on the way to a path.
+
+        Raises NotADirectoryError for one, and if the folder of the path is none.
+        """
         folder = path.rpartition("/")[0]
         if folder not in self._checked:
             where = self._root / folder

@@ -13,16 +13,20 @@ from gitops_dsf.repository.recorded import compared, misplaced
 
 
 def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] = ()) -> Loaded:
-    """Reads a fleet repository, and compares it with what git has of it. Raises RepositoryError when the
-    folder or a file cannot be read.
+    """Reads a fleet repository, and compares it with what git has of it.
 
-    `also` are findings about what a revision has and the folder lacks. With `known`, two versions of a
-    repository parse a file that is the same in both once.
+    Raises RepositoryError when the folder or a file cannot be read.
+
+    `also` are findings about what a revision has and the folder lacks. With `known`, two versions
+    of a repository parse a file that is the same in both once.
     """
     files, names, diagnostics = discover(root)
     diagnostics += (*compared(root, names, files), *also)
     if not files and not diagnostics:
-        message = "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/ or tests/"
+        message = (
+            "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/"
+            " or tests/"
+        )
         hint = "run gitops-dsf init in an empty folder, or name the folder of a fleet repository"
         if (root.resolve().parent / SETTINGS_FILE).is_file():
             hint = "the fleet repository is the folder above: name that one"

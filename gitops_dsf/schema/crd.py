@@ -1,13 +1,16 @@
-"""The two CustomResourceDefinitions: supersets of upstream's, built from the models of the same kinds, and
-DynamicScorer.status: upstream's healthStatus and lastSyncedConfig, and what the reconciler adds.
+"""The two CustomResourceDefinitions, supersets of upstream's.
 
-lastSyncedConfig repeats what somebody else's /config page said, so its types are loose on purpose: a strange
-value must be visible in the status, not a reason for the API server to refuse it.
+They are built from the models of the same kinds. DynamicScorer.status has upstream's healthStatus
+and lastSyncedConfig, and what the reconciler adds.
 
-A model becomes JSON Schema, with docstrings as descriptions of fields, and that a structural OpenAPI v3
-schema, the only form that apiextensions.k8s.io/v1 accepts: a type everywhere, no references, no
-alternatives, no additionalProperties beside properties (Kubernetes documentation, "Extend the Kubernetes API
-with CustomResourceDefinitions", section "Specifying a structural schema").
+lastSyncedConfig repeats what somebody else's /config page said, so its types are loose on purpose:
+a strange value must be visible in the status, not a reason for the API server to refuse it.
+
+A model becomes JSON Schema, with docstrings as descriptions of fields, and that a structural
+OpenAPI v3 schema, the only form that apiextensions.k8s.io/v1 accepts: a type everywhere, no
+references, no alternatives, no additionalProperties beside properties (Kubernetes documentation,
+"Extend the Kubernetes API with CustomResourceDefinitions", section "Specifying a structural
+schema").
 """
 
 from functools import cache
@@ -43,7 +46,10 @@ class _Described(GenerateJsonSchema):
 
 
 def _says(annotation: Any, text: str) -> bool:  # noqa: ANN401 - any annotation
-    """Whether the field refers to a model with the same description, which a reference does not repeat."""
+    """Whether the field refers to a model with the same description.
+
+    A reference does not repeat that.
+    """
     is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
     return is_model and unwrapped(annotation.__doc__) == text
 
@@ -58,7 +64,9 @@ _KEPT = (
     " x-kubernetes-list-type x-kubernetes-list-map-keys"
 )
 _ATOMIC_MAPS = frozenset({"KeyRef", "LabelSelector"})
-"""Models that Kubernetes' own kinds merge as one value: LabelSelector and the key selectors of core/v1."""
+"""Models that Kubernetes' own kinds merge as one value: LabelSelector and the key selectors of
+core/v1.
+"""
 _NO_DEFAULTS = frozenset({"LabelSelector", "Requirement"})
 """Kubernetes stores selectors without defaults."""
 
@@ -110,7 +118,10 @@ def _object(node: Schema, definitions: Schema, *, model: str) -> Schema:
 
 
 def _default(child: Schema, converted: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The default to store. "Not set" (null, empty) is none, and fields of objects have their own."""
+    """The default to store.
+
+    "Not set" (null, empty) is none, and fields of objects have their own.
+    """
     default = child.get("default")
     if default is None or default in ("", []):
         return None
@@ -121,7 +132,10 @@ def _default(child: Schema, converted: Schema) -> Any:  # noqa: ANN401 - whateve
 
 
 def _inlined(node: Schema, definitions: Schema) -> tuple[Schema, str]:
-    """Replaces a reference or "or null" in a node. Also returns the name of the model, if the node is one."""
+    """Replaces a reference or "or null" in a node.
+
+    Also returns the name of the model, if the node is one.
+    """
     outer = {key: value for key, value in node.items() if key not in {"$ref", "anyOf", "$defs"}}
     if "anyOf" in node:
         # A stored field has one type.
@@ -167,8 +181,9 @@ class DynamicScorerStatus(Authored):
     ) = None
     """metadata.generation that this status is about."""
     health_status: Literal["Active", "Inactive", "Unknown"] | None = None
-    """Whether the scoring API answers: Active, Inactive, or Unknown while nobody has looked or can look. A
-    scorer without a scoring API is Active while its scores are fresh, as the condition Scored says.
+    """Whether the scoring API answers: Active, Inactive, or Unknown while nobody has looked or can
+    look. A scorer without a scoring API is Active while its scores are fresh, as the condition
+    Scored says.
     """
     last_synced_config: dict[str, Any] | None = None
     """What the scoring API's /config page said when it was last read."""
@@ -256,15 +271,16 @@ _SCORER_COLUMNS = (
 
 @cache
 def crds() -> list[dict[str, Any]]:
-    """CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig (apiextensions.k8s.io/v1), by
-    name. They are shared, because to derive them takes longer than rendering a small repository: do not
+    """CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig, by name.
+
+    They are shared, because to derive them takes longer than rendering a small repository: do not
     change them.
     """
     spec = structural(DynamicScorerSpec)
     variants: Schema = structural(MetricSourceSpec)["properties"]["variants"]
     variants["description"] = (
-        "The variants of the MetricSource that ref names, as `render` resolved them. Not written in a fleet"
-        " repository."
+        "The variants of the MetricSource that ref names, as `render` resolved them. Not written"
+        " in a fleet repository."
     )
     spec["properties"]["source"]["properties"]["variants"] = variants
     empty: Schema = {"type": "object", "description": "Empty, as upstream has it."}

@@ -1,9 +1,10 @@
-"""JSON Schemas (draft 2020-12) of the authored kinds, for editors and for checks outside of `validate`: one
-for each kind, and every kind in one file of one line, which `init` writes and `gitops-dsf schema`
-refreshes; and of the wire contract.
+"""JSON Schemas (draft 2020-12) of the authored kinds and of the wire contract.
 
-They accept what the models accept, as far as JSON Schema can express it. Arithmetic and references to other
-documents are left to `validate`.
+Editors use them, and checks outside of `validate`. There is one for each kind, and every kind in
+one file of one line, which `init` writes and `gitops-dsf schema` refreshes.
+
+They accept what the models accept, as far as JSON Schema can express it. Arithmetic and references
+to other documents are left to `validate`.
 """
 
 import json
@@ -35,13 +36,16 @@ def kind_file(api_version: str, kind: str) -> str:
 
 
 def kind_schema(api_version: str, kind: str) -> Schema:
-    """The schema of one authored kind. Raises KeyError for a kind that a fleet repository cannot hold."""
+    """The schema of one authored kind.
+
+    Raises KeyError for a kind that a fleet repository cannot hold.
+    """
     return _schema(KINDS[api_version, kind])
 
 
 @cache
 def bundle() -> str:
-    """The schema of any document of a fleet repository, as JSON with the same bytes on every machine."""
+    """The schema of any document of a fleet repository, with the same bytes on every machine."""
     definitions: dict[str, Schema] = {}
     choices = []
     for key in sorted(KINDS):
@@ -113,7 +117,10 @@ _BESIDES: Final[dict[str, Schema]] = {
 
 
 def _placement_spec() -> Schema:
-    """The schema of `spec` of a hand-written Placement: OCM's CRD, and what an editor can check besides."""
+    """The schema of `spec` of a hand-written Placement:
+
+    OCM's CRD, and what an editor can check besides.
+    """
     found = _strict("spec", fields.placement_spec())
     return {**found, "properties": {**{name: {} for name in UNREAD}, **found["properties"]}}
 
@@ -134,7 +141,10 @@ def _strict(name: str, schema: Schema) -> Schema:
 
 
 def summaries_schema() -> Schema:
-    """The schema for writers: upstream's sixteen keys always. Readers accept fewer and unknown ones."""
+    """The schema for writers: upstream's sixteen keys always.
+
+    Readers accept fewer and unknown ones.
+    """
     plain = msgspec.json.schema(list[Summary])
     definitions: Schema = plain.pop("$defs")
     for definition in definitions.values():
@@ -142,8 +152,8 @@ def summaries_schema() -> Schema:
     summary = definitions["Summary"]
     summary["required"] = list(UPSTREAM_KEYS)
     summary["description"] = (
-        "One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are whole"
-        " URLs."
+        "One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are"
+        " whole URLs."
     )
     for name in UPSTREAM_KEYS:
         summary["properties"][name].pop("default", None)

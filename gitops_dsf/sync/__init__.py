@@ -1,1 +1,4 @@
-"""Updates locks/ from /config pages. Only `plan` and `fetch` send requests, and need the extra `live`."""
+"""Updates locks/ from /config pages.
+
+Only `plan` and `fetch` send requests, and need the extra `live`.
+"""

@@ -1,6 +1,7 @@
-"""Credentials and private CAs for the pages of a scoring API: those that scoring.auth of its scorer names,
-from the files of Secrets and ConfigMaps. The files are read for each use, so a rotated Secret takes effect at
-once. No message holds a secret.
+"""Credentials and private CAs for the pages of a scoring API.
+
+They are those that scoring.auth of its scorer names, from the files of Secrets and ConfigMaps. The
+files are read for each use, so a rotated Secret takes effect at once. No message holds a secret.
 """
 
 import asyncio
@@ -55,9 +56,10 @@ def page_request(
     title: str = "configURL",
     section: str = "scoring.auth",
 ) -> Request:
-    """The request for a page at configURL. Its host gets credentials only if `allowed`, which is
-    spec.allowedTokenHosts, has it, or if it is the scoring API's in the cluster. `sync` asks before rules are
-    checked.
+    """The request for a page at configURL.
+
+    Its host gets credentials only if `allowed`, which is spec.allowedTokenHosts, has it, or if it
+    is the scoring API's in the cluster. `sync` asks before rules are checked.
     """
     if auth is None:
         return Request(url)
@@ -120,7 +122,10 @@ class Credentials:
         self._tokens.keep_only(clients)
 
     async def shown(self, request: Request, *, refused: str = "") -> Shown:
-        """`refused` is a token that got 401. What is missing is left out: the page may be public."""
+        """`refused` is a token that got 401.
+
+        What is missing is left out: the page may be public.
+        """
         auth = request.auth
         if auth is None:
             return Shown(problem=request.problem)
@@ -178,7 +183,10 @@ class Credentials:
     def _trust(
         self, ca: KeyRef | None, certificate: CertificateSecret | None
     ) -> tuple[ssl.SSLContext | None, list[str]]:
-        """The context, and what is missing; None for the system's CAs alone. The same while the files are."""
+        """The context, and what is missing; None for the system's CAs alone.
+
+        The same while the files are.
+        """
         missing, texts = list[str](), list[bytes]()
         try:
             texts += [] if ca is None else [self._bytes(ca.name, ca.key, kind="ConfigMap")]

@@ -1,5 +1,7 @@
-"""GET of pages of scoring APIs: bounded in time and size, on the origin that was asked for, every
-failure with its kind (docs/scores/locks.md#how-pages-are-asked).
+"""GET of pages of scoring APIs, bounded in time and size.
+
+It stays on the origin that was asked for, and every failure has its kind
+(docs/scores/locks.md#how-pages-are-asked).
 """
 
 import asyncio
@@ -275,8 +277,8 @@ def _next(url: str, location: str, status: int) -> str:
         target, same = "", False
     if not same:
         msg = (
-            f"{display(url)} answers {status} and points to {display(target)}, another origin; that is not"
-            " followed. Is it meant?"
+            f"{display(url)} answers {status} and points to {display(target)}, another origin;"
+            " that is not followed. Is it meant?"
         )
         raise _RefusedError("Redirect", f"{msg} Then write that URL as configURL")
     return target

@@ -1,5 +1,6 @@
-"""What becomes of the locks of a repository when pages or a hub say other configurations: which locks change,
-and which are refused by the rules of `validate`. Pure.
+"""What becomes of locks when pages or a hub say other configurations.
+
+It decides which locks change, and which are refused by the rules of `validate`. Pure.
 """
 
 from collections import Counter
@@ -50,7 +51,9 @@ class LockResult:
     scorer: str
     verdict: LockState
     file: str
-    """Path of the lock file, relative to the repository, with forward slashes. The file may not exist yet."""
+    """Path of the lock file, relative to the repository, with forward slashes. The file may not
+    exist yet.
+    """
     url: str = ""
     """The /config page that was requested; empty if none was."""
     changes: tuple[FieldChange, ...] = ()
@@ -67,7 +70,9 @@ class SyncPlan:
     outcomes: tuple[LockResult, ...]
     files: Mapping[str, str]
     unreached: tuple[LockResult, ...] = ()
-    """Those whose page is that of a Service, which can be reached in its cluster only, and not from here."""
+    """Those whose page is that of a Service, which can be reached in its cluster only, and not from
+    here.
+    """
 
     @property
     def refused(self) -> bool:
@@ -83,9 +88,9 @@ def weigh(
 ) -> SyncPlan:
     """Decides about the locks of the Full scorers that are named in `answers`.
 
-    An answer is a configuration, or the reason why there is none. `texts` are the existing lock files, by
-    path. A configuration that causes errors that the repository has not had before is refused. Of those that
-    conflict, the first by name is accepted.
+    An answer is a configuration, or the reason why there is none. `texts` are the existing lock
+    files, by path. A configuration that causes errors that the repository has not had before is
+    refused. Of those that conflict, the first by name is accepted.
     """
     locks = {item.name: item for item in declared.locks}
     allowed = (
@@ -134,7 +139,10 @@ def _accept(
     loaded: Loaded,
     texts: Mapping[str, str],
 ) -> dict[str, str]:
-    """The lock files with the candidates that cause no new errors. Notes the refused in `outcomes`."""
+    """The lock files with the candidates that cause no new errors.
+
+    Notes the refused in `outcomes`.
+    """
 
     def text_with(names: Iterable[str]) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -183,7 +191,10 @@ def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
 
 
 def updated(text: str, *, scorer: str, config_url: str, config: Config) -> str:
-    """The text of a lock file (YAML, or empty) with the scorer's lock. Comments and other documents stay."""
+    """The text of a lock file (YAML, or empty) with the scorer's lock.
+
+    Comments and other documents stay.
+    """
     spec = {"config": config, "configURL": config_url}
     file = YamlFile(text)
     document: Any = file.find("ScorerLock", scorer)
@@ -212,8 +223,10 @@ def new_errors(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> lis
 
 
 def _findings(loaded: Loaded) -> list[Diagnostic]:
-    """While a lock is missing, `validate` says nothing of a mask for an unknown score. Otherwise whichever
-    lock comes last would be refused for such a mask, instead of the one that takes the score away.
+    """While a lock is missing, `validate` says nothing of a mask for an unknown score.
+
+    Otherwise whichever lock comes last would be refused for such a mask, instead of the one that
+    takes the score away.
     """
     return findings(context_of(declare(loaded), locks_are_final=True))
 
@@ -232,7 +245,10 @@ def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
 
 
 def _words(found: Diagnostic, file: str) -> str:
-    """A diagnostic as a reason. Its position is added unless it is in the lock, which is not written."""
+    """A diagnostic as a reason.
+
+    Its position is added unless it is in the lock, which is not written.
+    """
     place = "" if found.position.file == file else f" ({found.position})"
     hint = f"; {found.hint}" if found.hint else ""
     return f"{found.code}: {found.message}{place}{hint}"
@@ -241,7 +257,10 @@ def _words(found: Diagnostic, file: str) -> str:
 def _moved_hosts(
     *, scorer: DynamicScorer, before: Config, after: Config, allowed: Sequence[str]
 ) -> Iterator[str]:
-    """Yields one reason per host that changed and is not allowed (docs/scores/locks.md#what-is-accepted)."""
+    """Yields one reason per host that changed and is not allowed.
+
+    See docs/scores/locks.md#what-is-accepted.
+    """
     for section, said in (
         ("scoring", scorer.spec.scoring.host),
         ("source", scorer.spec.source.host),

@@ -20,8 +20,10 @@ from gitops_dsf.wording import did_you_mean
 
 
 async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ()) -> SyncPlan:
-    """Requests the pages of all Full scorers, or of those named, concurrently. Raises RepositoryError for a
-    folder that cannot be read or lacks files that git has, and UsageError for unknown names.
+    """Requests the pages of all Full scorers, or of those named, concurrently.
+
+    Raises RepositoryError for a folder that cannot be read or lacks files that git has, and
+    UsageError for unknown names.
     """
     loaded = load(root)
     loaded.check_complete()
@@ -100,7 +102,10 @@ def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScore
             )
             raise UsageError(msg)
         if name in known and not known[name].value.spec.reads_config:
-            msg = f"--scorer {name}: it has {_without_page(known[name])}, so its /config page is not used"
+            msg = (
+                f"--scorer {name}: it has {_without_page(known[name])}, so its /config page is not"
+                " used"
+            )
             raise UsageError(msg)
     return [
         item
@@ -110,7 +115,10 @@ def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScore
 
 
 def _unreadable(declared: Declared, only: Collection[str]) -> list[LockResult]:
-    reason = "the DynamicScorer has mistakes, so its page is not requested; gitops-dsf validate names them"
+    reason = (
+        "the DynamicScorer has mistakes, so its page is not requested; gitops-dsf validate names"
+        " them"
+    )
     names = sorted(
         name
         for kind, name in declared.left_out

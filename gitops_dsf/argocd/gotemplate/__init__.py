@@ -1,4 +1,4 @@
-"""Go templates of ApplicationSets: parsed as Go does (`parse`), checked for what they would do (`check`)."""
+"""Go templates of ApplicationSets: `parse` reads them as Go does, `check` judges them."""
 
 from gitops_dsf.argocd.gotemplate.check import TemplateMistake, Trouble, check, reads, unresolved
 from gitops_dsf.argocd.gotemplate.nodes import TemplateError

@@ -1,7 +1,7 @@
 """Checks what a template would do in Argo CD: whether it fails, and whether it stays small.
 
-Every action is run with what is known of the parameters. Both sides of a condition are, and the body of a
-range once. A finding is certain: what is not known may be anything.
+Every action is run with what is known of the parameters. Both sides of a condition are, and the
+body of a range once. A finding is certain: what is not known may be anything.
 """
 
 import re
@@ -64,11 +64,17 @@ class TemplateMistake(Mistake):
 def check(
     text: str, parameters: Parameters | None, lacking: Collection[Read] = ()
 ) -> tuple[TemplateMistake, ...]:
-    """What is wrong with a text. Without `parameters` any may be there; `lacking` are empty texts."""
+    """What is wrong with a text.
+
+    Without `parameters` any may be there; `lacking` are empty texts.
+    """
     if "{{" not in text:
         return ()
     if len(text) > LONGEST:
-        message = f"{len(text)} characters with actions in them, more than {LONGEST}: that is much for {SHARED}"
+        message = (
+            f"{len(text)} characters with actions in them, more than {LONGEST}: that is much for"
+            f" {SHARED}"
+        )
         return (
             TemplateMistake(
                 message, "move the text into the repository", text.index("{{"), Trouble.COST
@@ -102,7 +108,10 @@ def _is_texts(value: Value | Mapping[str, Value]) -> bool:
 
 
 def reads(text: str, parameters: Parameters) -> Mapping[Read, int]:
-    """The texts that a template which Argo CD can run reads from maps of texts, each with an offset."""
+    """The texts that a template reads from maps of texts, each with an offset.
+
+    The template must be one that Argo CD can run.
+    """
     run = _Run(parameters)
     try:
         run.statements(parse(text))
@@ -341,7 +350,10 @@ class _Run:
             message = f"{name} computes for long at every look: that is much for {SHARED}"
             raise self._stop(Trouble.COST, offset, message, "keep keys and passwords in Secrets")
         if name in plain.DIFFERS:
-            message = f"{name} gives something else at every look, and Argo CD updates the Application each time"
+            message = (
+                f"{name} gives something else at every look, and Argo CD updates the Application"
+                " each time"
+            )
             self.found.append(
                 TemplateMistake(message, "write a fixed text", offset, Trouble.DIFFERS)
             )

@@ -1,6 +1,4 @@
-"""The parts of a template: tokens, into which it is cut as Go's package text/template does, and parsed
-nodes.
-"""
+"""The parts of a template: tokens, as Go's package text/template cuts it, and parsed nodes."""
 
 import re
 from collections.abc import Generator, Iterator
@@ -57,7 +55,12 @@ Operand: TypeAlias = Constant | Field | Variable | Function | Group
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Commands, each of which passes its result on to the next, and the variables that take the last one."""
+    """Commands, each of which passes its result on to the next.
+
+    `variables` take the result of the last one.
+
+    `variables` take the result of the last one.
+    """
 
     offset: int
     variables: tuple[str, ...]

@@ -1,5 +1,6 @@
-"""Parses a template as Go's package text/template does, with the functions that Argo CD gives it. Only named
-templates are not read, which no example of Argo CD has.
+"""Parses a template as Go's package text/template does, with the functions that Argo CD gives it.
+
+Only named templates are not read, which no example of Argo CD has.
 """
 
 import re

@@ -1,5 +1,8 @@
-"""What is known of the functions that a template of Argo CD can call: the arguments that some take, and how
-much those write that are given a number.
+"""What is known of the functions that a template of Argo CD can call.
+
+It says which arguments they take, and how much those write that are given a number.
+
+It says which arguments they take, and how much those write that are given a number.
 """
 
 import re
@@ -13,9 +16,11 @@ Read = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known of a value: its kind ("text", "number", "bool", "map", "list", "texts" for a map of texts
-    by any name, or "any"), about how many characters it (or a text of the map) has when it is written out,
-    and what it is if it is a constant.
+    """What is known of a value.
+
+    The kind is "text", "number", "bool", "map", "list", "texts" for a map of texts by any name, or
+    "any". The size is about how many characters it (or a text of the map) has when it is written
+    out.
     """
 
     kind: str
@@ -31,7 +36,12 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Kinds of the arguments, of further ones (`rest`) and of the result (empty: that of an argument)."""
+    """Kinds of the arguments, of further ones, and of the result.
+
+    An empty kind of the result is that of an argument.
+
+    An empty kind of the result is that of an argument.
+    """
 
     takes: tuple[str, ...]
     gives: str
@@ -89,7 +99,8 @@ SIGNATURES: Final[Mapping[str, Signature]] = {
     "until": Signature(("number",), "list"),
     "untilStep": Signature(("number", "number", "number"), "list"),
 }
-"""By name. Nothing is said of the arguments of other functions, and what they give is of any kind."""
+"""By name. Nothing is said of the arguments of other functions, and what they give is of any kind.
+"""
 FALLS_BACK: Final = frozenset({"coalesce", "default", "or"})
 """Functions that give another text in place of an empty one."""
 _NUMBERS: Final[Mapping[str, slice]] = {
@@ -125,7 +136,10 @@ _VERB: Final = re.compile(r"%[-+# 0]*(\*|\d*)(?:\.(\*|\d*))?")
 
 
 def numbers(name: str, given: Sequence[Value]) -> list[int | None]:
-    """The numbers by which a call says how much it writes. None stands for one that is not written there."""
+    """The numbers by which a call says how much it writes.
+
+    None stands for one that is not written there.
+    """
     if name == "printf" and given and isinstance(given[0].constant, str):
         widths = (width for verb in _VERB.findall(given[0].constant) for width in verb if width)
         return [None if width == "*" else int(width) for width in widths]
@@ -139,8 +153,8 @@ def numbers(name: str, given: Sequence[Value]) -> list[int | None]:
 def size(name: str, given: Sequence[Value], number: int) -> int:
     """About how many characters a call gives, when `number` is the sum of its numbers.
 
-    Other functions are taken to give what they are given: that is not exact, and enough to find what grows
-    without bound.
+    Other functions are taken to give what they are given: that is not exact, and enough to find
+    what grows without bound.
     """
     together = sum(one.size for one in given)
     match name:

@@ -29,14 +29,21 @@ _LOST: Final = frozenset({codes.ABSENT.id, codes.CHANGED_BY_GIT.id})
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """Every document that could be parsed, in order of file and line, and the findings about the others."""
+    """Every document that could be parsed, and the findings about the others.
+
+    Documents are in order of file and line.
+
+    Documents are in order of file and line.
+    """
 
     documents: tuple[Document, ...]
     diagnostics: tuple[Diagnostic, ...]
 
     def check_complete(self) -> None:
-        """For programs that go on where a document is broken. Raises RepositoryError if git has sources that
-        could not be read: without them a repository looks like one from which somebody removed them.
+        """For programs that go on where a document is broken.
+
+        Raises RepositoryError if git has sources that could not be read: without them a repository
+        looks like one from which somebody removed them.
         """
         lost = [item for item in self.diagnostics if item.code in _LOST]
         if lost:

@@ -1,7 +1,7 @@
 """Finds the character of a file that a character of a YAML value comes from.
 
-Quotes, escapes and folding make the text of a scalar differ from its source, so a mistake inside of a query
-needs this to be shown at its column.
+Quotes, escapes and folding make the text of a scalar differ from its source, so a mistake inside of
+a query needs this to be shown at its column.
 """
 
 from yaml.nodes import ScalarNode
@@ -19,9 +19,10 @@ def line_and_column(text: str, index: int) -> tuple[int, int]:
 def source_index(text: str, node: ScalarNode, offset: int) -> int:
     """Index in `text` of the value's character at `offset`.
 
-    Characters other than white space appear in the source in the same order and number (an escape counts as
-    one). So the n-th of the value is the n-th of the source, whatever folding and indentation did between
-    them. White space is mapped to the place after the preceding character, and so is the end of the value.
+    Characters other than white space appear in the source in the same order and number (an escape
+    counts as one). So the n-th of the value is the n-th of the source, whatever folding and
+    indentation did between them. White space is mapped to the place after the preceding character,
+    and so is the end of the value.
     """
     value = str(node.value)
     start, end = int(node.start_mark.index), int(node.end_mark.index)

@@ -1,7 +1,8 @@
 """Composes YAML into nodes with libyaml, and refuses aliases and deep nesting before it does.
 
-The composer of PyYAML's C binding recurses: tens of thousands of nested collections crash the process. An
-alias can blow a small text up to gigabytes. So `forbidden` looks at the events first, which are flat.
+The composer of PyYAML's C binding recurses: tens of thousands of nested collections crash the
+process. An alias can blow a small text up to gigabytes. So `forbidden` looks at the events first,
+which are flat.
 """
 
 import re
@@ -16,15 +17,18 @@ from yaml.nodes import Node
 from gitops_dsf.diagnostics.codes import ALIASES, DEPTH, Code
 
 MAX_DEPTH: Final = 64
-"""Levels of nested mappings and lists. The C composer recurses, and crashes on tens of thousands."""
+"""Levels of nested mappings and lists. The C composer recurses, and crashes on tens of thousands.
+"""
 
 _ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]")
 """What every alias matches, and some other text."""
 
 
 class _Composer(CParser):
-    """PyYAML's binding asks its subclass for the tag of each node. There is none: the style tells what is
-    quoted. A builtin that takes any arguments is called faster than a method.
+    """PyYAML's binding asks its subclass for the tag of each node.
+
+    There is none: the style tells what is quoted. A builtin that takes any arguments is called
+    faster than a method.
     """
 
     resolve = descend_resolver = ascend_resolver = "".format
@@ -44,7 +48,10 @@ def compose(text: str) -> Iterator[Node]:
 
 
 def forbidden(text: str) -> tuple[Code, Any, str, str] | None:
-    """The first alias or too deep collection: code, mark, message, hint. Does not recurse; may raise."""
+    """The first alias or too deep collection: code, mark, message, hint.
+
+    Does not recurse; may raise.
+    """
     if not _could_be_deep(text) and not ("*" in text and _ALIAS.search(text)):
         return None
     parser: Any = _Composer(text)
@@ -65,10 +72,12 @@ def forbidden(text: str) -> tuple[Code, Any, str, str] | None:
 
 
 def _could_be_deep(text: str) -> bool:
-    """Whether the text could be nested too deeply. It is cheap, and False is always right.
+    """Whether the text could be nested too deeply.
 
-    Each level of nesting needs an opening bracket or at least one column at the start of a line: spaces, or
-    the indicators of a compact collection such as `- - -`.
+    It is cheap, and False is always right.
+
+    Each level of nesting needs an opening bracket or at least one column at the start of a line:
+    spaces, or the indicators of a compact collection such as `- - -`.
     """
     brackets = text.count("[") + text.count("{")
     return brackets >= MAX_DEPTH or _indented(MAX_DEPTH - brackets).search(f"\n{text}") is not None

@@ -25,9 +25,13 @@ MAX_TOTAL_BYTES: Final = 128 * MEBIBYTE
 
 
 def discover(root: Path) -> tuple[dict[str, str], list[str], list[Diagnostic]]:
-    """The texts of the files of a repository in order of name, without byte order marks; the names of all
-    files that belong to it; and findings about those whose text is not there, and about others. Raises
-    RepositoryError when the folder itself cannot be read.
+    """The texts of the files of a repository in order of name, without byte order marks.
+
+    Returns also the names of all files that belong to it, and findings about those whose text is
+    not there, and about others. Raises RepositoryError when the folder itself cannot be read.
+
+    Returns also the names of all files that belong to it, and findings about those whose text is
+    not there, and about others. Raises RepositoryError when the folder itself cannot be read.
     """
     if not root.is_dir():
         raise RepositoryError(f"{root} is not a folder")
@@ -41,7 +45,10 @@ def discover(root: Path) -> tuple[dict[str, str], list[str], list[Diagnostic]]:
         if isinstance(found, bytes):
             total += len(found)
             if total > MAX_TOTAL_BYTES:
-                message = f"the repository's YAML files are larger than {MAX_TOTAL_BYTES} bytes together; the"
+                message = (
+                    f"the repository's YAML files are larger than {MAX_TOTAL_BYTES} bytes"
+                    " together; the"
+                )
                 hint = "split the fleet into several repositories"
                 diagnostics.append(
                     codes.SIZE.at(Position(file=file), f"{message} rest is not read", hint)
@@ -61,7 +68,10 @@ def _shown(name: str) -> str:
 
 
 def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
-    """Relative paths with forward slashes, with every symbolic link: `_read` checks where it leads."""
+    """Relative paths with forward slashes, with every symbolic link:
+
+    `_read` checks where it leads.
+    """
     if os.path.lexists(root / SETTINGS_FILE):
         yield SETTINGS_FILE
     for folder in FOLDERS:

@@ -20,7 +20,10 @@ from gitops_dsf.repository.load.plaindata import FieldPath, value_at
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AmbiguousValue:
-    """A scalar that YAML parsers read differently. It stays a text until the type of its field is known."""
+    """A scalar that YAML parsers read differently.
+
+    It stays a text until the type of its field is known.
+    """
 
     path: FieldPath
     position: Position
@@ -32,7 +35,7 @@ class AmbiguousValue:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Document:
-    """The plain data (dict, list, str, int, float, bool, None) of one document, and its position."""
+    """The plain data (dict, list, str, int, float, bool, None) of one document, with positions."""
 
     file: str
     text: str
@@ -76,7 +79,10 @@ class Document:
         return next(islice(compose(self.text), self.index, None))
 
     def at(self, path: FieldPath) -> Position:
-        """The position of the value at a path. For a missing path, the key of its nearest existing parent."""
+        """The position of the value at a path.
+
+        For a missing path, the key of its nearest existing parent.
+        """
         node, key, whole = self.walk(path)
         if not whole and key is not None:
             node = key
@@ -96,12 +102,15 @@ class Document:
         return Position(file=self.file, line=self.first_line + line + 1, column=column + 1)
 
     def written(self, path: FieldPath) -> str:
-        """The text of a scalar as it is written: 1.10, not 1.1. Empty if the value is not a scalar."""
+        """The text of a scalar as it is written: 1.10, not 1.1.
+
+        Empty if the value is not a scalar.
+        """
         node, _, whole = self.walk(path)
         return str(node.value) if whole and isinstance(node, ScalarNode) else ""
 
     def part(self, path: FieldPath, *, data: dict[str, Any]) -> "Document":
-        """A document of this data, whose positions are those of the object at a path and of its fields."""
+        """A document of this data, with the positions of the object at a path and of its fields."""
         node, _, _ = self.walk(path)
         start, name = (
             (each.line, each.column) for each in (self._mark(node), self.at((*path, "name")))

@@ -1,5 +1,6 @@
-"""Parses the text of one file into documents. The text is split at `---` lines first, so that a mistake
-affects only its document.
+"""Parses the text of one file into documents.
+
+The text is split at `---` lines first, so that a mistake affects only its document.
 
 YAML forbids `---` at the start of a line inside of any value, so the split is always right.
 """
@@ -25,13 +26,17 @@ _ODD_BREAK = re.compile("[\x85\u2028\u2029]")
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) .*$", re.MULTILINE)
 """The first or last line of a conflict that git could not merge. No YAML of ours has one."""
 _DIRECTIVE = re.compile(r"(?:[ \t]*(?:#.*)?\r?\n)*(%[A-Z].*)")
-"""A directive before any content. A `%` further down is content, or a mistake that libyaml reports."""
+"""A directive before any content. A `%` further down is content, or a mistake that libyaml reports.
+"""
 MAX_DOCUMENTS: Final = 10_000
 """Of one file."""
 MAX_DOCUMENT_BYTES: Final = 1_500_000
-"""Of one document. The store of Kubernetes takes 1.5 MB in one object (etcd, --max-request-bytes)."""
+"""Of one document. The store of Kubernetes takes 1.5 MB in one object (etcd, --max-request-bytes).
+"""
 MOST_BROKEN: Final = 20
-"""Malformed documents that are reported per file, so that a binary file does not hide other findings."""
+"""Malformed documents that are reported per file, so that a binary file does not hide other
+findings.
+"""
 
 Parsed = tuple[list[Document], list[Diagnostic]]
 """The documents of a text that could be parsed, and all findings about it."""
@@ -98,7 +103,10 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
         return [], [codes.UNSUPPORTED_YAML.at(place(line, 0), message, "remove the line")]
     odd = None if text.isascii() else _ODD_BREAK.search(text)
     if odd is not None:
-        message = f"U+{ord(odd[0]):04X} ends the line for some readers of YAML, and is a letter for others"
+        message = (
+            f"U+{ord(odd[0]):04X} ends the line for some readers of YAML, and is a letter for"
+            " others"
+        )
         hint = "remove it, or write it as an escape in double quotes"
         return [], [codes.SYNTAX.at(place(*line_and_column(text, odd.start())), message, hint)]
     documents: list[Document] = []
@@ -154,7 +162,12 @@ _STRING_TAG = "tag:yaml.org,2002:str"
 
 
 class _TemplateError(Exception):
-    """`{{ ... }}` in the place of a value, which YAML reads as a mapping that is the key of a mapping."""
+    """`{{ ... }}` in the place of a value.
+
+    YAML reads it as a mapping that is the key of a mapping.
+
+    YAML reads it as a mapping that is the key of a mapping.
+    """
 
     def __init__(self, position: Position) -> None:
         super().__init__(position)

@@ -1,8 +1,8 @@
 """Resolves plain (unquoted) scalars, and finds those that YAML parsers read differently.
 
-kubectl reads YAML with sigs.k8s.io/yaml, which follows YAML 1.1 with Go's number syntax. Editors, CI tools
-and most libraries follow the core schema of YAML 1.2. A scalar is resolved to a type other than string only
-if both agree.
+kubectl reads YAML with sigs.k8s.io/yaml, which follows YAML 1.1 with Go's number syntax. Editors,
+CI tools and most libraries follow the core schema of YAML 1.2. A scalar is resolved to a type other
+than string only if both agree.
 """
 
 import re

@@ -22,7 +22,7 @@ class SyntaxMistake(NamedTuple):
 
 TEMPLATE: Final = (
     "this is a line of a template, and files are read as they are",
-    "commit what it renders to, as `helm template` prints it; quote values that are meant to begin with {{",
+    "commit what it renders to, as `helm template` prints it; quote values that begin with {{",
 )
 _TEMPLATE_LINE = re.compile(r"\s*(?:- +)*(?:[\w./-]+:\s+)?(?=\{\{)")
 """The start of a line whose value, or which as a whole, is an action of a Go template."""
@@ -122,7 +122,10 @@ def _template_action(error: MarkedYAMLError, lines: list[str]) -> SyntaxMistake 
 
 
 def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMistake | None:
-    """An open quote reaches to the next one, often many lines below, where libyaml refuses something."""
+    """An open quote, which reaches to the next one.
+
+    libyaml refuses something there, often many lines below.
+    """
     if error.problem_mark is None:
         return None
     quoted = (
@@ -164,14 +167,22 @@ def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
 
 
 def _inner_quote(lines: list[str], line: int) -> SyntaxMistake | None:
-    """A double-quoted value with double quotes in it, as people write PromQL: the first label ends it."""
+    """A double-quoted value with double quotes in it, as people write PromQL.
+
+    The first label ends it.
+
+    The first label ends it.
+    """
     found = _ENDED_BY_QUOTE.search(lines[line])
     if found is None:
         return None
     message = "a double quote ends the value that begins with one, and text follows it"
     hint = "write the whole value in single quotes: '...'"
     if "'" in lines[line][found.start(1) :]:
-        hint = "write `|-` in its place, and the text on the next line, indented and without quotes around it"
+        hint = (
+            "write `|-` in its place, and the text on the next line, indented and without quotes"
+            " around it"
+        )
     return SyntaxMistake(line, found.end(1) - 1, message, hint)
 
 

@@ -1,7 +1,11 @@
-"""Says what to write in place of a scalar that YAML parsers read differently, such as `on` or `017`.
+"""Says what to write in place of a scalar that YAML parsers read differently.
 
-The reader does not know which type a field takes, so its findings name every reading. Here the model of the
-document narrows them to what the field accepts.
+Examples are `on` and `017`.
+
+Examples are `on` and `017`.
+
+The reader does not know which type a field takes, so its findings name every reading. Here the
+model of the document narrows them to what the field accepts.
 """
 
 from collections.abc import Iterable
@@ -25,7 +29,7 @@ _TAINTS = frozenset({"taints", "tolerations"})
 def with_expected_types(
     diagnostics: Iterable[Diagnostic], documents: Iterable[Document]
 ) -> list[Diagnostic]:
-    """Returns the findings, with the hint of each ambiguous value narrowed to what its field accepts."""
+    """The findings, with hints of ambiguous values narrowed to what their fields accept."""
     hints = {
         item.position: _hint(document, item)
         for document in documents

@@ -1,4 +1,6 @@
-"""Kinds of apps/: ScoredApplication, an application that runs on the clusters with the best scores; and
+"""Kinds of apps/:
+
+ScoredApplication, an application that runs on the clusters with the best scores; and
 ScoredPlacement, a decision by scores for any consumer.
 """
 
@@ -27,7 +29,8 @@ class Toleration(Ruled):
 
     rules = (
         Rule(
-            message="a toleration without key needs operator: Exists, and operator Exists takes no value",
+            message="a toleration without key needs operator: Exists, and operator Exists takes no"
+            " value",
             json={
                 "if": having("operator", {"const": "Exists"}),
                 "then": {"properties": {"value": {"enum": [None, ""]}}},
@@ -86,7 +89,9 @@ class PlacementRules(Authored):
     number_of_clusters: Annotated[int, Field(ge=1)] | None = None
     """Number of clusters; every eligible one when absent."""
     cluster_sets: list[DnsLabel] = ["global"]
-    """ManagedClusterSets to choose from; a binding for each is rendered, unless `bindings` is Existing."""
+    """ManagedClusterSets to choose from; a binding for each is rendered, unless `bindings` is
+    Existing.
+    """
     cluster_selector: LabelSelector | None = None
     """Labels that a cluster must have."""
     tolerations: list[Toleration] = []
@@ -94,7 +99,9 @@ class PlacementRules(Authored):
 
 
 class SharedPlacementRules(PlacementRules):
-    """Which clusters may be chosen, how many, and in which groups consumers of the decision find them."""
+    """Which clusters may be chosen, how many, and in which groups consumers of the decision find
+    them.
+    """
 
     decision_groups: DecisionGroups | None = None
     """How the chosen clusters are divided into groups."""
@@ -110,8 +117,8 @@ class Score(Authored):
     weight: Weight = 1
     """Relative weight; negative when a lower score is better."""
     demand: Annotated[int, Field(ge=0, le=MAX_DEMAND)] = 0
-    """Points of this score that the application takes where it runs. With spec.pace of gitops-dsf.yaml they
-    are assumed until they are measured.
+    """Points of this score that the application takes where it runs. With spec.pace of
+    gitops-dsf.yaml they are assumed until they are measured.
     """
 
 
@@ -127,8 +134,8 @@ class Ranking(Authored):
     on_missing_score: Literal["Neutral", "Exclude"] = "Neutral"
     """Neutral: a cluster without the score counts as 0. Exclude: it is not eligible."""
     bindings: Literal["Rendered", "Existing"] = "Rendered"
-    """Rendered: a ManagedClusterSetBinding for each cluster set is rendered into the namespace of the
-    Placement. Existing: the namespace has them, and somebody else owns them.
+    """Rendered: a ManagedClusterSetBinding for each cluster set is rendered into the namespace of
+    the Placement. Existing: the namespace has them, and somebody else owns them.
     """
 
 
@@ -140,8 +147,8 @@ class ScoredPlacementSpec(Ranking):
 
 
 class ScoredPlacement(Authored):
-    """A Placement by scores in any namespace, for ScoredApplications that share it and for other consumers of
-    decisions.
+    """A Placement by scores in any namespace, for ScoredApplications that share it and for other
+    consumers of decisions.
     """
 
     api_version: Literal["gitops-dsf.io/v1alpha1"] = PRODUCT_API
@@ -151,8 +158,8 @@ class ScoredPlacement(Authored):
 
 
 class ApplicationSource(Authored):
-    """Where the manifests of the application are; further fields are Argo CD's own (helm, kustomize,
-    directory, plugin, ref, chart).
+    """Where the manifests of the application are; further fields are Argo CD's own (helm,
+    kustomize, directory, plugin, ref, chart).
     """
 
     repo_url: Annotated[str, Field(alias="repoURL", min_length=1)]
@@ -191,8 +198,8 @@ class Application(Ruled):
     rules = (
         Rule(
             message="write exactly one of source and sources",
-            says="an application has one source or a list of sources: write exactly one of source and"
-            " sources",
+            says="an application has one source or a list of sources: write exactly one of source"
+            " and sources",
             holds=lambda item: (item.source is None) != (not item.sources),
             json={"oneOf": [given("source"), not_empty_list("sources")]},
         ),
@@ -209,8 +216,8 @@ class Application(Ruled):
     sync_policy: dict[str, Any] | None = None
     """Argo CD's syncPolicy; automated with prune and self-heal when absent."""
     delivery: Literal["Push", "Pull"] = "Push"
-    """Push: the hub's Argo CD applies to the cluster. Pull: OCM's pull integration hands the Application to
-    the cluster's Argo CD.
+    """Push: the hub's Argo CD applies to the cluster. Pull: OCM's pull integration hands the
+    Application to the cluster's Argo CD.
     """
 
     @property
@@ -226,25 +233,28 @@ class Moves(Authored):
     """How the application moves when the decision changes."""
 
     strategy: Literal["MakeBeforeBreak", "Keep", "Replace"] = "MakeBeforeBreak"
-    """MakeBeforeBreak: the reconciler deletes the old copy when the new one is healthy. Keep: the old copy
-    stays. Replace: the ApplicationSet controller deletes the old copy when it creates the new one.
+    """MakeBeforeBreak: the reconciler deletes the old copy when the new one is healthy. Keep: the
+    old copy stays. Replace: the ApplicationSet controller deletes the old copy when it creates the
+    new one.
     """
     timeout_seconds: Annotated[int, Field(ge=60, le=86_400)] = 1800
-    """Seconds for which MakeBeforeBreak waits until the new copy is Healthy and Synced. After that, the old
-    copy is deleted as soon as the new one is at least as healthy.
+    """Seconds for which MakeBeforeBreak waits until the new copy is Healthy and Synced. After that,
+    the old copy is deleted as soon as the new one is at least as healthy.
     """
     refresh_seconds: Annotated[int, Field(ge=5, le=3600)] = 60
     """Seconds after which the ApplicationSet controller reads the decision again."""
     pace: Literal["Fleet", "None"] = "Fleet"
-    """Fleet: by spec.pace of gitops-dsf.yaml, when it is there. None: it follows its scores at once."""
+    """Fleet: by spec.pace of gitops-dsf.yaml, when it is there. None: it follows its scores at
+    once.
+    """
 
 
 class ApplicationPlacement(PlacementRules):
     """Which clusters may be chosen, and how many; or a ScoredPlacement whose decision is used."""
 
     ref: DnsName | None = None
-    """metadata.name of a ScoredPlacement, whose decision the application follows. It replaces the other
-    fields of placement, and scores, stickiness, onMissingScore and bindings.
+    """metadata.name of a ScoredPlacement, whose decision the application follows. It replaces the
+    other fields of placement, and scores, stickiness, onMissingScore and bindings.
     """
 
 
@@ -253,7 +263,8 @@ class ScoredApplicationSpec(Ranking, Ruled):
 
     rules = (
         Rule(
-            message="write scores, or in placement a ref to a ScoredPlacement, which has them; never both",
+            message="write scores, or in placement a ref to a ScoredPlacement, which has them;"
+            " never both",
             json={"oneOf": [given("scores"), having("placement", given("ref"))]},
         ),
     )

@@ -34,7 +34,9 @@ class FieldError(ValueError):
 
 
 class Authored(BaseModel):
-    """Base of all kinds that people write: frozen, with strict types, and unknown fields are mistakes."""
+    """Base of all kinds that people write: frozen, with strict types, and unknown fields are
+    mistakes.
+    """
 
     model_config = ConfigDict(
         frozen=True,
@@ -48,7 +50,10 @@ class Authored(BaseModel):
     )
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Nothing changes an object. pydantic copies the default of a field for each object that has none."""
+        """Returns the object itself, because nothing changes it.
+
+        pydantic copies the default of a field for each object that has none.
+        """
         return self
 
 

@@ -74,7 +74,10 @@ CarriedItem: TypeAlias = Item[RawPlacement] | Item[RawBinding] | Item[RawApplica
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Declared:
-    """Well-formed objects by kind, sorted by name. Of several with one identity the first is kept."""
+    """Well-formed objects by kind, sorted by name.
+
+    Of several with one identity the first is kept.
+    """
 
     repository: Item[FleetRepository] | None
     scorers: tuple[Item[DynamicScorer], ...]
@@ -103,7 +106,10 @@ class Declared:
 
     @property
     def rankings(self) -> tuple[RankingItem, ...]:
-        """Every object that renders a Placement by scores: ScoredApplications without a ref are some."""
+        """Every object that renders a Placement by scores:
+
+        ScoredApplications without a ref are some.
+        """
         own = (item for item in self.applications if item.value.spec.placement.ref is None)
         return (*own, *self.scored_placements)
 

@@ -1,9 +1,10 @@
-"""Spellings of the blog post and of the first enhancement text. `validate` reports them, and `validate --fix`
-rewrites them.
+"""Spellings of the blog post and of the first enhancement text.
 
-Sources: the introduction of the framework on Red Hat's blog (spec.name, source.endpoint, source.query.query,
-scoring.params with arguments of the API) and the text of the OCM enhancement (sources, mask, full, none, Go's
-field names, AddonPlacementScore).
+`validate` reports them, and `validate --fix` rewrites them.
+
+Sources: the introduction of the framework on Red Hat's blog (spec.name, source.endpoint,
+source.query.query, scoring.params with arguments of the API) and the text of the OCM enhancement
+(sources, mask, full, none, Go's field names, AddonPlacementScore).
 """
 
 from collections.abc import Callable, Iterator
@@ -144,7 +145,12 @@ def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
 
 
 def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
-    """Required fields that the blog post's scorer lacks: what is in the file says what belongs there."""
+    """Required fields that the blog post's scorer lacks.
+
+    What is in the file says what belongs there.
+
+    What is in the file says what belongs there.
+    """
     ends = [value_at(spec, (section, "endpoint")) for section in ("source", "scoring")]
     if "name" not in spec and not any(ends):
         return
@@ -170,14 +176,18 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
         yield Dialect(
             ("spec", "scoring"),
             "the scorer has no interval, as in an older text: nothing says how often it runs",
-            f"write scoring.params.interval: {CHOSEN_INTERVAL_SECONDS}, or other seconds between two runs",
+            f"write scoring.params.interval: {CHOSEN_INTERVAL_SECONDS}, or other seconds between"
+            " two runs",
             edits=(Edit(interval, value=CHOSEN_INTERVAL_SECONDS),),
             severity=Severity.NOTICE,
         )
 
 
 def _letter_case(model: type[Authored], data: Any, path: FieldPath) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds
-    """Go's names of fields, such as ConfigSyncMode. Any other wrong case, as in scorerange, is a typo."""
+    """Go's names of fields, such as ConfigSyncMode.
+
+    Any other wrong case, as in scorerange, is a typo.
+    """
     if isinstance(data, list):
         for index, item in enumerate(data):
             yield from _letter_case(model, item, (*path, index))

@@ -24,7 +24,7 @@ def field_names(model: type[BaseModel]) -> list[str]:
 
 
 def model_at(model: type[BaseModel], path: FieldPath) -> type[BaseModel] | None:
-    """The model of the object at a path; None if no model describes it (free-form objects, scalars)."""
+    """The model of the object at a path; None for free-form objects and scalars."""
     return _model(field_at(model, path))
 
 
@@ -45,7 +45,7 @@ def field_at(model: type[BaseModel], path: FieldPath) -> Any:  # noqa: ANN401 - 
 
 
 def refusal(model: type[BaseModel], path: FieldPath, text: str) -> ErrorDetails | None:
-    """Why the field at a path does not take a text; None if it does, or if no model describes it."""
+    """Why the field at a path does not take a text; None if it does, or without a model."""
     owner = model_at(model, path[:-1])
     fields = (
         {}
@@ -93,14 +93,19 @@ def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - any ann
 
 
 def _inside(annotation: Any, kind: type) -> Any:  # noqa: ANN401 - any annotation
-    """The type of the items of a list, or of the values of a dict with arbitrary keys, such as labels."""
+    """The type of the items of a list, or of the values of a dict with arbitrary keys."""
     found = (get_args(branch)[-1] for branch in _branches(annotation) if get_origin(branch) is kind)
     return next(found, None)
 
 
 def places_elsewhere(model: type[BaseModel], path: FieldPath) -> list[FieldPath]:
-    """The paths at which the last name of `path` is a field: the nearest object above that has it, or else
-    the objects below that have it, nearest first. Objects in lists are not searched.
+    """The paths at which the last name of `path` is a field.
+
+    That is the nearest object above that has it, or else the objects below that have it, nearest
+    first. Objects in lists are not searched.
+
+    That is the nearest object above that has it, or else the objects below that have it, nearest
+    first. Objects in lists are not searched.
     """
     name = path[-1]
     for length in range(len(path) - 2, -1, -1):
@@ -121,8 +126,9 @@ def places_elsewhere(model: type[BaseModel], path: FieldPath) -> list[FieldPath]
 def _objects_below(
     model: type[BaseModel],
 ) -> tuple[tuple[tuple[FieldPath, type[BaseModel]], ...], ...]:
-    """The objects in fields of a model, then those in their fields and so on, each with its path from the
-    model. They are kept, because a file may have thousands of unknown fields.
+    """The objects below a model, each with its path from the model, nearest first.
+
+    They are kept, because a file may have thousands of unknown fields.
     """
     levels = []
     level: tuple[tuple[FieldPath, type[BaseModel]], ...] = (((), model),)
@@ -166,6 +172,6 @@ def _documented(node: ast.ClassDef) -> Mapping[str, str]:
 
 
 def unwrapped(docstring: str | None) -> str:
-    """A docstring as text: each paragraph on one line, paragraphs with an empty line between them."""
+    """A docstring as text: each paragraph on one line, with an empty line between them."""
     paragraphs = inspect.cleandoc(docstring or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

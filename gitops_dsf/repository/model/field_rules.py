@@ -1,7 +1,7 @@
 """Rules between the fields of one object, such as "exactly one of these two".
 
-One `Rule` serves three readers: `validate`, the CRD (CEL), and the JSON Schema for editors. So all of them
-accept the same objects.
+One `Rule` serves three readers: `validate`, the CRD (CEL), and the JSON Schema for editors. So all
+of them accept the same objects.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,9 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule between fields of one object. `cel` is empty without a CRD, `json` where it cannot compare."""
+    """A rule between fields of one object. `cel` is empty without a CRD, `json` where it cannot
+    compare.
+    """
 
     message: str
     """What schemas say of it."""

@@ -1,6 +1,7 @@
-"""Kinds of OCM and Argo CD: the inventory, which is read and never rendered, and raw Placements,
-ManagedClusterSetBindings and ApplicationSets, which are carried as they are and checked for what OCM and
-Argo CD would do with them.
+"""Kinds of OCM and Argo CD that a fleet repository may hold.
+
+The inventory is read and never rendered. Raw Placements, ManagedClusterSetBindings and
+ApplicationSets are carried as they are, and checked for what OCM and Argo CD would do with them.
 """
 
 from typing import Annotated, Any, Literal
@@ -10,7 +11,8 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from gitops_dsf.repository.model.base import DnsLabel, DnsName, Foreign, Labels, LabelSelector
 
 BUILT_IN_SETS = ("default", "global")
-"""Sets that OCM's registration controller creates on every hub; the inventory need not repeat them."""
+"""Sets that OCM's registration controller creates on every hub; the inventory need not repeat them.
+"""
 
 
 class ClusterMetadata(Foreign):
@@ -84,8 +86,8 @@ class ManagedClusterSet(Foreign):
 
 
 DUCK_TYPE_CONFIGMAP = "gitops-dsf-placement-decisions"
-"""ConfigMap that tells clusterDecisionResource generators how to read decisions: rendered, with matchKey
-clusterName.
+"""ConfigMap that tells clusterDecisionResource generators how to read decisions: rendered, with
+matchKey clusterName.
 """
 
 
@@ -118,8 +120,8 @@ class BindingSpec(Foreign):
 
 
 class RawBinding(Foreign):
-    """An OCM ManagedClusterSetBinding that somebody wrote by hand: it lets the Placements of its namespace
-    choose from a ManagedClusterSet.
+    """An OCM ManagedClusterSetBinding that somebody wrote by hand: it lets the Placements of its
+    namespace choose from a ManagedClusterSet.
     """
 
     api_version: Literal["cluster.open-cluster-management.io/v1beta2"]

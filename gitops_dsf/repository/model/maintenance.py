@@ -89,8 +89,8 @@ class MaintenanceSpec(Ruled):
     )
 
     action: Literal["Drain", "Cordon", "Freeze"]
-    """Drain: paced applications leave the clusters one after the other, and none arrives. Cordon: none
-    arrives. Freeze: no paced move of the clusters or applications begins.
+    """Drain: paced applications leave the clusters one after the other, and none arrives. Cordon:
+    none arrives. Freeze: no paced move of the clusters or applications begins.
     """
     clusters: Annotated[list[DnsLabel], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Names of clusters."""
@@ -107,8 +107,8 @@ class MaintenanceSpec(Ruled):
 
 
 class Maintenance(Authored):
-    """A window in which clusters are drained or cordoned, or moves are frozen. The reconciler carries it
-    out.
+    """A window in which clusters are drained or cordoned, or moves are frozen. The reconciler
+    carries it out.
     """
 
     api_version: Literal["gitops-dsf.io/v1alpha1"] = PRODUCT_API

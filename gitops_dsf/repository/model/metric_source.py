@@ -72,33 +72,33 @@ class MetricSourceVariant(Ruled):
             holds=lambda variant: variant.basic_auth is None or not sends_token(variant.auth),
             path=("basicAuth",),
             cel=(
-                "!(has(self.basicAuth) && has(self.auth)"
-                " && (has(self.auth.tokenSecretRef) || self.auth.serviceAccountToken"
-                " || has(self.auth.oauth2)))"
+                "!(has(self.basicAuth) && has(self.auth) && (has(self.auth.tokenSecretRef) ||"
+                " self.auth.serviceAccountToken || has(self.auth.oauth2)))"
             ),
             json={"not": {"allOf": [given("basicAuth"), having("auth", _SENDS_TOKEN)]}},
         ),
     )
 
     cluster_selector: LabelSelector | None = None
-    """Clusters that use this variant, by their labels in the inventory. Without it, every cluster that no
-    earlier variant selects.
+    """Clusters that use this variant, by their labels in the inventory. Without it, every cluster
+    that no earlier variant selects.
     """
     type: Literal["Prometheus", "Kubernetes", "OpenTelemetry"] = "Prometheus"
-    """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's nodes and pods; or
-    OpenTelemetry for the receiver beside the agent, which collectors of the cluster push to.
+    """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's nodes and
+    pods; or OpenTelemetry for the receiver beside the agent, which collectors of the cluster push
+    to.
     """
     host: str = ""
     """URL of the metric source as these clusters see it: the base URL, or that of its query API."""
     path: str = ""
-    """Path of the query API, taken as it is. When it is absent, /api/v1/query_range below the path of host,
-    unless that ends in /query or /query_range.
+    """Path of the query API, taken as it is. When it is absent, /api/v1/query_range below the path
+    of host, unless that ends in /query or /query_range.
     """
     parameters: UrlParameters | None = None
     """URL parameters that are sent with every query, such as namespace or partial_response."""
     on_partial: OnPartial | None = None
-    """What happens when the source says that data is missing from its answer. Publish, the default: scores
-    are computed from what is there. Fail: the cycle fails, and the published scores expire.
+    """What happens when the source says that data is missing from its answer. Publish, the default:
+    scores are computed from what is there. Fail: the cycle fails, and the published scores expire.
     """
     auth: Auth | None = None
     """How the agent authenticates to the metric source."""
@@ -110,7 +110,10 @@ class MetricSourceVariant(Ruled):
     @model_validator(mode="after")
     def _has_a_host(self) -> Self:
         if not self.host and self.type == "Prometheus":
-            msg = "write the base URL of the metric source, such as http://prometheus.monitoring.svc:9090"
+            msg = (
+                "write the base URL of the metric source, such as"
+                " http://prometheus.monitoring.svc:9090"
+            )
             raise FieldError(msg, "host")
         return self
 

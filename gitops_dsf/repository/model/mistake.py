@@ -55,7 +55,8 @@ _PATTERNS = {
 }
 _DURATIONS = frozenset({"interval", "range", "step"})
 _POINTS = frozenset({"stickiness", "demand", "deadband", "outputMin", "outputMax"})
-"""Fields in score points, which people also write as percentages: a score has at most 100 points."""
+"""Fields in score points, which people also write as percentages: a score has at most 100 points.
+"""
 _DURATION: Final = r"([0-9]{1,9}[smhdw])+"
 """As PromQL writes durations."""
 _REMOVED: Final[Mapping[tuple[str | int, ...], str]] = {
@@ -67,7 +68,9 @@ _REMOVED: Final[Mapping[tuple[str | int, ...], str]] = {
         " consumers of decisions, a ScoredPlacement has it"
     ),
 }
-"""Fields of earlier versions, by kind and path, with what replaced them. `validate --fix` removes them."""
+"""Fields of earlier versions, by kind and path, with what replaced them. `validate --fix` removes
+them.
+"""
 _TYPES = {
     "string_type": "text",
     **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "a whole number"),
@@ -112,7 +115,10 @@ def explain(
 
 
 def written_path(item: ErrorDetails, data: Any) -> FieldPath:  # noqa: ANN401 - whatever YAML holds
-    """The path in the document. Pydantic's loc also contains the branches of unions, which are not fields."""
+    """The path in the document.
+
+    Pydantic's loc also contains the branches of unions, which are not fields.
+    """
     path: list[str | int] = []
     value: Any = data
     for index, part in enumerate(item["loc"]):
@@ -226,7 +232,7 @@ def _mend(
 
 
 def _object_for(model: type[BaseModel], path: FieldPath, *, value: bool) -> str:
-    """What to write in place of `true` or `false`, as people switch something on that has fields."""
+    """What to write in place of `true` or `false` for a section that has fields."""
     name, kind = path[-1], model_at(model, path)
     if not value:
         return f"remove {name}"
@@ -235,7 +241,10 @@ def _object_for(model: type[BaseModel], path: FieldPath, *, value: bool) -> str:
     needed = [field.alias or key for key, field in kind.model_fields.items() if field.is_required()]
     if needed:
         return f"write its fields, at least {names_text(needed)}"
-    return f"write {name}: {{}} for its defaults, or its fields: {names_text(field_names(kind), most=8)}"
+    return (
+        f"write {name}: {{}} for its defaults, or its fields:"
+        f" {names_text(field_names(kind), most=8)}"
+    )
 
 
 def _without_percent(model: type[BaseModel], path: FieldPath, value: str) -> str:

@@ -47,7 +47,10 @@ class PodToleration(Authored):
     @model_validator(mode="after")
     def _as_kubernetes_takes_it(self) -> Self:
         if not self.key and self.operator != "Exists":
-            msg = "a toleration without a key: write the key of the taint, or operator: Exists for all taints"
+            msg = (
+                "a toleration without a key: write the key of the taint, or operator: Exists for"
+                " all taints"
+            )
             raise ValueError(msg)
         if self.operator == "Exists" and self.value:
             raise FieldError(

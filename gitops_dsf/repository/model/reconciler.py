@@ -1,5 +1,7 @@
-"""spec.reconciler of gitops-dsf.yaml: the reconciler's Deployment on the hub, and what it may do; and
-spec.pace, by which it admits moves.
+"""spec.reconciler and spec.pace of gitops-dsf.yaml.
+
+The first is the reconciler's Deployment on the hub, and what it may do; by the second it admits
+moves.
 """
 
 from typing import Annotated, Literal, Self
@@ -21,19 +23,20 @@ class Pace(Authored):
     arrivals_per_cluster: Annotated[int, Field(ge=1, le=1000)] = 1
     """Applications that a cluster may receive before its scores have measured them."""
     settle_seconds: Annotated[int, Field(ge=0, le=86_400)] | None = None
-    """Seconds after an arrival until the scores count as measured. When absent, the time until a new
-    measurement is published, and the query range, of the scorers that rank the application.
+    """Seconds after an arrival until the scores count as measured. When absent, the time until a
+    new measurement is published, and the query range, of the scorers that rank the application.
     """
     cooldown_seconds: Annotated[int, Field(ge=0, le=604_800)] = 3600
     """Seconds between two moves of one application."""
     refuges: bool = False
-    """Whether the reconciler plans where each application goes when its cluster is lost. OCM follows the plan
-    also while the reconciler does not run.
+    """Whether the reconciler plans where each application goes when its cluster is lost. OCM
+    follows the plan also while the reconciler does not run.
     """
 
     def settle(self, measured_after: float) -> float:
-        """Seconds after which the scores of a cluster have measured an arrival. `measured_after` is what the
-        scorers say.
+        """Seconds after which the scores of a cluster have measured an arrival.
+
+        `measured_after` is what the scorers say.
         """
         return measured_after if self.settle_seconds is None else self.settle_seconds
 
@@ -46,7 +49,9 @@ OneLine = Annotated[str, Field(pattern=r"^[^\r\n<>]+$")]
 BranchName = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_]|[./][-A-Za-z0-9_])*/?$", max_length=200)
 ]
-"""A part of the names that git accepts: letters, digits, - and _, with single dots and slashes in between."""
+"""A part of the names that git accepts: letters, digits, - and _, with single dots and slashes in
+between.
+"""
 
 
 class ReconcilerResources(Authored):
@@ -62,14 +67,16 @@ class Monitoring(Authored):
     """Objects for Prometheus and Grafana on the hub."""
 
     service_monitor: bool = False
-    """Renders a ServiceMonitor for the reconciler's metrics; needs the CRDs of the Prometheus operator on the
-    hub.
+    """Renders a ServiceMonitor for the reconciler's metrics; needs the CRDs of the Prometheus
+    operator on the hub.
     """
     rules: bool = False
-    """Renders the alert rules as a PrometheusRule; needs the CRDs of the Prometheus operator on the hub."""
+    """Renders the alert rules as a PrometheusRule; needs the CRDs of the Prometheus operator on the
+    hub.
+    """
     dashboard: bool = False
-    """Renders the Grafana dashboard as a ConfigMap with label grafana_dashboard, which Grafana's sidecar
-    looks for.
+    """Renders the Grafana dashboard as a ConfigMap with label grafana_dashboard, which Grafana's
+    sidecar looks for.
     """
 
 
@@ -92,21 +99,25 @@ class CommitAuthor(Authored):
 
 
 class Proposals(Authored):
-    """Changes that the reconciler proposes as commits, for people to review: one branch for each kind."""
+    """Changes that the reconciler proposes as commits, for people to review: one branch for each
+    kind.
+    """
 
     kinds: list[Literal["Locks", "Inventory"]] = []
-    """Locks: a new lock when /config of a scorer drifted. Inventory: clusters that joined, left or changed
-    labels. Empty: none.
+    """Locks: a new lock when /config of a scorer drifted. Inventory: clusters that joined, left or
+    changed labels. Empty: none.
     """
     interval_seconds: Annotated[int, Field(ge=1, le=86_400)] = 60
     """Seconds between two comparisons of hub and repository."""
     author: CommitAuthor | None = None
     """Author of the commits; gitops-dsf when absent."""
     forge: Literal["None", Kind] = "None"
-    """Opens pull requests, with the token in gitSecret; Gitea is also Forgejo. None: only pushes branches."""
+    """Opens pull requests, with the token in gitSecret; Gitea is also Forgejo. None: only pushes
+    branches.
+    """
     forge_url: Annotated[HttpUrl | None, Field(alias="forgeURL")] = None
-    """URL of the forge's API, such as https://git.example.com/gitlab/api/v4; by default that of the host of
-    git.url.
+    """URL of the forge's API, such as https://git.example.com/gitlab/api/v4; by default that of the
+    host of git.url.
     """
 
     @model_validator(mode="after")
@@ -140,18 +151,22 @@ class JournalBranch(Authored):
 
 
 class GitSecret(Authored):
-    """A Secret in hubNamespace with credentials for pushing. It is mounted, and not read through the API."""
+    """A Secret in hubNamespace with credentials for pushing. It is mounted, and not read through
+    the API.
+    """
 
     name: DnsName
-    """Name of the Secret. Its keys: token, or username and password, or ssh-privatekey and known_hosts."""
+    """Name of the Secret. Its keys: token, or username and password, or ssh-privatekey and
+    known_hosts.
+    """
 
 
 class Reconciler(Authored):
     """The reconciler's Deployment on the hub. Rendered with delivery.mode ManifestWork only."""
 
     enabled: bool = True
-    """Renders the reconciler. Without it there is no status, moves wait for Argo CD's next poll, and
-    MakeBeforeBreak behaves like Keep.
+    """Renders the reconciler. Without it there is no status, moves wait for Argo CD's next poll,
+    and MakeBeforeBreak behaves like Keep.
     """
     image: Image = DEFAULT_RECONCILER_IMAGE
     """Container image, preferably pinned by digest. No registry has the default (DSF191)."""
@@ -178,14 +193,14 @@ class Reconciler(Authored):
     journal: JournalBranch = JournalBranch()
     """The record of changed decisions."""
     git_secret: GitSecret | None = None
-    """Credentials for pushing proposals, the snapshot and the journal. Without the Secret the reconciler
-    starts, too, but pushes nothing.
+    """Credentials for pushing proposals, the snapshot and the journal. Without the Secret the
+    reconciler starts, too, but pushes nothing.
     """
     config_credentials: Annotated[
         list[DnsName], AfterValidator(each_once), Field(max_length=50)
     ] = []
-    """Secrets and ConfigMaps in hubNamespace that scoring.auth of scorers names, for /config and /healthz.
-    They are mounted, and not read through the API. One that does not exist is left out.
+    """Secrets and ConfigMaps in hubNamespace that scoring.auth of scorers names, for /config and
+    /healthz. They are mounted, and not read through the API. One that does not exist is left out.
     """
 
     @property

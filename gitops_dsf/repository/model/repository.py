@@ -92,9 +92,9 @@ class ArgoCd(Authored):
     destination_server: str = "https://kubernetes.default.svc"
     """API server of the hub as Argo CD knows it."""
     decision_readers: Annotated[list[DnsName], Field(min_length=1)] = list(DECISION_READERS)
-    """ServiceAccounts of Argo CD that get the right to list PlacementDecisions: that of the ApplicationSet
-    controller, and for previews in the user interface that of the server. Helm and OpenShift GitOps use other
-    names.
+    """ServiceAccounts of Argo CD that get the right to list PlacementDecisions: that of the
+    ApplicationSet controller, and for previews in the user interface that of the server. Helm and
+    OpenShift GitOps use other names.
     """
 
     @property
@@ -104,8 +104,9 @@ class ArgoCd(Authored):
 
     @property
     def platform_projects(self) -> tuple[str, str]:
-        """The AppProjects that are rendered: for the works, and for everything else. An Application in one of
-        them acts with the rights of the platform.
+        """The AppProjects that are rendered: for the works, and for everything else.
+
+        An Application in one of them acts with the rights of the platform.
         """
         return self.project, self.works_project
 
@@ -123,8 +124,8 @@ class Egress(Authored):
     """Where the agent or the hub scorer may connect to."""
 
     mode: Literal["Open", "Limited"] = "Open"
-    """Open: anywhere. Limited: a NetworkPolicy allows DNS, the ports of API servers, and the sources and
-    scoring APIs of the scorers that run there. The agent's is in each ManifestWork.
+    """Open: anywhere. Limited: a NetworkPolicy allows DNS, the ports of API servers, and the
+    sources and scoring APIs of the scorers that run there. The agent's is in each ManifestWork.
     """
     api_server_ports: Annotated[
         list[Annotated[int, Field(ge=1, le=65535)]], Field(min_length=1)
@@ -134,8 +135,8 @@ class Egress(Authored):
     ]
     """Ports at which the agent reaches the API servers of the hub and of its own cluster."""
     rules: list[dict[str, Any]] = []
-    """Further egress rules, as a NetworkPolicy has them: for Services whose pods use the host's network, that
-    have no pods in the cluster, or that a scorer names by address.
+    """Further egress rules, as a NetworkPolicy has them: for Services whose pods use the host's
+    network, that have no pods in the cluster, or that a scorer names by address.
     """
 
     @model_validator(mode="after")
@@ -144,18 +145,24 @@ class Egress(Authored):
             unused := {"api_server_ports", "rules"} & self.model_fields_set
         ):
             name = "rules" if "rules" in unused else "apiServerPorts"
-            msg = f"{name} has no effect while egress.mode is Open: write mode: Limited, or remove {name}"
+            msg = (
+                f"{name} has no effect while egress.mode is Open: write mode: Limited, or remove"
+                f" {name}"
+            )
             raise FieldError(msg, name)
         foreign = sorted({key for rule in self.rules for key in rule} - {"to", "ports"})
         if foreign:
-            msg = f"{foreign[0]} is no field of an egress rule: write to and ports, as in a NetworkPolicy"
+            msg = (
+                f"{foreign[0]} is no field of an egress rule: write to and ports, as in a"
+                " NetworkPolicy"
+            )
             raise FieldError(msg, "rules")
         return self
 
 
 class Proxy(Authored):
-    """The proxy of the agents' network, in the spelling of OCM's AddOnDeploymentConfig and of OpenShift. OCM
-    sets the variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the agent's pod.
+    """The proxy of the agents' network, in the spelling of OCM's AddOnDeploymentConfig and of
+    OpenShift. OCM sets the variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the agent's pod.
     """
 
     http_proxy: str | None = None
@@ -163,8 +170,9 @@ class Proxy(Authored):
     https_proxy: str | None = None
     """Proxy for https URLs: the API servers of the hub and of the cluster are among them."""
     no_proxy: str = ""
-    """What is called directly: names with their subdomains, addresses and ranges, with commas between them.
-    The network of the cluster's Services must be there: the agent calls its own API server by address.
+    """What is called directly: names with their subdomains, addresses and ranges, with commas
+    between them. The network of the cluster's Services must be there: the agent calls its own API
+    server by address.
     """
 
     @property
@@ -203,14 +211,15 @@ class Proxy(Authored):
 
 
 class OpenTelemetry(Authored):
-    """Prometheus as a receiver for OpenTelemetry metrics, in the agent's pod. It runs on clusters with a
-    scorer whose source.type is OpenTelemetry.
+    """Prometheus as a receiver for OpenTelemetry metrics, in the agent's pod. It runs on clusters
+    with a scorer whose source.type is OpenTelemetry.
     """
 
     image: Image
     """Image of Prometheus 3.12 or newer, preferably pinned by digest."""
     collector_namespaces: Annotated[list[DnsLabel], Field(min_length=1)]
-    """Namespaces whose pods may push, if they have the label gitops-dsf.io/pushes-metrics: "true"."""
+    """Namespaces whose pods may push, if they have the label gitops-dsf.io/pushes-metrics: "true".
+    """
     resource_attributes: list[Annotated[str, Field(pattern=r"^[^\s{}]+$")]] = list(
         RESOURCE_ATTRIBUTES
     )
@@ -220,10 +229,12 @@ class OpenTelemetry(Authored):
     memory: Memory = "256Mi"
     """Request and limit. Prometheus collects garbage more often above 60 % of it."""
     storage: Memory = "1Gi"
-    """Size of the volume that keeps the history. It is an emptyDir: a new pod starts without history."""
+    """Size of the volume that keeps the history. It is an emptyDir: a new pod starts without
+    history.
+    """
     run_as_user: Annotated[int, Field(ge=1)] | None = 65534
-    """User of the container. The image of Prometheus names its user, and Kubernetes cannot tell whether a
-    name is root. Write null on OpenShift, which assigns a user.
+    """User of the container. The image of Prometheus names its user, and Kubernetes cannot tell
+    whether a name is root. Write null on OpenShift, which assigns a user.
     """
 
     @model_validator(mode="after")
@@ -249,8 +260,8 @@ class AgentServiceMonitor(Authored):
     interval: Annotated[str, Field(pattern=r"^[1-9][0-9]*(s|m)$")] = "30s"
     """Time between two scrapes."""
     cluster_selector: LabelSelector | None = None
-    """Clusters that get it, by labels of the inventory; all when absent. A cluster without the CRDs of the
-    Prometheus operator reports an error of its add-on.
+    """Clusters that get it, by labels of the inventory; all when absent. A cluster without the CRDs
+    of the Prometheus operator reports an error of its add-on.
     """
 
 
@@ -303,14 +314,15 @@ class Agent(Authored):
     image: Image = DEFAULT_IMAGE
     """Container image, preferably pinned by digest. No registry has the default (DSF191)."""
     rollout: list[AgentRollout] = []
-    """What is different on some clusters. For each field counts the first entry that selects the cluster and
-    has the field; what no entry says is as in spec.agent.
+    """What is different on some clusters. For each field counts the first entry that selects the
+    cluster and has the field; what no entry says is as in spec.agent.
     """
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
     image_pull_secrets: PullSecrets = []
-    """Secrets with credentials for registries, in the namespace dynamic-scoring of every managed cluster. OCM
-    copies open-cluster-management-image-pull-credentials there; other Secrets must be created there.
+    """Secrets with credentials for registries, in the namespace dynamic-scoring of every managed
+    cluster. OCM copies open-cluster-management-image-pull-credentials there; other Secrets must be
+    created there.
     """
     resources: Resources = Resources()
     """Requests and limits."""
@@ -338,7 +350,9 @@ class HubResources(Resources):
 
 
 class HubScorer(Authored):
-    """The hub scorer's Deployment, which runs scorers with runsOn: Hub. It is rendered when there is one."""
+    """The hub scorer's Deployment, which runs scorers with runsOn: Hub. It is rendered when there
+    is one.
+    """
 
     image: Image | None = None
     """Container image of the agent, preferably pinned by digest; spec.agent.image when absent."""
@@ -357,8 +371,8 @@ class HubScorer(Authored):
     egress: Egress = Egress()
     """Where it may connect to."""
     secrets: list[DnsName] = []
-    """Secrets in the hub namespace that scorers with runsOn: Hub may name as tokens. Other Secrets of that
-    namespace may belong to other programs.
+    """Secrets in the hub namespace that scorers with runsOn: Hub may name as tokens. Other Secrets
+    of that namespace may belong to other programs.
     """
 
 
@@ -366,8 +380,8 @@ class Delivery(Authored):
     """What delivers the scoring configuration to the spokes."""
 
     mode: Literal["ManifestWork", "UpstreamController"] = "ManifestWork"
-    """ManifestWork: rendered ManifestWorks do. UpstreamController: the upstream controller does, and only the
-    custom resources are rendered, for teams that migrate.
+    """ManifestWork: rendered ManifestWorks do. UpstreamController: the upstream controller does,
+    and only the custom resources are rendered, for teams that migrate.
     """
 
 
@@ -375,11 +389,15 @@ class Output(Authored):
     """Where the rendered tree is stored, and in how many directories."""
 
     mode: Literal["Directory", "Branch"] = "Directory"
-    """Directory: in rendered/ next to the sources. Branch: CI renders to another branch after each merge."""
+    """Directory: in rendered/ next to the sources. Branch: CI renders to another branch after each
+    merge.
+    """
     branch: Annotated[str, Field(pattern=BRANCH)] = "gitops-dsf-rendered"
     """Branch that CI writes with mode Branch."""
     shards: Annotated[int, Field(ge=1, le=MAX_SHARDS)] = 1
-    """Number of works-NN directories; a cluster's directory depends on its name and this number only."""
+    """Number of works-NN directories; a cluster's directory depends on its name and this number
+    only.
+    """
 
 
 class FleetRepositorySpec(Authored):
@@ -398,29 +416,30 @@ class FleetRepositorySpec(Authored):
     reconciler: Reconciler = Reconciler()
     """The reconciler's Deployment on the hub."""
     pace: Pace | None = None
-    """How fast applications may move by their scores; when absent, each follows its scores at once."""
+    """How fast applications may move by their scores; when absent, each follows its scores at once.
+    """
     delivery: Delivery = Delivery()
     """What delivers the scoring configuration to the spokes."""
     output: Output = Output()
     """Where the rendered tree is stored, and in how many directories."""
     allowed_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
-    """Hosts (shell-style globs) to which metrics may be sent: by a lock, besides the hosts that the scorer
-    names, and outside of the clusters.
+    """Hosts (shell-style globs) to which metrics may be sent: by a lock, besides the hosts that the
+    scorer names, and outside of the clusters.
     """
     allowed_token_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
-    """Hosts (shell-style globs) outside of the managed clusters that scorers may send tokens to. Services of
-    the cluster need no entry.
+    """Hosts (shell-style globs) outside of the managed clusters that scorers may send tokens to.
+    Services of the cluster need no entry.
     """
     require_image_digests: bool = False
     """Whether the images of agent and reconciler must be named by digest (`NAME@sha256:...`)."""
     allow_unmatched_selectors: bool = False
-    """Whether a scorer or an application that no cluster of the inventory matches is a warning, and no error.
-    For fleets whose clusters join later.
+    """Whether a scorer or an application that no cluster of the inventory matches is a warning, and
+    no error. For fleets whose clusters join later.
     """
 
     @property
     def delivers_works(self) -> bool:
-        """Whether rendered ManifestWorks deliver the configuration, and not the upstream controller."""
+        """Whether ManifestWorks deliver the configuration; else the upstream controller does."""
         return self.delivery.mode == "ManifestWork"
 
     @property
@@ -458,7 +477,10 @@ class FleetRepositorySpec(Authored):
             )
             yield f"{message}: name another branch", "reconciler", "journal", "branch"
         if settings.uses_git and git.target_revision == "HEAD":
-            must = "the reconciler must know which branch it may never force: write its name, such as main"
+            must = (
+                "the reconciler must know which branch it may never force: write its name, such as"
+                " main"
+            )
             yield f"git.targetRevision is HEAD, and {must}", "git", "targetRevision"
         if state.enabled and proposals.kinds and state.branch == "gitops-dsf":
             cannot = "proposals are branches below it, which git cannot have at once"
@@ -470,7 +492,10 @@ class FleetRepositorySpec(Authored):
             try:
                 address_of(git.url, kind=proposals.forge, api=proposals.forge_url or "")
             except ValueError as error:
-                message = f"reconciler.proposals.forge is {proposals.forge}, but {error}, or leave forge out"
+                message = (
+                    f"reconciler.proposals.forge is {proposals.forge}, but {error}, or leave forge"
+                    " out"
+                )
                 yield message, "reconciler", "proposals", "forge"
 
 

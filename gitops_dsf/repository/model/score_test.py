@@ -92,8 +92,8 @@ class ResultLabels(Authored):
 
 
 class GivenSeries(Authored):
-    """The results of the runs of a scorer on a cluster: the values of its query, or the scores of its scoring
-    API. One value for each run, from time 0 on.
+    """The results of the runs of a scorer on a cluster: the values of its query, or the scores of
+    its scoring API. One value for each run, from time 0 on.
     """
 
     scorer: DnsName
@@ -123,7 +123,8 @@ class _OfScorer(Ruled):
     rules: ClassVar[tuple[Rule, ...]] = (
         exactly_one("scorer", "resource", "write exactly one of scorer and resource"),
         Rule(
-            message="a score of a resource needs its dimension, the name of the item in status.scores",
+            message="a score of a resource needs its dimension, the name of the item in"
+            " status.scores",
             holds=lambda score: score.resource is None or score.dimension is not None,
             json={"if": given("resource"), "then": given("dimension")},
         ),
@@ -132,7 +133,9 @@ class _OfScorer(Ruled):
     scorer: DnsName | None = None
     """Name of a DynamicScorer."""
     resource: DnsName | None = None
-    """In place of scorer: name of an AddOnPlacementScore that no scorer of this repository publishes."""
+    """In place of scorer: name of an AddOnPlacementScore that no scorer of this repository
+    publishes.
+    """
     cluster: DnsLabel
     """Name of a cluster."""
     dimension: Item | None = None
@@ -156,8 +159,8 @@ class _OfPlacement(Ruled):
     application: DnsName | None = None
     """Name of a ScoredApplication."""
     placement: PlacementReference | None = None
-    """In place of application: a ScoredPlacement or Placement, as namespace/name, or the name alone if it is
-    unique.
+    """In place of application: a ScoredPlacement or Placement, as namespace/name, or the name alone
+    if it is unique.
     """
 
 

@@ -1,4 +1,4 @@
-"""DynamicScorer: which metrics are read, how scores are computed from them, and where they are published.
+"""DynamicScorer: which metrics are read, how they are scored, where scores are published.
 
 It has upstream's fields and ours.
 """
@@ -78,11 +78,12 @@ class OAuth2(Authored):
     audience: Annotated[str, Field(max_length=1024)] = ""
     """For whom the token is, if the token server wants to know."""
     client_authentication: Literal["Header", "Body"] = "Header"
-    """Where the client's secret is sent: in an Authorization header, or in the form for servers that want it
-    there.
+    """Where the client's secret is sent: in an Authorization header, or in the form for servers
+    that want it there.
     """
     ca_config_map_ref: KeyRef | None = None
-    """ConfigMap on the spoke whose key holds the PEM certificates of the token server's private CA."""
+    """ConfigMap on the spoke whose key holds the PEM certificates of the token server's private CA.
+    """
 
 
 class Auth(Ruled):
@@ -90,7 +91,8 @@ class Auth(Ruled):
 
     rules = (
         Rule(
-            message="tokenSecretRef and serviceAccountToken are two tokens for one request; keep one",
+            message="tokenSecretRef and serviceAccountToken are two tokens for one request; keep"
+            " one",
             holds=lambda auth: auth.token_secret_ref is None or not auth.service_account_token,
             cel="!(has(self.tokenSecretRef) && self.serviceAccountToken)",
             json={"not": {"allOf": [given("tokenSecretRef"), TOKEN_OF_POD]}},
@@ -143,9 +145,9 @@ class SourceParams(Authored):
     range: Annotated[int, Field(ge=0, le=31_536_000)] = 0
     """Seconds of history; 0 for the present value only, which is all that type Kubernetes has."""
     step: Annotated[int, Field(ge=0, le=31_536_000)] = 0
-    """Seconds between two points of a series. Up to 300 the agent ends the range at a multiple of the step,
-    so that a cache in front of the source helps: the last point is up to one step old. With a larger step the
-    range ends when the query is sent.
+    """Seconds between two points of a series. Up to 300 the agent ends the range at a multiple of
+    the step, so that a cache in front of the source helps: the last point is up to one step old.
+    With a larger step the range ends when the query is sent.
     """
 
 
@@ -153,7 +155,9 @@ class ClusterLabel(Authored):
     """The label of a central store's series that names their cluster."""
 
     name: Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")]
-    """Name of the label. Its value is the name of the ManagedCluster, unless claim or label is given."""
+    """Name of the label. Its value is the name of the ManagedCluster, unless claim or label is
+    given.
+    """
     claim: Annotated[str, Field(min_length=1, max_length=253)] | None = None
     """ClusterClaim of the ManagedCluster that has the label's value, such as id.openshift.io."""
     label: Annotated[str, Field(min_length=1, max_length=317)] | None = None
@@ -172,36 +176,36 @@ class Source(Authored):
     ref: DnsName | None = None
     """Name of a MetricSource, which says type, host, path and auth for each cluster."""
     type: Literal["Prometheus", "Kubernetes", "OpenTelemetry", "None"] | None = None
-    """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's own nodes and pods;
-    OpenTelemetry for the receiver beside the agent, which collectors of the cluster push to; or None for
-    scoring APIs that need no metrics.
+    """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's own nodes
+    and pods; OpenTelemetry for the receiver beside the agent, which collectors of the cluster push
+    to; or None for scoring APIs that need no metrics.
     """
     host: str = ""
     """URL of the metric source as the spoke sees it: the base URL, such as
-    http://vmselect.monitoring.svc:8481/select/0/prometheus, or that of its query API. By default the origin
-    of configURL.
+    http://vmselect.monitoring.svc:8481/select/0/prometheus, or that of its query API. By default
+    the origin of configURL.
     """
     path: str = ""
-    """Path of the query API, taken as it is. When it is absent, /api/v1/query_range below the path of host,
-    unless that ends in /query or /query_range. With scoring.type Query the agent asks the instant query
-    beside it, /api/v1/query.
+    """Path of the query API, taken as it is. When it is absent, /api/v1/query_range below the path
+    of host, unless that ends in /query or /query_range. With scoring.type Query the agent asks the
+    instant query beside it, /api/v1/query.
     """
     params: SourceParams = SourceParams()
     """The query, and its period."""
     parameters: UrlParameters | None = None
-    """URL parameters that are sent with every query, such as namespace or partial_response. Beside ref they
-    are added to those of the MetricSource, and replace those of the same name.
+    """URL parameters that are sent with every query, such as namespace or partial_response. Beside
+    ref they are added to those of the MetricSource, and replace those of the same name.
     """
     on_partial: OnPartial | None = None
-    """What happens when the source says that data is missing from its answer. Publish, the default: scores
-    are computed from what is there. Fail: the cycle fails, and the published scores expire. Beside ref it
-    replaces what the MetricSource says.
+    """What happens when the source says that data is missing from its answer. Publish, the default:
+    scores are computed from what is there. Fail: the cycle fails, and the published scores expire.
+    Beside ref it replaces what the MetricSource says.
     """
     auth: Auth | None = None
     """How the agent authenticates to the metric source."""
     dialect: Literal["PromQL", "MetricsQL", "Other"] = "PromQL"
-    """Language of the query. PromQL is checked completely, MetricsQL as far as it is also PromQL, and other
-    languages not at all.
+    """Language of the query. PromQL is checked completely, MetricsQL as far as it is also PromQL,
+    and other languages not at all.
     """
     cluster_label: ClusterLabel | None = None
     """With runsOn: Hub, how the series of a cluster are recognised."""
@@ -211,7 +215,9 @@ class ScoringParams(Authored):
     """The name of the score, and how often it is computed."""
 
     name: Annotated[str, Field(max_length=253)] = ""
-    """Score name: ds_score_name of the metric, and after sanitising the name of the AddOnPlacementScore."""
+    """Score name: ds_score_name of the metric, and after sanitising the name of the
+    AddOnPlacementScore.
+    """
     interval: Annotated[int, Field(ge=0, le=31_536_000)] = 0
     """Seconds between two runs."""
 
@@ -220,8 +226,8 @@ class Scoring(Authored):
     """What computes the scores: a scoring API, or the query itself."""
 
     type: Literal["API", "Query"] | None = None
-    """API, the default: a scoring API is called. Query: the value of each series is its raw score, and there
-    is no scoring API.
+    """API, the default: a scoring API is called. Query: the value of each series is its raw score,
+    and there is no scoring API.
     """
     host: str = ""
     """URL of the scoring API as the spoke sees it; by default the origin of configURL."""
@@ -242,9 +248,10 @@ class ScoreRange(Ruled):
 
     rules = (
         Rule(
-            message="min must be below max; for scores where lower is better swap outputMin and outputMax",
-            says="min {0.min:g} must be below max {0.max:g}; for scores where lower is better swap outputMin"
-            " and outputMax",
+            message="min must be below max; for scores where lower is better swap outputMin and"
+            " outputMax",
+            says="min {0.min:g} must be below max {0.max:g}; for scores where lower is better swap"
+            " outputMin and outputMax",
             holds=lambda found: found.min < found.max,
             cel="self.min < self.max",
         ),
@@ -269,9 +276,12 @@ class Publish(Authored):
     """When a changed score is written to the hub."""
 
     deadband: Annotated[int, Field(ge=0, le=200)] = 2
-    """By how many score points a value must change to be published before half of the TTL has passed."""
+    """By how many score points a value must change to be published before half of the TTL has
+    passed.
+    """
     min_interval_seconds: Annotated[int, Field(ge=0, le=86_400)] = 60
-    """Seconds between two writes of one scorer on one cluster; the first change is written at once."""
+    """Seconds between two writes of one scorer on one cluster; the first change is written at once.
+    """
 
 
 class DynamicScorerSpec(Ruled):
@@ -280,8 +290,8 @@ class DynamicScorerSpec(Ruled):
     rules = (
         Rule(
             message=(
-                "write configURL and configSyncMode, or scoring.type: Query if the query itself gives the"
-                " score"
+                "write configURL and configSyncMode, or scoring.type: Query if the query itself"
+                " gives the score"
             ),
             cel=(
                 "(has(self.scoring) && has(self.scoring.type) && self.scoring.type == 'Query')"
@@ -299,14 +309,14 @@ class DynamicScorerSpec(Ruled):
     config_url: Annotated[str, Field(alias="configURL")] = ""
     """The scoring API's /config page as the hub sees it. Required unless scoring.type is Query."""
     config_sync_mode: Literal["Full", "None"] | None = None
-    """Full: each field that the scoring API's /config sets, as recorded in locks/, overrides this file. None:
-    only this file counts. Required unless scoring.type is Query.
+    """Full: each field that the scoring API's /config sets, as recorded in locks/, overrides this
+    file. None: only this file counts. Required unless scoring.type is Query.
     """
     location: Literal["Internal", "External"] = "Internal"
     """Whether the scoring API runs inside the fleet."""
     runs_on: Literal["Spokes", "Hub"] = "Spokes"
-    """Spokes: the agent of each cluster asks a source there. Hub: one process on the hub asks one central
-    store for all clusters.
+    """Spokes: the agent of each cluster asks a source there. Hub: one process on the hub asks one
+    central store for all clusters.
     """
     source: Source = Source()
     """Where the metrics come from."""
@@ -321,7 +331,9 @@ class DynamicScorerSpec(Ruled):
     cluster_selector: LabelSelector | None = None
     """Where it runs, by labels of the clusters in the inventory; everywhere when absent."""
     score_range: ScoreRange | None = None
-    """A linear mapping from raw scores to published ones. Without it, raw scores are clamped to -100..100."""
+    """A linear mapping from raw scores to published ones. Without it, raw scores are clamped to
+    -100..100.
+    """
     score_aggregation: Literal["Last", "Mean", "Min", "Max", "Sum"] = "Last"
     """How several results with the same dimension are combined."""
     score_ttl_seconds: Annotated[int, Field(ge=60, le=31_536_000)] | None = Field(
@@ -331,15 +343,16 @@ class DynamicScorerSpec(Ruled):
     publish: Publish = Publish()
     """When a changed score is written to the hub."""
     default_score: Annotated[int, Field(ge=-100, le=100)] | None = None
-    """The published score of a cluster whose metric source answers without series. Nothing is published then
-    when it is absent. It needs a scoreDimensionFormat without labels.
+    """The published score of a cluster whose metric source answers without series. Nothing is
+    published then when it is absent. It needs a scoreDimensionFormat without labels.
     """
 
     @model_validator(mode="wrap")
     @classmethod
     def _api_names_its_page(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401 - whatever YAML holds
-        """Requires configURL and configSyncMode of scorers with a scoring API, and reports their absence
-        beside all other mistakes.
+        """Requires configURL and configSyncMode of scorers with a scoring API.
+
+        Their absence is reported beside all other mistakes.
         """
         missing = _missing_of_api(data) if isinstance(data, dict) else []
         if not missing:

@@ -17,7 +17,8 @@ class Mask(Ruled):
         exactly_one(
             "cluster_name",
             "cluster_selector",
-            "a mask names its clusters by clusterName or by clusterSelector: write exactly one of them",
+            "a mask names its clusters by clusterName or by clusterSelector: write exactly one of"
+            " them",
         ),
     )
 

@@ -1,7 +1,7 @@
 """Reads the values of a series in the expanding notation of `promtool test rules`.
 
-`a+bxn` is a, followed by n values that grow by b each; `axn` is a, n+1 times; `_`, `_xn` and `stale` are
-missing values. Native histograms are not read, because a score is one number.
+`a+bxn` is a, followed by n values that grow by b each; `axn` is a, n+1 times; `_`, `_xn` and
+`stale` are missing values. Native histograms are not read, because a score is one number.
 """
 
 import re
@@ -13,7 +13,8 @@ MAX_VALUES: Final = 10_000
 """Values of one series."""
 
 _NUMBER: Final = r"(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-"""A number without sign. Leading zeros are refused, because promtool reads some of them as octal."""
+"""A number without sign. Leading zeros are refused, because promtool reads some of them as octal.
+"""
 
 _ITEM: Final = re.compile(
     r"(?P<missing>_|stale)"

@@ -1,7 +1,9 @@
-"""Judges documents that no kind of a fleet repository describes: is it a misspelt kind, or not ours?
+"""Judges documents that no kind of a fleet repository describes.
 
-A kind that is probably ours is an error, because its content would be lost. Others are warnings: a folder
-may hold files of other programs.
+Each may be a misspelt kind, or not ours.
+
+A kind that is probably ours is an error, because its content would be lost. Others are warnings: a
+folder may hold files of other programs.
 """
 
 import re
@@ -72,7 +74,10 @@ def unknown_kind(document: Document) -> Diagnostic:
 
 
 def meant_kind(kind: str) -> str:
-    """The known kind that is misspelt here; empty for the name of another, such as PlacementBinding."""
+    """The known kind that is misspelt here; empty for the name of another kind.
+
+    PlacementBinding is one that is not meant to be a Placement.
+    """
     if kind in _ELSEWHERE:
         return ""
     known = {name.lower(): name for _, name in KINDS if not re.match(f"{name}[A-Z]", kind)}
@@ -81,7 +86,10 @@ def meant_kind(kind: str) -> str:
 
 
 def _is_object(document: Document) -> bool:
-    """Whether it could be ours without apiVersion and kind, unlike a chart's Chart.yaml or values.yaml."""
+    """Whether a document could be ours without apiVersion and kind.
+
+    A chart's Chart.yaml or values.yaml could not.
+    """
     data = document.data
     ours = any(data.get("apiVersion") == version for version, _ in KINDS)
     return ours or any(field in data for field in ("kind", "metadata", "spec"))

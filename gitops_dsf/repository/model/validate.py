@@ -23,8 +23,8 @@ _OF_A_DOCUMENT = (codes.SYNTAX, codes.TAB, codes.DEPTH, codes.ALIASES, codes.NOT
 _UNREADABLE = {code.id for code in (*_OF_A_DOCUMENT, codes.ENCODING, codes.SIZE, codes.SYMLINK)}
 
 _SERVER_METADATA = (
-    "creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generation managedFields"
-    " ownerReferences resourceVersion selfLink uid"
+    "creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generation"
+    " managedFields ownerReferences resourceVersion selfLink uid"
 )
 _SERVER_OWNED = frozenset[FieldPath](
     {("status",), *(("metadata", name) for name in _SERVER_METADATA.split())}
@@ -81,7 +81,10 @@ def declare(loaded: Loaded) -> Declared:
 def _validate(
     model: type[Authored], document: Document, *, known: set[Position], diagnostics: Listed
 ) -> Authored | None:
-    """The object, or None after an error. Leaves out mistakes where the loader found one already."""
+    """The object, or None after an error.
+
+    Leaves out mistakes where the loader found one already.
+    """
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
@@ -172,7 +175,7 @@ def _wrong_folder(document: Document) -> list[Diagnostic]:
 
 
 def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: Listed) -> None:
-    """Adds an object by kind and name; by namespace, too, if the kind can be rendered into several."""
+    """Adds an object by kind and name, and by namespace if the kind can be in several."""
     metadata = item.document.data["metadata"]
     key = item.name
     namespaced = {"Placement", "ManagedClusterSetBinding", "ApplicationSet", "ScoredPlacement"}

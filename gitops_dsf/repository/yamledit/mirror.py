@@ -19,7 +19,10 @@ _QUOTED: Final = (SingleQuotedScalarString, DoubleQuotedScalarString)
 
 
 def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -> Iterator[str]:
-    """Sets and removes fields until the mapping holds exactly the values. Yields each change in words."""
+    """Sets and removes fields until the mapping holds exactly the values.
+
+    Yields each change in words.
+    """
     for key in [key for key in target if key not in values]:
         yield f"{path}{key} removed"
         del target[key]
@@ -78,7 +81,10 @@ def apply(content: Any, edit: Edit) -> bool:  # noqa: ANN401 - whatever YAML hol
 
 
 def _move(way: Sequence[Any], edit: Edit) -> bool:
-    """Moves a field. It stands where it stood, or where the object stood that it leaves, else first."""
+    """Moves a field.
+
+    It stands where it stood, or where the object stood that it leaves, else first.
+    """
     *parents, name = edit.to
     target = way[0]
     for part in parents:
@@ -107,7 +113,10 @@ def _holds(value: object, part: str | int) -> bool:
 def _mirror_list(
     target: list[Any], old: Mapping[str, Any], new: Mapping[str, Any], *, path: str
 ) -> Iterator[str]:
-    """Updates a list whose items have names. Order has no meaning; items that stay keep their comments."""
+    """Updates a list whose items have names.
+
+    Order has no meaning; items that stay keep their comments.
+    """
     for index in reversed(range(len(target))):
         name = _identity(target[index])
         if name not in new:
@@ -157,7 +166,10 @@ def place(target: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 -
 
 
 def owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """A copy in block style: literal blocks where possible, quotes where some parser reads another type."""
+    """A copy in block style.
+
+    Texts are literal blocks where possible, and quoted where some parser reads another type.
+    """
     if isinstance(value, Mapping):
         return CommentedMap((owned(key), owned(item)) for key, item in value.items())
     if isinstance(value, list):

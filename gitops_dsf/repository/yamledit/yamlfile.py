@@ -1,4 +1,7 @@
-"""A YAML file that people wrote. It is edited in place and keeps its comments, quotes and indentation."""
+"""A YAML file that people wrote.
+
+It is edited in place and keeps its comments, quotes and indentation.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +21,9 @@ from gitops_dsf.repository.yamledit.mirror import apply
 _INDENTS: Final = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 6, 4), (4, 4, 0))
 """Indentation of mappings, sequences and dashes in the styles people use, the most common first."""
 _WIDTH: Final = 1_000_000
-"""Characters before a line is folded. Lines are never folded, because reviewers compare whole values."""
+"""Characters before a line is folded. Lines are never folded, because reviewers compare whole
+values.
+"""
 _BOM: Final = "\ufeff"
 _MARKER: Final = re.compile(r"^(?=---(?:\s|$))", re.MULTILINE)
 _END: Final = re.compile(r"^\.\.\.(?:\s|$)", re.MULTILINE)
@@ -27,9 +32,12 @@ _MISSING: Final = object()
 
 
 class YamlFile:
-    """The documents of one text. Documents that are not edited stay byte for byte.
+    """The documents of one text.
 
-    An edited document keeps its comments. Its other lines stay the same if it is indented in one style.
+    Documents that are not edited stay byte for byte.
+
+    An edited document keeps its comments. Its other lines stay the same if it is indented in one
+    style.
     """
 
     def __init__(self, text: str) -> None:
@@ -51,7 +59,10 @@ class YamlFile:
         return found is not None
 
     def edit(self, line: int, edits: Iterable[Edit]) -> bool:
-        """Makes the edits of a finding in the document that holds a line; False if it cannot be edited."""
+        """Makes the edits of a finding in the document that holds a line.
+
+        Returns False if the document cannot be edited.
+        """
         try:
             content = self._content_at(line)
             return content is not None and all(apply(content, edit) for edit in edits)
@@ -182,8 +193,8 @@ _COMMENT: Final = re.compile(r"(?:^|(?<=\s))(#)")
 def with_comments_of(old: str, new: str) -> str:
     """Returns the new text of a document, with every comment of the old text that is missing in it.
 
-    Each comes back where it was, on a line of its own. Its subject may be gone; only its author can decide
-    about that.
+    Each comes back where it was, on a line of its own. Its subject may be gone; only its author can
+    decide about that.
     """
     before, kept = old.splitlines(keepends=True), new.splitlines(keepends=True)
     all_lost = list(_lost(before, kept))
@@ -211,7 +222,10 @@ def _count(comment: str, lines: Sequence[str]) -> int:
 
 
 def _place(at: int, line: str, below: str, kept: Sequence[str]) -> tuple[int, str]:
-    """Where a comment comes back, and its indentation: above the line that it stood above, if that moved."""
+    """Where a comment comes back, and its indentation.
+
+    It is above the line that it stood above, if that moved.
+    """
     moved = [index for index, text in enumerate(kept) if below and text.strip() == below]
     if line.lstrip().startswith("#") and len(moved) == 1:
         at, line = moved[0], kept[moved[0]]
@@ -219,7 +233,7 @@ def _place(at: int, line: str, below: str, kept: Sequence[str]) -> tuple[int, st
 
 
 def _lost(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """For each line that may hold a missing comment, its place in the new text and in the old one."""
+    """For each line that may hold a missing comment, its places in the new and old texts."""
     for tag, start, end, into, until in SequenceMatcher(
         None, before, after, autojunk=False
     ).get_opcodes():
