@@ -91,12 +91,13 @@ RIGHTS: Final = {
         "/leases/",
         "/placementdecisions",
         "/managedclusters",
+        "/managedclusters",
         "/events",
     ),
     "agent/": ("/addonplacementscores",),
     "hub-scorer": ("/addonplacementscores", "/managedclusters"),
 }
-"""What a program may lose the right to."""
+"""What a program may lose the right to. What is rarely asked for is there twice."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -859,7 +860,7 @@ def _cluster_detached(world: "World", drawn: random.Random) -> str:
         ):
             world.detach(name, back=back)
 
-    if leader is None or drawn.random() < 0.5:
+    if leader is None or drawn.random() < 0.4:
         act()
         return name
     trigger = Trigger(
@@ -871,7 +872,7 @@ def _cluster_detached(world: "World", drawn: random.Random) -> str:
         writes=True,
     )
     world.storm.triggers.append(trigger)
-    later(300.0, trigger.expire)
+    later(WAIT_SECONDS, trigger.expire)
     return f"{name} while {leader.name} writes another one"
 
 
@@ -950,7 +951,7 @@ def _pace_switched(world: "World", drawn: random.Random) -> str:
     return "off" if sources.paced else "on"
 
 
-@kind(3)
+@kind(4)
 def _maintenance(world: "World", drawn: random.Random) -> str:
     sources = world.sources
     if not sources.paced or len(sources.drains) >= 2:

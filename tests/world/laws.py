@@ -965,11 +965,12 @@ def _is_ours(writer: str) -> bool:
     return writer.startswith(RECONCILER) or writer.partition("/")[0] in {"agent", "hub-scorer"}
 
 
-def _notes(item: Object) -> set[str]:
-    """What people wrote on it: keys of annotations and taints."""
-    keys = [*(item["metadata"].get("annotations") or {})]
-    keys += [each["key"] for each in (item.get("spec") or {}).get("taints") or []]
-    return {key for key in keys if key.startswith("people.example.com/")}
+def _notes(item: Object) -> set[tuple[str, str]]:
+    """What people wrote on it: annotations and taints, with their values."""
+    notes = [*(item["metadata"].get("annotations") or {}).items()]
+    taints = (item.get("spec") or {}).get("taints") or []
+    notes += [(each["key"], each.get("value", "")) for each in taints]
+    return {(key, value) for key, value in notes if key.startswith("people.example.com/")}
 
 
 def is_good(item: Object) -> bool:
