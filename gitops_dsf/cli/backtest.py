@@ -5,7 +5,7 @@ import asyncio
 import math
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from ssl import SSLContext
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from dsf_wire.headers import is_header_name
 from dsf_wire.rawscores import SCORE_NAME_LABEL
 from dsf_wire.secrettext import SecretFault, header_secret
-from dsf_wire.text import printable, printable_lines
+from dsf_wire.text import printable
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.journalfiles import journal_files, since_month
@@ -28,7 +28,6 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.git import RevisionError
 from gitops_dsf.repository.revision import find_base
 from gitops_dsf.show.jsontext import json_text
-from gitops_dsf.show.tables import table
 from gitops_dsf.show.terminal import Step, progress
 from gitops_dsf.wording import names_text
 
@@ -41,10 +40,9 @@ try:
         results,
         samples_of,
     )
-    from gitops_dsf.backtest.run import is_short
     from gitops_dsf.metricstore.answer import Answer, StoreError, read_path
-    from gitops_dsf.views.backtest import sentences
-    from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result, document, limits
+    from gitops_dsf.show.backtest import backtest_text
+    from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result, document
     from gitops_dsf.views.backtest.page import page
     from gitops_dsf.views.backtest.sentences import markdown
 except ModuleNotFoundError as error:
@@ -390,51 +388,3 @@ def _formatted(results: tuple[Result, ...], notes: list[str], style: str) -> str
     if style == "json":
         return json_text(document(results, notes=notes))
     return {"markdown": markdown, "html": page, "text": backtest_text}[style](results, notes=notes)
-
-
-def backtest_text(results: Sequence[Result], *, notes: Sequence[str]) -> str:
-    """A table of Placements, then advice, then what is not known."""
-    head = results[-1]
-    compared = (
-        [f"{results[0].side.title} compared with {head.side.title}"] if len(results) > 1 else []
-    )
-    text = printable_lines((sentences.span(head), *compared))
-    rows, rated = [], not is_short(head.grid)
-    for key, before, after in sentences.comparisons(results):
-        if after is None:
-            rows.append([key, "not decided after the change", *([""] if rated else []), "", ""])
-            continue
-        moved, regret = sentences.moved(after, before), sentences.regret(head, key, before)
-        rate = [f"{after.moves_per_day or 0.0:.1f}"] if rated else []
-        rows.append([key, moved, *rate, regret, sentences.time_on(head, key)])
-    if rows:
-        titles = ["placement", "", *(["a day"] if rated else []), "regret", "most of the time on"]
-        text += "\n" + table(titles, rows, right={2} if rated else set())
-    else:
-        text += "\nno Placement ranks by scores whose past is known\n"
-    if head.side.advice or head.side.demands:
-        text += "\nadvice\n" + "".join(_advice(head, key) for key in head.side.advice)
-        text += printable_lines(
-            line
-            for key in head.side.demands
-            for said, place in sentences.demanded(head, key)
-            for line in (f"  {key}: {said}", f"      {place}")
-        )
-    unknown = [f"{key}: {why}" for key, why in head.side.unknown.items()]
-    open_questions = (*unknown, *notes, *sentences.gaps(head), *limits(results))
-    return text + "\nwhat is not known\n" + printable_lines(f"  {line}" for line in open_questions)
-
-
-def _advice(result: Result, key: str) -> str:
-    item = result.side.advice[key]
-    places = (f"      {place}" for place in sentences.places(result, key))
-    text = printable_lines((f"  {key}: {sentences.advised(result, key)}", *places))
-    if len(item.shown) < 2:
-        return text
-    headers = ["stickiness", "deadband", "moves", "back and forth", "regret", "hub writes", ""]
-    rows = []
-    for each in item.shown:
-        deadband = "as written" if each.deadband is None else str(each.deadband)
-        counts = [str(each.moves), str(each.returns), f"{each.regret:.1f}", str(each.writes)]
-        rows.append([str(each.stickiness), deadband, *counts, item.mark(each)])
-    return text + table(headers, rows, right={0, 2, 3, 4, 5}, indent=6)

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.cluster is not None and Path(args.cluster, "gitops-dsf.yaml").is_file():
         args.directory, args.cluster = Path(args.cluster), None
-    from gitops_dsf.cli.simulate import explain_placement  # slow, and not needed for a code
+    from gitops_dsf.cli.explainplacement import explain_placement  # slow, and not needed for a code
 
     return explain_placement(args)
 

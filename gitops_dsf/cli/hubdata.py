@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,10 @@ from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.revision import find_branch
 from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.fleet import known_bindings
 
+MAX_NAMED: Final = 10
+"""Placements that a message names."""
 NO_DATA: Final = "no scores given (--scores, --state-branch or --context)"
 
 
@@ -67,10 +71,8 @@ def _snapshot(
                 " {enabled: true} and gitSecret: {name: SECRET} below spec.reconciler in"
                 " gitops-dsf.yaml)"
             )
-        contents, origin = (
-            branch.contents(suffixes=SUFFIXES),
-            f"branch {branch.name} at {branch.short}",
-        )
+        origin = f"branch {branch.name} at {branch.short}"
+        contents = branch.contents(suffixes=SUFFIXES)
         return from_contents(contents, origin=origin, resources=resources), ""
     return None, NO_DATA
 
@@ -89,11 +91,26 @@ def placement_key(fleet: CheckedFleet, written: str) -> str:
     """`namespace/name` of a Placement. Its name is enough if it is unique. Raises UsageError."""
     if written in applied(fleet).placements:
         return written
-    found = [key for key in applied(fleet).placements if key.partition("/")[2] == written]
-    if len(found) == 1:
-        return found[0]
-    known = ", ".join(list(applied(fleet).placements)[:10]) or "none"
-    msg = f"there is no Placement {written}; this repository renders {known}"
-    if found:
-        msg = f"several Placements are called {written}: write one of {', '.join(found)}"
-    raise UsageError(msg)
+    keys = list(applied(fleet).placements)
+    matching = [key for key in keys if key.partition("/")[2] == written]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise UsageError(
+            f"several Placements are called {written}: write one of {', '.join(matching)}"
+        )
+    known = ", ".join(keys[:MAX_NAMED]) or "none"
+    raise UsageError(f"there is no Placement {written}; this repository renders {known}")
+
+
+def assumed_bindings(fleet: CheckedFleet, keys: Iterable[str], data: HubData) -> tuple[str, ...]:
+    """Returns the ManagedClusterSetBindings that Placements need and that may not be on the hub.
+
+    They are `namespace/name`, sorted; none if the bindings of the hub are known.
+    """
+    if known_bindings(data.snapshot) is not None:
+        return ()
+    pairs: set[tuple[str, str]] = set()
+    for key in keys:
+        pairs.update(applied(fleet).assumed_bindings.get(key, ()))
+    return tuple(sorted("/".join(pair) for pair in pairs))

@@ -15,8 +15,9 @@ from dsf_scorer.conformance.exchange import Report
 from dsf_wire.text import printable_lines
 from gitops_dsf.backtest.result import BacktestResult
 from gitops_dsf.canonicalyaml import emit
+from gitops_dsf.cli.explainplacement import ExplainOutput, PlacementOutput
 from gitops_dsf.cli.log import LogOutput
-from gitops_dsf.cli.simulate import ExplainOutput, PacedOutput, PlacementOutput, SimulateOutput
+from gitops_dsf.cli.simulate import PacedOutput, SimulateOutput
 from gitops_dsf.repository.files import write_file
 from gitops_dsf.repository.model.field_rules import Schema
 from gitops_dsf.schema.crd import crds

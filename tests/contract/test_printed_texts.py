@@ -48,13 +48,13 @@ REASONS = {
     },
     "gitops_dsf/cli/log.py": {"'\\n'.join(parts)": _ESCAPES},
     "gitops_dsf/cli/main.py": {"shell_completion.script(args.completion)": _OURS},
+    "gitops_dsf/cli/explainplacement.py": {
+        "head + _placement(fleet, verdict, data, pace, rows=rows)": _ESCAPES,
+        "head + text": _ESCAPES,
+    },
     "gitops_dsf/cli/simulate.py": {
         "f'\\n{shown}'": _ESCAPES,
-        "_placement(fleet, verdict, data, pace, rows=rows)": _ESCAPES,
         "summary_text(verdict, without_scores=unscored.get(verdict.placement))": _ESCAPES,
-        "f'{head}{text}{what_would_flip(explanation)}'": _ESCAPES,
-        "f'{head}{text}\\n{printable_lines((paced,))}'": _ESCAPES,
-        "f\"{head}{printable_lines((f'{where}: {explanation.reason}',))}\"": _ESCAPES,
     },
     "gitops_dsf/cli/status.py": {"status_text(view, everything=args.all)": _ESCAPES},
     "gitops_dsf/cli/test.py": {

@@ -1,4 +1,4 @@
-"""Placements: decision, OCM's next one, the nearest score that would flip it, and Argo CD's copies."""
+"""Placements and applications: decisions, the scores that flip them, and Argo CD's copies."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,7 +118,9 @@ class Copy(Struct, frozen=True):
 
 
 class ApplicationView(Struct, frozen=True, kw_only=True):
-    """One of our ApplicationSets: the clusters of its decision, and the clusters of its Applications."""
+    """One of our ApplicationSets: the clusters of its decision, and the clusters of its
+    Applications.
+    """
 
     name: str
     strategy: str
@@ -153,71 +155,92 @@ def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:
 def placement_views(
     placements: Iterable[Placement], inputs: Inputs, state: HubState | str, *, cluster: str | None
 ) -> Iterator[tuple[PlacementView, tuple[str, ...]]]:
-    """Each view and the clusters that pass. With a cluster: what flips it, where it is eligible."""
+    """Yields each view and the clusters that pass the filters.
+
+    With a cluster: only Placements for which it is eligible or decided, and what flips it.
+    """
     clusters = decided(inputs.snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
-    spans = {item.resource: item.span for item in inputs.scorers}
-    for item in placements:
-        current = None if clusters is None else tuple(sorted(clusters.get(item.key, ())))
-        view = PlacementView(
-            placement=item.key,
-            number_of_clusters=item.spec.number_of_clusters,
-            eligible=None,
-            decided=current,
-            next=None,
-            settled=True,
-            note=f"what OCM would decide is not known: {state}" if isinstance(state, str) else None,
-            counted_as_zero=(),
-            flips=(),
-            paced=bool(item.metadata.annotation(PACE_ANNOTATION)),
-            wish=None,
-            lead=None,
-        )
+    spans = {scorer.resource: scorer.span for scorer in inputs.scorers}
+    for placement in placements:
+        current = None
+        if clusters is not None:
+            current = tuple(sorted(clusters.get(placement.key, ())))
+        view = _undecided(placement, current)
         if isinstance(state, str):
-            yield view, ()
-            continue
-        verdict = simulate(state, item.key, inputs.now)
-        ranking = verdict.ranking if verdict.outcome is Outcome.SCHEDULED else None
-        eligible = (
-            () if ranking is None else tuple(state.names[position] for position in ranking.clusters)
-        )
-        if cluster is not None and cluster not in eligible and cluster not in (current or ()):
-            continue
-        if ranking is None:
-            first = next(iter(verdict.notes), "") or verdict.status.message
-            note = f"{verdict.outcome}: {first}" if first else str(verdict.outcome)
+            note = f"what OCM would decide is not known: {state}"
             yield structs.replace(view, note=note), ()
             continue
-        satisfied, chosen = verdict.satisfied, tuple(sorted(verdict.chosen))
-        by_scores = as_people_wrote(verdict)
-        wishes = by_scores.chosen != verdict.chosen
-        view = structs.replace(
-            view,
-            eligible=len(eligible),
-            next=chosen,
-            settled=current in (None, chosen),
-            note=satisfied.message or None
-            if satisfied is not None and not satisfied.status
-            else None,
-            counted_as_zero=_counted_as_zero(by_scores, inputs.now),
-            flips=() if wishes else tuple(_flips(by_scores, cluster, spans)),
-            wish=tuple(sorted(by_scores.chosen)) if wishes else None,
-            lead=None if wishes else lead(by_scores),
-        )
-        yield view, eligible
+        verdict = simulate(state, placement.key, inputs.now)
+        eligible = _eligible(verdict)
+        if cluster is None or cluster in eligible or cluster in (current or ()):
+            yield _with_verdict(view, verdict, spans, cluster=cluster), eligible
+
+
+def _undecided(placement: Placement, current: tuple[str, ...] | None) -> PlacementView:
+    """What is known without the simulator."""
+    return PlacementView(
+        placement=placement.key,
+        number_of_clusters=placement.spec.number_of_clusters,
+        eligible=None,
+        decided=current,
+        next=None,
+        settled=True,
+        note=None,
+        counted_as_zero=(),
+        flips=(),
+        paced=bool(placement.metadata.annotation(PACE_ANNOTATION)),
+        wish=None,
+        lead=None,
+    )
+
+
+def _eligible(verdict: Verdict) -> tuple[str, ...]:
+    if verdict.ranking is None or verdict.outcome is not Outcome.SCHEDULED:
+        return ()
+    return tuple(verdict.state.names[position] for position in verdict.ranking.clusters)
+
+
+def _with_verdict(
+    view: PlacementView,
+    verdict: Verdict,
+    spans: Mapping[str, tuple[int, int]],
+    *,
+    cluster: str | None,
+) -> PlacementView:
+    if verdict.ranking is None or verdict.outcome is not Outcome.SCHEDULED:
+        reason = next(iter(verdict.notes), "") or verdict.status.message
+        note = f"{verdict.outcome}: {reason}" if reason else str(verdict.outcome)
+        return structs.replace(view, note=note)
+    chosen = tuple(sorted(verdict.chosen))
+    satisfied = verdict.satisfied
+    has_too_few = satisfied is not None and not satisfied.status
+    by_people = as_people_wrote(verdict)
+    view = structs.replace(
+        view,
+        eligible=len(verdict.ranking.clusters),
+        next=chosen,
+        settled=view.decided in (None, chosen),
+        note=satisfied.message or None if satisfied is not None and has_too_few else None,
+        counted_as_zero=_counted_as_zero(by_people, verdict.now),
+    )
+    if by_people.chosen != verdict.chosen:
+        return structs.replace(view, wish=tuple(sorted(by_people.chosen)))
+    flips = tuple(_flips(by_people, cluster, spans))
+    return structs.replace(view, flips=flips, lead=lead(by_people))
 
 
 def _counted_as_zero(verdict: Verdict, now: datetime) -> tuple[str, ...]:
-    """Eligible clusters with an add-on score that is missing or expired.
-
-    Simulator and OCM count it as 0.
-    """
-    found, table = set[int](), verdict.state.score_table
-    for read in (result.prioritizer for result in verdict.prioritizers):
-        if read.built_in is None:
-            column = table.column(read.resource, read.score, now)
-            found |= column.expired | column.absent
+    """Eligible clusters with an add-on score that is missing or expired. OCM counts it as 0."""
+    positions = set[int]()
+    for result in verdict.prioritizers:
+        prioritizer = result.prioritizer
+        if prioritizer.built_in is None:
+            table = verdict.state.score_table
+            column = table.column(prioritizer.resource, prioritizer.score, now)
+            positions |= column.expired | column.absent
     eligible = verdict.ranking.clusters if verdict.ranking is not None else ()
-    return tuple(sorted(verdict.state.names[position] for position in found.intersection(eligible)))
+    names = (verdict.state.names[position] for position in positions.intersection(eligible))
+    return tuple(sorted(names))
 
 
 def _flips(
@@ -228,48 +251,55 @@ def _flips(
     if ranking is None:
         return
     names = [verdict.state.names[ranking.clusters[index]] for index in ranking.order]
-    asked = names[ranking.selected - 1 : ranking.selected + 1] if ranking.selected else []
-    for name in asked if cluster is None else {cluster}.intersection(names):
-        found = explain(verdict, name, spans=spans)
-        if found.rival is not None and found.margin is not None:
-            near = found.nearest
-            yield DecisionFlip(
-                cluster=name,
-                change="out" if found.selected else "in",
-                rival=found.rival,
-                margin=found.margin,
-                mean=points_needed(found.margin, mean_weight(verdict.prioritizers)),
-                score=None if near is None else NeededScore(near.name, near.score, near.needed),
-            )
+    if cluster is not None:
+        asked = [name for name in names if name == cluster]
+    elif ranking.selected:
+        asked = names[ranking.selected - 1 : ranking.selected + 1]
+    else:
+        asked = []
+    for name in asked:
+        explanation = explain(verdict, name, spans=spans)
+        if explanation.rival is None or explanation.margin is None:
+            continue
+        nearest = explanation.nearest
+        score = None
+        if nearest is not None:
+            score = NeededScore(nearest.name, nearest.score, nearest.needed)
+        yield DecisionFlip(
+            cluster=name,
+            change="out" if explanation.selected else "in",
+            rival=explanation.rival,
+            margin=explanation.margin,
+            mean=points_needed(explanation.margin, mean_weight(verdict.prioritizers)),
+            score=score,
+        )
 
 
 def application_views(
     sets: Iterable[ApplicationSet], inputs: Inputs
 ) -> tuple[ApplicationView, ...]:
+    """Returns one view for each ApplicationSet, in order of name."""
     clusters = decided(inputs.snapshot.decisions)
-    there = defaultdict[tuple[str, str], list[Application]](list)
-    for item in inputs.applications:
-        there[item.namespace, item.application].append(item)
-    known = inputs.knows(Part.DECISIONS, Part.APPLICATIONS)
+    applications = defaultdict[tuple[str, str], list[Application]](list)
+    for application in inputs.applications:
+        applications[application.namespace, application.application].append(application)
+    is_known = inputs.knows(Part.DECISIONS, Part.APPLICATIONS)
     waits = defaultdict[str, list[WaitingCopy]](list)
     for wait in inputs.waits:
         waits[wait.application_set].append(wait)
-    return tuple(
-        _application(
-            each,
-            clusters,
-            there[each.namespace, each.name] if known else None,
-            waits.get(each.name, ()),
-        )
-        for each in sorted(sets, key=lambda each: each.name)
-    )
+    views = []
+    for item in sorted(sets, key=lambda item: item.name):
+        present = applications[item.namespace, item.name] if is_known else None
+        views.append(_application(item, clusters, present, waits.get(item.name, ())))
+    return tuple(views)
 
 
 def _decided_for(item: ApplicationSet, clusters: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    followed = (
-        clusters.get(f"{item.namespace}/{name}", frozenset[str]()) for name in item.placements
-    )
-    return frozenset[str]().union(*followed)
+    """The clusters of all Placements that an ApplicationSet follows."""
+    decided_clusters = frozenset[str]()
+    for name in item.placements:
+        decided_clusters |= clusters.get(f"{item.namespace}/{name}", frozenset())
+    return decided_clusters
 
 
 def any_waits(
@@ -277,57 +307,71 @@ def any_waits(
     applications: Iterable[Application],
     clusters: Mapping[str, frozenset[str]],
 ) -> bool:
-    """Whether a copy of one of our ApplicationSets is on a cluster that is no longer decided."""
-    expected = {
-        (item.namespace, item.name): _decided_for(item, clusters) for item in sets if item.rendered
-    }
-    return any(
-        item.cluster not in expected.get((item.namespace, item.application), {item.cluster})
-        for item in applications
-    )
+    """Returns whether a copy of a rendered ApplicationSet is on a cluster that is no longer
+    decided.
+    """
+    expected = {}
+    for item in sets:
+        if item.rendered:
+            expected[item.namespace, item.name] = _decided_for(item, clusters)
+    for application in applications:
+        wanted = expected.get((application.namespace, application.application))
+        if wanted is not None and application.cluster not in wanted:
+            return True
+    return False
 
 
 def _application(
     item: ApplicationSet,
     clusters: Mapping[str, frozenset[str]],
-    there: list[Application] | None,
+    present: list[Application] | None,
     waits: Sequence[WaitingCopy],
 ) -> ApplicationView:
-    """`there` is None if decisions or Applications are not known."""
-    copies = () if there is None else tuple(_copies(_decided_for(item, clusters), there, waits))
-    old = {copy.application for copy in copies if copy.wait is not None}
-    settled = all(copy.standing is Standing.RUNNING for copy in copies) and not item.error
+    """`present`: its Applications; None if decisions or Applications are not known."""
+    copies: tuple[Copy, ...] = ()
+    settled = None
+    if present is not None:
+        copies = tuple(_copies(_decided_for(item, clusters), present, waits))
+        are_running = all(copy.standing is Standing.RUNNING for copy in copies)
+        settled = are_running and not item.error
+    waiting = {copy.application for copy in copies if copy.wait is not None}
+    causes = (wait.cause for wait in waits if wait.application in waiting)
     return ApplicationView(
         name=item.name,
         strategy=item.strategy or "",
         placements=tuple(sorted(item.placements)),
-        settled=None if there is None else settled,
+        settled=settled,
         message=item.error or None,
         copies=copies,
-        cause=next((wait.cause for wait in waits if wait.application in old), None),
+        cause=next(causes, None),
     )
 
 
 def _copies(
-    expected: frozenset[str], there: Iterable[Application], waits: Iterable[WaitingCopy]
+    expected: frozenset[str], present: Iterable[Application], waits: Iterable[WaitingCopy]
 ) -> Iterator[Copy]:
-    found = {item.cluster: item for item in there}
-    why = {
-        wait.application: CopyWait(
-            reason=wait.reason, message=wait.message, since=timestamp_of(wait.since)
-        )
-        for wait in waits
-    }
-    for cluster in sorted(expected | found.keys()):
-        item = found.get(cluster)
-        if item is None:
+    """One copy for each cluster that is decided or has an Application, in order of cluster."""
+    applications = {application.cluster: application for application in present}
+    reasons = {wait.application: wait for wait in waits}
+    for cluster in sorted(expected | applications.keys()):
+        application = applications.get(cluster)
+        if application is None:
             yield Copy(cluster, Standing.PENDING, None, None, None)
-        else:
-            standing = _standing(item, decided=cluster in expected)
-            wait = why.get(item.name) if standing is Standing.WAITING else None
-            yield Copy(
-                cluster, standing, item.name or None, item.health or None, item.sync or None, wait
-            )
+            continue
+        standing = _standing(application, decided=cluster in expected)
+        wait = reasons.get(application.name) if standing is Standing.WAITING else None
+        yield Copy(
+            cluster=cluster,
+            standing=standing,
+            application=application.name or None,
+            health=application.health or None,
+            sync=application.sync or None,
+            wait=None if wait is None else _copy_wait(wait),
+        )
+
+
+def _copy_wait(wait: WaitingCopy) -> CopyWait:
+    return CopyWait(reason=wait.reason, message=wait.message, since=timestamp_of(wait.since))
 
 
 def _standing(item: Application, *, decided: bool) -> Standing:

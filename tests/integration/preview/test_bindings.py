@@ -167,7 +167,7 @@ def test_an_application_stays_where_a_binding_goes_that_the_hub_has_now(
 
 
 ASSUMED = (
-    "is assumed: this repository does not render that, and the bindings of the hub are not known"
+    "is assumed: this repository does not render it, and the bindings of the hub are not known"
     " (--context reads them)"
 )
 
@@ -180,9 +180,10 @@ def test_what_the_hub_may_have_is_not_denied(
     fleet.write("clusters/set.yaml", {**FLEET, "metadata": {"name": "other"}})
     every = "policies/default, policies/fleet, policies/global, policies/other"
     names = "policies/fleet" if listed else every
-    assumed = (
-        f"ManagedClusterSetBinding {names} {ASSUMED if listed else ASSUMED.replace('is', 'are', 1)}"
-    )
+    assumed = f"ManagedClusterSetBinding {names} {ASSUMED}"
+    if not listed:
+        several = ASSUMED.replace("is assumed", "are assumed").replace("render it", "render them")
+        assumed = f"ManagedClusterSetBindings {names} {several}"
     told = run("explain", "policies/raw", "eu-1", fleet.path)
     assert assumed in told
     assert "it passes the filters; without scores its rank is unknown" in told

@@ -1,0 +1,210 @@
+"""What `gitops-dsf explain` says of a Placement, and of one cluster for it."""
+
+import argparse
+import difflib
+import sys
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from dsf_wire.text import printable_lines
+from gitops_dsf.cli.hubdata import assumed_bindings, placement_key, read_fleet, read_hub_data
+from gitops_dsf.cli.simulate import SimulateOutput
+from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.pace import written
+from gitops_dsf.hub.snapshot import HubData, HubSource
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.simulations import assumption_lines, pace_lines, wish_line
+from gitops_dsf.show.status import lead_text
+from gitops_dsf.show.verdicts import (
+    MAX_ROWS,
+    explanation_text,
+    placement_text,
+    verdict_text,
+    what_would_flip,
+)
+from gitops_dsf.simulator import Explanation, HubState, Verdict, explain, simulate
+from gitops_dsf.simulator.explain import lead
+from gitops_dsf.simulator.scheduler import as_people_wrote
+from gitops_dsf.views.preview.fleet import (
+    hub_state,
+    resources_ranked,
+    stored_moves,
+    typed_placements,
+)
+from gitops_dsf.views.preview.paced import WishedMove, is_paced, wished_move
+from gitops_dsf.views.status.queue import QueueView, queue_view
+
+
+class PacedPlacement(Struct, frozen=True, kw_only=True):
+    """What `explain` says of a paced Placement."""
+
+    move: WishedMove | None
+    """Where OCM would move it by the written weights; None if nowhere, or without scores."""
+    queue: QueueView | None
+
+
+class PlacementOutput(SimulateOutput, frozen=True, kw_only=True):
+    """The output of `explain` for a Placement."""
+
+    paced: PacedPlacement | UnsetType = UNSET
+
+
+_EXPLANATION_FIELDS: Final = [
+    (field.name, field.type) for field in msgspec.structs.fields(Explanation)
+]
+# A subclass of Explanation would have the fields of Explanation first, and `hub` must be first.
+ExplainOutput = msgspec.defstruct(
+    "ExplainOutput",
+    [
+        ("hub", HubSource),
+        ("filters_only", bool),
+        *_EXPLANATION_FIELDS,
+        ("assumed_bindings", tuple[str, ...] | UnsetType, UNSET),
+    ],
+    rename="camel",
+    frozen=True,
+)
+
+
+def explain_placement(args: argparse.Namespace) -> int:
+    """Returns 1 when the repository has errors. Raises UsageError for an unknown name."""
+    fleet = read_fleet(args.directory)
+    if fleet is None:
+        return 1
+    key = placement_key(fleet, args.subject)
+    moves_in = fleet.repository.spec.hub_namespace if is_paced(fleet, key) else None
+    data = read_hub_data(args, resources=resources_ranked([fleet], {key}), moves_in=moves_in)
+    state = hub_state(fleet, data.snapshot, only={key})
+    verdict = simulate(state, key, data.now)
+    assumed = assumed_bindings(fleet, (key,), data)
+    if args.cluster is None:
+        pace = None if moves_in is None else _pace(verdict, data)
+        if args.output == "json":
+            output = PlacementOutput(
+                hub=data.shown(),
+                filters_only=data.snapshot is None,
+                placements=(verdict.data(),),
+                assumed_bindings=assumed or UNSET,
+                paced=pace or UNSET,
+            )
+            sys.stdout.write(json_text(output))
+        else:
+            head = printable_lines((data.describe(), *assumption_lines(assumed)))
+            rows = None if args.all else MAX_ROWS
+            sys.stdout.write(head + _placement(fleet, verdict, data, pace, rows=rows))
+        return 0
+    _check_cluster(args.cluster, state, has_snapshot=data.snapshot is not None)
+    explanation = _explanation(verdict, args.cluster, fleet)
+    is_unranked = data.snapshot is None and explanation.rank is not None
+    if is_unranked:
+        explanation = _without_rank(explanation)
+    if args.output == "json":
+        explained = ExplainOutput(
+            hub=data.shown(),
+            filters_only=data.snapshot is None,
+            **msgspec.structs.asdict(explanation),
+            assumed_bindings=assumed or UNSET,
+        )
+        sys.stdout.write(json_text(explained))
+    else:
+        head = printable_lines((data.describe(), *assumption_lines(assumed), ""))
+        if is_unranked:
+            line = f"{explanation.placement}, cluster {explanation.cluster}: {explanation.reason}"
+            text = printable_lines((line,))
+        else:
+            text = _cluster(explanation, verdict, data)
+        sys.stdout.write(head + text)
+    return 0
+
+
+def _check_cluster(name: str, state: HubState, *, has_snapshot: bool) -> None:
+    """Raises UsageError for a cluster that is neither in clusters/ nor on the hub."""
+    if name in state.positions:
+        return
+    where = "clusters/ or on the hub" if has_snapshot else "clusters/"
+    close = difflib.get_close_matches(name, state.names, n=3)
+    if close:
+        raise UsageError(
+            f"there is no cluster {name} in {where}; did you mean {' or '.join(close)}?"
+        )
+    raise UsageError(f"there is no cluster {name} in {where}")
+
+
+def _explanation(verdict: Verdict, cluster: str, fleet: CheckedFleet) -> Explanation:
+    """Why a cluster is in or out, by the weights that people wrote.
+
+    A paced Placement that wishes to move is still where it is, and no score would change that.
+    """
+    explanation = explain(as_people_wrote(verdict), cluster, spans=fleet.spans)
+    decided = cluster in verdict.chosen
+    if explanation.selected in {None, decided}:
+        return explanation
+    return msgspec.structs.replace(explanation, selected=decided, margin=None, flips=())
+
+
+def _without_rank(explanation: Explanation) -> Explanation:
+    """Without scores nothing is known but whether the cluster passes the filters."""
+    return msgspec.structs.replace(
+        explanation,
+        reason="it passes the filters; without scores its rank is unknown",
+        selected=None,
+        rank=None,
+        points=None,
+        rival=None,
+        rival_points=None,
+        margin=None,
+        contributions=(),
+        flips=(),
+    )
+
+
+def _cluster(explanation: Explanation, verdict: Verdict, data: HubData) -> str:
+    text = explanation_text(explanation, placement=explanation.placement)
+    by_scores = as_people_wrote(verdict)
+    if data.snapshot is None or by_scores.chosen == verdict.chosen:
+        return text + what_would_flip(explanation)
+    return f"{text}\n" + printable_lines((wish_line(sorted(by_scores.chosen)),))
+
+
+def _pace(verdict: Verdict, data: HubData) -> PacedPlacement:
+    """Where a paced Placement would move by the written weights, and what it waits for."""
+    moves = stored_moves(data.snapshot)
+    return PacedPlacement(
+        move=None if data.snapshot is None else wished_move(verdict),
+        queue=queue_view(moves, placements={verdict.placement}, cluster=None),
+    )
+
+
+def _placement(
+    fleet: CheckedFleet,
+    verdict: Verdict,
+    data: HubData,
+    pace: PacedPlacement | None,
+    *,
+    rows: int | None,
+) -> str:
+    key = verdict.placement
+    has_scores = data.snapshot is not None
+    by_people = as_people_wrote(verdict)
+    typed = typed_placements(fleet, {key})[key]
+    lines: list[str] = []
+    if pace is not None:
+        lines += pace_lines(pace.move, pace.queue, has_scores=has_scores)
+    leader = lead(by_people) if has_scores else None
+    if leader is not None:
+        lines.append(f"  {lead_text(leader)}")
+    shown = verdict_text(
+        verdict, by=by_people, without_scores=None if has_scores else typed, rows=rows
+    )
+    text = f"\n{placement_text(written(typed))}{printable_lines(lines)}\n{shown}"
+    if has_scores:
+        text += f"\nwhy one of them is in or out: gitops-dsf explain {key} CLUSTER\n"
+    else:
+        text += (
+            "\nwhy one of them is in or out, with --scores, --state-branch or --context: gitops-dsf"
+            f" explain {key} CLUSTER\n"
+        )
+    return text

@@ -1,0 +1,65 @@
+"""What `simulate` and `explain` say around verdicts: assumptions, and what is paced."""
+
+from collections.abc import Iterator, Sequence
+
+from gitops_dsf.show.moves import queue_lines
+from gitops_dsf.views.preview.maintenance import WindowView, window_text
+from gitops_dsf.views.preview.paced import Waves, WishedMove, move_text, wave_lines
+from gitops_dsf.views.status.queue import QueueView
+from gitops_dsf.wording import names_text, plural
+
+
+def assumption_lines(bindings: Sequence[str]) -> Iterator[str]:
+    """Yields which ManagedClusterSetBindings are assumed; nothing if none is."""
+    if len(bindings) == 1:
+        yield (
+            f"ManagedClusterSetBinding {bindings[0]} is assumed: this repository does not render"
+            " it, and the bindings of the hub are not known (--context reads them)"
+        )
+    elif bindings:
+        yield (
+            f"ManagedClusterSetBindings {names_text(bindings)} are assumed: this repository does"
+            " not render them, and the bindings of the hub are not known (--context reads them)"
+        )
+
+
+def waves_lines(paced: Waves, windows: Sequence[WindowView]) -> Iterator[str]:
+    """Yields what is open and under way, and the moves that follow, wave by wave."""
+    for window in windows:
+        yield f"maintenance {window.name} is open: {window_text(window)}"
+    if paced.under_way:
+        yield f"under way, taken as done: {', '.join(map(move_text, paced.under_way))}"
+    if paced.undecided:
+        names = names_text(paced.undecided)
+        yield f"without a decision in this data, so OCM places them at once: {names}"
+    count = len(list(paced.moves))
+    if count:
+        yield f"{plural(count, 'move')} in {plural(len(paced.waves), 'wave')}:"
+    else:
+        yield "no paced move follows"
+    yield from wave_lines(paced.waves)
+    if not paced.complete:
+        yield "... and more"
+
+
+def pace_lines(
+    move: WishedMove | None, queue: QueueView | None, *, has_scores: bool
+) -> Iterator[str]:
+    """Yields where a paced Placement would move, and what it waits for on the hub."""
+    if move is not None:
+        yield (
+            f"  paced: it holds its clusters; by the written weights it would move {move.source} ->"
+            f" {move.target} ({move.points:+g} points)"
+        )
+    elif has_scores:
+        yield "  paced: it holds its clusters; by the written weights it would stay"
+    else:
+        yield "  paced: it holds its clusters; by the written weights the reconciler moves it"
+    if queue is not None:
+        yield from queue_lines(queue, everything=True)
+
+
+def wish_line(clusters: Sequence[str]) -> str:
+    """Formats the clusters that the written weights ask for, while a Placement holds others."""
+    wish = names_text(clusters) or "no cluster"
+    return f"  paced: it holds its clusters; the written weights ask for {wish}"
