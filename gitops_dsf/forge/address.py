@@ -44,7 +44,7 @@ def address_of(url: str, *, kind: Kind, api: str = "") -> Address:
     host = _SSH_HOSTS.get(host, host)
     public = PUBLIC.get(host)
     if public is not None and public != kind and not api:
-        raise ValueError(f"{host} is no {kind}: write forge: {public}")
+        raise ValueError(f"{host} is not a {kind}: write forge: {public}")
     api = (api or _api(found, host, kind)).rstrip("/")
     place = found["place"] if found else ""
     # A forge may be in a folder of its host, which is not part of the repository's name.

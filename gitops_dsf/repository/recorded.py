@@ -343,8 +343,7 @@ def _changed(git: str, path: str, attribute: str, value: str) -> Diagnostic:
 def _unasked(error: RevisionError) -> Diagnostic:
     said = str(error).strip().splitlines() or ["git failed without a message"]
     message = (
-        "git cannot say which files it has, so nobody looks whether all of them are here:"
-        f" {said[0]}"
+        f"git cannot list its files, so it is not known whether all of them are here: {said[0]}"
     )
     hint = "mend that until `git status` works in this folder"
     command = next((line.strip() for line in said if line.strip().startswith("git config")), "")

@@ -26,7 +26,12 @@ from gitops_dsf.repository.recorded import (
     unfilled,
 )
 
-_OBJECT_ID = re.compile(r"[0-9a-f]{7,64}")
+_OBJECT_ID: Final = re.compile(r"[0-9a-f]{7,64}")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
+_RENDERED: Final = "rendered"
+_WHOLE_IDS: Final = (40, 64)
+"""Digits of a commit in SHA-1 and SHA-256. Servers take no fewer."""
+_WHOLE: Final = "clone with the whole history (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +62,10 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     be.
     """
     if not revision:
-        look = "name a commit, branch or tag, and look whether its variable is set"
-        raise RevisionError(f"the revision to compare with is empty; {look}")
+        raise RevisionError(
+            "the revision to compare with is empty; name a commit, branch or tag, and look whether"
+            " its variable is set"
+        )
     repository = Repository(directory=directory)
     commit = repository.commit(revision)
     if commit is None:
@@ -66,23 +73,27 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     own = repository.commit(head)
     if own is None:
         return Base(repository=repository, commit=commit, revision=revision)
-    # 1: there is none.
-    done = repository.attempt("merge-base", "--all", "--end-of-options", commit, own)
-    if done.returncode not in {0, 1}:
-        raise RevisionError(done.stderr.decode(errors="replace").strip().removeprefix("fatal: "))
-    bases = done.stdout.decode().split()
+    found_bases = repository.attempt("merge-base", "--all", "--end-of-options", commit, own)
+    # Git exits with 1 if there is no merge base.
+    if found_bases.returncode not in {0, 1}:
+        reason = found_bases.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
+        raise RevisionError(reason)
+    bases = found_bases.stdout.decode().split()
     if repository.is_shallow and _may_be_newer(repository, commit, own, bases):
         raise RevisionError(
             f"this clone is shallow, and may lack the commit where {revision} and {head} part;"
             f" run `{_fetch(repository)} --unshallow {_remote(repository)}`, or {_WHOLE}"
         )
-    if bases:
+    if not bases:
+        note = (
+            f"no merge base of {revision} and {head} (they have no common history): compared with"
+            f" {revision} itself, with everything that it has and this does not"
+        )
+        return Base(repository=repository, commit=commit, revision=revision, note=note)
+    note = ""
+    if bases[0] != commit:
         note = f"compared with the merge base {bases[0][:SHORT]} of {revision} and {head}"
-        note = "" if bases[0] == commit else note
-        return Base(repository=repository, commit=bases[0], revision=revision, note=note)
-    note = f"no merge base of {revision} and {head} (they have no common history)"
-    note = f"{note}: compared with {revision} itself, with everything that it has and this does not"
-    return Base(repository=repository, commit=commit, revision=revision, note=note)
+    return Base(repository=repository, commit=bases[0], revision=revision, note=note)
 
 
 def _may_be_newer(repository: Repository, commit: str, head: str, bases: Sequence[str]) -> bool:
@@ -102,40 +113,35 @@ def _may_be_newer(repository: Repository, commit: str, head: str, bases: Sequenc
     return not set(ends).isdisjoint(reached)
 
 
-_WHOLE: Final = "clone with the whole history (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
-
-
 def _not_here(repository: Repository, revision: str) -> str:
-    where = "this clone, which is shallow" if repository.is_shallow else "this clone"
-    message = f"the revision {revision} is not in {where}"
+    """The message for a revision that is not in this clone, with what to do about it."""
+    clone = "this clone, which is shallow" if repository.is_shallow else "this clone"
     if not _NAME.fullmatch(revision):
-        return f"{message}; name a commit, branch or tag"
-    remotes = repository.text("remote").split("\n")
-    # `main` may be a branch, which a clone has as origin/main.
-    remote, _, name = revision.partition("/")
-    if not name or remote not in remotes:
-        remote, name = _remote(repository), revision
-    copy = f"{remote}/{name}"
+        return f"the revision {revision} is not in {clone}; name a commit, branch or tag"
+    remote, name = _remote_and_name(repository, revision)
+    remote_branch = f"{remote}/{name}"
     is_id = _OBJECT_ID.fullmatch(revision) is not None
-    if not is_id and copy != revision and repository.commit(copy) is not None:
-        return f"{message}; did you mean {copy}?"
-    unshallow = " --unshallow" if repository.is_shallow else ""
-    fetch = f"{_fetch(repository)}{unshallow} {remote}"
-    if len(revision) in _WHOLE_IDS and is_id:
+    if not is_id and remote_branch != revision and repository.commit(remote_branch) is not None:
+        return f"the revision {revision} is not in {clone}; did you mean {remote_branch}?"
+    fetch = f"{_fetch(repository)}{' --unshallow' if repository.is_shallow else ''} {remote}"
+    if is_id and len(revision) in _WHOLE_IDS:
         hint = f"run `{fetch} {revision}`"
     elif is_id:
         hint = f"run `{fetch}`, or write all {_WHOLE_IDS[0]} digits of a commit"
+    elif remote_branch == revision:
+        hint = f"run `{fetch} {name}:refs/remotes/{remote_branch}`"
     else:
-        hint = f"run `{fetch} {name}:refs/remotes/{copy}`"
-        hint = hint if copy == revision else f"{hint}, and name {copy}"
-    return (
-        f"{message}; {hint}, or"
-        f" {_WHOLE if repository.is_shallow else 'name a commit, branch or tag'}"
-    )
+        hint = f"run `{fetch} {name}:refs/remotes/{remote_branch}`, and name {remote_branch}"
+    otherwise = _WHOLE if repository.is_shallow else "name a commit, branch or tag"
+    return f"the revision {revision} is not in {clone}; {hint}, or {otherwise}"
 
 
-_WHOLE_IDS: Final = (40, 64)
-"""Digits of a commit in SHA-1 and SHA-256. Servers take no fewer."""
+def _remote_and_name(repository: Repository, revision: str) -> tuple[str, str]:
+    """The remote and the branch that a revision may mean: `main` may be a clone's origin/main."""
+    remote, _, name = revision.partition("/")
+    if name and remote in repository.text("remote").split("\n"):
+        return remote, name
+    return _remote(repository), revision
 
 
 def _fetch(repository: Repository) -> str:
@@ -146,10 +152,6 @@ def _fetch(repository: Repository) -> str:
 def _remote(repository: Repository) -> str:
     remotes = repository.text("remote").split("\n")
     return "origin" if "origin" in remotes else remotes[0] or "origin"
-
-
-_RENDERED: Final = "rendered"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,13 +174,12 @@ class Branch:
 
     def contents(self, *, suffixes: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
         """Yields every file with one of these suffixes, with its path. Raises RevisionError."""
+        entries = _entries(self.repository, self.commit)
         files = [
-            item
-            for item in _entries(self.repository, self.commit)
-            if item.mode in REGULAR and item.path.endswith(suffixes)
+            entry for entry in entries if entry.mode in REGULAR and entry.path.endswith(suffixes)
         ]
-        for item, content in _contents(self.repository, files):
-            yield item.path, content
+        for entry, content in _contents(self.repository, files):
+            yield entry.path, content
 
 
 def find_branch(directory: Path, name: str) -> Branch | None:
@@ -187,7 +188,7 @@ def find_branch(directory: Path, name: str) -> Branch | None:
     Raises RevisionError.
     """
     if not _NAME.fullmatch(name):
-        raise RevisionError(f"{name!r} is no name of a branch")
+        raise RevisionError(f"{name!r} is not the name of a branch")
     repository = Repository(directory=directory)
     patterns = [f"refs/remotes/*/{name}", f"refs/remotes/{name}", f"refs/heads/{name}"]
     newest = ("--sort=-committerdate", "--count=1", "--format=%(objectname)")
@@ -201,7 +202,7 @@ def fetch_branch(directory: Path, name: str, *, seconds: float | None = None) ->
     Returns why that was not possible, in one line; empty if it was. Raises RevisionError.
     """
     if not _NAME.fullmatch(name):
-        raise RevisionError(f"{name!r} is no name of a branch")
+        raise RevisionError(f"{name!r} is not the name of a branch")
     repository = Repository(directory=directory)
     if not repository.text("remote"):
         return "this clone has no remote"
@@ -259,14 +260,14 @@ def _entries(repository: Repository, commit: str, prefix: str = "") -> list[Entr
 
 def _contents(repository: Repository, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
     """The files of a commit with their contents. Raises RevisionError if the clone lacks one."""
-    found = repository.contents([item.object for item in entries])
-    for item, content in zip(entries, found, strict=True):
+    contents = repository.contents([entry.object for entry in entries])
+    for entry, content in zip(entries, contents, strict=True):
         if content is None:
             raise RevisionError(
-                f"{item.path}: this clone lacks the content of the file (object {item.object});"
+                f"{entry.path}: this clone lacks the content of the file (object {entry.object});"
                 " clone again"
             )
-        yield item, content
+        yield entry, content
 
 
 class _Writer:

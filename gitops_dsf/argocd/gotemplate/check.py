@@ -1,7 +1,14 @@
 """Checks what a template would do in Argo CD: whether it fails, and whether it stays small.
 
+The ApplicationSet controller runs the templates of all teams in one process, so one template that
+writes gigabytes stops every application of the hub.
+
 Every action is run with what is known of the parameters. Both sides of a condition are, and the
 body of a range once. A finding is certain: what is not known may be anything.
+
+Sizes are estimates: a call gives about as much as its arguments have, and what its numbers ask for.
+That finds what grows without bound. It does not find a variable that doubles inside of a range,
+because the body of a range is run once.
 """
 
 import re
@@ -18,11 +25,11 @@ from gitops_dsf.diagnostics import Mistake
 
 Parameters = Mapping[str, Value | Mapping[str, Value]]
 
-LONGEST: Final = 262_144
+MAX_TEXT: Final = 262_144
 """Characters of a text with actions."""
-LARGEST: Final = 65_536
+MAX_RESULT: Final = 65_536
 """Characters that one call of a function may give."""
-MOST: Final = 1_048_576
+MAX_WRITTEN: Final = 1_048_576
 """Characters that all actions of a text may write together: etcd takes no more in an object."""
 _UNKNOWN: Final = Value("any", 256)
 _TAG: Final = re.compile(r"\{\{(?P<tag>.*?)\}\}", re.DOTALL)
@@ -70,9 +77,9 @@ def check(
     """
     if "{{" not in text:
         return ()
-    if len(text) > LONGEST:
+    if len(text) > MAX_TEXT:
         message = (
-            f"{len(text)} characters with actions in them, more than {LONGEST}: that is much for"
+            f"{len(text)} characters with actions in them, more than {MAX_TEXT}: that is much for"
             f" {SHARED}"
         )
         return (
@@ -93,14 +100,14 @@ def check(
         return (TemplateMistake(error.message, error.hint, error.offset, Trouble.FAILS),)
     run = _Run(parameters, lacking)
     run.statements(statements)
-    if run.written > MOST and not run.found:
+    if run.written > MAX_WRITTEN and not run.mistakes:
         message = (
             f"the text may become about {run.written} characters long: that is much for {SHARED}"
         )
-        run.found.append(
+        run.mistakes.append(
             TemplateMistake(message, "write less into one text", text.index("{{"), Trouble.COST)
         )
-    return tuple(run.found)
+    return tuple(run.mistakes)
 
 
 def _is_texts(value: Value | Mapping[str, Value]) -> bool:
@@ -136,10 +143,10 @@ class _StopError(Exception):
     """The action has a finding; what follows in it is not known."""
 
 
-def _given(parameters: Parameters) -> Value:
+def _as_value(parameters: Parameters) -> Value:
     """The parameters as one value, which is `$`."""
     fields = {
-        name: _given(value) if isinstance(value, Mapping) else value
+        name: _as_value(value) if isinstance(value, Mapping) else value
         for name, value in parameters.items()
     }
     named = {
@@ -153,11 +160,11 @@ class _Run:
     """One run of a template. `sure` is false where Argo CD may not come along."""
 
     def __init__(self, parameters: Parameters | None, lacking: Collection[Read] = ()) -> None:
-        self.found: list[TemplateMistake] = []
+        self.mistakes: list[TemplateMistake] = []
         self.read: dict[Read, int] = {}
         self.written = 0
         self._lacking = lacking
-        self._root = _UNKNOWN if parameters is None else _given(parameters)
+        self._root = _UNKNOWN if parameters is None else _as_value(parameters)
         self._dot = self._root
         self._variables: dict[str, Value] = {}
         self._times = 1
@@ -232,7 +239,7 @@ class _Run:
             return self._call(first, rest, final)
         if isinstance(first, nodes.Constant) and first.kind == "nil":
             raise self._stop(
-                Trouble.FAILS, first.offset, "nil is no value", 'write "" for an empty text'
+                Trouble.FAILS, first.offset, "nil is not a value", 'write "" for an empty text'
             )
         value = self._value(first)
         if rest or final is not None:
@@ -284,7 +291,7 @@ class _Run:
                     tuple(f"{written}.{known}" for known in value.fields),
                 )
                 message = f"there is no parameter {missing}"
-                self.found.append(
+                self.mistakes.append(
                     TemplateMistake(message, "", offset, Trouble.PARAMETER, known, missing)
                 )
                 raise _StopError
@@ -296,7 +303,8 @@ class _Run:
     def _whole(self, offset: int, value: Value) -> None:
         """Reports labels and claims that are used otherwise than by the name of one."""
         inside = (value, *(value.fields or {}).values())
-        if (texts := next((one for one in inside if one.kind == "texts"), None)) is not None:
+        texts = next((part for part in inside if part.kind == "texts"), None)
+        if texts is not None:
             message = f".{texts.name} has only what templates read by name, and this uses all of it"
             hint = f'write .{texts.name}.NAME, or index .{texts.name} "NAME"'
             raise self._stop(Trouble.WHOLE, offset, message, hint)
@@ -304,7 +312,7 @@ class _Run:
     def _is_there(self, value: Value) -> None:
         if value.lacking is not None:
             offset, read = value.lacking
-            self.found.append(
+            self.mistakes.append(
                 TemplateMistake(f"{read[1]} is lacking", "", offset, Trouble.LACKING, lacks=read)
             )
             raise _StopError
@@ -312,28 +320,31 @@ class _Run:
     def _call(
         self, function: nodes.Function, operands: Sequence[nodes.Operand], final: Value | None
     ) -> Value:
-        name, given = function.name, list[Value]()
+        name, arguments = function.name, list[Value]()
         kept = self._sure
         for index, operand in enumerate(operands):
             self._sure = kept and not (name == "or" and index)
-            given.append(self._value(operand))
+            arguments.append(self._value(operand))
         self._sure = kept
         if final is not None:
-            given.append(final)
-        if name == "index" and given:
-            return self._indexed(function, operands, given)
-        for index, value in enumerate(given):
+            arguments.append(final)
+        if name == "index" and arguments:
+            return self._indexed(function, operands, arguments)
+        for index, value in enumerate(arguments):
             self._whole(operands[index].offset if index < len(operands) else function.offset, value)
-        self._fits(function, operands, given)
-        if any(one.lacking for one in given):
-            return self._of_lacking(name, given)
-        return self._result(function, given)
+        self._fits(function, operands, arguments)
+        if any(argument.lacking for argument in arguments):
+            return self._of_lacking(name, arguments)
+        return self._result(function, arguments)
 
     def _indexed(
-        self, function: nodes.Function, operands: Sequence[nodes.Operand], given: Sequence[Value]
+        self,
+        function: nodes.Function,
+        operands: Sequence[nodes.Operand],
+        arguments: Sequence[Value],
     ) -> Value:
         """What `index` gives: a field by its name, as far as both are known."""
-        value, *keys = given
+        value, *keys = arguments
         for key in keys:
             if value.kind not in {"map", "texts"} or (value.kind == "map" and value.fields is None):
                 return _UNKNOWN
@@ -343,50 +354,57 @@ class _Run:
             value = self._inside(operands[0].offset, value, (key.constant,))
         return value
 
-    def _result(self, function: nodes.Function, given: Sequence[Value]) -> Value:
+    def _result(self, function: nodes.Function, arguments: Sequence[Value]) -> Value:
         """What a function gives that takes these arguments, and what that costs."""
         name, offset = function.name, function.offset
         if name in plain.MAKES_KEYS:
-            message = f"{name} computes for long at every look: that is much for {SHARED}"
-            raise self._stop(Trouble.COST, offset, message, "keep keys and passwords in Secrets")
+            # Argo CD fills in the template again at every look at the decision.
+            raise self._stop(
+                Trouble.COST,
+                offset,
+                f"{name} computes for long at every look: that is much for {SHARED}",
+                "keep keys and passwords in Secrets",
+            )
         if name in plain.DIFFERS:
             message = (
                 f"{name} gives something else at every look, and Argo CD updates the Application"
                 " each time"
             )
-            self.found.append(
+            self.mistakes.append(
                 TemplateMistake(message, "write a fixed text", offset, Trouble.DIFFERS)
             )
-        if name == "tpl" and given and isinstance(given[0].constant, str):
-            for finding in check(given[0].constant, None)[:1]:
+        if name == "tpl" and arguments and isinstance(arguments[0].constant, str):
+            for finding in check(arguments[0].constant, None)[:1]:
                 raise self._stop(finding.trouble, offset, finding.message, finding.hint)
-        numbers = plain.numbers(name, given)
+        numbers = plain.numbers(name, arguments)
         if None in numbers:
             message = (
                 f"how much {name} gives here depends on parameters: it may be much for {SHARED}"
             )
-            self.found.append(
+            self.mistakes.append(
                 TemplateMistake(
                     message, "write the number into the template", offset, Trouble.UNSURE
                 )
             )
         number = sum(one or 0 for one in numbers)
-        size = plain.size(name, given, number)
-        if size > LARGEST:
+        size = plain.size(name, arguments, number)
+        if size > MAX_RESULT:
             message = f"{name} may give about {size} characters here: that is much for {SHARED}"
             raise self._stop(Trouble.COST, offset, message, "write less")
         signature = SIGNATURES.get(name)
         if signature is None:
             return Value("any", size)
-        kind = signature.gives or _common(name, given)
+        kind = signature.gives or _common(name, arguments)
         return Value(kind, size, number if kind == "list" else None)
 
-    def _of_lacking(self, name: str, given: Sequence[Value]) -> Value:
+    def _of_lacking(self, name: str, arguments: Sequence[Value]) -> Value:
         """What a function gives of texts of which some are empty, because a cluster lacks them."""
-        empty = next(one for one in given if one.lacking)
-        there = [one for one in given if one.lacking is None]
+        empty = next(argument for argument in arguments if argument.lacking)
+        there = [argument for argument in arguments if argument.lacking is None]
+        if name in FALLS_BACK and not there:
+            return empty
         if name in FALLS_BACK:
-            return Value(_common(name, there), max(one.size for one in there)) if there else empty
+            return Value(_common(name, there), max(argument.size for argument in there))
         if name == "and" or name in KEEPS_EMPTY:
             return empty
         if name not in SIGNATURES or SIGNATURES[name].gives != "bool":
@@ -394,38 +412,44 @@ class _Run:
         return Value("bool", 5, name in {"empty", "not"} or None)
 
     def _fits(
-        self, function: nodes.Function, operands: Sequence[nodes.Operand], given: Sequence[Value]
+        self,
+        function: nodes.Function,
+        operands: Sequence[nodes.Operand],
+        arguments: Sequence[Value],
     ) -> None:
         """Whether a function takes these arguments."""
         name = function.name
         if (signature := SIGNATURES.get(name)) is None:
             return
         least = len(signature.takes) + signature.least
-        if len(given) < least or (not signature.rest and len(given) > least):
+        if len(arguments) < least or (not signature.rest and len(arguments) > least):
             wanted = f"{'at least ' if signature.rest else ''}{least} argument{'s' * (least != 1)}"
             raise self._stop(
-                Trouble.FAILS, function.offset, f"{name} takes {wanted}, and has {len(given)} here"
+                Trouble.FAILS,
+                function.offset,
+                f"{name} takes {wanted}, and has {len(arguments)} here",
             )
-        kinds = [*signature.takes, *[signature.rest] * (len(given) - len(signature.takes))]
-        if name == "slugify" and given:
-            kinds = [*["number", "bool", *["any"] * len(given)][: len(given) - 1], "text"]
-        for index, (kind, value) in enumerate(zip(kinds, given, strict=True)):
+        kinds = [*signature.takes, *[signature.rest] * (len(arguments) - len(signature.takes))]
+        if name == "slugify" and arguments:
+            kinds = [*["number", "bool", *["any"] * len(arguments)][: len(arguments) - 1], "text"]
+        for index, (kind, value) in enumerate(zip(kinds, arguments, strict=True)):
             offset = operands[index].offset if index < len(operands) else function.offset
             if kind != "any" and value.kind not in {kind, "any"}:
                 wanted = "a whole number" if kind == "number" else f"a {kind}"
                 raise self._stop(Trouble.FAILS, offset, f"{name} takes {wanted} here")
-        known = {one.kind for one in given if one.kind != "any"}
+        known = {argument.kind for argument in arguments if argument.kind != "any"}
         if name in {"eq", "ne"} and (len(known) > 1 or known & {"list", "map"}):
             raise self._stop(
                 Trouble.FAILS, function.offset, f"{name} compares values of different kinds"
             )
 
     def _stop(self, trouble: Trouble, offset: int, message: str, hint: str = "") -> _StopError:
-        self.found.append(TemplateMistake(message, hint, offset, trouble))
+        self.mistakes.append(TemplateMistake(message, hint, offset, trouble))
         return _StopError()
 
 
-def _common(name: str, given: Sequence[Value]) -> str:
+def _common(name: str, arguments: Sequence[Value]) -> str:
     """The kind of the argument that a function gives; "any" if they differ."""
-    kinds = {one.kind for one in (given[:2] if name == "ternary" else given)}
+    results = arguments[:2] if name == "ternary" else arguments
+    kinds = {argument.kind for argument in results}
     return kinds.pop() if len(kinds) == 1 else "any"

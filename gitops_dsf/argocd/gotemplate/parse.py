@@ -68,7 +68,7 @@ class _Parser:
                 self._take()
                 found.append(self._branch(word))
             elif word.kind == "keyword" and word.value in _NAMED:
-                message = f"{word.value} is not looked into: nobody checks what this template does"
+                message = f"{word.value} is not read, so this template is not checked"
                 raise UnreadError(message, word.offset, "write it without named templates")
             elif word.kind == "keyword" and word.value in {"break", "continue"}:
                 self._take()
@@ -233,7 +233,7 @@ class _Parser:
             case "number":
                 if not _NUMBER.fullmatch(token.value):
                     hint = "write a text with double quotes" if token.value[0] == "'" else ""
-                    raise TemplateError(f"{token.value} is no number", token.offset, hint)
+                    raise TemplateError(f"{token.value} is not a number", token.offset, hint)
                 value = int(token.value) if _WHOLE.fullmatch(token.value) else None
                 return nodes.Constant(token.offset, value, "number")
             case "string":
@@ -284,7 +284,7 @@ def _unquoted(token: Token) -> str:
         if found[1] is None:
             return found[0].encode().decode("unicode_escape")
         raise TemplateError(
-            f"{found[0]} is no escape in a text", token.offset, "write \\\\ for a backslash"
+            f"{found[0]} is not an escape sequence", token.offset, "write \\\\ for a backslash"
         )
 
     return _ESCAPE.sub(character, token.value[1:-1])

@@ -103,6 +103,8 @@ SIGNATURES: Final[Mapping[str, Signature]] = {
 """
 FALLS_BACK: Final = frozenset({"coalesce", "default", "or"})
 """Functions that give another text in place of an empty one."""
+_INDENTS: Final = frozenset({"indent", "nindent"})
+_LISTS: Final = frozenset({"seq", "until", "untilStep"})
 _NUMBERS: Final[Mapping[str, slice]] = {
     **dict.fromkeys(("indent", "nindent", "repeat", "until"), slice(1)),
     **dict.fromkeys(
@@ -135,39 +137,40 @@ DIFFERS: Final = frozenset(
 _VERB: Final = re.compile(r"%[-+# 0]*(\*|\d*)(?:\.(\*|\d*))?")
 
 
-def numbers(name: str, given: Sequence[Value]) -> list[int | None]:
+def numbers(name: str, arguments: Sequence[Value]) -> list[int | None]:
     """The numbers by which a call says how much it writes.
 
     None stands for one that is not written there.
     """
-    if name == "printf" and given and isinstance(given[0].constant, str):
-        widths = (width for verb in _VERB.findall(given[0].constant) for width in verb if width)
+    if name == "printf" and arguments and isinstance(arguments[0].constant, str):
+        verbs = _VERB.findall(arguments[0].constant)
+        widths = [width for verb in verbs for width in verb if width]
         return [None if width == "*" else int(width) for width in widths]
-    counted = given[_NUMBERS[name]] if name in _NUMBERS else ()
-    return [
-        abs(one.constant) if isinstance(one.constant, int) and one.kind == "number" else None
-        for one in counted
-    ]
+    counted = arguments[_NUMBERS[name]] if name in _NUMBERS else ()
+    return [_number(argument) for argument in counted]
 
 
-def size(name: str, given: Sequence[Value], number: int) -> int:
+def _number(argument: Value) -> int | None:
+    if argument.kind == "number" and isinstance(argument.constant, int):
+        return abs(argument.constant)
+    return None
+
+
+def size(name: str, arguments: Sequence[Value], number: int) -> int:
     """About how many characters a call gives, when `number` is the sum of its numbers.
 
-    Other functions are taken to give what they are given: that is not exact, and enough to find
+    Other functions are taken to give what they are given. That is not exact, and enough to find
     what grows without bound.
     """
-    together = sum(one.size for one in given)
-    match name:
-        case "repeat":
-            return number * given[-1].size
-        case "replace" if given[0].constant == "":
-            return (given[-1].size + 1) * given[1].size  # an empty text is between all characters
-        case "indent" | "nindent":
-            return together + number * (
-                given[-1].size // 16 + 1
-            )  # a line has 16 characters or more
-        case "trunc" if isinstance(given[0].constant, int) and given[0].constant >= 0:
-            return min(given[0].constant, together)
-        case "seq" | "until" | "untilStep":
-            return 8 * number
+    together = sum(argument.size for argument in arguments)
+    if name == "repeat":
+        return number * arguments[-1].size
+    if name in _LISTS:
+        return number * 8  # A number of a list has eight digits or fewer.
+    if name in _INDENTS:
+        # Each line gets the indentation. A line is taken to have 16 characters or more.
+        return together + number * (arguments[-1].size // 16 + 1)
+    if name == "replace" and arguments[0].constant == "":
+        # Go puts the new text between all characters.
+        return (arguments[-1].size + 1) * arguments[1].size
     return together + number

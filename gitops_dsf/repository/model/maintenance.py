@@ -28,7 +28,7 @@ def _a_moment(text: str) -> str:
     try:
         datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{text} is no moment: {error}") from error
+        raise ValueError(f"{text} is not a valid time: {error}") from error
     return text
 
 

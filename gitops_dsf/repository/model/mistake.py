@@ -47,7 +47,7 @@ _PATTERNS = {
     HOST_GLOB: "a host name, or a glob of some such as '*.example.com', without scheme, port and path",
     SECRET_KEY: "letters, digits, '-', '_' and '.'",
     CLOCK: 'a time of day such as "22:00"',
-    MOMENT: 'a moment with its zone, such as "2026-11-24T20:00:00+01:00"',
+    MOMENT: 'a time with its zone, such as "2026-11-24T20:00:00+01:00"',
     TIME: "a time such as 90s, 10m or 1h30m",
     FINDING: "the code of a finding, such as DSF310",
     PLACEMENT_REFERENCE: "the name of a Placement, or namespace/name",

@@ -153,7 +153,7 @@ class Egress(Authored):
         foreign = sorted({key for rule in self.rules for key in rule} - {"to", "ports"})
         if foreign:
             msg = (
-                f"{foreign[0]} is no field of an egress rule: write to and ports, as in a"
+                f"{foreign[0]} is not a field of an egress rule: write to and ports, as in a"
                 " NetworkPolicy"
             )
             raise FieldError(msg, "rules")
@@ -243,9 +243,8 @@ class OpenTelemetry(Authored):
             if mebibytes(text) < least:
                 msg = f"{text} of {name} is too little for Prometheus: write {least}Mi or more"
                 raise FieldError(msg, name)
-        doubled = {
-            one for one in self.resource_attributes if self.resource_attributes.count(one) > 1
-        }
+        attributes = self.resource_attributes
+        doubled = {name for name in attributes if attributes.count(name) > 1}
         if doubled:
             msg = f"{min(doubled)} is listed twice, and Prometheus refuses such a list: remove one"
             raise FieldError(msg, "resourceAttributes")
@@ -299,8 +298,10 @@ class AgentRollout(Authored):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.changed:
-            fields = "image, imagePullSecrets, nodeSelector, tolerations or resources"
-            raise ValueError(f"this entry changes nothing: write {fields}")
+            raise ValueError(
+                "this entry changes nothing: write image, imagePullSecrets, nodeSelector,"
+                " tolerations or resources"
+            )
         return self
 
 
@@ -448,55 +449,86 @@ class FleetRepositorySpec(Authored):
         return Platform(argocd=self.argocd.namespace, hub=self.hub_namespace)
 
     @model_validator(mode="after")
-    def _pushes_go_somewhere(self) -> Self:
-        for message, *path in self._refused():
-            raise FieldError(message, *path)
+    def _reconciler_can_start(self) -> Self:
+        for mistake in self._branch_mistakes():
+            raise mistake
+        for mistake in self._push_mistakes():
+            raise mistake
         return self
 
-    def _refused(self) -> Iterator[tuple[str, ...]]:
-        """What the reconciler would refuse when it starts, and where it is written."""
-        settings, git, output = self.reconciler, self.git, self.output
-        state, journal, proposals = settings.state, settings.journal, settings.proposals
-        people = f"git.targetRevision ({git.target_revision})"
-        if output.mode == "Branch" and output.branch == git.target_revision:
-            yield (
-                f"output.branch is {people}, which people write: name another branch",
+    def _branch_mistakes(self) -> Iterator[FieldError]:
+        """Branches that two writers would use. The reconciler refuses them when it starts."""
+        people = self.git.target_revision
+        output = self.output
+        state = self.reconciler.state
+        journal = self.reconciler.journal
+        if output.mode == "Branch" and output.branch == people:
+            yield FieldError(
+                f"output.branch is git.targetRevision ({people}), which people write: name another"
+                " branch",
                 "output",
                 "branch",
             )
-        of_state = ("reconciler", "state", "branch")
-        if state.enabled and state.branch == git.target_revision:
-            message = (
-                f"reconciler.state.branch is {people}: its content would be replaced; name another"
+        if state.enabled and state.branch == people:
+            yield FieldError(
+                f"reconciler.state.branch is git.targetRevision ({people}): its content would be"
+                " replaced; name another",
+                "reconciler",
+                "state",
+                "branch",
             )
-            yield message, *of_state
-        taken = {git.target_revision, output.branch, *([state.branch] if state.enabled else [])}
+        taken = {people, output.branch}
+        if state.enabled:
+            taken.add(state.branch)
         if journal.enabled and journal.branch in taken:
-            message = (
-                f"reconciler.journal.branch is {journal.branch}, which has another use already"
+            yield FieldError(
+                f"reconciler.journal.branch is {journal.branch}, which has another use already:"
+                " name another branch",
+                "reconciler",
+                "journal",
+                "branch",
             )
-            yield f"{message}: name another branch", "reconciler", "journal", "branch"
-        if settings.uses_git and git.target_revision == "HEAD":
-            must = (
-                "the reconciler must know which branch it may never force: write its name, such as"
-                " main"
+
+    def _push_mistakes(self) -> Iterator[FieldError]:
+        """What the reconciler cannot push to, or where it cannot open pull requests."""
+        reconciler = self.reconciler
+        if reconciler.uses_git and self.git.target_revision == "HEAD":
+            yield FieldError(
+                "git.targetRevision is HEAD, and the reconciler must know which branch it may"
+                " never force: write its name, such as main",
+                "git",
+                "targetRevision",
             )
-            yield f"git.targetRevision is HEAD, and {must}", "git", "targetRevision"
-        if state.enabled and proposals.kinds and state.branch == "gitops-dsf":
-            cannot = "proposals are branches below it, which git cannot have at once"
-            message = f"reconciler.state.branch is gitops-dsf and {cannot}"
-            yield f"{message}: name another one, such as gitops-dsf-state", *of_state
-        if settings.uses_git and not PUSHABLE.fullmatch(git.url):
-            yield f"the reconciler cannot push to git.url {git.url}: write {GIT_URLS}", "git", "url"
-        if proposals.kinds and proposals.forge != "None":
+        if (
+            reconciler.state.enabled
+            and reconciler.proposals.kinds
+            and reconciler.state.branch == "gitops-dsf"
+        ):
+            # A ref is a file in git, so refs/heads/gitops-dsf cannot be a branch and a folder.
+            yield FieldError(
+                "reconciler.state.branch is gitops-dsf and proposals are branches below it, which"
+                " git cannot have at once: name another one, such as gitops-dsf-state",
+                "reconciler",
+                "state",
+                "branch",
+            )
+        if reconciler.uses_git and not PUSHABLE.fullmatch(self.git.url):
+            yield FieldError(
+                f"the reconciler cannot push to git.url {self.git.url}: write {GIT_URLS}",
+                "git",
+                "url",
+            )
+        forge = reconciler.proposals.forge
+        if reconciler.proposals.kinds and forge != "None":
             try:
-                address_of(git.url, kind=proposals.forge, api=proposals.forge_url or "")
+                address_of(self.git.url, kind=forge, api=reconciler.proposals.forge_url or "")
             except ValueError as error:
-                message = (
-                    f"reconciler.proposals.forge is {proposals.forge}, but {error}, or leave forge"
-                    " out"
+                yield FieldError(
+                    f"reconciler.proposals.forge is {forge}, but {error}, or leave forge out",
+                    "reconciler",
+                    "proposals",
+                    "forge",
                 )
-                yield message, "reconciler", "proposals", "forge"
 
 
 NO_SETTINGS: Final = FleetRepositorySpec(git=Git(url="https://example.com/fleet.git"))

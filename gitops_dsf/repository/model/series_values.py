@@ -39,7 +39,7 @@ def expand(text: str) -> tuple[float | None, ...]:
         match = _ITEM.fullmatch(word[0])
         if match is None:
             raise SeriesValuesError(
-                f"{shortened(word[0], most=40)} is no value", offset=word.start()
+                f"{shortened(word[0], most=40)} is not a value", offset=word.start()
             )
         count = _count(match)
         if len(found) + count > MAX_VALUES:

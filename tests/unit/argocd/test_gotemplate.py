@@ -68,7 +68,7 @@ def test_a_plain_template_has_no_finding(text: str) -> None:
         ("{{ eq .name 3 }}", 3, "eq compares values of different kinds"),
         ("{{ .name.short }}", 3, "a text has no field short"),
         ("{{ .name .server }}", 3, "a value takes no arguments"),
-        (r'{{ "\q" }}', 3, r"\ is no escape in a text"),
+        (r'{{ "\q" }}', 3, r"\ is not an escape sequence"),
         ("{{ env `HOME` }}", 3, "there is no function env"),
     ],
 )
@@ -213,10 +213,10 @@ def test_what_argocd_runs_is_no_trouble(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "offset", "message"),
     [
-        ("{{ default 'none' .x }}", 11, "'none' is no number"),
-        ("{{ trunc 5x .name }}", 9, "5x is no number"),
-        ("{{ trunc 089 .name }}", 9, "089 is no number"),
-        ("{{ nil }}", 3, "nil is no value"),
+        ("{{ default 'none' .x }}", 11, "'none' is not a number"),
+        ("{{ trunc 5x .name }}", 9, "5x is not a number"),
+        ("{{ trunc 089 .name }}", 9, "089 is not a number"),
+        ("{{ nil }}", 3, "nil is not a value"),
         ("{{ break }}", 3, "break is outside of a range"),
         ("{{ range .a }}{{ end }}{{ continue }}", 26, "continue is outside of a range"),
         ("{{ $a, $b := .x }}", 5, ", does not fit here"),

@@ -76,17 +76,17 @@ def test_a_forge_in_a_folder_of_its_host_is_named_by_its_api(url: str) -> None:
         (
             "GitHub",
             "https://gitlab.com/team/fleet.git",
-            "gitlab.com is no GitHub: write forge: GitLab",
+            "gitlab.com is not a GitHub: write forge: GitLab",
         ),
         (
             "GitLab",
             "git@ssh.github.com:team/fleet.git",
-            "github.com is no GitLab: write forge: GitHub",
+            "github.com is not a GitLab: write forge: GitHub",
         ),
         (
             "GitLab",
             "https://codeberg.org/team/fleet.git",
-            "codeberg.org is no GitLab: write forge: Gitea",
+            "codeberg.org is not a GitLab: write forge: Gitea",
         ),
     ],
 )

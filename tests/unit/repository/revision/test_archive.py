@@ -113,7 +113,7 @@ def test_the_newest_copy_of_a_branch_is_taken(
         "apps/a.yaml": b"refs/remotes/origin/state"
     }
     assert find_branch(repository.directory, "other") is None
-    with pytest.raises(RevisionError, match="is no name of a branch"):
+    with pytest.raises(RevisionError, match="is not the name of a branch"):
         find_branch(repository.directory, "--all")
 
 
