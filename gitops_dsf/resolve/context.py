@@ -31,9 +31,13 @@ class Context:
     scorers: Mapping[str, EffectiveScorer]
     """Every well-formed scorer by name. With source.ref, no variant is applied."""
     by_variant: Mapping[str, tuple[EffectiveScorer, ...]]
-    """Every well-formed scorer by name, with each variant of its MetricSource. Without one, the scorer alone."""
+    """Every well-formed scorer by name, with each variant of its MetricSource.
+
+    Without a MetricSource, the scorer alone.
+    """
     variants: Mapping[str, tuple[EffectiveScorer, ...]]
-    """Every well-formed scorer by name, with each variant of its MetricSource that its target clusters use.
+    """Every well-formed scorer by name, with those variants of its source that its clusters use.
+
     All variants, if no target cluster uses any. Without source.ref, the scorer alone.
     """
     sources: Mapping[str, ResolvedSource]
@@ -42,17 +46,20 @@ class Context:
     """Complete scorers by name."""
     masks: tuple[Mask, ...]
     target_clusters: Mapping[str, frozenset[str]]
-    """The target clusters of each complete scorer: selected and not masked. Suspension is ignored."""
+    """The target clusters of each complete scorer: selected and not masked.
+
+    Suspension is ignored.
+    """
     shared_placements: Mapping[str, Item[ScoredPlacement]]
-    """ScoredPlacements in the Argo CD namespace by name: applications can follow their decisions."""
+    """ScoredPlacements in the Argo CD namespace by name, which applications can follow."""
     locks_are_final: bool = False
     """Whether scores that only a lock could add, which is not written yet, do not count."""
 
     @property
     def repository(self) -> Item[FleetRepository]:
-        """The settings. Rules about them need them (`needs`)."""
+        """The settings. Rules that ask for them need SETTINGS."""
         if self.declared.repository is None:
-            raise AssertionError("this rule needs the settings")
+            raise AssertionError("this rule needs SETTINGS")
         return self.declared.repository
 
     @property
@@ -65,7 +72,10 @@ class Context:
         return item.value.metadata.namespace or self.argocd_namespace
 
     def ranking_of(self, item: Item[ScoredApplication]) -> RankingItem | None:
-        """The object whose decision an application follows: itself, or what it refers to, if that exists."""
+        """The object whose decision an application follows: itself, or the one it refers to.
+
+        None if that does not exist.
+        """
         ref = item.value.spec.placement.ref
         return item if ref is None else self.shared_placements.get(ref)
 
@@ -75,7 +85,7 @@ class Context:
 
     @property
     def is_upstream(self) -> bool:
-        """Whether delivery.mode is UpstreamController: the upstream controller creates the ManifestWorks."""
+        """Whether the upstream controller creates the ManifestWorks, by delivery.mode."""
         return not self.settings.delivers_works
 
     @property
@@ -85,14 +95,21 @@ class Context:
 
     @property
     def each_variant(self) -> Iterator[EffectiveScorer]:
-        """Every well-formed scorer with each variant of its source, for rules about type, path and host."""
-        return (scorer for found in self.variants.values() for scorer in found)
+        """Every well-formed scorer with each variant of its source.
+
+        For rules about type, path and host.
+        """
+        for variants in self.variants.values():
+            yield from variants
 
     @property
     def each_type(self) -> Iterator[EffectiveScorer]:
-        """Every well-formed scorer with each type of its source: a query is parsed once for many variants."""
-        for found in self.variants.values():
-            yield from {scorer.spec.source.type: scorer for scorer in found}.values()
+        """Every well-formed scorer with each type of its source.
+
+        For rules about queries: a query is then parsed once for many variants.
+        """
+        for variants in self.variants.values():
+            yield from {scorer.spec.source.type: scorer for scorer in variants}.values()
 
     @property
     def source_variants(self) -> Iterator[Variant]:
@@ -108,36 +125,42 @@ class Context:
 
     def waits_for_lock(self, scorer: EffectiveScorer) -> bool:
         """Whether required fields come from the scorer's /config, and no lock has them yet."""
-        return any(found.awaits_lock for found in self.variants[scorer.name])
+        return any(variant.awaits_lock for variant in self.variants[scorer.name])
 
     def config_is_unseen(self, scorer: EffectiveScorer) -> bool:
-        """Whether the upstream controller may read an unknown /config, which may set any open field."""
+        """Whether upstream may read an unknown /config, which may set any open field."""
         return self.is_upstream and scorer.spec.reads_config and scorer.lock is None
 
 
 def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
+    """Derives what rules judge by from the declared objects."""
     settings = NO_SETTINGS if declared.repository is None else declared.repository.value.spec
-    locks = {item.name: item for item in declared.locks}
     inventory = ClusterInventory(
-        clusters={item.name: item.value for item in declared.clusters},
-        sets={item.name: item.value for item in declared.cluster_sets},
+        clusters={cluster.name: cluster.value for cluster in declared.clusters},
+        sets={cluster_set.name: cluster_set.value for cluster_set in declared.cluster_sets},
     )
-    sources = {item.name: resolve_source(item, inventory) for item in declared.metric_sources}
-    scorers = {item.name: effective(item, locks.get(item.name)) for item in declared.scorers}
-    by_variant = {
-        name: _with_variants(scorer, sources.get(scorer.spec.source.ref or ""))
-        for name, scorer in scorers.items()
-    }
+    sources = {source.name: resolve_source(source, inventory) for source in declared.metric_sources}
+    locks = {lock.name: lock for lock in declared.locks}
+    scorers: dict[str, EffectiveScorer] = {}
+    by_variant: dict[str, tuple[EffectiveScorer, ...]] = {}
+    for item in declared.scorers:
+        scorer = effective(item, locks.get(item.name))
+        scorers[item.name] = scorer
+        source = sources.get(scorer.spec.source.ref or "")
+        by_variant[item.name] = _with_variants(scorer, source)
     configs = declared.scoring_configs
     masks = tuple(configs[0].value.spec.masks) if configs else ()
     targets = target_clusters(scorers.values(), masks, inventory)
-    variants = {
-        name: _used(forms, targets.get(name, NO_CLUSTERS)) for name, forms in by_variant.items()
-    }
-    complete = {
-        name: found
-        for name, found in scorers.items()
-        if not any(each.missing for each in variants[name])
+    variants: dict[str, tuple[EffectiveScorer, ...]] = {}
+    complete: dict[str, EffectiveScorer] = {}
+    for name, scorer in scorers.items():
+        variants[name] = _used(by_variant[name], targets.get(name, NO_CLUSTERS))
+        if not any(variant.missing for variant in variants[name]):
+            complete[name] = scorer
+    shared_placements = {
+        placement.name: placement
+        for placement in declared.scored_placements
+        if placement.value.metadata.namespace in {None, settings.argocd.namespace}
     }
     return Context(
         declared=declared,
@@ -150,11 +173,7 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
         complete=complete,
         masks=masks,
         target_clusters={name: targets[name] for name in complete},
-        shared_placements={
-            item.name: item
-            for item in declared.scored_placements
-            if item.value.metadata.namespace in {None, settings.argocd.namespace}
-        },
+        shared_placements=shared_placements,
         locks_are_final=locks_are_final,
     )
 

@@ -60,7 +60,7 @@ class Credential:
     secret: str
     """Name of the Secret; empty for the service account token of the agent's pod."""
     path: FieldPath
-    """Path of the reference below the endpoint's section."""
+    """FieldPath of the reference below the endpoint's section."""
     url: str = ""
     """Where it goes, if not to the endpoint."""
     grant: str = ""
@@ -128,6 +128,7 @@ def sent_by_hub(
 
     With each host, whether it may get them. The reconciler sends nothing unless all may.
     """
+    # Upstream's controller reads /config itself, and a scorer by query has no page.
     is_asked = settings.reconciler.enabled and settings.delivers_works
     if not is_asked or scorer.spec.scored_by_query:
         return ()
@@ -179,7 +180,7 @@ def _of_auth(auth: Auth) -> Iterator[Credential]:
 
 
 def _of_client(oauth2: OAuth2) -> Iterator[Credential]:
-    """The secret of an OAuth2 client, which goes to the token server, and the token that it gives."""
+    """The secret of an OAuth2 client, for the token server, and the token that this gives."""
     secret = oauth2.client_secret_ref.name
     path: FieldPath = ("auth", "oauth2", "clientSecretRef")
     yield Credential(kind=Kind.CLIENT_SECRET, secret=secret, path=path, url=oauth2.token_url)

@@ -37,6 +37,7 @@ def choosable(context: Context, placement: Item[RawPlacement]) -> frozenset[str]
     if not all(isinstance(name, str) for name in sets):
         return None
     members = context.inventory.members(sets)
+    # No predicates match every cluster.
     if not predicates:
         return members
     selected: set[str] = set()

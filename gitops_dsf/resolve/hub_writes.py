@@ -1,4 +1,4 @@
-"""How often agents and hub scorer write scores to the API server of the hub."""
+"""How often agents and the hub scorer write scores to the API server of the hub."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -11,17 +11,19 @@ def writes_per_second(
     *,
     on_hub: bool | None = None,
 ) -> float:
-    """Writes per second that refresh the scores of these scorers on their clusters. With `on_hub`, only of
-    scorers that run there, or only of those that do not.
+    """Writes per second that refresh the scores of these scorers on their clusters.
 
-    A published score is written at half of its TTL even if it does not change. Changed scores add at most one
-    write per publish.minIntervalSeconds. Their number is not known from files.
+    With `on_hub`, only of scorers that run there, or only of those that do not.
+
+    A published score is written at half of its TTL even if it does not change. Changed scores add
+    at most one write per publish.minIntervalSeconds. Their number is not known from files.
     """
-    publishing = (
-        scorer
-        for scorer in scorers
-        if scorer.spec.score_destination == "AddOnPlacementScore"
-        and not scorer.spec.suspend
-        and on_hub in {None, scorer.spec.on_hub}
-    )
-    return sum(len(runs_on[scorer.name]) / max(scorer.ttl_seconds / 2, 1) for scorer in publishing)
+    writes: float = 0
+    for scorer in scorers:
+        is_published = scorer.spec.score_destination == "AddOnPlacementScore"
+        if not is_published or scorer.spec.suspend or on_hub not in {None, scorer.spec.on_hub}:
+            continue
+        # The agent renews a score at half of its TTL, so that one failed write does not let it
+        # expire.
+        writes += len(runs_on[scorer.name]) / max(scorer.ttl_seconds / 2, 1)
+    return writes

@@ -1,4 +1,7 @@
-"""Which clusters selectors and sets match, and which variant of a MetricSource each uses: the first."""
+"""The clusters of the inventory: which ones selectors and sets match, and how series name them.
+
+Also which variant of a MetricSource a cluster uses: the first that selects it.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,14 +18,19 @@ NO_CLUSTERS: frozenset[str] = frozenset()
 
 
 class ClusterInventory:
-    """Clusters and sets by name, indexed by label, with cached answers: applications share selectors."""
+    """Clusters and sets by name, indexed by label.
+
+    Answers are cached: applications share selectors.
+    """
 
     def __init__(
         self, *, clusters: Mapping[str, ManagedCluster], sets: Mapping[str, ManagedClusterSet]
     ) -> None:
         self.clusters = clusters
         self.sets = sets
-        self.labels = LabelIndex({name: item.metadata.labels for name, item in clusters.items()})
+        self.labels = LabelIndex(
+            {name: cluster.metadata.labels for name, cluster in clusters.items()}
+        )
         self.all_clusters = self.labels.everything
         self._claims: LabelIndex[str] | None = None
         self._members: dict[str, frozenset[str]] = {}
@@ -36,13 +44,11 @@ class ClusterInventory:
         if kind == "labels":
             return self.labels
         if self._claims is None:
-            claims = {name: item.status.cluster_claims for name, item in self.clusters.items()}
-            self._claims = LabelIndex(
-                {
-                    name: {claim.name: claim.value for claim in found}
-                    for name, found in claims.items()
-                }
-            )
+            by_cluster = {}
+            for name, cluster in self.clusters.items():
+                claims = cluster.status.cluster_claims
+                by_cluster[name] = {claim.name: claim.value for claim in claims}
+            self._claims = LabelIndex(by_cluster)
         return self._claims
 
     def knows_set(self, name: str) -> bool:
@@ -52,16 +58,17 @@ class ClusterInventory:
     def members(self, names: Iterable[str]) -> frozenset[str]:
         """Clusters of any of these sets (docs/contributing/behaviour.md#members-of-cluster-sets).
 
-        Clusters without a set label, or with an empty one, are in the set `default`, as OCM's registration
-        webhook labels them so.
+        Clusters without a set label, or with an empty one, are in the set `default`, because OCM's
+        registration webhook labels them so.
         """
-        found = NO_CLUSTERS
+        clusters = NO_CLUSTERS
         for name in names:
             if name not in self._members:
                 self._members[name] = self._members_of(name)
             members = self._members[name]
-            found = members if not found else found | members
-        return found
+            # Most name one set: its members are not copied.
+            clusters = members if not clusters else clusters | members
+        return clusters
 
     def values(self, key: str) -> list[str]:
         """The values of a label on clusters of the inventory, sorted."""
@@ -71,20 +78,17 @@ class ClusterInventory:
         declared = self.sets.get(name)
         if declared is None:
             return self.all_clusters if name == "global" else self._exclusive(name)
-        chosen = declared.spec.cluster_selector
-        if chosen.selector_type == "LabelSelector":
-            return (
-                self.selected(chosen.label_selector)
-                if chosen.label_selector is not None
-                else NO_CLUSTERS
-            )
-        return self._exclusive(name)
+        selector = declared.spec.cluster_selector
+        if selector.selector_type != "LabelSelector":
+            return self._exclusive(name)
+        if selector.label_selector is None:
+            return NO_CLUSTERS
+        return self.selected(selector.label_selector)
 
     def _exclusive(self, name: str) -> frozenset[str]:
-        found = self.labels.carrying(CLUSTER_SET_LABEL, name)
-        if name != "default":
-            return found
-        return found | self.unlabelled
+        """The members of a set to which clusters belong by the label of sets."""
+        labelled = self.labels.carrying(CLUSTER_SET_LABEL, name)
+        return labelled | self.unlabelled if name == "default" else labelled
 
     @property
     def unlabelled(self) -> frozenset[str]:
@@ -100,8 +104,10 @@ def identity_of(cluster: ManagedCluster, identity: str) -> str | None:
     kind, _, name = identity.partition(":")
     if kind == "label":
         return cluster.metadata.labels.get(name) or None
-    claims = cluster.status.cluster_claims
-    return next((claim.value for claim in claims if claim.name == name and claim.value), None)
+    for claim in cluster.status.cluster_claims:
+        if claim.name == name and claim.value:
+            return claim.value
+    return None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -116,7 +122,7 @@ class Variant:
 
     @property
     def path(self) -> FieldPath:
-        """Path of the variant in its document."""
+        """FieldPath of the variant in its document."""
         return ("spec", "variants", self.index)
 
 
@@ -136,10 +142,10 @@ class ResolvedSource:
 
 def resolve_source(item: Item[MetricSource], inventory: ClusterInventory) -> ResolvedSource:
     """Assigns each cluster to the first variant that selects it."""
-    left = inventory.all_clusters
+    unassigned = inventory.all_clusters
     variants = []
     for index, variant in enumerate(item.value.spec.variants):
-        users = left & inventory.selected(variant.cluster_selector)
+        users = unassigned & inventory.selected(variant.cluster_selector)
         variants.append(Variant(source=item, index=index, value=variant, clusters=users))
-        left -= users
-    return ResolvedSource(item=item, variants=tuple(variants), lacking=left)
+        unassigned -= users
+    return ResolvedSource(item=item, variants=tuple(variants), lacking=unassigned)

@@ -19,7 +19,7 @@ VALUE_RULE: Final = "a value is at most 63 letters, digits, '-', '_' and '.', st
 
 @lru_cache(maxsize=4096)
 def label_key(key: str) -> bool:
-    """Kubernetes' rule for label keys: an optional DNS prefix, and a name of at most 63 characters."""
+    """Kubernetes' rule: an optional DNS prefix, and a name of at most 63 characters."""
     return label_key_error(key) is None
 
 

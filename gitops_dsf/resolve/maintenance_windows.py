@@ -1,4 +1,4 @@
-"""Maintenance documents: their windows and clusters, and the form in which the reconciler reads them."""
+"""The windows and clusters of Maintenance documents, also in the form of the reconciler."""
 
 from datetime import datetime
 from typing import Any

@@ -46,6 +46,7 @@ def _correction(document: Document, problem: fields.Problem) -> tuple[str, tuple
     """What to write instead, and the edits where that is certain."""
     path: FieldPath = problem.path
     written = document.written(path)
+    # A number with a leading zero is octal to YAML 1.1, so it is left to its author.
     if problem.wanted_type == "integer" and re.fullmatch(r"0|[1-9][0-9]{0,17}", written):
         return "remove the quotes", (Edit(path, value=int(written)),)
     if problem.wanted_type == "string" and written and value_at(document.data, path) is not None:

@@ -57,7 +57,10 @@ def paced_ranking(
 
 
 def spans(scores: Iterable[ResolvedScore], scorers: Mapping[str, EffectiveScorer]) -> list[int]:
-    """By how many points each score can differ between two clusters. A missing score counts as 0."""
+    """By how many points each score can differ between two clusters.
+
+    A missing score counts as 0.
+    """
     widest = []
     for score in scores:
         scorer = scorers[score.scorer]
@@ -71,6 +74,7 @@ def hold_weights(weights: Sequence[int], spans: Sequence[int]) -> tuple[int, ...
 
     Proportions stay, because OCM ranks by them when a cluster is lost.
     """
+    # The smallest weights leave the scores the largest difference below the bound.
     divisor = gcd(*weights) or 1
     smallest = tuple(weight // divisor for weight in weights)
     return smallest if reach(smallest, spans) < HOLD_SPAN else None

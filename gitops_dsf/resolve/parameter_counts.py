@@ -18,6 +18,7 @@ def known_count(context: Context, document: Document, generator: FieldPath) -> i
 
     None if that depends on what is not in git.
     """
+    # How many parameters pass the selector depends on their values.
     if is_filtered(document, generator):
         return None
     content = value_at(document.data, generator)

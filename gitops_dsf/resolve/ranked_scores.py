@@ -9,7 +9,7 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResolvedScore:
-    """One ranking term of a Placement: its place in the AddOnPlacementScore, and the written weight."""
+    """One ranking term of a Placement: an item of an AddOnPlacementScore, and its weight."""
 
     scorer: str
     resource_name: str
@@ -48,7 +48,8 @@ def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
     low, high = scorer.published
     if weight > 0 and low < 0:
         return (
-            f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats"
+            f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it"
+            " beats"
             " real ones"
         )
     if weight < 0 and high > 0:

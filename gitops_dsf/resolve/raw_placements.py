@@ -18,8 +18,8 @@ UNREAD: Final[Mapping[str, str]] = {
 }
 """Fields of `spec` that OCM's controllers never read, and what to write instead.
 
-The API server accepts them. The CRD of the pinned OCM has the last one, the CRD of OCM's main branch
-all three. tests/hub/test_unread_fields.py searches the source of the pinned OCM.
+The API server accepts them. The CRD of the pinned OCM has the last one, the CRD of OCM's main
+branch all three. tests/hub/test_unread_fields.py searches the source of the pinned OCM.
 """
 
 
@@ -40,6 +40,7 @@ def verdict_on_any_cluster(spec: Mapping[str, Any]) -> "Verdict":
     # Few repositories have raw Placements, and the simulator is slow to import.
     from gitops_dsf.simulator import simulate, with_defaults  # noqa: PLC0415
 
+    # A refusal must be the fault of the other fields: selectors are judged elsewhere.
     ignored = {"clusterSets", "predicates", *UNREAD}
     judged = {name: value for name, value in spec.items() if name not in ignored}
     objects = [

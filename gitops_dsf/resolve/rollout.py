@@ -8,8 +8,9 @@ from gitops_dsf.repository.model.repository import Agent, RolloutResources
 def entries_of(agent: Agent, labels: Mapping[str, str]) -> tuple[int, ...]:
     """Indexes of the entries that count on a cluster with these labels, sorted.
 
-    Each field is taken from the first entry that selects the cluster and has it, so that the rollout
-    of an image does not undo what another entry says about nodes. Empty if the entries change nothing.
+    Each field is taken from the first entry that selects the cluster and has it, so that the
+    rollout of an image does not undo what another entry says about nodes. Empty if the entries
+    change nothing.
     """
     by_field: dict[str, int] = {}
     for index, entry in enumerate(agent.rollout):

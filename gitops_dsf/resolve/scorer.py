@@ -1,18 +1,18 @@
 """A scorer as it runs: one spec, into which the lock and a variant of the MetricSource are merged.
 
-With configSyncMode Full, a non-empty field of the lock overrides the spec. With None, only the spec counts.
-With source.ref, type, host, path and auth of the source come from a variant of the MetricSource alone. Fields
-are named by their path below spec, such as `source.params.query`.
+With configSyncMode Full, a non-empty field of the lock overrides the spec. With None, only the
+spec counts. With source.ref, type, host, path and auth of the source come from a variant of the
+MetricSource alone. Fields are named by their path below spec, such as `source.params.query`.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.dimension import DEFAULT_FORMAT, fixed_name
-from dsf_wire.query import split
+from dsf_wire.query import Part, split
 from dsf_wire.scorename import sanitise
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.hub.scorers import PUSHED
@@ -35,16 +35,19 @@ from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
 from gitops_dsf.resolve.inventory import Variant
-from gitops_dsf.resolve.promql.check import check
+from gitops_dsf.resolve.promql.check import MAX_QUERY, Checked, check
 from gitops_dsf.resolve.promql.labels import history_seconds
 
 AuthoredT = TypeVar("AuthoredT", bound=Authored)
+_OF_VARIANT: Final = frozenset({"source.type", "source.host", "source.path"})
+"""Fields that only the variant of a MetricSource says, with source.ref."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EffectiveScorer:
-    """A scorer with its lock applied (docs/scores/locks.md#effective-values). It may be incomplete.
-    Endpoints are URLs, durations seconds.
+    """A scorer with its lock applied (docs/scores/locks.md#effective-values).
+
+    It may be incomplete. Endpoints are URLs, durations seconds.
     """
 
     declared: Item[DynamicScorer]
@@ -54,7 +57,7 @@ class EffectiveScorer:
     lock: Item[ScorerLock] | None
     """The lock that is applied; None if the scorer reads no /config."""
     chosen: Variant | None = None
-    """The variant of its MetricSource that is applied; None without source.ref, and before one is chosen."""
+    """The variant of its MetricSource that is applied, if one is chosen."""
 
     @property
     def name(self) -> str:
@@ -71,11 +74,7 @@ class EffectiveScorer:
     def place(self, field: str) -> tuple[Document, FieldPath]:
         """The document and path that a field comes from."""
         path: FieldPath = tuple(field.split("."))
-        if self.spec.source.ref is not None and field in {
-            "source.type",
-            "source.host",
-            "source.path",
-        }:
+        if self.spec.source.ref is not None and field in _OF_VARIANT:
             if self.chosen is None:
                 return self.declared.document, ("spec", "source", "ref")
             return self.chosen.source.document, (*self.chosen.path, path[-1])
@@ -93,6 +92,7 @@ class EffectiveScorer:
         return document.at(path)
 
     def in_query(self, offset: int) -> Position:
+        """The position of a character of the query."""
         document, path = self.place("source.params.query")
         return document.inside(path, offset)
 
@@ -116,7 +116,7 @@ class EffectiveScorer:
 
     @property
     def only_item(self) -> str | None:
-        """The only item name that the format can yield; None if it depends on labels or the cluster."""
+        """The only item name that the format can yield; None if labels or clusters decide."""
         return fixed_name(self.dimension_format, score_name=self.score_name)
 
     @property
@@ -143,7 +143,10 @@ class EffectiveScorer:
 
     @cached_property
     def scoring_origin(self) -> str:
-        """Base URL of the scoring API: the written host, else the origin of configURL; empty without one."""
+        """Base URL of the scoring API: the written host, else the origin of configURL.
+
+        Empty for a scorer without an API.
+        """
         if self.spec.scored_by_query:
             return ""
         return self.spec.scoring.host or origin(self.spec.config_url)
@@ -151,9 +154,9 @@ class EffectiveScorer:
     @property
     def scoring_path(self) -> str:
         """The path with a leading slash; the default if the host URL has no path."""
-        return rooted(self.spec.scoring.path) or (
-            "" if has_path(self.scoring_origin) else SCORING_PATH
-        )
+        if self.spec.scoring.path:
+            return rooted(self.spec.scoring.path)
+        return "" if has_path(self.scoring_origin) else SCORING_PATH
 
     @cached_property
     def scoring_endpoint(self) -> str:
@@ -167,42 +170,46 @@ class EffectiveScorer:
 
     @cached_property
     def source_type(self) -> str:
-        """What the agent asks, Prometheus, Kubernetes or None: as written, else by whether there is a query,
-        or must be one. The receiver for OpenTelemetry is a Prometheus.
+        """What the agent asks: Prometheus, Kubernetes or None.
+
+        As it is written, else by whether there is a query, or must be one. The receiver for
+        OpenTelemetry is a Prometheus.
         """
+        source = self.spec.source
         if self.is_pushed:
             return "Prometheus"
-        asked = (
-            self.spec.source.params.query
-            or self.spec.scored_by_query
-            or self.spec.source.ref is not None
-        )
-        return self.spec.source.type or ("Prometheus" if asked else "None")
+        if source.type:
+            return source.type
+        is_asked = source.params.query or self.spec.scored_by_query or source.ref is not None
+        return "Prometheus" if is_asked else "None"
 
     @cached_property
     def source_origin(self) -> str:
-        """Base URL of the metric source: the written host, else the origin of configURL, as upstream does.
+        """Base URL of the metric source: the written host, else the origin of configURL.
 
-        Empty for a Full scorer without a lock, because its /config, which is still unknown, usually names the
-        host.
+        Upstream does so, too. Empty for a Full scorer without a lock, because its /config, which is
+        still unknown, usually names the host.
         """
         if self.is_pushed:
             return RECEIVER_ORIGIN
         host = self.spec.source.host
-        unseen = self.spec.reads_config and self.lock is None
-        if host or unseen or self.spec.scored_by_query or self.spec.source.ref is not None:
+        is_unseen = self.spec.reads_config and self.lock is None
+        if host or is_unseen or self.spec.scored_by_query or self.spec.source.ref is not None:
             return host
         return origin(self.spec.config_url)
 
     @cached_property
     def source_path(self) -> str:
-        """The written path with a leading slash, else that of the query API below the host URL; empty if the
-        host URL is one of the query API. For a scorer by query the path of the instant query. As written if
+        """The path below the host URL at which the source is asked.
+
+        The written one with a leading slash, else that of the query API; empty if the host URL
+        has it already. For a scorer by query it is that of the instant query. As it is written if
         the source is no Prometheus.
         """
         if self.source_type != "Prometheus":
             return self.spec.source.path
-        written, by_query = rooted(self.spec.source.path), self.spec.scored_by_query
+        written = rooted(self.spec.source.path)
+        by_query = self.spec.scored_by_query
         if written:
             return instant(written) if by_query else written
         base = path_of(self.source_origin)
@@ -225,15 +232,14 @@ class EffectiveScorer:
     @property
     def on_partial(self) -> str:
         """Publish or Fail. What the scorer says replaces what its MetricSource says."""
-        said = None if self.variant is None else self.variant.on_partial
-        return self.spec.source.on_partial or said or "Publish"
+        of_source = None if self.variant is None else self.variant.on_partial
+        return self.spec.source.on_partial or of_source or "Publish"
 
     @property
     def is_instant(self) -> bool:
-        """Whether the query is an instant query: a path that ends in /query, or a scorer by query."""
-        return self.spec.scored_by_query or path_of(self.source_endpoint).rstrip("/").endswith(
-            "/query"
-        )
+        """Whether the query is an instant query: by a path that ends in /query, or by the type."""
+        path = path_of(self.source_endpoint).rstrip("/")
+        return self.spec.scored_by_query or path.endswith("/query")
 
     @property
     def needs_variant(self) -> bool:
@@ -242,28 +248,46 @@ class EffectiveScorer:
 
     @property
     def needs_step(self) -> bool:
-        """Whether the source is asked for the points of a range. A variant decides that, if one is needed."""
+        """Whether the source is asked for the points of a range.
+
+        Unknown, so false, without a variant.
+        """
         return self.source_type == "Prometheus" and not self.is_instant and not self.needs_variant
 
     @cached_property
     def history_seconds(self) -> int:
         """How far back the receiver's metrics must go: the range, and what the query adds to it."""
-        trees = (check(part.text).tree for part in split(self.spec.source.params.query))
-        added = (history_seconds(tree) for tree in trees if tree is not None)
-        return self.spec.source.params.range + max(added, default=0)
+        added = [0]
+        for part in split(self.spec.source.params.query):
+            tree = check(part.text).tree
+            if tree is not None:
+                added.append(history_seconds(tree))
+        return self.spec.source.params.range + max(added)
+
+    def parsed_query(self) -> list[tuple[Part, Checked]]:
+        """Each expression of the query; empty if it is not PromQL for a Prometheus.
+
+        The trees are not kept: those of thousands of scorers would take much memory.
+        """
+        query = self.spec.source.params.query
+        if self.source_type != "Prometheus" or self.spec.source.dialect == "Other":
+            return []
+        if len(query) > MAX_QUERY:
+            return []
+        return [(part, check(part.text)) for part in split(query)]
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
+        """The fields without which the scorer cannot run, and that neither spec nor lock has."""
         required = ["scoring.params.name", "scoring.params.interval"]
         if not self.scoring_origin and not self.spec.scored_by_query:
             required.append("scoring.host")
         if self.source_type == "Prometheus" and not self.source_origin and not self.needs_variant:
             required.append("source.host")
         if self.source_type != "None":
-            required += [
-                "source.params.query",
-                *(["source.params.step"] if self.needs_step else []),
-            ]
+            required.append("source.params.query")
+        if self.source_type != "None" and self.needs_step:
+            required.append("source.params.step")
         return tuple(field for field in required if not attrgetter(field)(self.spec))
 
     @property
@@ -273,7 +297,10 @@ class EffectiveScorer:
 
 
 def effective(declared: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> EffectiveScorer:
-    """Applies the lock to a scorer. With source.ref it has no source until `with_variant` gives it one."""
+    """Applies the lock to a scorer.
+
+    With source.ref it has no source until `with_variant` gives it one.
+    """
     spec = declared.value.spec
     if not spec.reads_config:
         lock = None
@@ -307,6 +334,7 @@ def _merged(written: AuthoredT, said: Authored) -> AuthoredT:
     """The fields that are written, with those that a lock says."""
     update = {}
     for name in type(said).model_fields:
-        value, own = getattr(said, name), getattr(written, name)
+        value = getattr(said, name)
+        own = getattr(written, name)
         update[name] = _merged(own, value) if isinstance(value, Authored) else value or own
     return written.model_copy(update=update)

@@ -1,8 +1,8 @@
 """The weights of a Placement that give a stickiness.
 
-OCM holds a decision by its prioritizer Steady, which gives 100 points to the chosen clusters. Weights
-are whole numbers up to 10, so another cluster must lead by 100 x Steady's weight / (factor x sum of
-the score weights) points, and only some numbers of points can be expressed.
+OCM holds a decision by its prioritizer Steady, which gives 100 points to the chosen clusters.
+Weights are whole numbers up to 10, so another cluster must lead by 100 x Steady's weight /
+(factor x sum of the score weights) points, and only some numbers of points can be expressed.
 """
 
 from collections.abc import Sequence

@@ -26,13 +26,16 @@ def target_clusters(
     masked: dict[str, set[str]] = defaultdict(set)
     for mask in masks:
         clusters = masked_clusters(mask, inventory)
+        # A glob is compared with every score, a plain name with itself only: masks can be
+        # thousands.
         for score in scores if is_glob(mask.score_name) else {mask.score_name} & scores:
             if matches(score, mask.score_name):
                 masked[score] |= clusters
     targets: dict[str, frozenset[str]] = {}
     for name, scorer in named.items():
         selected = inventory.selected(scorer.spec.cluster_selector)
-        # Scorers that no mask names share the set of their selector: fleets have thousands of clusters.
+        # Scorers that no mask names share the set of their selector: fleets have thousands of
+        # clusters.
         is_masked = scorer.score_name in masked
         targets[name] = selected - masked[scorer.score_name] if is_masked else selected
     return targets

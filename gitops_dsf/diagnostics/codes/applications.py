@@ -238,8 +238,8 @@ LONG_NAME = Code(
     Severity.ERROR,
     "name too long for where it is used",
     explanation="""
-        The name becomes a label value or a part of another object's name, and is too long for
-        that. OCM and Argo CD would refuse the object. Choose a shorter name.
+        The name becomes a label value, and is too long for that. OCM writes no decision for such a
+        Placement, and only its controller's log says so. Choose a shorter name.
         """,
     bad="""
         # apps/web.yaml

@@ -1,23 +1,29 @@
-"""Which labels the result of an expression can have, how far it looks back, and which clauses mix the series
-of several clusters, where a label names the cluster.
+"""The labels that results of PromQL can have, and the clauses that mix series of clusters.
 
-The native parser gives no positions. The aggregations of the tree, in the order of the text, are the
-aggregation words of the text, and so are operators and functions.
+Also how far an expression looks back. All answers are by the tree alone: the series are not
+known, so where they decide, a label may be present.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from gitops_dsf.diagnostics import Mistake
-from gitops_dsf.resolve.promql.check import AGGREGATIONS, BINARY, Token, tokens
+from gitops_dsf.resolve.promql.check import AGGREGATIONS, BINARY, Token, Tree, tokens
 
-CHOOSING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
+CHOOSING: Final = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
 """Aggregations that choose series, and keep their labels."""
-MAX_DEPTH = 200
+MAX_DEPTH: Final = 200
 """Levels of a tree that are visited, because the visitors recurse."""
+_CHILDREN: Final = ("expr", "lhs", "rhs", "vector_selector", "param")
+"""Attributes of a node that are nodes."""
+_UNLABELLED: Final = frozenset({"scalar", "vector", "absent", "absent_over_time"})
+"""Functions whose result does not have the labels of their argument."""
+_SIGNS: Final = frozenset({"+", "-"})
+_AFTER_OPERATORS: Final = frozenset({"offset", "bool", "by", "without", "on", "ignoring"})
+"""Words behind which an operand follows, so that a sign there is none between two operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +58,54 @@ _ANY = _Labels(frozenset(), open=True)
 _NONE = _Labels(frozenset(), open=False)
 
 
-def can_have(tree: Any, label: str) -> bool:  # noqa: ANN401 - a promql_parser expression
+def can_have(tree: Tree, label: str) -> bool:
     """Whether a series of the result may have the label. True if that depends on the data."""
     return _labels(tree, 0).has(label)
 
 
-def others(tree: Any, names: Iterable[str]) -> bool | None:  # noqa: ANN401 - a promql_parser expression
-    """Whether the series of a result can differ in other labels; None if a metric's labels decide."""
-    found = _labels(tree, 0)
-    if found.open:
-        return None
-    return not found.names <= frozenset(names)
+def others(tree: Tree, names: Iterable[str]) -> bool | None:
+    """Whether series of a result can differ in other labels; None if the metric's labels decide."""
+    labels = _labels(tree, 0)
+    return None if labels.open else not labels.names <= frozenset(names)
 
 
-def aggregation_name(tree: Any) -> str:  # noqa: ANN401 - a promql_parser expression
+def aggregation_name(tree: Tree) -> str:
     """The word of an AggregateExpr, such as sum. The parser gives it in the text only."""
     return str(tree.prettify().lstrip().split("(", 1)[0].split(None, 1)[0])
 
 
-def _labels(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser expression
+def history_seconds(tree: Tree, depth: int = 0) -> int:
+    """The seconds of ranges, subqueries and offsets together, along the longest branch.
+
+    An `@` with a time of its own is ignored: no retention would help.
+    """
+    if depth > MAX_DEPTH:
+        return 0
+    own = 0
+    for name in ("range", "offset"):
+        duration = getattr(tree, name, None)
+        if duration:
+            own += int(duration.total_seconds())
+    children = [getattr(tree, name, None) for name in _CHILDREN]
+    children += getattr(tree, "args", None) or []
+    longest = 0
+    for child in children:
+        if child is not None:
+            longest = max(longest, history_seconds(child, depth + 1))
+    return max(own, 0) + longest
+
+
+def mixing_clauses(text: str, tree: Tree, label: str, *, most: int) -> list[Mistake]:
+    """The clauses that drop ``label`` or combine its values, in order; ``most`` words are read."""
+    walk = _Walk(tokens(text, most=most))
+    mistakes = sorted(walk.visit(tree, label, 0), key=lambda mistake: mistake.offset or 0)
+    if not mistakes and not can_have(tree, label):
+        message = f"the result has no label {label}"
+        return [Mistake(message, f"keep the label {label} of the series")]
+    return mistakes
+
+
+def _labels(tree: Tree, depth: int) -> _Labels:
     if depth > MAX_DEPTH:
         return _ANY
     match type(tree).__name__:
@@ -88,7 +123,7 @@ def _labels(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser
             return _ANY
 
 
-def _aggregation(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser expression
+def _aggregation(tree: Tree, depth: int) -> _Labels:
     inner = _labels(tree.expr, depth + 1)
     name = aggregation_name(tree)
     if name in CHOOSING:
@@ -96,88 +131,63 @@ def _aggregation(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_p
     result = _NONE
     if tree.modifier is not None:
         listed = frozenset(tree.modifier.labels)
-        result = (
-            inner.only(listed) if str(tree.modifier.type).endswith("By") else inner.minus(listed)
-        )
+        is_by = str(tree.modifier.type).endswith("By")
+        result = inner.only(listed) if is_by else inner.minus(listed)
     if name == "count_values" and tree.param is not None:
         result = result.plus(frozenset({_text(tree.param)}))
     return result
 
 
-def _binary(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser expression
-    left, right = _labels(tree.lhs, depth + 1), _labels(tree.rhs, depth + 1)
+def _binary(tree: Tree, depth: int) -> _Labels:
+    left = _labels(tree.lhs, depth + 1)
+    right = _labels(tree.rhs, depth + 1)
     modifier = tree.modifier
-    kind = "" if modifier is None else str(modifier.card)
-    if kind.endswith("ManyToOne"):
+    if modifier is None:
+        return left.either(right)
+    cardinality = str(modifier.card)
+    if cardinality.endswith("ManyToOne"):
         return left.plus(frozenset(modifier.group_labels or ()))
-    if kind.endswith("OneToMany"):
+    if cardinality.endswith("OneToMany"):
         return right.plus(frozenset(modifier.group_labels or ()))
-    if modifier is not None and modifier.matching is not None and kind.endswith("OneToOne"):
+    if modifier.matching is not None and cardinality.endswith("OneToOne"):
         listed = frozenset(modifier.matching.labels)
-        included = str(modifier.matching.type).endswith("Include")
-        return left.either(right).only(listed) if included else left.either(right).minus(listed)
+        both = left.either(right)
+        is_on = str(modifier.matching.type).endswith("Include")
+        return both.only(listed) if is_on else both.minus(listed)
     return left.either(right)
 
 
-def _call(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser expression
+def _call(tree: Tree, depth: int) -> _Labels:
+    literals = {"NumberLiteral", "StringLiteral"}
     vectors = [
         _labels(argument, depth + 1)
         for argument in tree.args
-        if type(argument).__name__ not in {"NumberLiteral", "StringLiteral"}
+        if type(argument).__name__ not in literals
     ]
     name = tree.func.name
     if name in {"scalar", "time", "vector", "pi"}:
         return _NONE
     if name in {"label_replace", "label_join"} and len(tree.args) > 1:
-        return (vectors[0] if vectors else _ANY).plus(frozenset({_text(tree.args[1])}))
+        labels = vectors[0] if vectors else _ANY
+        return labels.plus(frozenset({_text(tree.args[1])}))
     if name in {"absent", "absent_over_time", "info"} or not vectors:
         return _ANY
     return reduce(_Labels.either, vectors)
 
 
-_CHILDREN = ("expr", "lhs", "rhs", "vector_selector", "param")
-
-
-def history_seconds(tree: Any, depth: int = 0) -> int:  # noqa: ANN401 - a promql_parser expression
-    """The seconds of ranges, subqueries and offsets together, along the longest branch. An `@` with a time of
-    its own is ignored: no retention would help.
-    """
-    if depth > MAX_DEPTH:
-        return 0
-    own = sum(
-        int(found.total_seconds())
-        for name in ("range", "offset")
-        if (found := getattr(tree, name, None))
-    )
-    children = [child for name in _CHILDREN if (child := getattr(tree, name, None)) is not None]
-    children += getattr(tree, "args", None) or []
-    return max(own, 0) + max((history_seconds(child, depth + 1) for child in children), default=0)
-
-
-_UNLABELLED: Final = frozenset({"scalar", "vector", "absent", "absent_over_time"})
-"""Functions whose result does not have the labels of their argument."""
-
-
-def mixing_clauses(text: str, tree: Any, label: str, *, most: int) -> list[Mistake]:  # noqa: ANN401 - a promql_parser expression
-    """The clauses that drop ``label`` or combine its values, in order; ``most`` words are read."""
-    walk = _Walk(tokens(text, most=most))
-    found = sorted(walk.visit(tree, label, 0), key=lambda clause: clause.offset or 0)
-    if not found and not can_have(tree, label):
-        found = [
-            Mistake(f"the result has no label {label}", f"keep the label {label} of the series")
-        ]
-    return found
-
-
 class _Walk:
-    """One walk through the tree in the order of the text."""
+    """One walk through the tree in the order of the text.
+
+    The native parser gives no positions. But the aggregations of the tree, in the order of the
+    text, are the aggregation words of the text, and so are operators and functions.
+    """
 
     def __init__(self, words: Sequence[Token]) -> None:
         self._aggregations = _calls(words, AGGREGATIONS)
         self._functions = {name: _calls(words, {name}) for name in _UNLABELLED}
         self._operators = _binary_operators(words)
 
-    def visit(self, tree: Any, label: str, depth: int) -> Iterator[Mistake]:  # noqa: ANN401 - a promql_parser expression
+    def visit(self, tree: Tree, label: str, depth: int) -> Iterator[Mistake]:
         if depth > MAX_DEPTH:
             return
         match type(tree).__name__:
@@ -195,7 +205,7 @@ class _Walk:
             case "ParenExpr" | "UnaryExpr" | "SubqueryExpr":
                 yield from self.visit(tree.expr, label, depth + 1)
 
-    def _call(self, tree: Any, label: str, depth: int) -> Iterator[Mistake]:  # noqa: ANN401 - a promql_parser expression
+    def _call(self, tree: Tree, label: str, depth: int) -> Iterator[Mistake]:
         name = tree.func.name
         if name in _UNLABELLED:
             message = f"the result of {name}() has no label {label}"
@@ -211,42 +221,53 @@ class _Walk:
             yield from self.visit(argument, label, depth + 1)
 
 
-def _grouping(tree: Any, label: str, offset: int) -> Iterator[Mistake]:  # noqa: ANN401 - a promql_parser expression
+def _grouping(tree: Tree, label: str, offset: int) -> Iterator[Mistake]:
+    """Whether an aggregation drops the label, or chooses among the series of all its values."""
     modifier = tree.modifier
     listed = frozenset() if modifier is None else frozenset(modifier.labels)
-    by = modifier is None or str(modifier.type).endswith("By")
-    if (label in listed) if by else (label not in listed):
+    is_by = modifier is None or str(modifier.type).endswith("By")
+    if (label in listed) == is_by:
         return
     name = aggregation_name(tree)
-    does = f"aggregates the label {label} away, so that all clusters become one value"
+    if is_by:
+        hint = f"write {name} by ({', '.join([label, *sorted(listed)])}) (...)"
+    else:
+        hint = f"remove {label} from without ({', '.join(modifier.labels)})"
     if name in CHOOSING:
-        does = "chooses among the series of all clusters"
-    hint = (
-        f"write {name} by ({', '.join([label, *sorted(listed)])}) (...)"
-        if by
-        else f"remove {label} from without ({', '.join(modifier.labels)})"
-    )
-    yield Mistake(f"{name} {does}", hint, offset)
+        yield Mistake(f"{name} chooses among the series of all clusters", hint, offset)
+    else:
+        yield Mistake(
+            f"{name} aggregates the label {label} away, so that all clusters become one value",
+            hint,
+            offset,
+        )
 
 
-def _matching(tree: Any, label: str, offset: int) -> Iterator[Mistake]:  # noqa: ANN401 - a promql_parser expression
+def _matching(tree: Tree, label: str, offset: int) -> Iterator[Mistake]:
+    """Whether an operator compares series with different values of the label."""
     modifier = tree.modifier
     if modifier is None or modifier.matching is None:
         return
     listed = list(modifier.matching.labels)
-    on = str(modifier.matching.type).endswith("Include")
-    if (label in listed) if on else (label not in listed):
+    is_on = str(modifier.matching.type).endswith("Include")
+    if (label in listed) == is_on:
         return
-    kind = "on" if on else "ignoring"
-    hint = (
-        f"write on ({', '.join([label, *listed])})" if on else f"remove {label} from ignoring (...)"
-    )
-    yield Mistake(
-        f"{kind} ({', '.join(listed)}) compares series of different clusters", hint, offset
-    )
+    labels = ", ".join(listed)
+    if is_on:
+        yield Mistake(
+            f"on ({labels}) compares series of different clusters",
+            f"write on ({', '.join([label, *listed])})",
+            offset,
+        )
+    else:
+        yield Mistake(
+            f"ignoring ({labels}) compares series of different clusters",
+            f"remove {label} from ignoring (...)",
+            offset,
+        )
 
 
-def _text(tree: Any) -> str:  # noqa: ANN401 - a promql_parser expression
+def _text(tree: Tree) -> str:
     return str(getattr(tree, "val", ""))
 
 
@@ -258,28 +279,28 @@ def _calls(words: Sequence[Token], names: frozenset[str] | set[str]) -> Iterator
             yield word.offset
 
 
-_SIGNS: Final = frozenset({"+", "-"})
-
-
 def _binary_operators(words: Sequence[Token]) -> Iterator[int]:
-    """Offsets of operators between two operands. Signs, and comparisons inside of braces, are none."""
-    braces, ends_operand = 0, False
+    """Offsets of operators between two operands.
+
+    Signs, and comparisons inside of braces, are none.
+    """
+    depth = 0
+    ends_operand = False
     for word in words:
         text = word.text.lower()
         if word.kind == "operator" and text in {"{", "}"}:
-            braces += 1 if text == "{" else -1
+            depth += 1 if text == "{" else -1
             ends_operand = text == "}"
-        elif braces:
+        elif depth:
             continue
-        elif (
-            word.kind in {"operator", "name"}
-            and text in BINARY
-            and (text not in _SIGNS or ends_operand)
-        ):
+        elif _is_binary(word) and (text not in _SIGNS or ends_operand):
             ends_operand = False
             yield word.offset
+        elif word.kind == "operator":
+            ends_operand = text in {")", "]"}
         else:
-            ends_operand = text in {")", "]"} or (
-                word.kind != "operator"
-                and text not in {"offset", "bool", "by", "without", "on", "ignoring"}
-            )
+            ends_operand = text not in _AFTER_OPERATORS
+
+
+def _is_binary(word: Token) -> bool:
+    return word.kind in {"operator", "name"} and word.text.lower() in BINARY

@@ -123,7 +123,8 @@ def _equal_names(
         if count > 1:
             yield codes.CONSTANT_NAME.at(
                 document.at(path),
-                f"{application_set.name} may generate {count} Applications, all named {name}: Argo CD"
+                f"{application_set.name} may generate {count} Applications, all named {name}:"
+                " Argo CD"
                 " creates none of them (duplicate name)",
                 f"write the cluster into the name, such as {name}-{cluster}",
                 severity=Severity.WARNING if (name, path) in unsure else None,
@@ -156,7 +157,8 @@ def _may_become(text: str) -> str | None:
 def _taken_over(name: str, own_name: str, position: Position) -> Diagnostic:
     return codes.OWN_APPLICATION.at(
         position,
-        f"{name} would generate the Application {own_name}, which is one of rendered/argocd: Argo CD"
+        f"{name} would generate the Application {own_name}, which is one of rendered/argocd: Argo"
+        " CD"
         " would replace its source and project",
         "choose another name",
     )
@@ -227,7 +229,8 @@ def _equal_name(later: _OnCluster, earlier: _OnCluster) -> Diagnostic:
     return codes.APPLICATION_NAME.at(
         applications.position,
         f"{applications.item.name} on cluster {cluster} and {first.item.name} ({first.position}) on"
-        f" cluster {first_cluster} both generate the Application {applications.on(cluster)}: it stays"
+        f" cluster {first_cluster} both generate the Application {applications.on(cluster)}: it"
+        " stays"
         " with the first, and the other one never runs",
         "rename one of the two, or choose clusters that they do not share",
     )

@@ -18,7 +18,8 @@ _SPEC: Final[FieldPath] = ("spec", "template", "spec")
 def applications_bring_different_objects(context: Context) -> Iterator[Diagnostic]:
     """Two Applications with one source in one namespace of a cluster manage the same objects.
 
-    Each undoes what the other does, and when one moves away, the objects of the other one are deleted.
+    Each undoes what the other does, and when one moves away, the objects of the other one are
+    deleted.
     """
     by_content: dict[str, list[Generated]] = defaultdict(list)
     for applications in generated(context):
@@ -31,8 +32,10 @@ def applications_bring_different_objects(context: Context) -> Iterator[Diagnosti
             if shared := applications.clusters & other.clusters:
                 yield codes.SAME_OBJECTS.at(
                     applications.item.at(*_namespace_path(applications)),
-                    f"{applications.item.name} and {other.item.name} ({other.position}) deploy the same"
-                    f" source into the namespace {namespace}: on one cluster, such as {min(shared)},"
+                    f"{applications.item.name} and {other.item.name} ({other.position}) deploy"
+                    " the same"
+                    f" source into the namespace {namespace}: on one cluster, such as"
+                    f" {min(shared)},"
                     " they manage the same objects, and each undoes what the other does",
                     "give each a namespace of its own, or clusters that they do not share",
                 )

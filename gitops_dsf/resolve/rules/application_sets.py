@@ -1,6 +1,7 @@
 """Checks raw ApplicationSets: their generators, policy and namespace.
 
-What the generator does with decisions: docs/contributing/behaviour.md#the-clusterdecisionresource-generator.
+What the generator does with decisions:
+docs/contributing/behaviour.md#the-clusterdecisionresource-generator.
 """
 
 from collections.abc import Iterator, Mapping
@@ -61,7 +62,7 @@ def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository", *PLACEMENTS))
 def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
-    """The Placements that generators name must exist, in the namespace where decisions are looked up."""
+    """The Placements that generators name must exist, in the namespace of Argo CD."""
     home = context.argocd_namespace
     placements = _placements_by_name(context)
     names = {*placements, *(ranking.name for ranking in context.declared.rankings)}
@@ -102,6 +103,7 @@ def _generates_something(document: Document) -> Iterator[Diagnostic]:
     written = value_at(document.data, GENERATORS)
     if not isinstance(written, list):
         return
+    # Argo CD 3.6.1 does not report it, and deletes with the policy sync.
     if not written:
         yield codes.NO_GENERATOR.at(
             document.at(GENERATORS),
@@ -133,6 +135,7 @@ def _decision_generator(document: Document, place: FieldPath) -> Iterator[Diagno
     name = generator.get("name")
     selector = generator.get("labelSelector")
     name_path = (*place, "name")
+    # Argo CD 3.6.1 returns an error for both, and changes no Application of the set.
     if name is not None and selector:
         yield codes.GENERATOR.at(
             document.key_at(name_path),
@@ -158,6 +161,7 @@ def _decision_generator(document: Document, place: FieldPath) -> Iterator[Diagno
 
 
 def _config_map(document: Document, path: FieldPath, name: object) -> Iterator[Diagnostic]:
+    # Without matchKey, Argo CD 3.6.1 generates no parameters and reports no error.
     if isinstance(name, str) and name != DUCK_TYPE_CONFIGMAP:
         yield codes.GENERATOR_CONFIG.at(
             document.at(path),
@@ -193,6 +197,8 @@ def _selected_labels(document: Document, selector: FieldPath) -> set[object]:
 def _policy(document: Document) -> Iterator[Diagnostic]:
     """Whether Applications stay when a decision is empty."""
     policy: FieldPath = ("spec", "syncPolicy")
+    # With the policy sync, the default, Argo CD deletes the Application of every cluster that is
+    # on no page of the decision, without a report.
     if value_at(document.data, (*policy, "preserveResourcesOnDeletion")) is True:
         return
     if value_at(document.data, (*policy, "applicationsSync")) in _KEEPING_POLICIES:

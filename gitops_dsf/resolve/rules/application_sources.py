@@ -140,7 +140,7 @@ def _path(document: Document, place: FieldPath) -> Iterator[Diagnostic]:
 
 
 def _with_slashes(path: str) -> str:
-    """A path with `/` for each backslash outside of actions, which may have one in a text of theirs."""
+    """A path with `/` for each backslash outside of actions: an action may have one in a text."""
     without_actions = ACTION.sub(lambda action: re.sub(r"[^{}]", "x", action[0]), path)
     return "".join(
         "/" if outside == "\\" else character
@@ -169,7 +169,8 @@ def _unambiguous(document: Document, places: Sequence[FieldPath]) -> Iterator[Di
         if source.get("path") and source.get("chart"):
             yield codes.AMBIGUOUS_SOURCE.at(
                 document.key_at((*place, "path")),
-                f"{dotted(place)} has path and chart: Argo CD takes the chart and does not read path",
+                f"{dotted(place)} has path and chart: Argo CD takes the chart and does not read"
+                " path",
                 "remove path, or chart",
             )
         kinds = [name for name in _KINDS_OF_SOURCE if source.get(name) is not None]

@@ -24,12 +24,14 @@ def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
         ranking = context.ranking_of(application)
         if ranking is None or application.value.spec.moves.strategy != "Replace":
             continue
+        # A cluster that is excluded leaves the decision, and Replace deletes its copy at once.
         if ranking.value.spec.on_missing_score != "Exclude":
             continue
         whose = "" if ranking is application else f" of the ScoredPlacement {ranking.name}"
         yield codes.REPLACE_EXCLUDE.at(
             application.at("spec", "moves", "strategy"),
-            f"Replace together with onMissingScore: Exclude{whose} deletes the application as soon as"
+            f"Replace together with onMissingScore: Exclude{whose} deletes the application as"
+            " soon as"
             " a score is missing",
             "write moves.strategy: MakeBeforeBreak, or onMissingScore: Neutral",
         )
@@ -43,15 +45,18 @@ def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
         if length > MAX_NAME:
             yield codes.LONG_NAME.at(
                 application.position,
-                f"{length} characters; the name becomes a label value, which has at most {MAX_NAME}",
+                f"{length} characters; the name becomes a label value, which has at most"
+                f" {MAX_NAME}",
                 "choose a shorter name",
             )
     for placement in (*context.declared.placements, *context.declared.scored_placements):
         length = len(placement.name)
+        # OCM 1.2.1 writes no decision for such a Placement, and only its log says so.
         if length > MAX_NAME:
             yield codes.LONG_NAME.at(
                 placement.position,
-                f"{length} characters; OCM labels its decisions with the name, and a label value has"
+                f"{length} characters; OCM labels its decisions with the name, and a label value"
+                " has"
                 f" at most {MAX_NAME}",
                 "choose a shorter name",
             )
@@ -65,6 +70,7 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
         scorer = context.scorers.get(score.scorer)
         dimension = score.dimension or (scorer.only_item if scorer is not None else None)
         key = (id(ranking), score.scorer, dimension)
+        # OCM runs a prioritizer for each entry, and adds both results.
         if key in seen:
             yield codes.DUPLICATE_COORDINATE.at(
                 ranking.at(*path, "scorer"),
@@ -91,7 +97,7 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository",))
 def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator[Diagnostic]:
-    """Who writes there controls the cluster or the hub, what Argo CD applies, or the agent's tokens."""
+    """Who writes there controls a cluster or the hub, what Argo CD applies, or agents' tokens."""
     for item in (*context.declared.applications, *context.declared.application_sets):
         ending = _DESTINATION[item.document.kind]
         for path, namespace in texts_in(item.document.data["spec"], ("spec",)):

@@ -18,10 +18,12 @@ def bindings_are_named_as_their_set(context: Context) -> Iterator[Diagnostic]:
     """OCM's webhook refuses a binding whose name is not that of its set."""
     for binding in context.declared.bindings:
         cluster_set = binding.value.spec.cluster_set
+        # OCM's webhook refuses the binding, so the sync of its Application fails.
         if binding.name != cluster_set:
             yield codes.BINDING_NAME.at(
                 binding.at("metadata", "name"),
-                f"OCM refuses the binding {binding.name} of the ManagedClusterSet {cluster_set}: both"
+                f"OCM refuses the binding {binding.name} of the ManagedClusterSet {cluster_set}:"
+                " both"
                 " need one name",
                 f"write name: {cluster_set}, or clusterSet: {binding.name}",
             )
@@ -81,7 +83,8 @@ def _two_owners(
     return codes.BINDING_OWNER.at(
         ranking.at("spec", "bindings"),
         f"the binding of the ManagedClusterSet {cluster_set} in {namespace} is rendered for"
-        f" {owner.document.kind} {owner.name}, so Argo CD takes it over, and deletes it when nothing"
+        f" {owner.document.kind} {owner.name}, so Argo CD takes it over, and deletes it when"
+        " nothing"
         " here asks for it any more",
         f"write bindings: Existing at {owner.position} too, or Rendered here"
         if can_say_existing

@@ -72,6 +72,7 @@ def _of_a_placement(
     for failure in failures(candidates, placement=state.placement(key), state=state):
         selector = _selector(failure.predicate)
         path = (*selector, "celSelector", "celExpressions", failure.expression)
+        # An expression that fails here may work on the hub, which knows more of a cluster.
         if not _is_unknown(failure, value_at(document.data, path), context):
             by_path.setdefault(path, []).append(failure)
     for path, failed in by_path.items():

@@ -45,7 +45,8 @@ def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
         more = f" and {len(clusters) - 1} more" if len(clusters) > 1 else ""
         yield codes.UNKNOWN_SET_OF_CLUSTER.at(
             first.at("metadata", "labels", CLUSTER_SET_LABEL),
-            f"{first.name}{more} would be in the ManagedClusterSet {name}, which is not in clusters/",
+            f"{first.name}{more} would be in the ManagedClusterSet {name}, which is not in"
+            " clusters/",
             did_you_mean(name, known) or "write the set into clusters/",
         )
 
@@ -66,6 +67,7 @@ def clusters_are_in_a_set(context: Context) -> Iterator[Diagnostic]:
         chosen.update(name for name in sets if isinstance(name, str))
     if not chosen or not all(map(context.inventory.knows_set, chosen)):
         return
+    # OCM's registration webhook gives a cluster without the label the set `default`.
     missed = context.inventory.unlabelled - context.inventory.members(chosen)
     clusters = [cluster for cluster in context.declared.clusters if cluster.name in missed]
     if not clusters:

@@ -1,7 +1,7 @@
 """Checks where credentials of managed clusters are sent.
 
-A scorer alone must not send them to a host that nobody allowed: the author of a scorer writes hosts,
-and the owners of gitops-dsf.yaml allow them.
+A scorer alone must not send them to a host that nobody allowed: the author of a scorer writes
+hosts, and the owners of gitops-dsf.yaml allow them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -63,7 +63,8 @@ def pages_get_no_secret_of_others(context: Context) -> Iterator[Diagnostic]:
         if is_reserved(secret) or secret in _pull_secrets(spec)[True]:
             yield codes.RESERVED_SECRET.at(
                 context.repository.at("spec", "reconciler", "configCredentials", index),
-                f"Secret {secret} holds credentials for {_owner(secret, spec)}, and any scorer could"
+                f"Secret {secret} holds credentials for {_owner(secret, spec)}, and any scorer"
+                " could"
                 " name it",
                 "make a Secret of its own for the pages, and list that",
             )
@@ -105,8 +106,8 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
 def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
     """If a Secret goes to several hosts, each of them can use it at the others.
 
-    A cluster uses one variant of a MetricSource, and a Secret of the same name on another cluster is
-    another Secret, so variants are not compared with each other.
+    A cluster uses one variant of a MetricSource, and a Secret of the same name on another cluster
+    is another Secret, so variants are not compared with each other.
 
     Upstream's samples share one Secret, so teams that still use the upstream controller get this
     finding only when they change delivery.mode.
@@ -186,7 +187,8 @@ def _outside(peer: Peer, credential: Credential, place: Sent) -> Iterator[Diagno
     elif not place.secret:
         yield codes.POD_TOKEN_OUTSIDE.at(
             position,
-            f"{title} sends {place}, outside of the cluster: it is good for the cluster's API server,"
+            f"{title} sends {place}, outside of the cluster: it is good for the cluster's API"
+            " server,"
             " too",
             f"name a token of its own with tokenSecretRef, or add {place.host} to"
             " spec.allowedTokenHosts in gitops-dsf.yaml",
@@ -206,7 +208,8 @@ def _several_hosts(
     if place.kind is Kind.ACCESS_TOKEN:
         return codes.SHARED_SECRET.at(
             position,
-            f"the same access token of the client in Secret {place.secret} goes to {place.host}, and"
+            f"the same access token of the client in Secret {place.secret} goes to {place.host},"
+            " and"
             f" to {other_host} as well ({other.owner}, {other.title})",
             "write an audience or a client of its own for each host",
         )

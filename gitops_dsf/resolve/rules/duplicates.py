@@ -48,7 +48,8 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
         if same is not scorer:
             yield codes.DUPLICATE_SCORE.at(
                 scorer.at(field),
-                f"the score name {name} is used at {same.at(field)}, too: the two scores overwrite each"
+                f"the score name {name} is used at {same.at(field)}, too: the two scores"
+                " overwrite each"
                 " other",
                 "give each scorer a score name of its own",
             )

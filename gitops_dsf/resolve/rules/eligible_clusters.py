@@ -85,12 +85,14 @@ def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
-    """With more than 100 clusters in one decision, a cluster can be missing from it for a moment."""
+    """From a decision of more than 100 clusters, one can be missing for a moment."""
     for ranking in context.declared.rankings:
         wanted = ranking.value.spec.placement.number_of_clusters
         count = len(eligible(context, ranking))
         if wanted is not None:
             count = min(count, wanted)
+        # OCM 1.2.1 rewrites PlacementDecisions one after the other. A new cluster whose name
+        # sorts early moves one cluster from each of them to the next.
         if count > PAGE_CLUSTERS:
             is_application = ranking.document.kind == "ScoredApplication"
             yield _many(
@@ -116,7 +118,8 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
                 placement.name,
                 min(counts),
                 placement.document.key_at(("spec", field)),
-                f"split it into Placements of at most {PAGE_CLUSTERS} clusters, and let nothing that"
+                f"split it into Placements of at most {PAGE_CLUSTERS} clusters, and let nothing"
+                " that"
                 " follows it delete on absence",
             )
 

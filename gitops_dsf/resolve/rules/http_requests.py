@@ -28,7 +28,7 @@ _PARAMETER_HINTS: Final[Mapping[str, str]] = {
 
 @rule()
 def headers_can_be_sent(context: Context) -> Iterator[Diagnostic]:
-    """A header needs a name and a value that HTTP allows, once, and must not be one that the agent sets."""
+    """A header must be valid in HTTP and written once, and not be one that the agent sets."""
     for variant in context.source_variants:
         seen: set[str] = set()
         for index, header in enumerate(variant.value.headers):

@@ -1,4 +1,4 @@
-"""Checks names of namespaces of the hub: those of clusters and Placements, and the hub namespace itself."""
+"""Checks the hub's namespaces: those of clusters and Placements, and the hub namespace."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,12 +13,15 @@ from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 
 _DEFAULT_HUB_NAMESPACE: Final = FleetRepositorySpec.model_fields["hub_namespace"].default
-"""Open Cluster Management's own namespace. The upstream controller looks for DynamicScorers there."""
+"""Open Cluster Management's own namespace.
+
+The upstream controller looks for DynamicScorers there.
+"""
 
 
 @rule(needs=("FleetRepository",))
 def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnostic]:
-    """The ManifestWork of a cluster and the rights of its agent are rendered into the namespace of its name.
+    """ManifestWork and rights of a cluster are rendered into the namespace of its name.
 
     The AppProject of the works denies these namespaces, so one such cluster stops the whole shard:
     Argo CD applies nothing of an Application with an object that the project does not allow.
@@ -28,7 +31,8 @@ def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnost
         if owner is not None:
             yield codes.CLUSTER_NAMESPACE.at(
                 cluster.position,
-                f"the hub's namespace {cluster.name} belongs to {owner.owner} ({owner.reason}), and a"
+                f"the hub's namespace {cluster.name} belongs to {owner.owner} ({owner.reason}),"
+                " and a"
                 " cluster's ManifestWork and rights are rendered into the namespace of its name",
                 "remove the cluster here, and join it to the hub under another name",
             )
@@ -69,7 +73,7 @@ def placements_have_namespaces_of_their_own(context: Context) -> Iterator[Diagno
 
 @rule(needs=(SETTINGS, "ManagedCluster"))
 def the_hub_namespace_is_ours(context: Context) -> Iterator[Diagnostic]:
-    """The reconciler and the DynamicScorers are in the hub namespace, and it must outlive all clusters."""
+    """The hub namespace has the reconciler and the DynamicScorers, so it must outlive clusters."""
     namespace = context.settings.hub_namespace
     if namespace in {_DEFAULT_HUB_NAMESPACE, context.argocd_namespace}:
         return
@@ -84,7 +88,8 @@ def the_hub_namespace_is_ours(context: Context) -> Iterator[Diagnostic]:
     elif namespace in context.inventory.clusters:
         yield codes.HUB_NAMESPACE.at(
             context.repository.at("spec", "hubNamespace"),
-            f"the hub's namespace {namespace} belongs to the cluster {namespace}: it is deleted, with"
+            f"the hub's namespace {namespace} belongs to the cluster {namespace}: it is deleted,"
+            " with"
             " the reconciler and all DynamicScorers, when the cluster leaves the hub",
             f"write {_DEFAULT_HUB_NAMESPACE}, or a namespace for gitops-dsf alone",
         )

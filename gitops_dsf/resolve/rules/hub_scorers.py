@@ -22,6 +22,7 @@ def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
     """A central store has the series of all clusters, so a label must tell them apart."""
     for scorer in context.scorers.values():
         declared = scorer.declared
+        # Another rule reports a source that is no central store.
         if not declared.value.spec.on_hub or scorer.source_type != "Prometheus":
             continue
         if not declared.document.has(_LABEL):
@@ -44,9 +45,11 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
         if source is not None and not _serves_all_clusters(scorer, context):
             yield codes.WRONG_PLACE.at(
                 document.key_at(reference),
-                f"MetricSource {source.name} depends on the cluster, and the hub scorer asks one store"
+                f"MetricSource {source.name} depends on the cluster, and the hub scorer asks one"
+                " store"
                 " for all clusters",
-                "name a MetricSource with one variant and no clusterSelector, or write runsOn: Spokes",
+                "name a MetricSource with one variant and no clusterSelector, or write runsOn:"
+                " Spokes",
             )
             continue
         asked = context.variants[scorer.name][0]
@@ -55,7 +58,8 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
             has_reference = scorer.spec.source.ref is not None
             yield codes.WRONG_PLACE.at(
                 document.key_at(reference) if has_reference else asked.at("source.type"),
-                f"source.type {source_type} gives no series of a central store, and this scorer runs"
+                f"source.type {source_type} gives no series of a central store, and this scorer"
+                " runs"
                 " on the hub",
                 "write a query and the host of the central store, or runsOn: Spokes",
             )
@@ -63,7 +67,7 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
-    """Each target cluster needs the claim or label that series are compared with, and its own value."""
+    """Each target cluster needs a value of its own for the claim or label that series have."""
     for name, clusters in sorted(context.target_clusters.items()):
         scorer = context.scorers[name].declared
         label = scorer.value.spec.source.cluster_label
@@ -85,7 +89,8 @@ def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
             yield codes.NO_IDENTITY.at(
                 position,
                 f"{_clusters(without)} without the {kind} {key}: {scorer.name} cannot score {them}",
-                "run gitops-dsf import again, which takes this claim or label from the hub, or exclude"
+                "run gitops-dsf import again, which takes this claim or label from the hub, or"
+                " exclude"
                 f" {them} with clusterSelector",
             )
         for value, names in sorted(owners.items()):

@@ -56,10 +56,14 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository", "ScorerLock"))
 def locks_are_there(context: Context) -> Iterator[Diagnostic]:
-    """Without a lock a Full scorer uses its spec only. The upstream controller reads /config itself."""
+    """Without a lock a Full scorer uses its spec only.
+
+    The upstream controller reads /config itself.
+    """
     if context.is_upstream:
         return
     for scorer in context.scorers.values():
+        # Scorers with configSyncMode None never read /config.
         if not scorer.spec.reads_config or scorer.lock is not None:
             continue
         missing: dict[str, None] = {}
@@ -79,7 +83,10 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
-    """With Full, the lock overrides the spec. The author of a different value in the spec should know."""
+    """With Full, the lock overrides the spec.
+
+    The author of a different value in the spec should know.
+    """
     for scorer in context.scorers.values():
         for field in _FIELDS:
             written = attrgetter(field)(scorer.declared.value.spec)
@@ -97,9 +104,10 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
-    """Otherwise a scoring API could collect the tokens of all clusters, by a host that a lock names."""
+    """A scoring API could collect the tokens of all clusters, by a host that a lock names."""
     for scorer in context.scorers.values():
         for section, written, host in _locked_hosts(scorer):
+            # The lock says what /config says, and whoever controls that could collect tokens.
             if _is_same_host(host, written.host) or not sends_token(written.auth):
                 continue
             yield codes.LOCK_WITH_TOKEN.at(
@@ -115,7 +123,8 @@ def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
     allowed = context.settings.allowed_hosts
     for scorer in context.scorers.values():
         for section, written, locked_url in _locked_hosts(scorer):
-            # Without a scoring host, the origin of configURL is used. Without a source host, there is
+            # Without a scoring host, the origin of configURL is used. Without a source host,
+            # there is
             # nothing to compare.
             own_url = written.host
             if not own_url and section == "scoring":

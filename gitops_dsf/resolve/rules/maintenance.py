@@ -1,10 +1,15 @@
-"""Checks maintenance; what depends on the time of day, such as a past window, is left to the hub."""
+"""Checks maintenance.
 
-from collections.abc import Iterator, Mapping
+What depends on the time of day, such as a past window, is left to the hub.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.maintenance import MAX_WINDOWS, Period, clock_change, together
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.maintenance_capacity import needs_of, stranding, union
 from gitops_dsf.resolve.maintenance_windows import clusters_of, window_of
@@ -12,93 +17,97 @@ from gitops_dsf.resolve.paced_rankings import is_paced
 from gitops_dsf.resolve.rules.registry import CLUSTERS, SETTINGS, rule
 from gitops_dsf.wording import did_you_mean, names_text
 
-MOST_HINTS: Final = 20
+MAX_HINTS: Final = 20
 """Names that are compared with those of a whole fleet, to say which one was meant."""
 
 
 @rule()
 def windows_open(context: Context) -> Iterator[Diagnostic]:
     """A window that ends before it begins does nothing."""
-    for item in context.declared.maintenance:
-        spec = item.value.spec
+    for maintenance in context.declared.maintenance:
+        spec = maintenance.value.spec
         if spec.schedule is not None and spec.schedule.opens == spec.schedule.closes:
-            message = f"the window opens and closes at {spec.schedule.opens}"
-            hint = "write a later time; one before `from` is on the next day"
-            yield codes.WINDOW_NEVER_OPENS.at(item.at("spec", "schedule", "to"), message, hint)
+            yield codes.WINDOW_NEVER_OPENS.at(
+                maintenance.at("spec", "schedule", "to"),
+                f"the window opens and closes at {spec.schedule.opens}",
+                "write a later time; one before `from` is on the next day",
+            )
         window = window_of(spec)
         if isinstance(window, Period) and window.empty:
-            message = f"the window ends before it begins, at {spec.start}"
-            yield codes.WINDOW_NEVER_OPENS.at(item.at("spec", "end"), message, "write a later end")
+            yield codes.WINDOW_NEVER_OPENS.at(
+                maintenance.at("spec", "end"),
+                f"the window ends before it begins, at {spec.start}",
+                "write a later end",
+            )
 
 
 @rule()
 def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
     """When clocks change, a local time exists twice, or not at all."""
-    for item in context.declared.maintenance[:MAX_WINDOWS]:
-        schedule = item.value.spec.schedule
-        window = window_of(item.value.spec)
+    for maintenance in context.declared.maintenance[:MAX_WINDOWS]:
+        schedule = maintenance.value.spec.schedule
+        window = window_of(maintenance.value.spec)
         if schedule is None or isinstance(window, Period) or schedule.opens == schedule.closes:
             continue
-        if (found := clock_change(window)) is None:
+        change = clock_change(window)
+        # Twice a year, and on no day in zones without daylight saving time.
+        if change is None:
             continue
-        field = "from" if found.clock == schedule.opens else "to"
-        times = "exists twice" if found.twice else "does not exist"
-        begins = "begins the first time" if field == "from" else "ends the second time"
-        meaning = (
-            f"the window {begins}" if found.twice else "it counts as if clocks had not changed yet"
-        )
-        yield codes.WINDOW_CLOCKS.at(
-            item.at("spec", "schedule", field),
-            f"{found.clock} {times} in {schedule.zone} when clocks change, such as on {found.day}: {meaning}",
-            "write another time, or zone: UTC",
-        )
+        is_start = change.clock == schedule.opens
+        position = maintenance.at("spec", "schedule", "from" if is_start else "to")
+        if change.twice:
+            effect = "begins the first time" if is_start else "ends the second time"
+            yield codes.WINDOW_CLOCKS.at(
+                position,
+                f"{change.clock} exists twice in {schedule.zone} when clocks change, such as on"
+                f" {change.day}: the window {effect}",
+                "write another time, or zone: UTC",
+            )
+        else:
+            yield codes.WINDOW_CLOCKS.at(
+                position,
+                f"{change.clock} does not exist in {schedule.zone} when clocks change, such as on"
+                f" {change.day}: it counts as if clocks had not changed yet",
+                "write another time, or zone: UTC",
+            )
 
 
 @rule()
 def windows_are_bounded(context: Context) -> Iterator[Diagnostic]:
-    """All are compared with one another, and asked at each look of the reconciler."""
-    for item in context.declared.maintenance[MAX_WINDOWS:][:1]:
+    """All are compared with one another, and the reconciler asks each of them every time."""
+    count = len(context.declared.maintenance)
+    if count > MAX_WINDOWS:
         yield codes.MANY_WINDOWS.at(
-            item.position,
-            f"this repository has {len(context.declared.maintenance)} Maintenance documents; the most is"
-            f" {MAX_WINDOWS}",
+            context.declared.maintenance[MAX_WINDOWS].position,
+            f"this repository has {count} Maintenance documents; the most is {MAX_WINDOWS}",
             "remove those that are past, or let one document name several clusters",
         )
 
 
 @rule(needs=("ManagedCluster",))
 def windows_do_not_overlap(context: Context) -> Iterator[Diagnostic]:
-    """Of two windows of one cluster, Freeze holds what Drain would move, and Drain contains Cordon."""
+    """Windows of one cluster should not be open together: Freeze holds what Drain would move."""
     items = context.declared.maintenance[:MAX_WINDOWS]
     clusters = [clusters_of(item.value.spec, context.inventory) for item in items]
-    beside: list[set[int]] = [set() for _ in items]
+    open_together: list[set[int]] = [set() for _ in items]
     for opening, group in together([window_of(item.value.spec) for item in items]):
-        beside[opening] |= group
+        open_together[opening] |= group
     for second, item in enumerate(items):
-        overlapping: dict[str, list[int]] = {}
+        by_effect: dict[str, list[int]] = {}
         for first in range(second):
-            both = first in beside[second] or second in beside[first]
-            if both and not clusters[first].isdisjoint(clusters[second]):
+            overlaps = first in open_together[second] or second in open_together[first]
+            if overlaps and not clusters[first].isdisjoint(clusters[second]):
                 effect = _effect_of_both(items[first].value.spec.action, item.value.spec.action)
-                overlapping.setdefault(effect, []).append(first)
-        for effect, others in overlapping.items():
-            shared = clusters[second] & frozenset().union(*(clusters[each] for each in others))
-            names = names_text([items[each].name for each in others], most=3)
+                by_effect.setdefault(effect, []).append(first)
+        for effect, others in by_effect.items():
+            of_others = frozenset[str]().union(*(clusters[other] for other in others))
+            shared = names_text(sorted(clusters[second] & of_others), most=3)
+            names = names_text([items[other].name for other in others], most=3)
             yield codes.WINDOWS_OVERLAP.at(
                 item.position,
-                f"{names_text(sorted(shared), most=3)}: the window overlaps with that of {names}; {effect}",
+                f"{shared}: the window overlaps with that of {names}; {effect}",
                 "remove one, or let one end before the other begins",
             )
-
-
-def _effect_of_both(*actions: str) -> str:
-    if len({*actions}) == 1:
-        return f"both say {actions[0]}"
-    if {*actions} == {"Freeze", "Cordon"}:
-        return "both hold"
-    if "Freeze" in actions:
-        return "nothing leaves by Drain while Freeze is open"
-    return "Drain holds while both are open"
 
 
 @rule(
@@ -111,94 +120,148 @@ def _effect_of_both(*actions: str) -> str:
     )
 )
 def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
-    """An application needs clusters while some are drained or cordoned, also by several windows at once."""
-    every = context.declared.maintenance[:MAX_WINDOWS]
-    items = [item for item in every if item.value.spec.action != "Freeze"]
+    """An application needs clusters while windows, also several at once, drain or cordon some."""
+    items = [
+        item
+        for item in context.declared.maintenance[:MAX_WINDOWS]
+        if item.value.spec.action != "Freeze"
+    ]
     bits = {name: 1 << place for place, name in enumerate(sorted(context.inventory.all_clusters))}
-    taken = [
-        sum(bits[each] for each in clusters_of(item.value.spec, context.inventory))
-        for item in items
-    ]
+    taken = []
+    for item in items:
+        clusters = clusters_of(item.value.spec, context.inventory)
+        taken.append(sum(bits[cluster] for cluster in clusters))
     groups = {group for _, group in together([window_of(item.value.spec) for item in items])}
-    groups |= {frozenset({place}) for place in range(len(items))}
-    ordered = [
-        (each, union(each, taken)) for each in sorted(groups, key=lambda it: (len(it), sorted(it)))
-    ]
+    groups |= {frozenset({index}) for index in range(len(items))}
+    smallest_first = sorted(groups, key=lambda group: (len(group), sorted(group)))
+    with_clusters = [(group, union(group, taken)) for group in smallest_first]
     stranded: dict[frozenset[int], list[str]] = {}
     for need, names in needs_of(context, bits).items():
-        for found in stranding(need, taken, ordered):
-            stranded.setdefault(found, []).extend(names)
-    for group, names in sorted(stranded.items(), key=lambda each: sorted(each[0])):
-        *others, last = sorted(group)
-        item, open_ = items[last], names_text([items[each].name for each in others], most=3)
-        also = f"while {open_} is open, " if others else ""
-        yield codes.MAINTENANCE_STRANDS.at(
-            item.document.key_at(
-                ("spec", "clusters" if item.value.spec.clusters else "clusterSelector")
-            ),
-            f"{also}too few eligible clusters are left for {names_text(sorted(names), most=3)}",
-            "drain fewer clusters at a time, or make more of them eligible",
-        )
+        for group in stranding(need, taken, with_clusters):
+            stranded.setdefault(group, []).extend(names)
+    for group, names in sorted(stranded.items(), key=lambda entry: sorted(entry[0])):
+        yield _strands([items[index] for index in sorted(group)], names)
 
 
 @rule(needs=(SETTINGS,))
 def somebody_carries_it_out(context: Context) -> Iterator[Diagnostic]:
     """The reconciler does, and moves nothing without a pace."""
-    for item in context.declared.maintenance:
-        action, position = item.value.spec.action, item.at("spec", "action")
+    for maintenance in context.declared.maintenance:
+        action = maintenance.value.spec.action
         if context.is_upstream:
-            message = "the reconciler carries it out, and with delivery.mode UpstreamController there is none"
-            yield codes.MAINTENANCE_NEEDS.at(position, message, "write delivery.mode: ManifestWork")
+            yield codes.MAINTENANCE_NEEDS.at(
+                maintenance.at("spec", "action"),
+                "the reconciler carries it out, and with delivery.mode UpstreamController there"
+                " is none",
+                "write delivery.mode: ManifestWork",
+            )
         elif not context.settings.reconciler.enabled:
-            message = "the reconciler carries it out, and reconciler.enabled is false"
-            yield codes.MAINTENANCE_NEEDS.at(position, message, "write reconciler.enabled: true")
-        elif context.settings.pace is None and action != "Cordon":
-            what = "moves applications by the pace" if action == "Drain" else "holds paced moves"
-            message = f"{action} {what}, and gitops-dsf.yaml has no spec.pace"
-            hint = "write spec.pace there" + (", or action: Cordon" if action == "Drain" else "")
-            yield codes.MAINTENANCE_NEEDS.at(position, message, hint)
+            yield codes.MAINTENANCE_NEEDS.at(
+                maintenance.at("spec", "action"),
+                "the reconciler carries it out, and reconciler.enabled is false",
+                "write reconciler.enabled: true",
+            )
+        elif context.settings.pace is None and action == "Drain":
+            yield codes.MAINTENANCE_NEEDS.at(
+                maintenance.at("spec", "action"),
+                "Drain moves applications by the pace, and gitops-dsf.yaml has no spec.pace",
+                "write spec.pace there, or action: Cordon",
+            )
+        elif context.settings.pace is None and action == "Freeze":
+            yield codes.MAINTENANCE_NEEDS.at(
+                maintenance.at("spec", "action"),
+                "Freeze holds paced moves, and gitops-dsf.yaml has no spec.pace",
+                "write spec.pace there",
+            )
 
 
 @rule(needs=(CLUSTERS, "ManagedCluster"))
 def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
     """A misspelt name, or a selector that matches nothing, has no effect."""
     known = context.inventory.clusters
-    yield from _unknown(context, "clusters", known, "there is no ManagedCluster {} in clusters/")
-    for item in context.declared.maintenance:
-        spec = item.value.spec
+    for number, (maintenance, index, name) in enumerate(_unknown(context, "clusters", known), 1):
+        yield codes.UNKNOWN_IN_MAINTENANCE.at(
+            maintenance.at("spec", "clusters", index),
+            f"there is no ManagedCluster {name} in clusters/",
+            _hint(name, known, number),
+        )
+    for maintenance in context.declared.maintenance:
+        spec = maintenance.value.spec
         if spec.cluster_selector is not None and not clusters_of(spec, context.inventory):
-            position = item.document.key_at(("spec", "clusterSelector"))
-            message = "clusterSelector matches no cluster of the inventory"
             yield codes.MATCHES_NOTHING.at(
-                position, message, "correct the labels, or remove the maintenance"
+                maintenance.document.key_at(("spec", "clusterSelector")),
+                "clusterSelector matches no cluster of the inventory",
+                "correct the labels, or remove the maintenance",
             )
 
 
 @rule(needs=("ScoredApplication",))
 def its_applications_exist(context: Context) -> Iterator[Diagnostic]:
     """An application that does not exist, or is not paced, has no moves to freeze."""
-    known = {item.name: item for item in context.declared.applications}
-    yield from _unknown(context, "applications", known, "there is no ScoredApplication {} in apps/")
-    for item in context.declared.maintenance if context.settings.pace is not None else ():
-        for index, name in enumerate(item.value.spec.applications or ()):
-            found = known.get(name)
-            if found is not None and (
-                found.value.spec.placement.ref is not None or not is_paced(found, context.settings)
-            ):
-                message = f"{name} is not paced: there is nothing to freeze"
+    known = {application.name: application for application in context.declared.applications}
+    for number, (maintenance, index, name) in enumerate(
+        _unknown(context, "applications", known), 1
+    ):
+        yield codes.UNKNOWN_IN_MAINTENANCE.at(
+            maintenance.at("spec", "applications", index),
+            f"there is no ScoredApplication {name} in apps/",
+            _hint(name, known, number),
+        )
+    if context.settings.pace is None:
+        return
+    for maintenance in context.declared.maintenance:
+        for index, name in enumerate(maintenance.value.spec.applications or ()):
+            application = known.get(name)
+            if application is None:
+                continue
+            follows_another = application.value.spec.placement.ref is not None
+            if follows_another or not is_paced(application, context.settings):
                 yield codes.PACE_FIELD.at(
-                    item.at("spec", "applications", index), message, "remove it"
+                    maintenance.at("spec", "applications", index),
+                    f"{name} is not paced: there is nothing to freeze",
+                    "remove it",
                 )
 
 
+def _effect_of_both(first: str, second: str) -> str:
+    """What two actions on one cluster do."""
+    actions = {first, second}
+    if first == second:
+        return f"both say {first}"
+    if actions == {"Freeze", "Cordon"}:
+        return "both hold"
+    if "Freeze" in actions:
+        return "nothing leaves by Drain while Freeze is open"
+    return "Drain holds while both are open"
+
+
+def _strands(items: list[Item[Maintenance]], applications: list[str]) -> Diagnostic:
+    """The finding about windows that together leave applications too few clusters."""
+    *others, last = items
+    names = names_text(sorted(applications), most=3)
+    field = "clusters" if last.value.spec.clusters else "clusterSelector"
+    message = f"too few eligible clusters are left for {names}"
+    if others:
+        open_windows = names_text([other.name for other in others], most=3)
+        message = f"while {open_windows} is open, too few eligible clusters are left for {names}"
+    return codes.MAINTENANCE_STRANDS.at(
+        last.document.key_at(("spec", field)),
+        message,
+        "drain fewer clusters at a time, or make more of them eligible",
+    )
+
+
 def _unknown(
-    context: Context, field: str, known: Mapping[str, object], message: str
-) -> Iterator[Diagnostic]:
-    unknown = 0
-    for item in context.declared.maintenance:
-        for index, name in enumerate(getattr(item.value.spec, field) or ()):
+    context: Context, field: str, known: Mapping[str, object]
+) -> Iterator[tuple[Item[Maintenance], int, str]]:
+    """The names in a field of all documents that do not exist, each with its index."""
+    for maintenance in context.declared.maintenance:
+        for index, name in enumerate(getattr(maintenance.value.spec, field) or ()):
             if name not in known:
-                unknown += 1
-                hint = did_you_mean(name, known if unknown <= MOST_HINTS else ()) or "remove it"
-                position = item.at("spec", field, index)
-                yield codes.UNKNOWN_IN_MAINTENANCE.at(position, message.format(name), hint)
+                yield maintenance, index, name
+
+
+def _hint(name: str, known: Iterable[str], number: int) -> str:
+    """The name that was meant, for the first unknown names: to compare many takes long."""
+    similar = did_you_mean(name, known) if number <= MAX_HINTS else ""
+    return similar or "remove it"

@@ -12,9 +12,12 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
 
 MAX_EXPRESSIONS: Final = 100
-_EXAMPLE: Final = "write the name of a measure, such as cpu_available_ratio; `gitops-dsf explain DSF145` lists them"
+_EXAMPLE: Final = (
+    "write the name of a measure, such as cpu_available_ratio; docs/scores/sources.md lists them"
+)
 _NOT_PROMQL: Final = (
-    "write measures only, joined by `;`, such as cpu_available_ratio: PromQL is not evaluated without"
+    "write measures only, joined by `;`, such as cpu_available_ratio: PromQL is not evaluated"
+    " without"
     " a Prometheus"
 )
 
@@ -48,7 +51,10 @@ def measures_exist(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def only_present_values_are_asked(context: Context) -> Iterator[Diagnostic]:
-    """Source type Kubernetes keeps no history. As one variant of several, others may need the range."""
+    """Source type Kubernetes keeps no history.
+
+    As one variant of several, others may need the range.
+    """
     for scorer in _of_kubernetes(context):
         span = scorer.spec.source.params.range
         if span and scorer.variant is None and not scorer.spec.scored_by_query:

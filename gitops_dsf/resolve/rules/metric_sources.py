@@ -44,9 +44,11 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
             these = "this cluster" if len(lacking) == 1 else "these clusters"
             yield codes.SOURCE_LACKING.at(
                 scorer.declared.at("spec", "source", "ref"),
-                f"{name} runs on {names_text(lacking, most=MAX_NAMED)}, and MetricSource {source.name}"
+                f"{name} runs on {names_text(lacking, most=MAX_NAMED)}, and MetricSource"
+                f" {source.name}"
                 f" has no variant for {these}",
-                f"add a variant to {source.item.document.file}; one without clusterSelector serves all"
+                f"add a variant to {source.item.document.file}; one without clusterSelector"
+                " serves all"
                 " other clusters",
             )
 
@@ -55,6 +57,7 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
 def sources_are_used(context: Context) -> Iterator[Diagnostic]:
     """One that no scorer names is left over. A name that does not exist may be a misspelt one."""
     used = {scorer.spec.source.ref for scorer in context.scorers.values()} - {None}
+    # One that seems unused may be the one that a scorer misspells, which has a finding already.
     if not used <= context.sources.keys():
         return
     for source in context.sources.values():
@@ -68,7 +71,7 @@ def sources_are_used(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def variants_can_match(context: Context) -> Iterator[Diagnostic]:
-    """A variant after one without selector, or with the selector of an earlier one, is never used."""
+    """A variant is never used behind one without selector, or with the same selector."""
     for source in context.sources.values():
         yield from _dead_variants(source)
 
@@ -82,14 +85,16 @@ def _dead_variants(source: ResolvedSource) -> Iterator[Diagnostic]:
         if catch_all is not None:
             yield codes.DEAD_VARIANT.at(
                 source.item.at(*variant.path),
-                f"variants[{variant.index}] is never used: variants[{catch_all}] selects every cluster"
+                f"variants[{variant.index}] is never used: variants[{catch_all}] selects every"
+                " cluster"
                 " and comes first",
                 "give it another clusterSelector, move it up, or remove it",
             )
         elif key in by_selector:
             yield codes.DEAD_VARIANT.at(
                 source.item.at(*variant.path),
-                f"variants[{variant.index}] is never used: variants[{by_selector[key]}] has the same"
+                f"variants[{variant.index}] is never used: variants[{by_selector[key]}] has the"
+                " same"
                 " clusterSelector and comes first",
                 "give it another clusterSelector, move it up, or remove it",
             )

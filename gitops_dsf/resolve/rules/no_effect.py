@@ -134,7 +134,8 @@ _ROWS: Final = (
         codes.SOURCE_FIELD,
         _kubernetes_sources,
         "host path",
-        "{field} has no effect with source type Kubernetes: the agent asks the API server of its own"
+        "{field} has no effect with source type Kubernetes: the agent asks the API server of its"
+        " own"
         " cluster",
         "remove {field}",
         is_removed_by_fix=True,
@@ -143,7 +144,8 @@ _ROWS: Final = (
         codes.SOURCE_FIELD,
         _kubernetes_sources,
         "auth basicAuth headers",
-        "{field} has no effect with source type Kubernetes: the agent uses the ServiceAccount of its"
+        "{field} has no effect with source type Kubernetes: the agent uses the ServiceAccount of"
+        " its"
         " pod",
         "remove {field}",
         is_removed_by_fix=True,

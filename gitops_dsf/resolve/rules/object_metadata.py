@@ -17,7 +17,7 @@ from gitops_dsf.resolve.rules.registry import rule
 _ALLOWED: Final = {
     (kind, SYNC_WAVE) for kind in ("Placement", "ManagedClusterSetBinding", "ApplicationSet")
 }
-"""Kinds and annotations that are allowed: only the author of a copied document knows its sync wave."""
+"""Kinds with an annotation that is allowed: only the author of a copy knows its sync wave."""
 _SERVICE_MONITOR: Final[FieldPath] = ("spec", "agent", "serviceMonitor", "labels")
 _NAMESPACE: Final[FieldPath] = ("metadata", "namespace")
 
@@ -38,7 +38,7 @@ class _Entry(NamedTuple):
 
 @rule()
 def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
-    """Hooks, sync options and tracking IDs change whether Argo CD deletes, replaces or owns an object.
+    """Hooks, sync options and tracking IDs let Argo CD delete, replace or disown an object.
 
     Also in documents that are not rendered: there they do nothing, and their author believes
     otherwise. The inventory is a copy of what a hub has.
@@ -64,7 +64,7 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
-    """Checks the labels of what is rendered, and of clusters: no selector matches an invalid one."""
+    """Checks labels of clusters and of what is rendered: no selector matches an invalid one."""
     inventory = (*context.declared.clusters, *context.declared.cluster_sets)
     for document, field, key, value in _entries(*inventory, *_rendered(context)):
         path: FieldPath = ("metadata", field, key)
@@ -83,7 +83,7 @@ def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository",))
 def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
-    """Scorers and masks are rendered into the hub namespace; others of our kinds are no objects there."""
+    """Scorers and masks are rendered into the hub namespace; our other kinds are no objects."""
     declared = context.declared
     home = context.settings.hub_namespace
     for item in (*declared.scorers, *declared.scoring_configs):
@@ -91,7 +91,8 @@ def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
         if namespace and namespace != home:
             yield codes.IGNORED_NAMESPACE.at(
                 item.at(*_NAMESPACE),
-                f"metadata.namespace {namespace} has no effect: a {item.document.kind} is rendered into"
+                f"metadata.namespace {namespace} has no effect: a {item.document.kind} is"
+                " rendered into"
                 f" {home}",
                 "remove it",
                 edits=(Edit(_NAMESPACE),),
@@ -109,7 +110,8 @@ def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
         if namespace:
             yield codes.IGNORED_NAMESPACE.at(
                 unrendered_item.at(*_NAMESPACE),
-                f"metadata.namespace {namespace} has no effect: a {unrendered_item.document.kind} is"
+                f"metadata.namespace {namespace} has no effect: a {unrendered_item.document.kind}"
+                " is"
                 " not an object of the hub",
                 "remove it",
                 edits=(Edit(_NAMESPACE),),
@@ -119,6 +121,8 @@ def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
 def _steering(document: Document, path: FieldPath) -> Iterator[Diagnostic]:
     """The finding about a label or annotation that Argo CD would obey."""
     key = str(path[-1])
+    # Argo CD 3.6.1 also takes helm.sh/hook for a hook: with hook-succeeded the object goes once
+    # it is healthy, and the Application is Synced and Healthy without it.
     if steers(key):
         yield codes.ARGOCD_CONTROL.at(
             document.key_at(path),

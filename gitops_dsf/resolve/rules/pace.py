@@ -1,4 +1,4 @@
-"""Checks paced moves: that somebody keeps the pace, that scores cannot outweigh it, and what it is about."""
+"""Checks paced moves: that the pace is kept, holds against scores, and is about something."""
 
 from collections.abc import Iterable, Iterator
 from math import gcd
@@ -20,7 +20,7 @@ _SCORED_SPAN = 100
 
 @rule()
 def weights_hold(context: Context) -> Iterator[Diagnostic]:
-    """A difference of scores that reaches what an item gives would decide where a paced Placement goes."""
+    """Scores must not outweigh the items by which a paced Placement holds and moves."""
     for ranking in context.declared.rankings:
         scores = ranked_by(ranking, context.scorers)
         if not is_paced(ranking, context.settings) or not scores:
@@ -46,13 +46,15 @@ def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
     if context.is_upstream:
         yield codes.PACE_WITHOUT_RECONCILER.at(
             context.repository.at("spec", "pace"),
-            "the reconciler keeps the pace, and with delivery.mode UpstreamController there is none",
+            "the reconciler keeps the pace, and with delivery.mode UpstreamController there is"
+            " none",
             "write delivery.mode: ManifestWork, or remove pace",
         )
     elif not context.settings.reconciler.enabled:
         yield codes.PACE_WITHOUT_RECONCILER.at(
             context.repository.at("spec", "pace"),
-            "the reconciler keeps the pace, and reconciler.enabled is false: no application would move",
+            "the reconciler keeps the pace, and reconciler.enabled is false: no application would"
+            " move",
             "write reconciler.enabled: true, or remove pace",
         )
 
@@ -86,7 +88,8 @@ def paces_count(context: Context) -> Iterator[Diagnostic]:
         if spec.placement.ref is not None:
             yield codes.PACE_FIELD.at(
                 position,
-                f"the pace has no effect on {application.name}: it follows a ScoredPlacement, which is"
+                f"the pace has no effect on {application.name}: it follows a ScoredPlacement,"
+                " which is"
                 " not paced",
                 "write moves.pace: None",
                 severity=severity,
@@ -94,7 +97,8 @@ def paces_count(context: Context) -> Iterator[Diagnostic]:
         else:
             yield codes.PACE_FIELD.at(
                 position,
-                f"the pace has no effect on {application.name}: without placement.numberOfClusters it"
+                f"the pace has no effect on {application.name}: without"
+                " placement.numberOfClusters it"
                 " runs on every eligible cluster",
                 "write placement.numberOfClusters, or moves.pace: None",
                 severity=severity,
@@ -115,7 +119,8 @@ def the_score_of_moves_is_ours(context: Context) -> Iterator[Diagnostic]:
 
 def _cannot_hold(ranking: RankingItem, weights: list[int], score_spans: list[int]) -> Diagnostic:
     total = sum(map(abs, weights))
-    # What holds is a difference of OCM's sum, with the same proportions in the smallest whole numbers.
+    # What holds is a difference of OCM's sum, with the same proportions in the smallest whole
+    # numbers.
     divisor = gcd(*weights) or 1
     held = points_text(points_of(HOLD_SPAN - 1, total // divisor))
     difference = points_text(points_of(reach(weights, score_spans), total))

@@ -28,7 +28,7 @@ _POLICY: Final[FieldPath] = ("spec", "prioritizerPolicy")
 _GROUPS: Final[FieldPath] = ("spec", "decisionStrategy", "groupStrategy")
 _COUNT: Final[FieldPath] = ("spec", "numberOfClusters")
 _WIDEST: Final = 200
-"""Points that a score can differ which no scorer here publishes, and those of a built-in prioritizer."""
+"""Points by which built-in prioritizers, and scores that no scorer here publishes, can differ."""
 
 
 @rule()
@@ -61,6 +61,8 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
             name = value_at(placement.document.data, item_path)
             if not isinstance(name, str):
                 continue
+            # A name that nobody publishes ranks by the names of clusters, and no condition
+            # reports it.
             scorer = scorers.get(resource)
             if scorer is None:
                 similar = did_you_mean(resource, scorers)
@@ -121,10 +123,13 @@ def _refused(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
     verdict = verdict_on_any_cluster(placement.value.spec)
     status = verdict.status
     document = placement.document
+    # With OPENSHIFT_ON_PANIC=crash the process ends, and OCM 1.2.1 schedules no Placement of the
+    # hub.
     if verdict.panic is not None:
         yield codes.CLUSTER_COUNT.at(
             document.at(_COUNT),
-            f"at {value_at(document.data, _COUNT)} OCM's placement controller panics whenever it looks"
+            f"at {value_at(document.data, _COUNT)} OCM's placement controller panics whenever it"
+            " looks"
             " at this Placement, whose old decision stays",
             "write 1 or more, or leave it out for all",
         )
@@ -160,7 +165,10 @@ def _selectors(document: Document) -> Iterator[Diagnostic]:
 
 
 def _expression(document: Document, path: FieldPath, text: str) -> Iterator[Diagnostic]:
-    """Whether the expression compiles and yields a bool. What it selects is left to the simulator."""
+    """Whether the expression compiles and yields a bool.
+
+    What it selects is left to the simulator.
+    """
     if not text.strip():
         yield codes.CEL_SYNTAX.at(
             document.at(path),
@@ -173,6 +181,8 @@ def _expression(document: Document, path: FieldPath, text: str) -> Iterator[Diag
         is_placed = mistake.offset is not None
         position = document.inside(path, mistake.offset or 0) if is_placed else document.at(path)
         yield codes.CEL_SYNTAX.at(position, mistake.message, mistake.hint)
+    # OCM 1.2.1 schedules for a changed score only if a prioritizer reads it. What only CEL reads
+    # waits for the resync every ten minutes, and CEL does not look at validUntil.
     if not mistakes and ".scores(" in text:
         yield codes.CEL_PREDICATE.at(
             document.at(path),
@@ -184,6 +194,8 @@ def _expression(document: Document, path: FieldPath, text: str) -> Iterator[Diag
 
 def _implicit(document: Document) -> Iterator[Diagnostic]:
     """Defaults of the API server that decide what ranks the clusters."""
+    # With Additive, OCM adds Balance and Steady at weight 1, so that a Placement hardly ever
+    # moves.
     defaults: list[tuple[FieldPath, str, str | int]] = [(_POLICY, "mode", "Additive")]
     for place in document.items(*_POLICY, "configurations"):
         defaults.append((place, "weight", 1))
@@ -215,6 +227,8 @@ def _prioritizers(document: Document) -> Iterator[Diagnostic]:
             has_score = True
         if key == ("BuiltIn", "Steady"):
             has_steady = weight is None or weight > 0
+        # OCM 1.2.1 keys weights by ScoreCoordinate, which holds a pointer for add-on scores: two
+        # equal ones are two entries. A built-in one has no pointer, so the last weight wins.
         if key in seen:
             name = "/".join(key[1:])
             yield codes.DUPLICATE_COORDINATE.at(
@@ -251,6 +265,7 @@ def _steady_for_ever(context: Context, placement: Item[RawPlacement]) -> Iterato
     steady = 0
     lead = 0
     for result in prioritizers:
+        # Steady scores 100 for a cluster in the decision, and 0 for any other.
         if result.prioritizer.built_in == "Steady":
             steady = 100 * result.weight
         else:
@@ -261,7 +276,8 @@ def _steady_for_ever(context: Context, placement: Item[RawPlacement]) -> Iterato
         difference = points_text(points_of(lead, weight))
         yield codes.UNREACHABLE_STICKINESS.at(
             placement.document.key_at(_POLICY),
-            f"Steady gives {bonus} points to the clusters that are chosen, and all other prioritizers"
+            f"Steady gives {bonus} points to the clusters that are chosen, and all other"
+            " prioritizers"
             f" together can differ by {difference}: the decision never changes by scores",
             "lower the weight of Steady, or raise the weights of the scores",
         )

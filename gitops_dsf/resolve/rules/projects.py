@@ -1,9 +1,10 @@
 """Checks in which AppProject Argo CD puts the Applications.
 
-An AppProject is a set of rights. Those of the platform's AppProjects allow ManifestWorks in the namespace of
-every cluster, which is the right to do anything there, from any branch of the fleet repository: Argo CD 3.6.1
-cannot limit an AppProject to a branch. So nothing that people write may be in them. The policy in
-rendered/argocd (gitops_dsf/render/argocd.py) lets the hub refuse what these rules do not see.
+An AppProject is a set of rights. Those of the platform's AppProjects allow ManifestWorks in the
+namespace of every cluster, which is the right to do anything there, from any branch of the fleet
+repository: Argo CD 3.6.1 cannot limit an AppProject to a branch. So nothing that people write may
+be in them. The policy in rendered/argocd (gitops_dsf/render/argocd.py) lets the hub refuse what
+these rules do not see.
 """
 
 import re
@@ -39,51 +40,56 @@ def applications_leave_the_projects_of_the_platform(context: Context) -> Iterato
     platform = context.settings.argocd.platform_projects
     for application in context.declared.applications:
         project = application.value.spec.application.project
+        # The AppProject cannot tell the fleet repository's main branch from any other one.
         if project in platform:
-            yield _of_the_platform(
-                application.name, project, application.at("spec", "application", "project")
-            )
-    for item in context.declared.application_sets:
-        for position, project in _projects(item.document):
+            position = application.at("spec", "application", "project")
+            yield _of_the_platform(application.name, project, position)
+    for application_set in context.declared.application_sets:
+        for position, project in _projects(application_set.document):
             if project in platform:
-                yield _of_the_platform(item.name, project, position)
+                yield _of_the_platform(application_set.name, project, position)
 
 
 @rule()
 def projects_are_not_templated(context: Context) -> Iterator[Diagnostic]:
     """A template can become the name of any AppProject, also of the platform's."""
-    for item in context.declared.application_sets:
-        for position, project in _projects(item.document):
+    for application_set in context.declared.application_sets:
+        for position, project in _projects(application_set.document):
             if "{{" in project or _WRITTEN in project:
-                message = "a templated project lets whoever controls the parameters choose the permissions"
-                yield codes.TEMPLATED_PROJECT.at(position, message, "write the project's name")
+                yield codes.TEMPLATED_PROJECT.at(
+                    position,
+                    "a templated project lets whoever controls the parameters choose the"
+                    " permissions",
+                    "write the project's name",
+                )
 
 
 def _of_the_platform(name: str, project: str, position: Position) -> Diagnostic:
     return codes.PLATFORM_PROJECT.at(
         position,
-        f"{name} is in the AppProject {project}, which has the platform's rights on every cluster: only the"
-        " Applications of rendered/argocd may be in it",
+        f"{name} is in the AppProject {project}, which has the platform's rights on every cluster:"
+        " only the Applications of rendered/argocd may be in it",
         "write an AppProject of the application's own team",
     )
 
 
 def _projects(document: Document) -> Iterator[tuple[Position, str]]:
-    """Every project that an ApplicationSet names: in its template, its generators' own, and its patch."""
-    for place, text in texts_in(document.data["spec"], ("spec",)):
-        if place[-3:] == ("template", "spec", "project"):
-            yield document.at(place), text
+    """Every project that an ApplicationSet names: in its templates, and in its patch."""
+    for path, text in texts_in(document.data["spec"], ("spec",)):
+        if path[-3:] == ("template", "spec", "project"):
+            yield document.at(path), text
     patch = value_at(document.data, _PATCH)
-    for offset, text in _patched(patch) if isinstance(patch, str) else ():
-        yield document.inside(_PATCH, offset), text
+    if isinstance(patch, str):
+        for offset, text in _patched(patch):
+            yield document.inside(_PATCH, offset), text
 
 
 def _patched(patch: str) -> Iterator[tuple[int, str]]:
     """The projects that a templatePatch writes, each with its place in the patch.
 
     Argo CD 3.6.1 keeps the project of the template whatever the patch says
-    (docs/contributing/behaviour.md#template-patches). Versions before had no such rule, and readers of the
-    repository believe what is written.
+    (docs/contributing/behaviour.md#template-patches). Versions before had no such rule, and readers
+    of the repository believe what is written.
     """
     text = _ACTION.sub(_blank, patch)
     roots = _composed(text)
@@ -100,7 +106,7 @@ def _patched(patch: str) -> Iterator[tuple[int, str]]:
 
 
 def _composed(text: str) -> list[Node] | None:
-    """The documents of a text; None if it is no YAML, or none that is read."""
+    """The documents of a text; None if it is not YAML that is read here."""
     try:
         return list(compose(text)) if forbidden(text) is None else None
     except YAMLError:

@@ -1,4 +1,4 @@
-"""Checks that the proxy of the agents does not stand between them and the Services of their cluster."""
+"""Checks that agents do not call Services of their own cluster through the proxy."""
 
 from collections.abc import Iterator
 

@@ -17,14 +17,19 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 
 @rule()
 def weights_count(context: Context) -> Iterator[Diagnostic]:
-    """OCM does not run a prioritizer of weight 0. If all weights are 0, nothing ranks the clusters."""
+    """OCM does not run a prioritizer of weight 0.
+
+    If all weights are 0, nothing ranks the clusters.
+    """
     for ranking in context.declared.rankings:
         scores = ranking.value.spec.scores
+        # OCM would then choose by the names of clusters: c10 comes before c9.
         if scores and not any(score.weight for score in scores):
             yield codes.BAD_VALUE.at(
                 ranking.at("spec", "scores", 0, "weight"),
                 "every weight is 0: nothing ranks the clusters",
-                "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too",
+                "give a score a weight from 1 to 10; a Placement without scores ranks by nothing,"
+                " too",
             )
             continue
         for index, score in enumerate(scores):
@@ -39,6 +44,7 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
     """The requested item must be one that the scorer's format yields on every cluster."""
+    # The rendered Placement names one item. On a cluster without it the score counts as 0.
     for ranking, path, score in context.ranked:
         scorer = context.scorers.get(score.scorer)
         if scorer is None or not scorer.score_name:
@@ -51,7 +57,8 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
             if only_item is None:
                 yield codes.DIMENSION.at(
                     ranking.at(*path, "scorer"),
-                    f"{score.scorer} names its items {template}: which of them ranks the clusters is"
+                    f"{score.scorer} names its items {template}: which of them ranks the clusters"
+                    " is"
                     " not fixed",
                     "write dimension: with one item name that every cluster publishes, or a"
                     " scoreDimensionFormat without placeholders",
@@ -77,14 +84,15 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
             yield codes.MISSING_BEATS_REAL.at(
                 ranking.at(*path, "scorer"),
                 message,
-                "give the scorer a scoreRange (output 1..100; swapped outputs make lower better), or"
+                "give the scorer a scoreRange (output 1..100; swapped outputs make lower better),"
+                " or"
                 " write onMissingScore: Exclude",
             )
 
 
 @rule(needs=("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig"))
 def scores_are_published(context: Context) -> Iterator[Diagnostic]:
-    """At least one cluster that may be chosen must publish each score of a ranking or a raw Placement."""
+    """At least one cluster that may be chosen must publish each score that ranks."""
     for ranking, path, score in context.ranked:
         scorer = context.complete.get(score.scorer)
         if scorer is not None:
@@ -110,7 +118,8 @@ def _unpublished(
     if scorer.spec.score_destination == "None":
         yield codes.SCORE_NOT_RUNNING.at(
             item.at(*path),
-            f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters",
+            f"{scorer.name} has scoreDestination None: it publishes no score that could rank"
+            " clusters",
             "write scoreDestination: AddOnPlacementScore in the scorer",
         )
     elif scorer.spec.suspend:
@@ -124,7 +133,8 @@ def _unpublished(
     elif clusters and clusters.isdisjoint(context.target_clusters[scorer.name]):
         yield codes.SCORE_NOT_RUNNING.at(
             item.at(*path),
-            f"{scorer.name} runs on none of the {len(clusters)} clusters that {item.name} may choose"
+            f"{scorer.name} runs on none of the {len(clusters)} clusters that {item.name} may"
+            " choose"
             if is_raw
             else f"{scorer.name} runs on none of the {len(clusters)} clusters that are eligible for"
             f" {item.name}",

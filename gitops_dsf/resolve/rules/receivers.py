@@ -9,7 +9,7 @@ from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 
 @rule(needs=(SETTINGS,))
 def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
-    """A scorer that reads pushed metrics needs the receiver, whose image only the fleet's owner can name."""
+    """Pushed metrics need the receiver, whose image only the fleet's owner can name."""
     if context.is_upstream or context.repository.value.spec.agent.open_telemetry is not None:
         return
     positions = set()
@@ -20,19 +20,21 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
         yield codes.RECEIVER_MISSING.at(
             position,
             "no receiver for OpenTelemetry metrics runs beside the agent",
-            "write spec.agent.openTelemetry with image and collectorNamespaces into gitops-dsf.yaml,"
+            "write spec.agent.openTelemetry with image and collectorNamespaces into"
+            " gitops-dsf.yaml,"
             " or write type: Prometheus and a host",
         )
 
 
 @rule()
 def receivers_need_no_more(context: Context) -> Iterator[Diagnostic]:
-    """The agent asks the receiver over loopback, without credentials, and the receiver is a Prometheus."""
+    """The agent asks the receiver, which is a Prometheus, over loopback and without credentials."""
     for scorer in context.each_variant:
         dialect = scorer.spec.source.dialect
         if scorer.is_pushed and dialect != "PromQL":
             yield codes.RECEIVER_FIELD.at(
                 scorer.declared.at("spec", "source", "dialect"),
-                f"source.dialect is {dialect}, and the receiver is a Prometheus: it reads PromQL only",
+                f"source.dialect is {dialect}, and the receiver is a Prometheus: it reads PromQL"
+                " only",
                 "write PromQL, and remove dialect",
             )

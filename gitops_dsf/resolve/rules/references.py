@@ -12,7 +12,7 @@ from gitops_dsf.wording import did_you_mean_one_of
 
 @rule(needs=("FleetRepository", "ScorerLock"))
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
-    """Every scorer that a ranking names must exist, be able to run, and publish under a known name."""
+    """Every scorer of a ranking must exist, be able to run, and publish under a known name."""
     for ranking, path, score in context.ranked:
         name = score.scorer
         if name in context.complete or context.declared.may_exist("DynamicScorer", name):
@@ -41,10 +41,11 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository",))
 def placements_exist(context: Context) -> Iterator[Diagnostic]:
-    """Argo CD reads decisions in its own namespace (docs/contributing/behaviour.md#one-namespace)."""
+    """Argo CD reads its own namespace only (docs/contributing/behaviour.md#one-namespace)."""
     home = context.argocd_namespace
     for application in context.declared.applications:
         name = application.value.spec.placement.ref
+        # Only those in the namespace of Argo CD are shared.
         if name is None or name in context.shared_placements:
             continue
         if context.declared.may_exist("ScoredPlacement", name):
@@ -54,7 +55,8 @@ def placements_exist(context: Context) -> Iterator[Diagnostic]:
         if elsewhere is not None:
             yield codes.WRONG_NAMESPACE.at(
                 position,
-                f"the ScoredPlacement {name} is in {context.namespace_of(elsewhere)}, and Argo CD reads"
+                f"the ScoredPlacement {name} is in {context.namespace_of(elsewhere)}, and Argo CD"
+                " reads"
                 f" decisions in {home} only",
                 f"remove its namespace, or write a second one in {home}",
             )
@@ -75,7 +77,8 @@ def something_ranks(context: Context) -> Iterator[Diagnostic]:
             yield codes.MISSING_FIELD.at(
                 application.at("spec", "scores"),
                 "spec.scores is missing",
-                "add scores (which scorers rank the clusters), or placement.ref (a ScoredPlacement that"
+                "add scores (which scorers rank the clusters), or placement.ref (a"
+                " ScoredPlacement that"
                 " has them)",
             )
 

@@ -30,7 +30,10 @@ class Rule:
 
     check: Check
     needs: tuple[str, ...]
-    """Kinds of objects, SETTINGS or CLUSTERS. The rule is skipped unless all of them can be read."""
+    """Kinds of objects, SETTINGS or CLUSTERS.
+
+    The rule is skipped unless all of them can be read.
+    """
 
     def __call__(self, context: Context) -> Iterator[Diagnostic]:
         return self.check(context)
@@ -44,7 +47,8 @@ def rule(*, needs: tuple[str, ...] = ()) -> Callable[[Check], Rule]:
     """Decorates a rule.
 
     A rule that concludes something from the absence of an object names its kind in `needs`: while
-    one of them cannot be read, the conclusion would be false. Raises ValueError for an unknown kind.
+    one of them cannot be read, the conclusion would be false. Raises ValueError for an unknown
+    kind.
     """
     if unknown := {*needs} - {*FOLDER_OF_KIND, SETTINGS, CLUSTERS}:
         raise ValueError(f"there is no kind {min(unknown)}")

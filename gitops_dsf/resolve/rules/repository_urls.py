@@ -35,7 +35,10 @@ def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
-    """Argo CD reports Applications with another URL as invalid. A chart's registry needs no scheme."""
+    """Argo CD reports Applications with another URL as invalid.
+
+    A chart's registry needs no scheme.
+    """
     for source in sources(context.declared):
         url = source.text("repoURL")
         is_chart = bool(source.text("chart"))

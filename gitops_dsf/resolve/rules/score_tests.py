@@ -1,7 +1,7 @@
 """Checks ScoreTests: their notation, what they name, and that they do not contradict themselves."""
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from dsf_wire.dimension import can_yield
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
@@ -11,127 +11,17 @@ from gitops_dsf.repository.model.score_test import ExpectedScore, GivenScore, Sc
 from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import PLACEMENTS, rule
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean_one_of
 
-MOST_VALUES: Final = 200_000
+MAX_VALUES: Final = 200_000
 """Values of all series of one test."""
-_NOTATION: Final = "write the values of the runs, such as '40 42 38+2x5 _ _x3'; `gitops-dsf explain DSF601` explains them"
-
-
-@rule()
-def series_values_parse(context: Context) -> Iterator[Diagnostic]:
-    """The values of a series must be in promtool's notation, and a test has a bounded number of them."""
-    for item in context.declared.score_tests:
-        total = 0
-        for index, series in enumerate(item.value.spec.given.series):
-            path = ("spec", "given", "series", index, "values")
-            try:
-                values = expand(series.values)
-            except SeriesValuesError as error:
-                yield codes.SERIES_VALUES.at(item.inside(path, error.offset), str(error), _NOTATION)
-                continue
-            if not values:
-                yield codes.SERIES_VALUES.at(item.at(*path), "the series has no value", _NOTATION)
-            total += len(values)
-            if total > MOST_VALUES:
-                message = f"the series of a test have at most {MOST_VALUES:,} values together"
-                yield codes.SERIES_VALUES.at(item.at(*path), message, "write several tests")
-                break
-
-
-@rule(needs=("FleetRepository", "DynamicScorer", "ManagedCluster", *PLACEMENTS))
-def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
-    """Scorers, clusters, applications and Placements of a test must exist."""
-    known: dict[str, Collection[str]] = {
-        "DynamicScorer": context.scorers,
-        "Placement": placement_keys(context),
-        "ScoredApplication": {item.name for item in context.declared.applications},
-    }
-    for item in context.declared.score_tests:
-        given = item.value.spec.given.clusters
-        known["ManagedCluster"] = (
-            context.inventory.clusters if given is None else {each.name for each in given}
-        )
-        for kind, path, name in _named(item):
-            found = [name] if name in known[kind] else []
-            if kind == "Placement":
-                found = [key for key in known[kind] if name in {key, key.partition("/")[2]}]
-            if len(found) > 1:
-                message, hint = (
-                    f"several Placements are called {name}",
-                    f"write {' or '.join(found)}",
-                )
-            elif not found:
-                where = " in clusters/" if given is None else " in given.clusters"
-                message = f"there is no {kind} {name}{where if kind == 'ManagedCluster' else ''}"
-                hint = did_you_mean_one_of(name, known[kind], where="known here")
-            elif kind == "DynamicScorer" and context.waits_for_lock(context.scorers[name]):
-                message = f"{name} waits for its lock: how it runs is not known yet"
-                hint = f"run gitops-dsf sync --scorer {name}"
-            else:
-                continue
-            yield codes.UNKNOWN_IN_TEST.at(item.at(*path), message, hint)
-
-
-@rule()
-def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
-    """A score is an item of an AddOnPlacementScore. It need not be named if the scorer has only one."""
-    published = {scorer.resource_name: scorer.name for scorer in context.complete.values()}
-    for item in context.declared.score_tests:
-        for path, score in _scores(item):
-            if score.resource in published:
-                name = published[score.resource]
-                message = f"the scorer {name} of this repository publishes {score.resource}"
-                hint = f"write scorer: {name} in place of resource"
-                edits = (Edit((*path, "scorer"), value=name), Edit((*path, "resource")))
-                yield codes.BAD_VALUE.at(item.at(*path, "resource"), message, hint, edits=edits)
-                continue
-            scorer = context.complete.get(score.scorer or "")
-            if scorer is None:
-                continue
-            template, name = scorer.dimension_format, scorer.score_name
-            if score.dimension is None and scorer.only_item is None:
-                message = (
-                    f"the items of {scorer.name} are named {template}, so one must be named here"
-                )
-                yield codes.TEST_DIMENSION.at(
-                    item.at(*path), message, "add dimension: the name of the item"
-                )
-            elif score.dimension and not can_yield(template, score.dimension, score_name=name):
-                message = f"{scorer.name} publishes no item {score.dimension}: its items are named {template}"
-                yield codes.TEST_DIMENSION.at(
-                    item.at(*path, "dimension"), message, "correct the name"
-                )
-
-
-@rule()
-def nothing_is_given_twice(context: Context) -> Iterator[Diagnostic]:
-    """A test gives each cluster, series, score and decision once."""
-    for item in context.declared.score_tests:
-        given = item.value.spec.given
-        for name, keys in (
-            ("clusters", [each.name for each in given.clusters or ()]),
-            ("series", [(each.scorer, each.cluster, each.labels) for each in given.series]),
-            (
-                "scores",
-                [
-                    (each.scorer, each.resource, each.cluster, each.dimension)
-                    for each in given.scores
-                ],
-            ),
-            ("decisions", [(each.application, each.placement) for each in given.decisions]),
-        ):
-            yield from _twice(item, ("spec", "given", name), keys)
-
-
-def placement_keys(context: Context) -> Sequence[str]:
-    """`namespace/name` of all Placements of the repository, sorted."""
-    declared = context.declared
-    items = (*declared.rankings, *declared.placements)
-    return sorted({f"{context.namespace_of(item)}/{item.name}" for item in items})
-
-
-_KINDS: Final = {
+_NOTATION: Final = (
+    "write the values of the runs, such as '40 42 38+2x5 _ _x3'; `gitops-dsf explain DSF601`"
+    " explains"
+    " them"
+)
+_KINDS: Final[Mapping[str, str]] = {
     "scorer": "DynamicScorer",
     "cluster": "ManagedCluster",
     "clusters": "ManagedCluster",
@@ -141,31 +31,205 @@ _KINDS: Final = {
 """What the items of the lists in `given` and `expect` name, by field."""
 
 
-def _named(item: Item[ScoreTest]) -> Iterator[tuple[str, FieldPath, str]]:
-    """The kind of what a test names, where, and the name."""
-    data = item.document.data
+class _Reference(NamedTuple):
+    """The name of an object in a test."""
+
+    kind: str
+    path: FieldPath
+    name: str
+
+
+@rule()
+def series_values_parse(context: Context) -> Iterator[Diagnostic]:
+    """The values of a series must be in promtool's notation, and their number is bounded."""
+    for test in context.declared.score_tests:
+        total = 0
+        for index, series in enumerate(test.value.spec.given.series):
+            path = ("spec", "given", "series", index, "values")
+            try:
+                values = expand(series.values)
+            except SeriesValuesError as error:
+                yield codes.SERIES_VALUES.at(test.inside(path, error.offset), str(error), _NOTATION)
+                continue
+            if not values:
+                yield codes.SERIES_VALUES.at(test.at(*path), "the series has no value", _NOTATION)
+            total += len(values)
+            if total > MAX_VALUES:
+                yield codes.SERIES_VALUES.at(
+                    test.at(*path),
+                    f"the series of a test have at most {MAX_VALUES:,} values together",
+                    "write several tests",
+                )
+                break
+
+
+@rule(needs=("FleetRepository", "DynamicScorer", "ManagedCluster", *PLACEMENTS))
+def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
+    """Scorers, clusters, applications and Placements of a test must exist."""
+    known: dict[str, Collection[str]] = {
+        "DynamicScorer": context.scorers,
+        "Placement": placement_keys(context),
+        "ScoredApplication": {application.name for application in context.declared.applications},
+    }
+    for test in context.declared.score_tests:
+        given = test.value.spec.given.clusters
+        if given is None:
+            known["ManagedCluster"] = context.inventory.clusters
+        else:
+            known["ManagedCluster"] = {cluster.name for cluster in given}
+        for reference in _references(test):
+            names = known[reference.kind]
+            if reference.kind == "Placement":
+                yield from _placement(test, reference, names)
+            elif reference.name not in names:
+                yield _unknown(test, reference, names)
+            elif reference.kind == "DynamicScorer":
+                yield from _waiting(context, test, reference)
+
+
+@rule()
+def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
+    """A score is an item of an AddOnPlacementScore.
+
+    It need not be named if the scorer has only one.
+    """
+    published = {scorer.resource_name: scorer.name for scorer in context.complete.values()}
+    for test in context.declared.score_tests:
+        for path, score in _scores(test):
+            if score.resource in published:
+                name = published[score.resource]
+                yield codes.BAD_VALUE.at(
+                    test.at(*path, "resource"),
+                    f"the scorer {name} of this repository publishes {score.resource}",
+                    f"write scorer: {name} in place of resource",
+                    edits=(Edit((*path, "scorer"), value=name), Edit((*path, "resource"))),
+                )
+                continue
+            scorer = context.complete.get(score.scorer or "")
+            if scorer is not None:
+                yield from _dimension(test, path, score.dimension, scorer)
+
+
+@rule()
+def nothing_is_given_twice(context: Context) -> Iterator[Diagnostic]:
+    """A test gives each cluster, series, score and decision once."""
+    for test in context.declared.score_tests:
+        given = test.value.spec.given
+        yield from _twice(test, "clusters", [cluster.name for cluster in given.clusters or ()])
+        yield from _twice(
+            test,
+            "series",
+            [(series.scorer, series.cluster, series.labels) for series in given.series],
+        )
+        yield from _twice(
+            test,
+            "scores",
+            [
+                (score.scorer, score.resource, score.cluster, score.dimension)
+                for score in given.scores
+            ],
+        )
+        yield from _twice(
+            test,
+            "decisions",
+            [(decision.application, decision.placement) for decision in given.decisions],
+        )
+
+
+def placement_keys(context: Context) -> Sequence[str]:
+    """`namespace/name` of all Placements of the repository, sorted."""
+    declared = context.declared
+    items = (*declared.rankings, *declared.placements)
+    return sorted({f"{context.namespace_of(item)}/{item.name}" for item in items})
+
+
+def _references(test: Item[ScoreTest]) -> Iterator[_Reference]:
+    data = test.document.data
     for section in ("given", "expect"):
         for name in value_at(data, ("spec", section)) or ():
-            for place in item.document.items("spec", section, name):
+            for place in test.document.items("spec", section, name):
                 for field, kind in _KINDS.items():
-                    where = (*place, field)
-                    for path, text in texts_in(value_at(data, where), where):
-                        yield kind, path, text
+                    start = (*place, field)
+                    for path, text in texts_in(value_at(data, start), start):
+                        yield _Reference(kind, path, text)
 
 
-def _scores(item: Item[ScoreTest]) -> Iterator[tuple[FieldPath, GivenScore | ExpectedScore]]:
-    for index, given in enumerate(item.value.spec.given.scores):
+def _placement(
+    test: Item[ScoreTest], reference: _Reference, known: Collection[str]
+) -> Iterator[Diagnostic]:
+    """A Placement may be written without its namespace, if no other one has its name."""
+    name = reference.name
+    matching = [key for key in known if name in {key, key.partition("/")[2]}]
+    if len(matching) > 1:
+        yield codes.UNKNOWN_IN_TEST.at(
+            test.at(*reference.path),
+            f"several Placements are called {name}",
+            f"write {' or '.join(matching)}",
+        )
+    elif not matching:
+        yield codes.UNKNOWN_IN_TEST.at(
+            test.at(*reference.path),
+            f"there is no Placement {name}",
+            did_you_mean_one_of(name, known, where="known here"),
+        )
+
+
+def _unknown(test: Item[ScoreTest], reference: _Reference, known: Collection[str]) -> Diagnostic:
+    message = f"there is no {reference.kind} {reference.name}"
+    if reference.kind == "ManagedCluster" and test.value.spec.given.clusters is not None:
+        message = f"there is no ManagedCluster {reference.name} in given.clusters"
+    elif reference.kind == "ManagedCluster":
+        message = f"there is no ManagedCluster {reference.name} in clusters/"
+    hint = did_you_mean_one_of(reference.name, known, where="known here")
+    return codes.UNKNOWN_IN_TEST.at(test.at(*reference.path), message, hint)
+
+
+def _waiting(
+    context: Context, test: Item[ScoreTest], reference: _Reference
+) -> Iterator[Diagnostic]:
+    name = reference.name
+    if context.waits_for_lock(context.scorers[name]):
+        yield codes.UNKNOWN_IN_TEST.at(
+            test.at(*reference.path),
+            f"{name} waits for its lock: how it runs is not known yet",
+            f"run gitops-dsf sync --scorer {name}",
+        )
+
+
+def _dimension(
+    test: Item[ScoreTest], path: FieldPath, dimension: str | None, scorer: EffectiveScorer
+) -> Iterator[Diagnostic]:
+    template = scorer.dimension_format
+    if dimension is None and scorer.only_item is None:
+        yield codes.TEST_DIMENSION.at(
+            test.at(*path),
+            f"the items of {scorer.name} are named {template}, so one must be named here",
+            "add dimension: the name of the item",
+        )
+    elif dimension and not can_yield(template, dimension, score_name=scorer.score_name):
+        yield codes.TEST_DIMENSION.at(
+            test.at(*path, "dimension"),
+            f"{scorer.name} publishes no item {dimension}: its items are named {template}",
+            "correct the name",
+        )
+
+
+def _scores(test: Item[ScoreTest]) -> Iterator[tuple[FieldPath, GivenScore | ExpectedScore]]:
+    for index, given in enumerate(test.value.spec.given.scores):
         yield ("spec", "given", "scores", index), given
-    for index, expected in enumerate(item.value.spec.expect.scores):
+    for index, expected in enumerate(test.value.spec.expect.scores):
         yield ("spec", "expect", "scores", index), expected
 
 
-def _twice(
-    item: Item[ScoreTest], path: FieldPath, keys: Iterable[Hashable]
-) -> Iterator[Diagnostic]:
-    seen: dict[Hashable, int] = {}
+def _twice(test: Item[ScoreTest], section: str, keys: Iterable[Hashable]) -> Iterator[Diagnostic]:
+    """The items of a list below `given` whose key an earlier one has."""
+    path: FieldPath = ("spec", "given", section)
+    first_indexes: dict[Hashable, int] = {}
     for index, key in enumerate(keys):
-        first = seen.setdefault(key, index)
+        first = first_indexes.setdefault(key, index)
         if first != index:
-            message = f"the same is given already at {item.at(*path, first)}"
-            yield codes.TEST_TWICE.at(item.at(*path, index), message, "remove one of them")
+            yield codes.TEST_TWICE.at(
+                test.at(*path, index),
+                f"the same is given already at {test.at(*path, first)}",
+                "remove one of them",
+            )

@@ -1,4 +1,4 @@
-"""Checks single scorers: completeness, durations against limits, scorers by query, default scores."""
+"""Checks single scorers: completeness, durations, scorers by query, default scores."""
 
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
@@ -34,7 +34,10 @@ _ASKED: Final = (
 
 @rule()
 def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
-    """Interval and step must be at least one second if they are written. Prometheus rejects a step of 0."""
+    """Interval and step must be at least one second if they are written.
+
+    Prometheus rejects a step of 0.
+    """
     for scorer in context.each_variant:
         if scorer.spec.scoring.params.interval == 0 and scorer.has("scoring.params.interval"):
             yield codes.NOT_POSITIVE.at(
@@ -59,6 +62,7 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
         step = scorer.spec.source.params.step
         if scorer.source_type != "Prometheus" or scorer.is_instant or step < 1:
             continue
+        # The limit is in Prometheus' API (web/api/v1), not a setting.
         points = span // step + 1
         if points > MAX_POINTS:
             yield codes.TOO_MANY_POINTS.at(
@@ -101,10 +105,13 @@ def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
     for scorer in context.scorers.values():
         ttl = scorer.spec.score_ttl_seconds
         interval = scorer.spec.scoring.params.interval
+        # OCM counts an expired score as 0 from its next pass, and the agent publishes a score
+        # again at half of its TTL at the latest.
         if ttl is not None and interval and ttl < 2 * interval:
             yield codes.SHORT_TTL.at(
                 scorer.declared.at("spec", "scoreTTLSeconds"),
-                f"scores expire after {ttl} seconds and are renewed every {interval}: one late run, and"
+                f"scores expire after {ttl} seconds and are renewed every {interval}: one late"
+                " run, and"
                 " placements lose them",
                 f"write {default_ttl_seconds(interval)}, or leave it out",
             )
@@ -117,7 +124,8 @@ def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
         if scorer.spec.scored_by_query and scorer.source_type == "None":
             yield codes.QUERY_WITHOUT_SOURCE.at(
                 scorer.at("source.type"),
-                "source.type is None, and with scoring.type Query every score is the value of a series",
+                "source.type is None, and with scoring.type Query every score is the value of a"
+                " series",
                 "write source.type: Prometheus or Kubernetes, or scoring.type: API if there is a"
                 " scoring API",
             )
@@ -125,7 +133,7 @@ def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def default_scores_can_be_published(context: Context) -> Iterator[Diagnostic]:
-    """The default score needs a source that can be without series, and an item name without labels."""
+    """A default score needs a source that can be without series, and an item without labels."""
     for scorer in context.each_variant:
         if scorer.spec.default_score is not None and not context.waits_for_lock(scorer):
             yield from _default_score(scorer)
@@ -161,12 +169,14 @@ def _default_score(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
             position,
             f"defaultScore has no item: without series the label of ${{{labels[0].name}}} in"
             " scoreDimensionFormat is not known",
-            "write a scoreDimensionFormat without labels, such as ${scoreName}, or remove defaultScore",
+            "write a scoreDimensionFormat without labels, such as ${scoreName}, or remove"
+            " defaultScore",
         )
     if scorer.source_type == "None":
         yield codes.DEFAULT_SCORE.at(
             position,
-            "defaultScore is published when the source has no series, and this scorer has no source",
+            "defaultScore is published when the source has no series, and this scorer has no"
+            " source",
             "write source.params.query, or remove defaultScore",
         )
     if spec.score_destination == "None":

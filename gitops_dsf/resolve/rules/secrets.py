@@ -42,6 +42,7 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
     # A document with another mistake may hold a secret, too.
     for document in (*(item.document for item in items), *declared.broken):
         for path, value in texts_in(document.data):
+            # The value is not in the message, because findings end up in logs of pipelines.
             if _is_suspect(path, value) or _SECRET_VALUE.search(value):
                 yield codes.SECRET_IN_YAML.at(
                     document.at(path), f"{dotted(path)} looks like a secret", _hint(document)
@@ -65,7 +66,7 @@ def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def parameters_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
-    """A URL parameter must not hold a credential: git and the logs of servers and proxies have URLs."""
+    """A URL parameter must not hold a credential: URLs are in git, and in logs of servers."""
     for item, place, parameters in url_parameters(context):
         for name, value in parameters.items():
             if value and names_a_secret(name):
@@ -73,7 +74,8 @@ def parameters_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
                 yield codes.SECRET_IN_YAML.at(
                     item.at(*path),
                     f"{dotted(path)} looks like a secret: {name} is a parameter of credentials",
-                    "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or with"
+                    "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or"
+                    " with"
                     " headers[].secretRef of a MetricSource",
                 )
 
@@ -81,14 +83,15 @@ def parameters_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
 def _hint(document: Document) -> str:
     if document.kind in {"DynamicScorer", "MetricSource", "ScorerLock"}:
         return (
-            "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring"
+            "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the"
+            " scoring"
             " API hold it"
         )
     return "put it into a Secret that the application reads on its cluster"
 
 
 def _is_suspect(path: FieldPath, value: str) -> bool:
-    """Whether a field holds a secret by its name: an argument, or a token in place of its reference."""
+    """Whether a field holds a secret by its name: an argument, or a token without a reference."""
     name = str(path[-1])
     if path[:3] == ("spec", "scoring", "arguments"):
         return len(value) >= _SHORTEST_ARGUMENT and names_a_secret(name)

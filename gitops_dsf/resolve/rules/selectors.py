@@ -48,6 +48,7 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
         if selector is None or context.inventory.selected(selector):
             continue
         hint = _hint(context, selector)
+        # Only who sees an error needs to know how to make it a warning.
         if context.unmatched is Severity.ERROR:
             hint = (
                 f"{hint}; if clusters join later, write allowUnmatchedSelectors: true below spec in"
@@ -77,7 +78,7 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=(CLUSTERS, SETTINGS, "ManagedCluster"))
 def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
-    """An entry of spec.agent.rollout must select a cluster, and each of its fields must count on one."""
+    """Each field of an entry of spec.agent.rollout must count on some cluster."""
     document = context.repository.document
     taken: dict[str, set[str]] = {name: set() for name in ROLLOUT_FIELDS}
     for index, entry in enumerate(context.repository.value.spec.agent.rollout):
@@ -107,7 +108,8 @@ def _dead_fields(
     if dead:
         yield codes.DEAD_ROLLOUT.at(
             document.key_at(place),
-            f"earlier entries set {' and '.join(dead)} for all of its clusters: it has no effect here",
+            f"earlier entries set {' and '.join(dead)} for all of its clusters: it has no effect"
+            " here",
             "move the entry up, give it another clusterSelector, or remove what has no effect",
         )
 
@@ -125,7 +127,7 @@ def _selectors(value: object, path: FieldPath) -> Iterator[FieldPath]:
 
 
 def _hint(context: Context, selector: LabelSelector) -> str:
-    """Names the term that matches nothing on its own; among several it is usually the misspelt one."""
+    """Names the term that matches nothing alone: among several it is usually the misspelt one."""
     for key, value in selector.match_labels.items():
         values = context.inventory.values(key)
         if not values:

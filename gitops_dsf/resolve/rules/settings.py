@@ -1,10 +1,12 @@
-"""Checks gitops-dsf.yaml: that it is there, the images that it names, and what it says about pods, as the
-API server will. On managed clusters the refusal of a pod shows only in the status of an add-on.
+"""Checks gitops-dsf.yaml: that it is there, its images, and what it says about pods.
+
+Pods are checked as the API server does. On managed clusters the refusal of a pod shows only in the
+status of an add-on.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from dsf_wire import __version__
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
@@ -20,18 +22,37 @@ from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 
 _DIGEST: Final = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
 """An image with a digest. Registries also know sha512, but hardly any serves it."""
+_VERSION: Final = re.compile(
+    r"(?:.*/)?gitops-dsf-[a-z-]+:v?(?P<version>[0-9]+(?:\.[0-9]+){2}[^@]*)(?:@.*)?"
+)
+"""An image of ours with a version. A tag such as `main`, or a digest alone, does not tell it."""
+
+
+class _Image(NamedTuple):
+    """An image that is rendered."""
+
+    section: FieldPath
+    """The section of the settings, below `spec`."""
+    name: str
+    is_written: bool
+    """Whether people wrote it; else it is the default."""
+
+    @property
+    def path(self) -> FieldPath:
+        return ("spec", *self.section, "image")
 
 
 @rule(needs=("FleetRepository",))
 def settings_are_there(context: Context) -> Iterator[Diagnostic]:
     """gitops-dsf.yaml must contain one FleetRepository."""
     declared = context.declared
-    if declared.repository is None and not any(
-        item.code == codes.EMPTY.id for item in declared.diagnostics
-    ):
-        message = f"{SETTINGS_FILE} with a FleetRepository is missing"
-        position = Position(file=SETTINGS_FILE)
-        yield codes.SETTINGS.at(position, message, "gitops-dsf init DIR shows what it looks like")
+    is_empty = any(finding.code == codes.EMPTY.id for finding in declared.diagnostics)
+    if declared.repository is None and not is_empty:
+        yield codes.SETTINGS.at(
+            Position(file=SETTINGS_FILE),
+            f"{SETTINGS_FILE} with a FleetRepository is missing",
+            "gitops-dsf init DIR shows what it looks like",
+        )
 
 
 @rule(needs=(SETTINGS,))
@@ -40,9 +61,12 @@ def the_repository_is_named(context: Context) -> Iterator[Diagnostic]:
     repository = context.repository
     url = repository.value.spec.git.url
     if url == placeholder_url(repository.name):
-        example = "which init wrote as an example: Argo CD finds no repository there"
-        position, hint = repository.at("spec", "git", "url"), "write the URL that Argo CD clones"
-        yield codes.PLACEHOLDER_URL.at(position, f"spec.git.url is {url}, {example}", hint)
+        yield codes.PLACEHOLDER_URL.at(
+            repository.at("spec", "git", "url"),
+            f"spec.git.url is {url}, which init wrote as an example: Argo CD finds no repository"
+            " there",
+            "write the URL that Argo CD clones",
+        )
 
 
 @rule(needs=(SETTINGS,))
@@ -51,12 +75,17 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
     repository = context.repository
     if not repository.value.spec.require_image_digests:
         return
-    for section, image, _ in _images(context):
-        if not _DIGEST.fullmatch(image):
-            name, place = image.partition("@")[0], (*section, "image")
-            message = f"spec.requireImageDigests is true, but {dotted(place)} is {image}, without a digest"
-            hint = f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints the digest"
-            yield codes.IMAGE_WITHOUT_DIGEST.at(repository.at("spec", *place), message, hint)
+    for image in _images(context):
+        if not _DIGEST.fullmatch(image.name):
+            name = image.name.partition("@")[0]
+            yield codes.IMAGE_WITHOUT_DIGEST.at(
+                repository.at(*image.path),
+                f"spec.requireImageDigests is true, but {dotted(image.path[1:])} is {image.name},"
+                " without a digest",
+                f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints"
+                " the"
+                " digest",
+            )
 
 
 @rule(needs=(SETTINGS,))
@@ -64,19 +93,16 @@ def images_are_set(context: Context) -> Iterator[Diagnostic]:
     """Our images must be named as long as no registry has them."""
     if REGISTRY is not None:
         return
-    unset = {section: image for section, image, is_set in _images(context) if not is_set}
-    if unset:
-        fields = {dotted((*section, "image")): image for section, image in unset.items()}
-        written = "; ".join(f"{field}: REGISTRY/{image}" for field, image in fields.items())
-        message = f"spec has no {' and no '.join(fields)}, and no registry has our images: no pod will start"
-        hint = f"build the images, push them to a registry of yours, and write {written}"
-        yield codes.UNSET_IMAGE.at(context.repository.at("spec", *next(iter(unset))), message, hint)
-
-
-_VERSION: Final = re.compile(
-    r"(?:.*/)?gitops-dsf-[a-z-]+:v?(?P<version>[0-9]+(?:\.[0-9]+){2}[^@]*)(?:@.*)?"
-)
-"""An image of ours with a version. A tag such as `main`, or a digest alone, does not tell it."""
+    unset = [image for image in _images(context) if not image.is_written]
+    if not unset:
+        return
+    fields = [dotted(image.path[1:]) for image in unset]
+    written = [f"{dotted(image.path[1:])}: REGISTRY/{image.name}" for image in unset]
+    yield codes.UNSET_IMAGE.at(
+        context.repository.at("spec", *unset[0].section),
+        f"spec has no {' and no '.join(fields)}, and no registry has our images: no pod will start",
+        f"build the images, push them to a registry of yours, and write {'; '.join(written)}",
+    )
 
 
 @rule(needs=(SETTINGS,))
@@ -85,43 +111,28 @@ def images_are_of_this_version(context: Context) -> Iterator[Diagnostic]:
 
     The entries of a rollout have another version on purpose.
     """
-    for section, image, is_set in _images(context):
-        found = _VERSION.fullmatch(image)
-        if not is_set or found is None or "rollout" in section or found["version"] == __version__:
+    for image in _images(context):
+        match = _VERSION.fullmatch(image.name)
+        # The default image has the version of this program.
+        if not image.is_written or match is None or "rollout" in image.section:
             continue
-        field = dotted(("spec", *section, "image"))
-        message = (
-            f"{field} is version {found['version']}, and this gitops-dsf is {__version__}: what only one of"
-            " them knows has no effect"
-        )
-        hint = "use gitops-dsf and images of one version"
-        yield codes.IMAGE_VERSION.at(
-            context.repository.at("spec", *section, "image"), message, hint
-        )
-
-
-def _images(context: Context) -> Iterator[tuple[FieldPath, str, bool]]:
-    """The images that are rendered: the section of the settings, the image, and whether people wrote it."""
-    if context.is_upstream:
-        return
-    spec = context.repository.value.spec
-    yield ("agent",), spec.agent.image, "image" in spec.agent.model_fields_set
-    for index, entry in enumerate(spec.agent.rollout):
-        if entry.image is not None:
-            yield ("agent", "rollout", index), entry.image, True
-    if spec.agent.open_telemetry is not None:
-        yield ("agent", "openTelemetry"), spec.agent.open_telemetry.image, True
-    runs_on_hub = any(item.value.spec.on_hub for item in context.declared.scorers)
-    if runs_on_hub and spec.hub_scorer.image is not None:
-        yield ("hubScorer",), spec.hub_scorer.image, True
-    if spec.reconciler.enabled:
-        yield ("reconciler",), spec.reconciler.image, "image" in spec.reconciler.model_fields_set
+        if match["version"] != __version__:
+            yield codes.IMAGE_VERSION.at(
+                context.repository.at(*image.path),
+                f"{dotted(image.path)} is version {match['version']}, and this gitops-dsf is"
+                f" {__version__}: what only one of them knows has no effect",
+                "use gitops-dsf and images of one version",
+            )
 
 
 @rule(needs=(SETTINGS,))
 def pods_are_accepted(context: Context) -> Iterator[Diagnostic]:
-    """As Kubernetes takes them; of an entry of the rollout what it says, resources as on its clusters."""
-    document, spec = context.repository.document, context.repository.value.spec
+    """Checks node selectors and resources as Kubernetes does.
+
+    Of an entry of the rollout what it says, and its resources as they are on its clusters.
+    """
+    document = context.repository.document
+    spec = context.repository.value.spec
     for name, settings in (
         ("agent", spec.agent),
         ("hubScorer", spec.hub_scorer),
@@ -131,10 +142,30 @@ def pods_are_accepted(context: Context) -> Iterator[Diagnostic]:
         if "resources" in settings.model_fields_set:
             yield from _resources(document, ("spec", name), settings.resources)
     for index, entry in enumerate(spec.agent.rollout):
-        path = ("spec", "agent", "rollout", index)
+        path: FieldPath = ("spec", "agent", "rollout", index)
         yield from _nodes(document, path, entry.node_selector or {})
         if entry.resources is not None:
             yield from _resources(document, path, settings_with(spec.agent, (index,)).resources)
+
+
+def _images(context: Context) -> Iterator[_Image]:
+    """The images that are rendered."""
+    if context.is_upstream:
+        return
+    spec = context.repository.value.spec
+    yield _Image(("agent",), spec.agent.image, "image" in spec.agent.model_fields_set)
+    for index, entry in enumerate(spec.agent.rollout):
+        if entry.image is not None:
+            yield _Image(("agent", "rollout", index), entry.image, is_written=True)
+    receiver = spec.agent.open_telemetry
+    if receiver is not None:
+        yield _Image(("agent", "openTelemetry"), receiver.image, is_written=True)
+    runs_on_hub = any(scorer.value.spec.on_hub for scorer in context.declared.scorers)
+    if runs_on_hub and spec.hub_scorer.image is not None:
+        yield _Image(("hubScorer",), spec.hub_scorer.image, is_written=True)
+    if spec.reconciler.enabled:
+        is_written = "image" in spec.reconciler.model_fields_set
+        yield _Image(("reconciler",), spec.reconciler.image, is_written)
 
 
 def _nodes(
@@ -146,26 +177,26 @@ def _nodes(
             message = f"{key or 'an empty key'} is not a label key"
             yield codes.POD_PLACEMENT.at(document.key_at(place), message, KEY_RULE)
         if not label_value(value):
-            yield codes.POD_PLACEMENT.at(
-                document.at(place), f"{value} is not a label value", VALUE_RULE
-            )
+            message = f"{value} is not a label value"
+            yield codes.POD_PLACEMENT.at(document.at(place), message, VALUE_RULE)
 
 
 def _resources(
     document: Document, path: FieldPath, resources: Resources | ReconcilerResources
 ) -> Iterator[Diagnostic]:
     """A request above its limit."""
-    both = sorted(resources.requests.keys() & resources.limits.keys())
-    if not both:
+    names = sorted(resources.requests.keys() & resources.limits.keys())
+    if not names:
         return
     from gitops_dsf.simulator.quantity import parse  # noqa: PLC0415 - slow, and rarely needed
 
-    for name in both:
-        request, limit = resources.requests[name], resources.limits[name]
+    for name in names:
+        request = resources.requests[name]
+        limit = resources.limits[name]
         if parse(request).value > parse(limit).value:
-            field = dotted((*path[1:], "resources"))
-            message = f"{field}: the request of {request} {name} is above the limit of {limit}"
-            hint = "write a larger limit, or a smaller request beside it"
             yield codes.POD_RESOURCES.at(
-                document.at((*path, "resources", "limits", name)), message, hint
+                document.at((*path, "resources", "limits", name)),
+                f"{dotted((*path[1:], 'resources'))}: the request of {request} {name} is above the"
+                f" limit of {limit}",
+                "write a larger limit, or a smaller request beside it",
             )

@@ -1,4 +1,7 @@
-"""What the API server refuses for its size, which would stop the sync of everything beside it."""
+"""Checks annotations and labels against what the API server accepts.
+
+A refused object would stop the sync of everything beside it.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -9,11 +12,13 @@ from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
 
-ANNOTATIONS_BYTES: Final = 250_000
-"""Keys and values of an object's annotations together. Kubernetes takes 262,144 (apimachinery,
-pkg/api/validation/objectmeta.go, TotalAnnotationSizeLimitB); the rest is for ours and those of Argo CD.
+MAX_ANNOTATIONS_BYTES: Final = 250_000
+"""Keys and values of an object's annotations together.
+
+Kubernetes takes 262,144 (apimachinery, pkg/api/validation/objectmeta.go,
+TotalAnnotationSizeLimitB); the rest is for ours and those of Argo CD.
 """
-MOST_LABELS: Final = 1_000
+MAX_LABELS: Final = 1_000
 """Kubernetes has no limit, but every program that follows the object keeps them in memory."""
 
 
@@ -22,26 +27,23 @@ def metadata_is_accepted(context: Context) -> Iterator[Diagnostic]:
     """Annotations and labels of every object, and of the templates in it."""
     declared = context.declared
     items = (
-        *(
-            *declared.scorers,
-            *declared.metric_sources,
-            *declared.scoring_configs,
-            *declared.clusters,
-        ),
-        *(*declared.cluster_sets, *declared.applications, *declared.scored_placements),
-        *(
-            *declared.placements,
-            *declared.bindings,
-            *declared.application_sets,
-            *declared.maintenance,
-        ),
+        *declared.scorers,
+        *declared.metric_sources,
+        *declared.scoring_configs,
+        *declared.clusters,
+        *declared.cluster_sets,
+        *declared.applications,
+        *declared.scored_placements,
+        *declared.placements,
+        *declared.bindings,
+        *declared.application_sets,
+        *declared.maintenance,
     )
     for item in items:
-        for path, metadata in _metadata(item.document.data):
-            yield from _annotations(
-                item.document, (*path, "annotations"), metadata.get("annotations")
-            )
-            yield from _labels(item.document, (*path, "labels"), metadata.get("labels"))
+        document = item.document
+        for path, metadata in _metadata(document.data):
+            yield from _annotations(document, (*path, "annotations"), metadata.get("annotations"))
+            yield from _labels(document, (*path, "labels"), metadata.get("labels"))
 
 
 def _metadata(data: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Mapping[str, Any]]]:  # noqa: ANN401 - plain data
@@ -61,14 +63,20 @@ def _annotations(document: Document, path: FieldPath, annotations: object) -> It
     if not isinstance(annotations, dict):
         return
     size = sum(len(key.encode()) + len(str(value).encode()) for key, value in annotations.items())
-    if size > ANNOTATIONS_BYTES:
-        message = f"{dotted(path)} has {size} bytes, of at most {ANNOTATIONS_BYTES}: Kubernetes takes no more"
-        hint = "keep long texts elsewhere, and write their address"
-        yield codes.LARGE_ANNOTATIONS.at(document.key_at(path), message, hint)
+    if size > MAX_ANNOTATIONS_BYTES:
+        yield codes.LARGE_ANNOTATIONS.at(
+            document.key_at(path),
+            f"{dotted(path)} has {size} bytes, of at most {MAX_ANNOTATIONS_BYTES}: Kubernetes"
+            " takes no"
+            " more",
+            "keep long texts elsewhere, and write their address",
+        )
 
 
 def _labels(document: Document, path: FieldPath, labels: object) -> Iterator[Diagnostic]:
-    if isinstance(labels, dict) and len(labels) > MOST_LABELS:
-        message = f"{dotted(path)} has {len(labels):,} labels, of at most {MOST_LABELS:,}"
-        hint = "write what no selector needs as annotations"
-        yield codes.MANY_LABELS.at(document.key_at(path), message, hint)
+    if isinstance(labels, dict) and len(labels) > MAX_LABELS:
+        yield codes.MANY_LABELS.at(
+            document.key_at(path),
+            f"{dotted(path)} has {len(labels):,} labels, of at most {MAX_LABELS:,}",
+            "write what no selector needs as annotations",
+        )

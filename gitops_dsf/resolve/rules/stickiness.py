@@ -17,7 +17,8 @@ def stickiness_keeps(context: Context) -> Iterator[Diagnostic]:
         if spec.stickiness == 0 and any(score.weight for score in spec.scores):
             yield codes.NO_STEADY.at(
                 ranking.at("spec", "stickiness"),
-                "with stickiness 0 the decision changes as soon as another cluster is one point better",
+                "with stickiness 0 the decision changes as soon as another cluster is one point"
+                " better",
                 "write the points of a lead that is worth a move",
             )
 
@@ -41,7 +42,7 @@ def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def stickiness_can_be_overcome(context: Context) -> Iterator[Diagnostic]:
-    """A stickiness above the largest lead that the scores allow keeps an application where it is first.
+    """A stickiness above the largest possible lead keeps an application where it is first.
 
     If every eligible cluster is chosen, scores move nothing anyway.
     """

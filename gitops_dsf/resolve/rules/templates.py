@@ -1,8 +1,7 @@
-"""The templates of applications and ApplicationSets: what they are given, what Argo CD could not run, what
-stays as it is, and what could take the memory of its controller.
+"""Checks the templates of applications and ApplicationSets.
 
-A decision names clusters and says nothing about them. So what an application's templates read of labels and
-claims is rendered, for each cluster that it may run on (docs/contributing/behaviour.md#templates).
+What Argo CD could not run, what it leaves as it is, and what could take the memory of its
+controller.
 """
 
 import re
@@ -30,12 +29,13 @@ from gitops_dsf.wording import did_you_mean, names_text
 
 OPTIONS: Final = ("missingkey=default", "missingkey=error", "missingkey=invalid", "missingkey=zero")
 _HELM: Final = frozenset({".Capabilities", ".Chart", ".Files", ".Release", ".Template", ".Values"})
-_NOUNS: Final = {"claims": "claim", "labels": "label"}
+"""Parameters of Helm's templates."""
+_NOUNS: Final[Mapping[str, str]] = {"claims": "claim", "labels": "label"}
 _FAST_TAG: Final = re.compile(r"\{\{\s*[A-Za-z]")
 """A tag that is a parameter's name. In a Go template it would be a function or a keyword."""
-_OTHERS: Final = frozenset({"helm", "kustomize", "plugin", "templatePatch"})
+_FOR_OTHERS: Final = frozenset({"helm", "kustomize", "plugin", "templatePatch"})
 """Fields whose text may hold templates that are for another program."""
-_CODES: Final = {
+_CODES: Final[Mapping[Trouble, codes.Code]] = {
     Trouble.COST: codes.TEMPLATE_COST,
     Trouble.DIFFERS: codes.UNSTABLE_TEMPLATE,
     Trouble.FAILS: codes.GO_TEMPLATE,
@@ -48,102 +48,193 @@ _CODES: Final = {
 @rule()
 def templates_work(context: Context) -> Iterator[Diagnostic]:
     """Checks every text of an application that becomes part of its ApplicationSet's template."""
-    for item in context.declared.applications:
-        for text in texts_of(item):
+    for application in context.declared.applications:
+        for text in texts_of(application):
             yield from _go(text, GIVEN)
 
 
 @rule(needs=("ManagedCluster", "ManagedClusterSet"))
 def clusters_have_what_templates_read(context: Context) -> Iterator[Diagnostic]:
     """A label or claim that a cluster lacks is an empty text in the template."""
-    for item in context.declared.applications:
-        ranking = context.ranking_of(item)
-        clusters = frozenset[str]() if ranking is None else eligible(context, ranking)
-        if ranking is None or (context.inventory.clusters and not clusters):
-            continue  # another rule tells
-        for text, read in read_of_clusters(item):
-            yield from _lacking(context, item.name, clusters, text, read)
-
-
-def _lacking(
-    context: Context, app: str, clusters: frozenset[str], text: Text, read: Mapping[Read, int]
-) -> Iterator[Diagnostic]:
-    """Reports what a text of an application reads, at offsets, and clusters on which it may run lack."""
-    described = context.inventory.described_by
-    having = {(kind, key): described(kind).carrying_any(key) for kind, key in read}
-    together: dict[tuple[Read, ...], list[str]] = {}
-    for name in sorted(clusters - frozenset.intersection(*having.values())):
-        together.setdefault(tuple(each for each in read if name not in having[each]), []).append(
-            name
-        )
-    found: dict[tuple[int, Read], list[str]] = {}
-    for lacking, names in together.items():
-        for finding in check(text.value, GIVEN, lacking):
-            if finding.lacks is not None:
-                found.setdefault((finding.offset, finding.lacks), []).extend(names)
-    nowhere = {each for each in read if clusters.isdisjoint(having[each])}
-    for (offset, each), names in found.items():
-        if each not in nowhere:
-            first = min(names)
-            file = next(
-                item.position.file for item in context.declared.clusters if item.name == first
-            )
-            who = (
-                f"{first} ({file}) and {len(names) - 1} more have"
-                if names[1:]
-                else f"{first} ({file}) has"
-            )
-            message = f"{who} no {_NOUNS[each[0]]} {each[1]}, and {app} may run there"
-            hint = f'add it, or write {{{{ {_written(each)} | default "VALUE" }}}}'
-            yield codes.CLUSTER_LACKS.at(_at(text, offset), message, hint)
-    for kind, key in sorted(nowhere):
-        is_written = not clusters or any((kind, key) == told for _, told in found)
-        message = f"no cluster on which {app} may run has the {_NOUNS[kind]} {key}"
-        known = sorted({each for name in clusters for each in described(kind).labels[name]})
-        hint = did_you_mean(key, known) or (
-            f"there are {names_text(known)}" if known else "add it to them"
-        )
-        if not clusters:
-            message = f"clusters/ holds no ManagedCluster, so nobody knows the {_NOUNS[kind]} {key}"
-            hint = "run gitops-dsf import --context HUB, or write clusters/*.yaml"
-        severity = Severity.ERROR if is_written else Severity.WARNING
-        yield codes.CLUSTER_LACKS.at(_at(text, read[kind, key]), message, hint, severity=severity)
-
-
-def _written(read: Read) -> str:
-    """How a template reads a label or a claim."""
-    kind, key = read
-    return f".{kind}.{key}" if key.isidentifier() else f'index .{kind} "{key}"'
+    for application in context.declared.applications:
+        ranking = context.ranking_of(application)
+        if ranking is None:
+            continue  # another rule reports the reference
+        clusters = eligible(context, ranking)
+        if context.inventory.clusters and not clusters:
+            continue  # another rule reports that no cluster is eligible
+        for text, offsets in read_of_clusters(application):
+            yield from _lacking(context, application.name, clusters, text, offsets)
 
 
 @rule()
 def templates_of_application_sets_work(context: Context) -> Iterator[Diagnostic]:
     """Checks the templates of raw ApplicationSets, in either language."""
-    for item in context.declared.application_sets:
-        document, spec = item.document, item.value.spec
-        parameters = _given(spec.get("generators"))
-        places = list(_templates(spec))
+    for application_set in context.declared.application_sets:
+        document = application_set.document
+        spec = application_set.value.spec
+        parameters = _parameters(spec.get("generators"))
         if spec.get("goTemplate") is True:
             yield from _options(document, spec)
-            for place in places:
-                for text in texts(document, place):
-                    yield from _go(text, parameters)
-            for place in _interpolated(spec.get("generators"), ("spec", "generators")):
-                for text in texts(document, place):
-                    yield from _go(text, None)
+            yield from _go_templates(document, spec, parameters)
         elif parameters is not None:
-            # With goTemplate every tag is one of Go's, so the switch would break tags such as {{name}}.
-            is_go = not any(
-                _FAST_TAG.search(text.value) for place in places for text in texts(document, place)
-            )
-            for place in places:
-                yield from _fast(document, place, parameters, is_go=is_go)
+            yield from _fast_templates(document, spec, parameters)
+
+
+def _lacking(
+    context: Context,
+    application: str,
+    clusters: frozenset[str],
+    text: Text,
+    offsets: Mapping[Read, int],
+) -> Iterator[Diagnostic]:
+    """Reports what a text reads, at offsets, and clusters lack on which the application may run."""
+    described = context.inventory.described_by
+    having = {(kind, key): described(kind).carrying_any(key) for kind, key in offsets}
+    nowhere = {read for read in offsets if clusters.isdisjoint(having[read])}
+    lacking_clusters = _clusters_by_place(text, clusters, having)
+    for (offset, read), names in lacking_clusters.items():
+        if read not in nowhere:
+            yield _lacks(context, application, _at(text, offset), read, names)
+    # One finding for all clusters: the label is more likely misspelt than missing everywhere.
+    for read in sorted(nowhere):
+        # Where another text stands in for an empty one, the template does not need the label.
+        is_needed = not clusters or any(read == lacking for _, lacking in lacking_clusters)
+        yield _nowhere(
+            context,
+            application,
+            clusters,
+            _at(text, offsets[read]),
+            read,
+            severity=Severity.ERROR if is_needed else Severity.WARNING,
+        )
+
+
+def _clusters_by_place(
+    text: Text, clusters: frozenset[str], having: Mapping[Read, frozenset[str]]
+) -> Mapping[tuple[int, Read], list[str]]:
+    """The clusters for which a text would be without a label or claim, by its offset and name.
+
+    The template is checked once for all clusters that lack the same.
+    """
+    by_lacking: dict[tuple[Read, ...], list[str]] = {}
+    for name in sorted(clusters - frozenset.intersection(*having.values())):
+        lacking = tuple(read for read, names in having.items() if name not in names)
+        by_lacking.setdefault(lacking, []).append(name)
+    by_place: dict[tuple[int, Read], list[str]] = {}
+    for lacking, names in by_lacking.items():
+        for mistake in check(text.value, GIVEN, lacking):
+            if mistake.lacks is not None:
+                by_place.setdefault((mistake.offset, mistake.lacks), []).extend(names)
+    return by_place
+
+
+def _lacks(
+    context: Context, application: str, position: Position, read: Read, names: list[str]
+) -> Diagnostic:
+    """The finding about a label or claim that some clusters lack."""
+    kind, key = read
+    first = min(names)
+    files = {cluster.name: cluster.position.file for cluster in context.declared.clusters}
+    others = len(names) - 1
+    file = files[first]
+    subject = f"{first} ({file}) and {others} more have" if others else f"{first} ({file}) has"
+    return codes.CLUSTER_LACKS.at(
+        position,
+        f"{subject} no {_NOUNS[kind]} {key}, and {application} may run there",
+        f'add it, or write {{{{ {_as_written(read)} | default "VALUE" }}}}',
+    )
+
+
+def _nowhere(
+    context: Context,
+    application: str,
+    clusters: frozenset[str],
+    position: Position,
+    read: Read,
+    *,
+    severity: Severity,
+) -> Diagnostic:
+    """The finding about a label or claim that no cluster has."""
+    kind, key = read
+    noun = _NOUNS[kind]
+    if not clusters:
+        return codes.CLUSTER_LACKS.at(
+            position,
+            f"clusters/ holds no ManagedCluster, so nobody knows the {noun} {key}",
+            "run gitops-dsf import --context HUB, or write clusters/*.yaml",
+            severity=severity,
+        )
+    known: set[str] = set()
+    for name in clusters:
+        known.update(context.inventory.described_by(kind).labels[name])
+    hint = did_you_mean(key, known)
+    if not hint:
+        hint = f"there are {names_text(sorted(known))}" if known else "add it to them"
+    return codes.CLUSTER_LACKS.at(
+        position,
+        f"no cluster on which {application} may run has the {noun} {key}",
+        hint,
+        severity=severity,
+    )
+
+
+def _as_written(read: Read) -> str:
+    """How a template reads a label or a claim."""
+    kind, key = read
+    return f".{kind}.{key}" if key.isidentifier() else f'index .{kind} "{key}"'
+
+
+def _go_templates(
+    document: Document, spec: Mapping[str, Any], parameters: Parameters | None
+) -> Iterator[Diagnostic]:
+    for place in _templates(spec):
+        for text in texts(document, place):
+            yield from _go(text, parameters)
+    for place in _interpolated(spec.get("generators"), ("spec", "generators")):
+        for text in texts(document, place):
+            yield from _go(text, None)
+
+
+def _fast_templates(
+    document: Document, spec: Mapping[str, Any], parameters: Parameters
+) -> Iterator[Diagnostic]:
+    """Templates of Argo CD's older language, fasttemplate, which knows parameters only."""
+    every_text = [text for place in _templates(spec) for text in texts(document, place)]
+    # With goTemplate every tag is one of Go's, so the switch would break tags such as {{name}}.
+    can_be_go = not any(_FAST_TAG.search(text.value) for text in every_text)
+    for text in every_text:
+        for offset, tag in unresolved(text.value, parameters):
+            yield from _unresolved_tag(text, offset, tag, parameters, can_be_go=can_be_go)
+
+
+def _unresolved_tag(
+    text: Text, offset: int, tag: str, parameters: Parameters, *, can_be_go: bool
+) -> Iterator[Diagnostic]:
+    may_be_for_others = bool(_FOR_OTHERS & set(text.path))
+    is_parameter = tag.startswith(".") and tag[1:].split(".", maxsplit=1)[0] in parameters
+    if is_parameter or (tag.startswith(".") and not may_be_for_others):
+        yield codes.TEMPLATE_LANGUAGE.at(
+            _at(text, offset),
+            f"{{{{{tag}}}}} is a Go template, and goTemplate is not set: Argo CD leaves it as it"
+            " is",
+            "write spec.goTemplate: true",
+            edits=(Edit(("spec", "goTemplate"), value=True),) if can_be_go else (),
+        )
+    elif not may_be_for_others:
+        known = names_text(sorted(parameters))
+        yield codes.TEMPLATE_PARAMETER.at(
+            _at(text, offset),
+            f"there is no parameter {tag}: Argo CD leaves {{{{{tag}}}}} as it is",
+            did_you_mean(tag, parameters) or f"there are {known}",
+        )
 
 
 def _templates(spec: Mapping[str, Any]) -> Iterator[FieldPath]:
+    """The paths of all templates of an ApplicationSet."""
     yield ("spec", "template")
     yield ("spec", "templatePatch")
-    for index, generator in enumerate(_items(spec.get("generators"))):
+    for index, generator in enumerate(_objects(spec.get("generators"))):
         for kind, content in generator.items():
             if isinstance(content, dict) and "template" in content:
                 yield ("spec", "generators", index, kind, "template")
@@ -151,97 +242,89 @@ def _templates(spec: Mapping[str, Any]) -> Iterator[FieldPath]:
 
 def _interpolated(generators: object, place: FieldPath) -> Iterator[FieldPath]:
     """Generators of a matrix: the parameters of one are put into the next."""
-    for index, generator in enumerate(_items(generators)):
-        for kind in ("matrix", "merge"):
-            content = generator.get(kind)
-            if isinstance(content, dict):
-                inside = (*place, index, kind, "generators")
-                if kind == "matrix":
-                    yield inside
-                else:
-                    yield from _interpolated(content.get("generators"), inside)
+    for index, generator in enumerate(_objects(generators)):
+        if isinstance(generator.get("matrix"), dict):
+            yield (*place, index, "matrix", "generators")
+        merge = generator.get("merge")
+        if isinstance(merge, dict):
+            inside = (*place, index, "merge", "generators")
+            yield from _interpolated(merge.get("generators"), inside)
 
 
-def _given(generators: object) -> Parameters | None:
-    """The parameters that every generator gives; None if others than clusterDecisionResource are there."""
-    found: list[Mapping[str, Any]] = []
-    for generator in _items(generators):
+def _parameters(generators: object) -> Parameters | None:
+    """The parameters that every generator gives.
+
+    None if there are others than clusterDecisionResource, whose parameters are not known.
+    """
+    values: list[Mapping[str, Any]] = []
+    for generator in _objects(generators):
         content = generator.get(GENERATOR)
         if set(generator) - {"selector"} != {GENERATOR} or not isinstance(content, dict):
             return None
-        values = content.get("values")
-        found.append(values if isinstance(values, dict) else {})
-    if not found or not all(found):
-        return DECIDED if found else None
-    shared = {key: text for key, text in found[0].items() if all(key in values for values in found)}
-    return {
-        **DECIDED,
-        "values": {str(key): Value("text", len(str(text))) for key, text in shared.items()},
-    }
+        written = content.get("values")
+        values.append(written if isinstance(written, dict) else {})
+    if not values:
+        return None
+    if not all(values):
+        return DECIDED
+    shared = set.intersection(*(set(written) for written in values))
+    sizes = {key: Value("text", len(str(values[0][key]))) for key in values[0] if key in shared}
+    return {**DECIDED, "values": {str(key): value for key, value in sizes.items()}}
 
 
-def _items(value: object) -> list[dict[str, Any]]:
+def _objects(value: object) -> list[dict[str, Any]]:
+    """The objects of a list; empty if it is none."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _at(text: Text, offset: int) -> Position:
-    return (
-        text.document.key_at(text.path) if text.is_key else text.document.inside(text.path, offset)
-    )
+    if text.is_key:
+        return text.document.key_at(text.path)
+    return text.document.inside(text.path, offset)
 
 
 def _go(text: Text, parameters: Parameters | None) -> Iterator[Diagnostic]:
-    for finding in check(text.value, parameters):
-        yield _told(finding, _at(text, finding.offset))
+    for mistake in check(text.value, parameters):
+        yield _reported(mistake, _at(text, mistake.offset))
 
 
-def _told(finding: TemplateMistake, position: Position) -> Diagnostic:
-    if finding.trouble is not Trouble.PARAMETER:
-        severity = Severity.WARNING if finding.trouble is Trouble.UNSURE else None
-        return _CODES[finding.trouble].at(
-            position, finding.message, finding.hint, severity=severity
+def _reported(mistake: TemplateMistake, position: Position) -> Diagnostic:
+    if mistake.trouble is not Trouble.PARAMETER:
+        severity = Severity.WARNING if mistake.trouble is Trouble.UNSURE else None
+        code = _CODES[mistake.trouble]
+        return code.at(position, mistake.message, mistake.hint, severity=severity)
+    if mistake.name == ".score":
+        return codes.SCORE_IN_TEMPLATE.at(
+            position,
+            "OCM writes no score into a decision: Argo CD generates nothing, and with a score every"
+            " change of it would update the Application",
+            "leave the score out of the template",
         )
-    if finding.name == ".score":
-        every = "with a score every change of it would update the Application"
-        message = f"OCM writes no score into a decision: Argo CD generates nothing, and {every}"
-        return codes.SCORE_IN_TEMPLATE.at(position, message, "leave the score out of the template")
-    hint = did_you_mean(finding.name, finding.known)
-    if finding.name == ".metadata" and ".labels" in finding.known:
-        hint = "labels of the cluster are below .labels"
-    elif finding.name in _HELM:
-        hint = f"for Helm, write {{{{`{{{{ {finding.name}... }}}}`}}}}"
-    elif not hint:
-        hint = f"there are {names_text(finding.known, most=6)}"
-    message = f"{finding.message}: Argo CD generates no Application for this template"
-    return codes.TEMPLATE_PARAMETER.at(position, message, hint)
+    return codes.TEMPLATE_PARAMETER.at(
+        position,
+        f"{mistake.message}: Argo CD generates no Application for this template",
+        _hint(mistake),
+    )
 
 
-def _fast(
-    document: Document, place: FieldPath, parameters: Parameters, *, is_go: bool
-) -> Iterator[Diagnostic]:
-    for text in texts(document, place):
-        for offset, tag in unresolved(text.value, parameters):
-            position, written = _at(text, offset), f"{{{{{tag}}}}}"
-            others = bool(_OTHERS & set(text.path))
-            if tag.startswith(".") and (not others or tag[1:].split(".")[0] in parameters):
-                message = f"{written} is a Go template, and goTemplate is not set: Argo CD leaves it as it is"
-                hint = "write spec.goTemplate: true"
-                edits = (Edit(("spec", "goTemplate"), value=True),) if is_go else ()
-                yield codes.TEMPLATE_LANGUAGE.at(position, message, hint, edits=edits)
-            elif not others:
-                message = f"there is no parameter {tag}: Argo CD leaves {written} as it is"
-                hint = (
-                    did_you_mean(tag, parameters) or f"there are {names_text(sorted(parameters))}"
-                )
-                yield codes.TEMPLATE_PARAMETER.at(position, message, hint)
+def _hint(mistake: TemplateMistake) -> str:
+    """What to write for a parameter that does not exist."""
+    if mistake.name == ".metadata" and ".labels" in mistake.known:
+        return "labels of the cluster are below .labels"
+    if mistake.name in _HELM:
+        return f"for Helm, write {{{{`{{{{ {mistake.name}... }}}}`}}}}"
+    similar = did_you_mean(mistake.name, mistake.known)
+    return similar or f"there are {names_text(mistake.known, most=6)}"
 
 
 def _options(document: Document, spec: Mapping[str, Any]) -> Iterator[Diagnostic]:
     options = spec.get("goTemplateOptions")
     for index, option in enumerate(options if isinstance(options, list) else ()):
+        # Go's text/template panics for it (docs/contributing/behaviour.md#templates).
         if isinstance(option, str) and option not in OPTIONS:
-            position = document.at(("spec", "goTemplateOptions", index))
-            message = f"{option} is no option of Go's templates"
-            message = f"{message}: Argo CD's controller fails at this ApplicationSet"
-            hint = did_you_mean(option, OPTIONS) or "write missingkey=error"
-            yield codes.GO_TEMPLATE.at(position, message, hint)
+            yield codes.GO_TEMPLATE.at(
+                document.at(("spec", "goTemplateOptions", index)),
+                f"{option} is no option of Go's templates: Argo CD's controller fails at this"
+                " ApplicationSet",
+                did_you_mean(option, OPTIONS) or "write missingkey=error",
+            )

@@ -1,8 +1,8 @@
 """Checks what the upstream controller and agent cannot do, with delivery.mode UpstreamController.
 
 Upstream's agent splits a query at every `;`, sends start, end and step, and reads `values`. Its
-controller skips a scorer whose source has no range or step. If /config names a scoring host, it sends
-scoring requests to the host of the source.
+controller skips a scorer whose source has no range or step. If /config names a scoring host, it
+sends scoring requests to the host of the source.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,8 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
         if scorer.document.has(scoring_type):
             yield codes.UPSTREAM_ONLY.at(
                 scorer.document.key_at(scoring_type),
-                "upstream's agent needs a scoring API: of this scorer it would post the series to an"
+                "upstream's agent needs a scoring API: of this scorer it would post the series to"
+                " an"
                 " empty URL, and publish nothing"
                 if scorer.value.spec.scored_by_query
                 else "scoring.type has no effect with delivery.mode UpstreamController",
@@ -56,7 +57,8 @@ def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
             yield codes.UPSTREAM_CANNOT_RUN.at(
                 scorer.at("source.type"),
                 "upstream's add-on runs no receiver for OpenTelemetry metrics",
-                "write type: Prometheus and a host, or delivery.mode: ManifestWork in gitops-dsf.yaml",
+                "write type: Prometheus and a host, or delivery.mode: ManifestWork in"
+                " gitops-dsf.yaml",
             )
         elif scorer.source_type == "Prometheus":
             yield from _separators(scorer)
@@ -98,12 +100,14 @@ def _separators(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     for piece in query.split(";"):
         end = start + len(piece)
         is_inside = any(part.offset <= end < part.offset + len(part.text) for part in parts)
+        # The agent splits the text, and knows nothing of PromQL.
         if is_inside:
             yield codes.UPSTREAM_CANNOT_RUN.at(
                 scorer.in_query(end),
                 "upstream's agent cuts the query at this `;`, also inside of strings, brackets and"
                 " comments",
-                "in a string write \\x3b, which PromQL reads as `;` (\\\\x3b in YAML's double quotes);"
+                "in a string write \\x3b, which PromQL reads as `;` (\\\\x3b in YAML's double"
+                " quotes);"
                 " elsewhere leave it out",
             )
         if query.strip() and not piece.strip():
@@ -133,7 +137,8 @@ def _window(scorer: EffectiveScorer, *, unseen: bool) -> Iterator[Diagnostic]:
         field = "source.path" if scorer.spec.source.path else "source.host"
         yield codes.UPSTREAM_CANNOT_RUN.at(
             scorer.at(field),
-            "upstream's agent reads range queries only: from this path it gets series without values",
+            "upstream's agent reads range queries only: from this path it gets series without"
+            " values",
             f"write path: {QUERY_PATH}, with a range and a step",
         )
     elif scorer.spec.source.params.range == 0 and scorer.spec.source.params.query and not unseen:
@@ -152,7 +157,8 @@ def _scoring_host(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     if origin(scorer.spec.scoring.host) != origin(source_host):
         yield codes.UPSTREAM_CANNOT_RUN.at(
             scorer.at("scoring.host"),
-            "where /config names a scoring host, upstream's controller sends scoring requests to its"
+            "where /config names a scoring host, upstream's controller sends scoring requests to"
+            " its"
             f" source host: {source_host or 'no host at all'}",
             "let /config leave scoring.host out; scoring.host of the scorer, or the origin of"
             " configURL, counts then",

@@ -33,7 +33,7 @@ _BLANK: Final = frozenset(" \t\r\n")
 _HOST: Final = re.compile(
     r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*\.?|[0-9a-f.]*:[0-9a-f:.]*(%\w+)?"
 )
-"""A host name in any alphabet, or an address; not `<NODE_IP>` or `${HOST}`, which nobody filled in."""
+"""A host name in any alphabet, or an address; not a placeholder such as `<NODE_IP>`."""
 _PAGES_OF_AN_API: Final = frozenset({"config", "docs", "healthz", "openapi.json", "redoc"})
 """Paths of a scoring API that answer GET: those of its contract, and of FastAPI's documentation."""
 _STORE: Final = "write the URL of the metric store, such as http://prometheus.monitoring.svc:9090"
@@ -41,7 +41,7 @@ _STORE: Final = "write the URL of the metric store, such as http://prometheus.mo
 
 @rule()
 def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
-    """ConfigURL and hosts are http or https URLs with a host, without credentials, query or fragment."""
+    """URLs are http or https with a host, without credentials, query or fragment."""
     for scorer in context.scorers.values():
         declared = scorer.declared
         spec = scorer.spec
@@ -74,13 +74,17 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
 
 @rule(needs=("FleetRepository",))
 def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
-    """A scoring API gets all series that the query finds. One outside of the clusters should be meant."""
+    """A scoring API gets all series that the query finds.
+
+    One outside of the clusters should be meant.
+    """
     spec = context.settings
     allowed = [*spec.allowed_hosts, *spec.allowed_token_hosts]
     for scorer in context.scorers.values():
         host = host_of(scorer.scoring_origin)
         if scorer.source_type == "None" or not host or is_in_cluster(host) or is_local(host):
             continue
+        # A host that may have tokens may have metrics, too.
         if any(matches(host, pattern) for pattern in allowed):
             continue
         yield codes.METRICS_OUTSIDE.at(
@@ -92,7 +96,10 @@ def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
-    """To a scorer, localhost is its own pod. A source whose metrics are pushed has no host of its own."""
+    """To a scorer, localhost is its own pod.
+
+    A source whose metrics are pushed has no host of its own.
+    """
     for scorer in context.each_variant:
         scoring_host = _local_host(scorer.spec.scoring.host)
         if scoring_host:
@@ -120,11 +127,12 @@ def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
 
 @rule()
 def hosts_are_apis(context: Context) -> Iterator[Diagnostic]:
-    """People copy the URL of a page from their browser, or write a base path where an API's path is."""
+    """People copy the URL of a page, or write a base path in place of the path of an API."""
     for scorer in context.each_variant:
         if scorer.source_type == "Prometheus" and not scorer.is_pushed:
             yield from _query_path(scorer) if scorer.spec.source.path else _store_page(scorer)
         host = scorer.spec.scoring.host
+        # anything.
         last_part = path_of(host).rstrip("/").rpartition("/")[2]
         if not scorer.spec.scoring.path and last_part in _PAGES_OF_AN_API:
             yield codes.NO_API.at(

@@ -1,0 +1,146 @@
+"""Checks the names of score items: placeholders of the format, and labels that fill them."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Final
+
+from dsf_wire.dimension import LABELS, PLACEHOLDERS, label_placeholders, placeholders
+from dsf_wire.measures import SOURCE_TYPE, MeasureError, select
+from dsf_wire.query import split
+from gitops_dsf.diagnostics import Diagnostic, Severity, codes
+from gitops_dsf.repository.load import FieldPath
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.promql.labels import can_have, others
+from gitops_dsf.resolve.rules.registry import rule
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.wording import did_you_mean
+
+_FORMAT: Final[FieldPath] = ("spec", "scoreDimensionFormat")
+_UNFINISHED: Final = re.compile(rf"\$\{{?({'|'.join(PLACEHOLDERS)})\b(?!\}})|\$\{{[^}}]*$")
+"""`$node` or `${node` without its closing brace."""
+
+
+@rule()
+def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
+    """An unknown placeholder would stay in every item name."""
+    known = ", ".join(f"${{{name}}}" for name in PLACEHOLDERS)
+    for scorer in context.scorers.values():
+        template = scorer.spec.score_dimension_format
+        for placeholder in placeholders(template):
+            if placeholder.name not in PLACEHOLDERS:
+                yield codes.UNKNOWN_PLACEHOLDER.at(
+                    scorer.declared.inside(_FORMAT, placeholder.offset),
+                    f"the placeholder ${{{placeholder.name}}} is not known",
+                    did_you_mean(placeholder.name, PLACEHOLDERS) or f"known: {known}",
+                )
+        for unfinished in _UNFINISHED.finditer(template):
+            name = unfinished[1]
+            yield codes.UNKNOWN_PLACEHOLDER.at(
+                scorer.declared.inside(_FORMAT, unfinished.start()),
+                f"{unfinished[0]} is not a placeholder, so it stays in every name",
+                f"write ${{{name}}}" if name else "close it with }",
+            )
+
+
+@rule()
+def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
+    """A label that no expression keeps is empty in every result.
+
+    Unless a scoring API sets it, which only its author knows. `meta` is always set by the scoring
+    API (docs/contributing/behaviour.md#scores-of-upstream), so it is reported only if there is
+    none.
+    """
+    for scorer in context.each_type:
+        keeps = _labels_of(scorer)
+        if keeps is None:
+            continue
+        by_query = scorer.spec.scored_by_query
+        for placeholder in placeholders(scorer.spec.score_dimension_format):
+            name = placeholder.name
+            is_set_by_api = name == "meta" and not by_query
+            if name in LABELS and not is_set_by_api and not keeps(name):
+                yield _unfilled(scorer, name, placeholder.offset)
+
+
+@rule()
+def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
+    """Of several series for one item the last one counts, and no source promises an order."""
+    for scorer in context.each_type:
+        spec = scorer.spec
+        is_chosen = scorer.declared.document.has(("spec", "scoreAggregation"))
+        if not spec.scored_by_query or is_chosen or spec.score_destination == "None":
+            continue
+        yield from _shared_items(scorer)
+
+
+def _unfilled(scorer: EffectiveScorer, name: str, offset: int) -> Diagnostic:
+    position = scorer.declared.inside(_FORMAT, offset)
+    if scorer.spec.scored_by_query:
+        return codes.EMPTY_PLACEHOLDER.at(
+            position,
+            f"no query keeps the label {name}: ${{{name}}} is always empty",
+            f"keep it in the query, as in sum by ({name}) (...), or remove the placeholder",
+        )
+    return codes.UNFILLED_PLACEHOLDER.at(
+        position,
+        f"no query keeps the label {name}: ${{{name}}} is empty unless the scoring API sets it",
+        f"fine if the scoring API sets {name}; otherwise keep the label in the query, or remove the"
+        " placeholder",
+    )
+
+
+def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
+    """Whether the series of a query can have a label; None if that is not known."""
+    if scorer.source_type == SOURCE_TYPE:
+        try:
+            selected = select(scorer.spec.source.params.query)
+        except MeasureError:
+            return None
+        per_node = any(selection.measure.per_node for selection in selected)
+        return lambda label: per_node and label == "node"
+    trees = [checked.tree for _, checked in scorer.parsed_query()]
+    if not trees or any(tree is None for tree in trees):
+        return None
+    return lambda label: any(can_have(tree, label) for tree in trees)
+
+
+def _shared_items(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
+    spec = scorer.spec
+    names = [placeholder.name for placeholder in label_placeholders(scorer.dimension_format)]
+    cluster_label = spec.source.cluster_label
+    # The hub scorer takes the series of each cluster apart before it names items.
+    apart = [cluster_label.name] if cluster_label is not None and spec.on_hub else []
+    apart += names
+    for index, (offset, differ) in enumerate(_differing(scorer, apart)):
+        if differ is False and (index == 0 or names):
+            continue
+        yield codes.SERIES_SHARE_ITEM.at(
+            scorer.in_query(offset),
+            f"several series can have the item {scorer.dimension_format}, and the last one of the"
+            " answer counts",
+            _aggregation_hint(scorer, apart),
+            severity=Severity.NOTICE if differ is None else None,
+        )
+
+
+def _aggregation_hint(scorer: EffectiveScorer, labels: Sequence[str]) -> str:
+    if scorer.source_type == SOURCE_TYPE:
+        return "write scoreAggregation: Mean, Min, Max or Sum"
+    by = f" by ({', '.join(labels)}) " if labels else ""
+    return f"aggregate them, as in avg{by}(...), or write scoreAggregation: Mean, Min, Max or Sum"
+
+
+def _differing(scorer: EffectiveScorer, names: Sequence[str]) -> Iterator[tuple[int, bool | None]]:
+    """Offset of each expression, and whether its series differ in other labels, if known."""
+    if scorer.source_type != SOURCE_TYPE:
+        for part, checked in scorer.parsed_query():
+            if checked.tree is not None:
+                yield part.offset, others(checked.tree, names)
+        return
+    query = scorer.spec.source.params.query
+    with suppress(MeasureError):
+        for part, selection in zip(split(query), select(query), strict=True):
+            each_resource = selection.measure.resource == "extended" and selection.resource is None
+            each_node = selection.measure.per_node and "node" not in names
+            yield part.offset, each_resource or each_node
