@@ -866,6 +866,9 @@ class Laws:
             if not entries or entries[-1][0] > end:
                 continue
             copies = hub.owned("applications", owner["metadata"]["uid"])
+            if any("deletionTimestamp" in each["metadata"] for each in copies):
+                # One copy is deleted at a time, and on a lost cluster that takes until it is back.
+                continue
             on = {each["spec"]["destination"]["name"]: each for each in copies}
             steady = {name for name in on if self._reached_at.get(name, -1e9) < end}
             steady -= self._unreachable.keys()
@@ -879,8 +882,7 @@ class Laws:
             old = sorted(
                 on[name]["metadata"]["name"]
                 for name in steady - decided
-                if "deletionTimestamp" not in on[name]["metadata"]
-                and on[name]["metadata"]["uid"] in self._good_until
+                if on[name]["metadata"]["uid"] in self._good_until
             )
             if healthy and len(healthy) == len(decided) and old:
                 self._break("gone", f"{old} stay, and {sorted(decided)} is decided and healthy")

@@ -148,21 +148,6 @@ async def test_a_placement_without_a_refuge_gets_one_when_there_is_a_cluster_for
         assert hub.moved == []
 
 
-async def test_moves_go_on_beside_refuges() -> None:
-    async with PaceHub() as hub:
-        herd(hub, {"c1": 40, "c2": 62, "c3": 58, "c4": 20}, count=3, on="c1", refuges=True)
-        async with leading(hub):
-            await in_time(
-                lambda: len(hub.moved) == 2 and not list(hub.ledger().under_way), what="two moves"
-            )
-            await asyncio.sleep(60)
-        assert sorted(hub.moved) == [("app-0", "c1", "c2"), ("app-1", "c1", "c3")]
-        found = refuges(hub)
-        assert found.keys() == {"app-0", "app-1", "app-2"}
-        assert all(hub.where(name) != cluster for name, cluster in found.items())
-        assert hub.broken == []
-
-
 async def test_without_refuges_they_are_taken_away() -> None:
     """The annotation of a Placement says so, or there is no pace any more."""
     async with PaceHub() as hub:
