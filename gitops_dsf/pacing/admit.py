@@ -10,7 +10,8 @@ from typing import Protocol
 
 from gitops_dsf.hub.causes import by_drain, by_pace
 from gitops_dsf.hub.pace import PacedRanking
-from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
+from gitops_dsf.pacing.contenders import Contenders
+from gitops_dsf.pacing.desired import DesiredMove, Paced
 from gitops_dsf.pacing.ledger import Ledger, Move, Shift, assume, shifts_of
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
@@ -117,9 +118,10 @@ class _Simulated:
 
     def __init__(self, situation: Situation) -> None:
         self._situation = situation
-        self._base = self._state = situation.drained or situation.hub
+        self._base = situation.drained or situation.hub
+        self._contenders = self._on(self._base)
         self._assumed = 0
-        """How many shifts the state has."""
+        """How many shifts they assume."""
 
     def asking(self, shifts: Sequence[Shift]) -> Iterable[str]:  # noqa: ARG002 - only the simulator knows
         only = self._situation.only
@@ -127,14 +129,14 @@ class _Simulated:
 
     def of(self, key: str, shifts: Sequence[Shift]) -> DesiredMove | None:
         if len(shifts) != self._assumed:
-            self._state = self._base.scoring(assume(self._base.scores, shifts))
+            scores = assume(self._base.scores, shifts)
+            changed = {shift.resource for shift in shifts}
+            self._contenders = self._on(self._base.scoring(scores, changed=changed))
             self._assumed = len(shifts)
-        return desired_move(
-            self._situation.paced[key],
-            state=self._state,
-            now=self._situation.now,
-            drained=self._situation.leaving,
-        )
+        return self._contenders.desired(self._situation.paced[key])
+
+    def _on(self, state: HubState) -> Contenders:
+        return Contenders(state, now=self._situation.now, drained=self._situation.leaving)
 
 
 class _Round:

@@ -8,6 +8,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
+
+from gitops_dsf.hub.names import DISABLE_ANNOTATION
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PacedRanking, as_written
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
@@ -20,10 +23,26 @@ class Paced:
     placement: Placement
     ranking: PacedRanking
     written: Placement
+    kind: bytes
+    """Equal for Placements that rank the same clusters by the same scores, wherever they are now."""
 
     @classmethod
     def of(cls, placement: Placement, ranking: PacedRanking) -> "Paced":
-        return cls(placement=placement, ranking=ranking, written=as_written(placement, ranking))
+        written = as_written(placement, ranking)
+        metadata = placement.metadata
+        kind = (
+            metadata.namespace,
+            metadata.deleting,
+            metadata.annotation(DISABLE_ANNOTATION),
+            ranking.terms,
+            msgspec.structs.replace(written.spec, prioritizer_policy=None, number_of_clusters=None),
+        )
+        return cls(
+            placement=placement,
+            ranking=ranking,
+            written=written,
+            kind=msgspec.json.encode(kind),
+        )
 
     @property
     def key(self) -> str:

@@ -386,7 +386,7 @@ class ApiServer(HttpFake):
 
     def _object(self, target: Target, seen: Seen) -> Reply:
         """Reads or writes one object."""
-        body = json.loads(seen.body) if seen.body else {}
+        body = self._body(seen)
         key = (
             target.plural,
             target.namespace,
@@ -422,7 +422,16 @@ class ApiServer(HttpFake):
         if dry or (before is not None and after == before):
             return Reply.of(after)
         self._note(word, body)
-        return Reply.of(self._store(key, after), status=200 if before is not None else 201)
+        stored = self._store(key, after)
+        return self._stored_reply(key, stored, status=200 if before is not None else 201)
+
+    def _body(self, seen: Seen) -> Any:
+        """The content of a request."""
+        return json.loads(seen.body) if seen.body else {}
+
+    def _stored_reply(self, key: Key, item: Object, *, status: int) -> Reply:  # noqa: ARG002 - see the world
+        """The answer to a write: the object as it is stored now."""
+        return Reply.of(item, status=status)
 
     def _after(self, target: Target, seen: Seen, body: Object, before: Object) -> Object:
         """What is stored after a write."""

@@ -13,7 +13,6 @@ In a namespace that is terminating nothing can be created, by an apply neither; 
 `tests/hub/test_world_apiserver.py` does so for what is added here.
 """
 
-import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from typing import Any, Final
 import msgspec
 
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from tests.support.agent.http import Reply, Seen, Stream
+from tests.support.agent.http import Reply, Seen
 from tests.support.agent.scorewrites import RefusedError
 from tests.support.apiserver import (
     APPLY,
@@ -54,6 +53,8 @@ class Change:
     key: Key
     before: Object | None
     after: Object | None
+    encoded: bytes = b"null"
+    """`after` as JSON."""
 
 
 Admit = Callable[[Target, Object | None, Object | None, Object], str]
@@ -89,17 +90,15 @@ class _Open:
             return
         if change.version <= self.since:
             return
-        was, shown = (
-            item is not None and _selected(item, self.selector)
-            for item in (change.before, change.after)
-        )
+        was = change.before is not None and _selected(change.before, self.selector)
+        shown = change.after is not None and _selected(change.after, self.selector)
         if not (was or shown):
             return
-        kind = "DELETED" if not shown else "MODIFIED" if was else "ADDED"
-        shown_object = (
-            change.after if change.after is not None else _at(change.before, change.version)
-        )
-        self.watch.send(_line(kind, shown_object))
+        kind = b"DELETED" if not shown else b"MODIFIED" if was else b"ADDED"
+        encoded = change.encoded
+        if change.after is None:
+            encoded = msgspec.json.encode(_at(change.before, change.version))
+        self.watch.send(b'{"type":"%b","object":%b}\n' % (kind, encoded))
 
 
 class WorldApiServer(ApiServer):
@@ -127,7 +126,9 @@ class WorldApiServer(ApiServer):
         """Objects as JSON, of those that were asked for."""
         self._pages: dict[tuple[str, str], list[Object]] | None = None
         """PlacementDecisions by namespace and Placement."""
-        self._date = (0, "")
+        self._minute = (0, "")
+        """A minute since 1970, and the Date header of an answer in it up to its seconds."""
+        self._authorization = f"Bearer {TOKEN}"
         self.behind: tuple[int, dict[Key, Object]] | None = None
         """What another API server, which is behind, would answer: its version and objects."""
         self.terminating: set[str] = set()
@@ -139,19 +140,31 @@ class WorldApiServer(ApiServer):
     # What requests see.
 
     def answered(self, seen: Seen) -> Answer:  # type: ignore[override]
+        """As the server of the tests, without what only tests of one program need, such as refusals."""
         self.writer = self.requester()
-        answer = super().answered(seen)
-        if isinstance(answer, Reply):
-            second = int(self.now())
-            if self._date[0] != second:
-                self._date = (second, formatdate(second, usegmt=True))
-            return Reply(
-                status=answer.status,
-                body=answer.body,
-                headers={"Date": self._date[1], **answer.headers},
-            )
-        assert not isinstance(answer, Stream)
-        return answer
+        path = seen.path
+        if path.count("/") < (4 if path.startswith("/apis/") else 3):
+            # Discovery.
+            answer = super().answered(seen)
+            assert isinstance(answer, Reply)
+            return self._dated(answer)
+        if seen.headers.get("authorization") != self._authorization:
+            return self._dated(failure(401, "Unauthorized"))
+        target = Target.of(path)
+        if "watch" in seen.query:
+            watch: Watch = self._watch(target, seen)
+            return watch
+        if seen.method == "GET" and not target.name:
+            return self._dated(self._list(target, seen))
+        return self._dated(self._object(target, seen))
+
+    def _dated(self, answer: Reply) -> Reply:
+        """The answer with a Date header."""
+        minute, second = divmod(int(self.now()), 60)
+        if self._minute[0] != minute:
+            self._minute = minute, formatdate(minute * 60, usegmt=True).removesuffix("00 GMT")
+        headers = {"Date": f"{self._minute[1]}{second:02} GMT", **answer.headers}
+        return Reply(status=answer.status, body=answer.body, headers=headers)
 
     def elsewhere(self, seen: Seen) -> Answer:
         """The answer of an API server that is behind, to a list or watch."""
@@ -283,7 +296,7 @@ class WorldApiServer(ApiServer):
             if stored is not None:
                 return Reply(body=self._json(key, stored), headers=JSON)
         else:
-            body = json.loads(seen.body) if seen.body else {}
+            body = self._body(seen)
             name = target.name or body.get("metadata", {}).get("name", "")
             before = self.objects.get((target.plural, target.namespace, name))
             # An apply of what is not there creates, too.
@@ -315,6 +328,16 @@ class WorldApiServer(ApiServer):
             name = after.get("metadata", {}).get("name", target.name)
             raise RefusedError(403, f'{target.plural} "{name}" is forbidden: {refused}')
         return after
+
+    def _body(self, seen: Seen) -> Any:
+        """Read once: a request whose content is kept for its whole way has it in `decoded`."""
+        kept = seen.__dict__
+        if "decoded" not in kept:
+            kept["decoded"] = msgspec.json.decode(seen.body) if seen.body else {}
+        return kept["decoded"]
+
+    def _stored_reply(self, key: Key, item: Object, *, status: int) -> Reply:
+        return Reply(status=status, body=self._json(key, item), headers=JSON)
 
     # What is stored.
 
@@ -349,7 +372,7 @@ class WorldApiServer(ApiServer):
         self.by_plural.setdefault(key[0], {})[key] = item
         if before is None:
             self._sorted.pop(key[0], None)
-        self._tell_all(Change(self.version, key, before, item))
+        self._tell_all(Change(self.version, key, before, item, self._json(key, item)))
 
     def _tell_all(self, change: Change) -> None:
         if change.key[0] == "placementdecisions":
@@ -358,7 +381,8 @@ class WorldApiServer(ApiServer):
             self.compacted = self.log[0].version
         self.log.append(change)
         for opened in list(self.opened):
-            opened.tell(change)
+            if opened.target.plural == change.key[0]:
+                opened.tell(change)
         for listener in self.changed:
             listener(change)
 
@@ -424,7 +448,9 @@ class WorldApiServer(ApiServer):
             opened.watch.end(broken=True)
         for key in sorted(gone.keys() | self.objects.keys()):
             if gone.get(key) is not self.objects.get(key):
-                change = Change(self.version, key, gone.get(key), self.objects.get(key))
+                after = self.objects.get(key)
+                encoded = b"null" if after is None else self._json(key, after)
+                change = Change(self.version, key, gone.get(key), after, encoded)
                 for listener in self.changed:
                     listener(change)
 

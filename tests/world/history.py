@@ -12,7 +12,6 @@ from tests.world.apiserver import Change
 from tests.world.loop import world_loop
 
 LINES: Final = 4000
-ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
 class History:
@@ -33,7 +32,8 @@ class History:
     def change(self, change: Change, writer: str) -> None:
         plural = change.key[0]
         self.counts[f"write {plural}"] += 1
-        self._digest.update(ENCODER.encode((world_loop().time(), writer, change.key, change.after)))
+        head = f"{world_loop().time()!r} {writer} {change.key} "
+        self._digest.update(head.encode() + change.encoded)
         text = described(change)
         if text:
             self.note(writer, text)

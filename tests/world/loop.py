@@ -74,9 +74,8 @@ class Program:
         self.backlog: deque[Call] = deque()
         """What became due while it was frozen."""
 
-    @property
-    def runs(self) -> bool:
-        return not (self.frozen or self.killed)
+        self.runs = True
+        """Whether it is neither frozen nor killed."""
 
 
 PROGRAM: ContextVar[Program | None] = ContextVar("program", default=None)
@@ -176,14 +175,14 @@ class WorldLoop(asyncio.SelectorEventLoop):
         """Programs of the world are stopped by `kill`, or by cancelling their root task."""
 
     def freeze(self, program: Program) -> None:
-        program.frozen = True
+        program.frozen, program.runs = True, False
         due = list(self._due)
         program.backlog.extend(call for call in due if call.context.get(PROGRAM) is program)
         self._due.clear()
         self._due.extend(call for call in due if call.context.get(PROGRAM) is not program)
 
     def thaw(self, program: Program) -> None:
-        program.frozen = False
+        program.frozen, program.runs = False, not program.killed
         self._due.extend(program.backlog)
         program.backlog.clear()
 
@@ -197,45 +196,59 @@ class WorldLoop(asyncio.SelectorEventLoop):
                 GRAVEYARD.append(task)
 
     def _run_once(self) -> None:
-        """Runs what is ready, or goes on to the next timer."""
+        """Runs what is ready and goes on to the next timer, until the loop is stopped.
+
+        asyncio calls this method again and again. It returns only at the end, because a call for each moment
+        takes longer than what most moments do.
+        """
         due, timers = self._due, self._timers
-        if not due and not self._stopping:  # type: ignore[attr-defined]
-            while timers and timers[0][2].is_cancelled:
-                heapq.heappop(timers)
-            if not due:
+        while True:
+            if not due and not self._stopping:  # type: ignore[attr-defined]
+                while timers and timers[0][2].is_cancelled:
+                    heapq.heappop(timers)
                 if not timers:
                     msg = "everything waits, and no timer is left"
                     raise RuntimeError(msg)
                 if timers[0][0] > self._now:
                     self._now = timers[0][0]
                     self._steps = 0
-        while timers and timers[0][0] <= self._now:
-            call = heapq.heappop(timers)[2]
-            if not call.is_cancelled:
-                program = call.context.get(PROGRAM)
-                (due if program is None or program.runs else program.backlog).append(call)
-        self._steps += 1
-        if self._steps > PATIENT_STEPS:
-            # A program that waits for less than its clock can tell would wait for ever. A real clock moves.
-            self._now += 1e-6
+            now = self._now
+            while timers and timers[0][0] <= now:
+                call = heapq.heappop(timers)[2]
+                if not call.is_cancelled:
+                    program = call.context.get(PROGRAM)
+                    (due if program is None or program.runs else program.backlog).append(call)
+            self._steps += 1
+            if self._steps > PATIENT_STEPS:
+                self._run_in_circles()
+            for _ in range(len(due)):
+                if not due:
+                    break
+                call = due.popleft()
+                if not call.is_cancelled:
+                    try:
+                        call.context.run(call.callback, *call.args)
+                    except (SystemExit, KeyboardInterrupt):
+                        raise
+                    except BaseException as error:  # noqa: BLE001 - as asyncio.Handle
+                        self.call_exception_handler({"message": f"in {call!r}", "exception": error})
+            if self._stopping:  # type: ignore[attr-defined]
+                return
+
+    def _run_in_circles(self) -> None:
+        """Many rounds of callbacks at one moment.
+
+        A program that waits for less than its clock can tell would wait for ever. A real clock moves.
+        """
+        self._now += 1e-6
         if self._steps > STEPS:
+            due = self._due
             programs = {call.context.get(PROGRAM) for call in due}
             names = ", ".join(
                 sorted(program.name if program is not None else "nobody" for program in programs)
             )
             msg = f"{STEPS} rounds of callbacks at one moment, of {names}: {due[0] if due else 'nothing'}"
             raise RuntimeError(msg)
-        for _ in range(len(due)):
-            if not due:
-                break
-            call = due.popleft()
-            if not call.is_cancelled:
-                try:
-                    call.context.run(call.callback, *call.args)
-                except (SystemExit, KeyboardInterrupt):
-                    raise
-                except BaseException as error:  # noqa: BLE001 - as asyncio.Handle
-                    self.call_exception_handler({"message": f"in {call!r}", "exception": error})
 
 
 GRAVEYARD: Final[list[Any]] = []

@@ -7,11 +7,13 @@ which the faults draw, says what goes wrong on the way.
 
 import asyncio
 import json
+import math
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Protocol
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 import httpx
 
@@ -125,12 +127,14 @@ class Network:
             await asyncio.sleep(self.delay(program))
             raise httpx.ConnectError("All connection attempts failed")
         trouble = self.trouble(program, seen, host)
-        await asyncio.sleep(self.delay(program))
+        if not program.runs:
+            # It was just killed or frozen, right before it sends.
+            await asyncio.sleep(0)
         if trace is not None:
             await trace("http11.send_request_headers.started", {})
             await trace("http11.send_request_body.started", {})
         self.count(program, seen, host)
-        return await _Exchange(self, program, host, seen, trouble).answer(read)
+        return await _Exchange(self, program, host, seen, trouble, read).answer()
 
     async def exchange(
         self, program: Program, seen: Seen, *, host: str, read: float | None
@@ -139,9 +143,8 @@ class Network:
         if self.unreachable(program, host):
             raise httpx.ConnectError("All connection attempts failed")
         self.count(program, seen, host)
-        return await _Exchange(self, program, host, seen, self.trouble(program, seen, host)).answer(
-            read
-        )
+        trouble = self.trouble(program, seen, host)
+        return await _Exchange(self, program, host, seen, trouble, read).answer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +196,28 @@ class _Exchange:
     """One request and its answer."""
 
     def __init__(
-        self, network: Network, program: Program, host: str, seen: Seen, trouble: Trouble
+        self,
+        network: Network,
+        program: Program,
+        host: str,
+        seen: Seen,
+        trouble: Trouble,
+        read: float | None,
     ) -> None:
+        """`read` is for how many seconds the client waits for the answer."""
         self._network, self._program, self._host, self._seen = network, program, host, seen
-        self._trouble = trouble
-        self._answer: asyncio.Future[Answer] = world_loop().create_future()
-        self._sent = world_loop().time()
-        way = network.delay(program) + trouble.late
-        later(way, self._arrive)
+        self._trouble, self._read = trouble, read
+        loop = world_loop()
+        self._answer: asyncio.Future[Answer] = loop.create_future()
+        self._sent = now = loop.time()
+        self._patient_until = math.inf if read is None else now + read
+        arrival = now + network.delay(program) + trouble.late
+        loop.call_at(arrival, self._arrive, context=NOBODY)
+        if arrival > self._patient_until:
+            loop.call_at(self._patient_until, self._give_up, context=NOBODY)
 
     def _arrive(self) -> None:
-        trouble = self._trouble
+        trouble, network = self._trouble, self._network
         if trouble.unsent:
             self._settle(Fault())
             return
@@ -212,22 +226,27 @@ class _Exchange:
             trouble.first()
         if trouble.refuse is not None:
             answer = trouble.refuse
-            self._network.refused(self._program, self._seen, answer.status)
+            network.refused(self._program, self._seen, answer.status)
         else:
-            self._network.requester, self._network.sent = self._program, self._sent
-            server = self._network.hosts[self._host]
+            network.requester, network.sent = self._program, self._sent
+            server = network.hosts[self._host]
             answer = server.elsewhere(self._seen) if trouble.other else server.answered(self._seen)
-            self._network.requester = self._network.sent = None
+            network.requester = network.sent = None
         if trouble.lost and not isinstance(answer, Watch):
             answer = Fault(hang=trouble.slow > 0)
         if isinstance(answer, Watch) and trouble.gone:
-            later(
-                0.02, _end_with_gone, answer, getattr(self._network.hosts[self._host], "version", 0)
-            )
+            later(0.02, _end_with_gone, answer, getattr(network.hosts[self._host], "version", 0))
         if isinstance(answer, Watch) and trouble.cut is not None:
             later(trouble.cut, lambda: answer.end(broken=True))
-        way = self._network.delay(self._program) + trouble.slow
-        later(way, self._settle, answer)
+        loop = world_loop()
+        back = loop.time() + network.delay(self._program) + trouble.slow
+        if back > self._patient_until or (isinstance(answer, Fault) and answer.hang):
+            if loop.time() <= self._patient_until < math.inf:
+                loop.call_at(self._patient_until, self._give_up, context=NOBODY)
+            if isinstance(answer, Watch):
+                loop.call_at(back, answer.end, context=NOBODY)
+        else:
+            loop.call_at(back, self._settle, answer, context=NOBODY)
 
     def _settle(self, answer: Answer) -> None:
         if not self._answer.done():
@@ -235,19 +254,17 @@ class _Exchange:
         elif isinstance(answer, Watch):
             answer.end()
 
-    async def answer(self, read: float | None) -> Arrived:
-        try:
-            async with asyncio.timeout(read):
-                answer = await self._answer
-                if isinstance(answer, Fault) and answer.hang:
-                    await asyncio.Event().wait()
-        except TimeoutError as error:
-            raise httpx.ReadTimeout("no answer in time") from error
+    def _give_up(self) -> None:
+        if not self._answer.done():
+            self._answer.set_exception(httpx.ReadTimeout("no answer in time"))
+
+    async def answer(self) -> Arrived:
+        answer = await self._answer
+        if isinstance(answer, Reply):
+            return Arrived(answer.status, answer.headers, answer.body)
         if isinstance(answer, Fault):
             raise httpx.ReadError("the connection broke")
-        if isinstance(answer, Watch):
-            return Arrived(200, {}, Incoming(self._network, self._program, answer, read=read))
-        return Arrived(answer.status, answer.headers, answer.body)
+        return Arrived(200, {}, Incoming(self._network, self._program, answer, read=self._read))
 
 
 def _end_with_gone(watch: Watch, version: int) -> None:
@@ -325,13 +342,12 @@ class _LeanStream:
     ) -> None:
         self._network, self._method, self._content = network, method, content
         self._read = (timeout or client.timeout).read
-        self._trace = (extensions or {}).get("trace")
-        parts = urlsplit(url)
-        self._host = parts.hostname or ""
-        query = urlencode(params) if params else parts.query
-        self._target = f"{parts.path or '/'}?{query}" if query else parts.path or "/"
+        self._trace = extensions.get("trace") if extensions else None
+        self._url, self._params = url, params or {}
         own = _own_headers(client)
-        self._headers = own | {name.lower(): value for name, value in (headers or {}).items()}
+        if headers:
+            own = own | {name.lower(): value for name, value in headers.items()}
+        self._headers = own
 
     async def __aenter__(self) -> LeanResponse:
         content = self._content
@@ -341,21 +357,55 @@ class _LeanStream:
             body = content
         else:
             body = b"".join([piece async for piece in content])
-        seen = Seen(
-            method=self._method,
-            target=self._target,
+        host, path, query = _parts(self._url)
+        if self._params:
+            # A server that reads a query does not see parameters without a value.
+            query = {name: value for name, value in self._params.items() if value}
+        seen = Asked(
+            self._method,
+            path=path,
+            query=query,
             headers=self._headers,
             body=body,
             at=world_loop().time(),
         )
-        arrived = await self._network.send(
-            seen, host=self._host, trace=self._trace, read=self._read
-        )
+        arrived = await self._network.send(seen, host=host, trace=self._trace, read=self._read)
         self._response = LeanResponse(arrived)
         return self._response
 
     async def __aexit__(self, *_error: object) -> None:
         await self._response.aclose()
+
+
+class Asked(Seen):
+    """A request that is known in parts, so that nobody writes a URL of them and reads that again."""
+
+    def __init__(
+        self,
+        method: str,
+        *,
+        path: str,
+        query: dict[str, str],
+        headers: Mapping[str, str],
+        body: bytes,
+        at: float,
+    ) -> None:
+        # A frozen dataclass takes no attributes, and its own constructor takes four times as long.
+        self.__dict__.update(
+            method=method, path=path, query=query, headers=headers, body=body, at=at
+        )
+
+    @property
+    def target(self) -> str:
+        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+
+
+@lru_cache(maxsize=10_000)
+def _parts(url: str) -> tuple[str, str, dict[str, str]]:
+    """The host, the path and the query of a URL."""
+    parts = urlsplit(url)
+    query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    return parts.hostname or "", unquote(parts.path) or "/", query
 
 
 def _own_headers(client: httpx.AsyncClient) -> dict[str, str]:

@@ -32,6 +32,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -161,6 +162,37 @@ def _status(item: Object) -> ScoreStatus | None:
     return msgspec.convert(item.get("status"), ScoreStatus | None)
 
 
+@dataclass(kw_only=True)
+class _Settled:
+    """What a pass found that wrote nothing."""
+
+    until: float
+    """Unix time until which the next pass writes nothing either, if no object changes."""
+    sums: dict[str, int]
+    """Of the clusters that passed the filters."""
+    chosen: frozenset[str]
+
+    def survives(self, cluster: str, weights: Mapping[str, int], moved: Mapping[str, int]) -> bool:
+        """Takes a change of the scores of a cluster, by name. Returns whether the same clusters win."""
+        if cluster not in self.sums:
+            return True
+        change = sum(weights[name] * points for name, points in moved.items() if name in weights)
+        self.sums[cluster] += change
+        if not change or (change > 0) is (cluster in self.chosen):
+            return True
+        return not self._is_beaten()
+
+    def _is_beaten(self) -> bool:
+        """Whether a cluster that is not chosen is better than one that is. Of equal ones the first name wins."""
+        worst = max(
+            ((-self.sums[name], name) for name in self.chosen if name in self.sums), default=None
+        )
+        best = min(
+            ((-self.sums[name], name) for name in self.sums.keys() - self.chosen), default=None
+        )
+        return worst is None or (best is not None and best < worst)
+
+
 class Scheduler:
     """The placement controller. A new one begins with every Placement."""
 
@@ -169,9 +201,9 @@ class Scheduler:
         self._random = random.Random(f"{seed} {SCHEDULER}")
         self._queue: dict[tuple[str, str], None] = {}
         self._wake = asyncio.Event()
-        self._settled: dict[tuple[str, str], float] = {}
-        """Placements whose last pass wrote nothing and whose inputs have not changed since, and until what
-        Unix time the next pass would write nothing either. Such a pass is not carried out: it has no effect.
+        self._settled: dict[tuple[str, str], _Settled] = {}
+        """Placements whose last pass wrote nothing, and whose inputs have not changed since, or not so that
+        other clusters win. The next pass would write nothing either, so it is not carried out.
         """
         hub.changed.append(self._take)
 
@@ -190,10 +222,13 @@ class Scheduler:
             state = self._informers.fleet
             sets = self._sets_of(self._hub.objects.get(("managedclusters", "", namespace)))
             for key, item in state.placements.items():
-                dimensions = _ranked_by(item).get(name)
-                if dimensions is not None:
-                    if moved is None or not moved.isdisjoint(dimensions):
-                        self._settled.pop(key, None)
+                weights = _ranked_by(item).get(name)
+                if weights is not None:
+                    settled = self._settled.get(key)
+                    if settled is not None and (
+                        moved is None or not settled.survives(namespace, weights, moved)
+                    ):
+                        del self._settled[key]
                     if not sets.isdisjoint(state.bindings.get(key[0], ())):
                         self.enqueue(key)
         elif plural == "placementdecisions":
@@ -263,7 +298,8 @@ class Scheduler:
                 await self._schedule(*key)
 
     async def _schedule(self, namespace: str, name: str) -> None:
-        if world_loop().wall() < self._settled.get((namespace, name), 0.0):
+        settled = self._settled.get((namespace, name))
+        if settled is not None and world_loop().wall() < settled.until:
             return
         before = self._hub.version
         state = self._informers.state
@@ -317,7 +353,11 @@ class Scheduler:
             )
         if self._hub.version == before and not _depends_on_more(verdict):
             expiry = verdict.next_expiry
-            self._settled[namespace, name] = math.inf if expiry is None else expiry.timestamp()
+            self._settled[namespace, name] = _Settled(
+                until=math.inf if expiry is None else expiry.timestamp(),
+                sums=dict(verdict.scores or {}),
+                chosen=verdict.chosen,
+            )
 
     async def _write_page(self, namespace: str, owner: str, item: Object) -> bool:
         """Writes a page as far as it differs. False if its Placement is gone."""
@@ -395,44 +435,47 @@ def _clusters(page: Object) -> list[str]:
     return [each["clusterName"] for each in (page.get("status") or {}).get("decisions") or []]
 
 
-def _ranked_by(item: Placement) -> Mapping[str, frozenset[str]]:
-    """The names of the score objects that the ranking of a Placement reads, and what it reads of each."""
-    return _read_by(item.spec.prioritizer_policy)
+def _ranked_by(item: Placement) -> Mapping[str, Mapping[str, int]]:
+    """The weights of the scores that rank the clusters, by name of the score object and of the value."""
+    return _weights(item.spec.prioritizer_policy)
 
 
 @lru_cache(maxsize=4096)
-def _read_by(policy: PrioritizerPolicy | None) -> Mapping[str, frozenset[str]]:
-    read: dict[str, set[str]] = {}
+def _weights(policy: PrioritizerPolicy | None) -> Mapping[str, Mapping[str, int]]:
+    weights: dict[str, dict[str, int]] = {}
     for each in (policy.configurations if policy else None) or ():
         coordinate = each.score_coordinate
         if coordinate is not None and coordinate.type == "AddOn" and coordinate.add_on is not None:
-            read.setdefault(coordinate.add_on.resource_name, set()).add(
-                coordinate.add_on.score_name
-            )
-    return {name: frozenset(dimensions) for name, dimensions in read.items()}
+            named = weights.setdefault(coordinate.add_on.resource_name, {})
+            name = coordinate.add_on.score_name
+            named[name] = named.get(name, 0) + each.weight
+    return weights
 
 
-def _moved(change: Change) -> frozenset[str] | None:
-    """What a change of a score object changes for OCM, by name of its values; None if it may be any.
+def _moved(change: Change) -> Mapping[str, int] | None:
+    """By how much the values of a score object change for OCM; None if that cannot be said so.
 
-    A score that is only renewed changes nothing.
+    A score that is only renewed changes by nothing.
     """
-    before, after = (
-        _status(each) if each is not None else None for each in (change.before, change.after)
-    )
+    before = _status(change.before) if change.before is not None else None
+    after = _status(change.after) if change.after is not None else None
     if before is None or after is None:
         return None
     until = before.valid_until
-    if until is None or after.valid_until is None or after.valid_until < until:
+    if until != after.valid_until and (
+        until is None or after.valid_until is None or after.valid_until < until
+    ):
         return None
-    if until.timestamp() <= world_loop().wall() + 1.0:
+    if until is not None and until.timestamp() <= world_loop().wall() + 1.0:
+        # What has expired counts as 0.
         return None
-    was, values = (
-        {each.name: each.value for each in status.scores or ()} for status in (before, after)
-    )
-    return frozenset(
-        name for name in was.keys() | values.keys() if was.get(name) != values.get(name)
-    )
+    was = {each.name: each.value for each in before.scores or ()}
+    values = {each.name: each.value for each in after.scores or ()}
+    return {
+        name: values.get(name, 0) - was.get(name, 0)
+        for name in was.keys() | values.keys()
+        if was.get(name, 0) != values.get(name, 0)
+    }
 
 
 def _depends_on_more(verdict: Verdict) -> bool:

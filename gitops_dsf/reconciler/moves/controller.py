@@ -79,6 +79,10 @@ class MoveController:
         """By UID of the ApplicationSet: since when its decision holds, and the best rank of each old copy
         since then, by UID. A copy that is rolling out a change is not an unhealthy one.
         """
+        self._complete: dict[str, tuple[object, ...]] = {}
+        """By name: what was seen of an ApplicationSet none of whose copies has left its decision. As long as
+        nothing of this changes, there is nothing to do for it.
+        """
         self._silent = ""
         """Why the hub did not answer in this pass."""
         self._next, self._pause = 0.0, pause
@@ -118,8 +122,13 @@ class MoveController:
             if uid in alive and now < item.until + RETRIES.ceiling
         }
         self._silent = ""
+        self._complete = {name: seen for name, seen in self._complete.items() if name in sets}
         for name, item in sorted(sets.items()):
-            state = self._state_of(item, tuple(copies.get(item.uid, ())), reach, now)
+            decisions = tuple(self._decisions.get(placement) for placement in item.placements)
+            seen = item, tuple(copies.get(item.uid, ())), decisions
+            if self._complete.get(name) == seen:
+                continue
+            state = self._state_of(item, seen[1], reach, now)
             verdicts = evaluate(state) if isinstance(state, MoveState) else state
             chosen = next(
                 (verdict for verdict in verdicts if verdict.action is Action.DELETE), None
@@ -131,6 +140,9 @@ class MoveController:
                 verdicts = tuple(outcome if verdict is chosen else verdict for verdict in verdicts)
             await self._report.show(name, item.uid, verdicts, self._clock())
             self._waits.note(item, verdicts)
+            self._complete.pop(name, None)
+            if not verdicts:
+                self._complete[name] = seen
         self._report.publish(sets, self._clock())
         self._waits.keep_only(sets)
         await self._waits.write()

@@ -66,17 +66,25 @@ class SituationReader:
         self._sets: tuple[ManagedClusterSet, ...] = ()
         self._bindings: tuple[str, ...] = ()
         self._next = 0.0
+        self._paced: Mapping[str, Paced] = {}
+        """The last answer of `paced`. Placements that have not changed since are the same objects."""
 
     def paced(self) -> dict[str, Paced]:
         """The paced Placements by namespace/name, without those whose annotation cannot be read."""
         found: dict[str, Paced] = {}
         for item in self._view.placements.items.values():
-            if item.paced is None:
+            if item.paced is None or item.paced.metadata.deleting:
+                continue
+            key = item.paced.key
+            known = self._paced.get(key)
+            if known is not None and known.placement is item.paced:
+                found[key] = known
                 continue
             with contextlib.suppress(msgspec.DecodeError):
                 ranking = paced_ranking(item.paced)
-                if ranking is not None and not item.paced.metadata.deleting:
-                    found[item.paced.key] = Paced.of(item.paced, ranking)
+                if ranking is not None:
+                    found[key] = Paced.of(item.paced, ranking)
+        self._paced = found
         return found
 
     async def read(

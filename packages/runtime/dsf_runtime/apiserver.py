@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -221,7 +221,7 @@ class ApiServer:
             connection = await self._connections.ready()
             with as_api_errors(what, connection.access, path, seconds=seconds or self._timeout):
                 async with (
-                    asyncio.timeout(seconds),
+                    asyncio.timeout(seconds) if seconds else nullcontext(),
                     self._open(
                         connection, method, path, params=params, content=content, headers=headers
                     ) as response,

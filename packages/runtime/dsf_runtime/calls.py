@@ -54,10 +54,10 @@ class CallFault(Exception):  # noqa: N818 - a finding about the peer, not a mist
 @contextmanager
 def as_call_faults(*, url: str, seconds: float) -> Iterator[None]:
     """Turns exceptions of httpx and asyncio into CallFault. ``seconds``: the time limit, for the message."""
-    place, failed = display(url), FailureKind
+    failed = FailureKind
 
     def fault(words: str, kind: FailureKind) -> CallFault:
-        return CallFault(f"{place}{words}", kind=kind)
+        return CallFault(f"{display(url)}{words}", kind=kind)
 
     try:
         yield

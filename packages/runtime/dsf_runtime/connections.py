@@ -70,13 +70,15 @@ class Connections:
 
     async def ready(self) -> Connection:
         """The connection. It is replaced if a credential file changed since the last check."""
+        current = self._current
+        if current is not None and not self._lock.locked() and not self._needs_check(current):
+            return current
         async with self._lock:
             connection = self._current
             if connection is not None:
-                now = monotonic()
-                if now - self._checked < RECHECK_SECONDS or not connection.access.files:
+                if not self._needs_check(connection):
                     return connection
-                self._checked = now
+                self._checked = monotonic()
                 found = await asyncio.to_thread(fingerprint, connection.access.files)
                 if found == connection.access.fingerprint:
                     return connection
@@ -84,6 +86,12 @@ class Connections:
                     "credentials of %s changed on disk, reading them again", connection.access.host
                 )
             return await self._connect()
+
+    def _needs_check(self, connection: Connection) -> bool:
+        """Whether its credential files were not looked at for a while."""
+        if not connection.access.files:
+            return False
+        return monotonic() - self._checked >= RECHECK_SECONDS
 
     async def renew(self, refused: Connection) -> None:
         """Replaces a connection after a 401, once. Requests that still use it can finish."""

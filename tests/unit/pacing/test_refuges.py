@@ -1,5 +1,6 @@
 """Where applications go when their cluster is lost, and that the plan moves nothing before."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -134,8 +135,7 @@ def test_a_mistake_of_the_placement_keeps_its_refuge() -> None:
     )
     assert planned((bound, paced), {"a": "c2"}) == {}, "no cluster is eligible without a set"
     broken = {
-        key: Paced(placement=each.placement, ranking=each.ranking, written=_misconfigured(each))
-        for key, each in paced.items()
+        key: dataclasses.replace(each, written=_misconfigured(each)) for key, each in paced.items()
     }
     assert planned((state, broken), {"a": "c2"}) == {"a": "c2"}
 
