@@ -11,7 +11,8 @@ from datetime import datetime
 
 from gitops_dsf.pacing.desired import DesiredMove, Paced, best_swap, desired_move
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
-from gitops_dsf.simulator.prioritizers import MAX_SCORE, add_up
+from gitops_dsf.simulator.prioritizers import MAX_SCORE
+from gitops_dsf.simulator.ranking import add_up
 
 
 @dataclass(frozen=True, slots=True)
