@@ -38,7 +38,12 @@ class LeaseLost(HubError):  # noqa: N818 - a state, not a mistake
 
 
 class Leadership:
-    """It leads as long as the hub answers within a third of the deadline: a renewal is a read and a write."""
+    """It leads as long as the hub answers within a third of the deadline.
+
+    To take the Lease is a read and a write. To renew it is one write of what the last write returned, as in
+    client-go (tools/leaderelection, tryAcquireOrRenew, v0.37.2). The resourceVersion makes the hub refuse it
+    if anybody wrote meanwhile. After a failure the Lease is read again.
+    """
 
     def __init__(
         self,
@@ -55,6 +60,8 @@ class Leadership:
         self._identity = identity
         self._seen: tuple[str, str] = ("", "")
         self._seen_at = self._sent_at = 0.0
+        self._written: dict[str, Any] | None = None
+        """The Lease as the last write left it. None after a failure, which may have taken effect."""
         self.is_leader = False
 
     def left(self) -> float:
@@ -133,6 +140,16 @@ class Leadership:
         """Takes or renews the Lease once. False when another replica holds it. Raises ApiError, with status
         409 when somebody wrote it after it was read, or created it: nobody knows yet who holds it.
         """
+        written, self._written = self._written, None
+        if self.is_leader and written is not None:
+            written["spec"] = self._spec(written["spec"])
+            try:
+                await self._write(self._api.replace, f"{self._path}/{RECONCILER}", written)
+            except ApiError as error:
+                if error.status != HTTPStatus.NOT_FOUND:
+                    raise
+            else:
+                return True
         try:
             item = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
         except ApiError as error:
@@ -178,7 +195,7 @@ class Leadership:
     ) -> None:
         """Raises ApiError. The claim counts from the moment of sending."""
         sent_at = monotonic()
-        await send(path, item)
+        self._written = _lease(await send(path, item))
         self._sent_at = sent_at
 
 
