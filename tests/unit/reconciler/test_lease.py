@@ -344,7 +344,7 @@ async def test_a_lease_that_somebody_deleted_is_created_at_once() -> None:
 
 async def test_a_page_instead_of_the_renewed_lease_is_no_renewal() -> None:
     class Proxy(Store):
-        async def replace(self, path: str, item: Mapping[str, Any], /) -> bytes:
+        async def replace(self, _path: str, _item: Mapping[str, Any], /) -> bytes:
             return b"<html>Sign in</html>"
 
     store = Proxy()
