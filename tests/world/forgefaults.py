@@ -100,12 +100,19 @@ def _forge_slow(world: "World", drawn: random.Random) -> str:
 @kind(3)
 def _branches_forbidden(world: "World", drawn: random.Random) -> str:
     """A rule of the repository forbids the branches of proposals, until somebody changes the rule."""
+    return forbid_branches(world, seconds=drawn.uniform(600, 9000))
 
+
+def forbid_branches(world: "World", *, seconds: float) -> str:
     def make(_inner: random.Random, seen: Seen) -> Trouble:
         is_proposal = seen.method == "PUSH" and f'"{BRANCHES}'.encode() in seen.body
         return Trouble(refuse=Reply(status=403)) if is_proposal else NONE
 
-    return _weather(world, drawn, "branch forbidden", git.HOST, make, seconds=(600, 9000))
+    until = world_loop().time() + seconds
+    world.storm.weather.append(
+        Weather(name="branch forbidden", who="", host=git.HOST, until=until, chance=1.0, make=make)
+    )
+    return f"for {seconds:.0f} s"
 
 
 # People.

@@ -25,8 +25,10 @@ FOLDERS: Final = {LOCKS: "locks/", INVENTORY: "clusters/"}
 """What the commits of a kind may change."""
 APART_SECONDS: Final = 400.0
 """Two pushes of a kind are ten minutes apart, from when their checks began: a check takes up to 200 s here."""
+FIRST_PAUSE_SECONDS: Final = 600.0
+"""Between the first two pushes of a kind. Each pause is twice as long as the one before."""
 LONGEST_PAUSE_SECONDS: Final = 4 * 3600.0
-"""Between two pushes of a kind."""
+"""After twice this time without a push the pauses begin anew."""
 PROPOSED_SECONDS: Final = 2700.0
 """Within this time a change is proposed when nothing fails any more: the pause after failures is up to half an
 hour, two checks must find the change, and a new leader waits for ten minutes before a cluster has left.
@@ -48,6 +50,13 @@ class Pushed:
     program: Program
     is_known: bool
     """Whether the program got the answer for certain."""
+    count: int
+    """How many it pushed without a long pause."""
+
+    @property
+    def pause(self) -> float:
+        """Seconds until the next one may be pushed."""
+        return float(min(FIRST_PAUSE_SECONDS * 2 ** (self.count - 1), LONGEST_PAUSE_SECONDS))
 
 
 @dataclass(kw_only=True)
@@ -121,7 +130,13 @@ class ProposalLaws:
                 self._break(
                     "pauses", f"{branch} was pushed {waited:.0f} s after the last of {kind}"
                 )
-        self._pushes[kind] = Pushed(at=now, program=program, is_known=is_known)
+        goes_on = (
+            last is not None
+            and last.program is program
+            and now < last.at + 2 * LONGEST_PAUSE_SECONDS
+        )
+        count = last.count + 1 if last is not None and goes_on else 1
+        self._pushes[kind] = Pushed(at=now, program=program, is_known=is_known, count=count)
 
     def wrote(self, method: str, pull: Pull) -> None:
         """A request changed a pull request."""
@@ -274,7 +289,7 @@ class ProposalLaws:
             last is not None
             and leader is not None
             and last.program is leader.program
-            and world_loop().time() < last.at + LONGEST_PAUSE_SECONDS + 120.0
+            and world_loop().time() < last.at + last.pause + 180.0
         )
 
     # When to judge.
