@@ -1,7 +1,7 @@
 """`python -m demo`, which `make demo` runs.
 
-Exit codes: 0 the demo completed; 1 something is missing or did not happen; 2 wrong usage; 128 + signal after
-a signal.
+Exit codes: 0 the demo completed; 1 something is missing or did not happen; 2 wrong usage; 128 +
+signal after a signal.
 """
 
 import argparse
@@ -23,7 +23,9 @@ from demo.story import STEPS, Story, commands, loads, shown
 from gitops_dsf.errors import GitopsDsfError
 
 MARKER: Final = ".gitops-dsf-demo"
-"""A file in the folder that a demo makes and keeps. docs/start/quickstart.md says what else is in it."""
+"""A file in the folder that a demo makes and keeps. docs/start/quickstart.md says what else is in
+it.
+"""
 DESCRIPTION = """\
 The whole loop on this machine: a fleet repository in git, real agents and scoring APIs, scores, decisions, a
 pull request with its preview, and load that moves an application. No Kubernetes and no network; about a
@@ -63,7 +65,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def emptied(folder: Path) -> Iterator[Path]:
-    """Locks the folder. Raises GitopsDsfError if it holds anything else, or another demo runs in it."""
+    """Locks the folder.
+
+    Raises GitopsDsfError if it holds anything else, or another demo runs in it.
+    """
     root = folder.resolve()
     marker = root / MARKER
     if root.exists() and not marker.is_file() and (not root.is_dir() or any(root.iterdir())):
@@ -82,7 +87,8 @@ def emptied(folder: Path) -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise GitopsDsfError(
-                f"a demo is running in {root}: end it with Ctrl-C, or name another folder with --out"
+                f"a demo is running in {root}: end it with Ctrl-C, or name another folder with"
+                " --out"
             ) from error
         for item in root.iterdir():
             if item.is_dir() and not item.is_symlink():
@@ -95,8 +101,8 @@ def emptied(folder: Path) -> Iterator[Path]:
 def _run(args: argparse.Namespace, stop: Stop) -> int:
     if not EXAMPLES.is_dir():
         raise GitopsDsfError(
-            f"the demo runs the sample scorers of a checkout, and {EXAMPLES} is not there: git clone the"
-            " project and run `make demo` in it"
+            f"the demo runs the sample scorers of a checkout, and {EXAMPLES} is not there: git"
+            " clone the project and run `make demo` in it"
         )
     started = time.monotonic()
     narrator = Narrator(sys.stdout, steps=STEPS)
@@ -105,7 +111,8 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
         pace = FAST if args.fast else FULL
         stage = Stage(folder=folder, pace=pace, stop=stop, loads=loads(), stack=stack)
         narrator.plain(
-            "gitops-dsf demo: scores decide where an application runs, and git decides how clusters are",
+            "gitops-dsf demo: scores decide where an application runs, and git decides how"
+            " clusters are",
             "scored.",
         )
         Story(stage, narrator).run()

@@ -24,7 +24,9 @@ COMMAND_SECONDS: Final = 60
 
 
 class FleetRepository:
-    """A clone. It ignores the user's git configuration: no hooks, no signing, no other default branch.
+    """A clone.
+
+    It ignores the user's git configuration: no hooks, no signing, no other default branch.
 
     Every method raises GitopsDsfError when a command fails, and StoppedError after a signal.
     """
@@ -70,7 +72,10 @@ class FleetRepository:
         return Command(text=f"cat {path}", output=(self.root / path).read_text("utf-8"))
 
     def product(self, *arguments: str, expect: int = 0) -> Command:
-        """Runs `gitops-dsf` in the repository. Raises GitopsDsfError when it ends with another code."""
+        """Runs `gitops-dsf` in the repository.
+
+        Raises GitopsDsfError when it ends with another code.
+        """
         return self._run(
             [*PRODUCT, *arguments],
             shown=shlex.join(["gitops-dsf", *arguments]),
@@ -120,11 +125,13 @@ class FleetRepository:
             )
         except (FileNotFoundError, subprocess.TimeoutExpired) as error:
             raise GitopsDsfError(f"{shown}: {error}") from error
-        # A terminal also sends Ctrl-C to this command. Then its exit code says nothing about the repository.
+        # A terminal also sends Ctrl-C to this command. Then its exit code says nothing about the
+        # repository.
         self._stop.check()
         if ran.returncode != expect:
             raise GitopsDsfError(
-                f"`{shown}` in {at} ended with {ran.returncode}, not {expect}:\n{ran.stdout.rstrip()}"
+                f"`{shown}` in {at} ended with {ran.returncode}, not"
+                f" {expect}:\n{ran.stdout.rstrip()}"
             )
         return Command(text=shown, output=ran.stdout)
 

@@ -114,7 +114,10 @@ class Recording:
         """By score name and cluster, then by second."""
 
     def add(self, now: float, raw: Mapping[str, Mapping[str, float]]) -> None:
-        """Adds raw scores by cluster, then by score name. Seconds without a look have the value before."""
+        """Adds raw scores by cluster, then by score name.
+
+        Seconds without a look have the value before.
+        """
         second = math.ceil(now)
         for cluster, scores in raw.items():
             for name, value in scores.items():

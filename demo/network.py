@@ -1,8 +1,11 @@
-"""The network of one cluster, as an HTTP proxy of its agent: a name that is the same on every cluster, such
-as http://prometheus-operated.monitoring.svc:9090, leads to each cluster's own Service. A pod has its
-cluster's DNS for that; a process on a laptop has HTTP_PROXY.
+"""The network of one cluster, as an HTTP proxy of its agent.
 
-The proxy is the cluster's Prometheus, too: it answers the queries of the demo's scorers and no others.
+A name that is the same on every cluster, such as http://prometheus-operated.monitoring.svc:9090,
+leads to each cluster's own Service. A pod has its cluster's DNS for that; a process on a laptop has
+HTTP_PROXY.
+
+The proxy is the cluster's Prometheus, too: it answers the queries of the demo's scorers and no
+others.
 """
 
 import json
@@ -89,8 +92,10 @@ QUERIES: Final[Mapping[str, Answer]] = {
 
 @contextmanager
 def network(load: ClusterLoad, services: Mapping[str, str]) -> Iterator[str]:
-    """Serves on a free port in threads, and yields its `host:port`. ``services`` maps `host:port` in the
-    cluster to `host:port` on this machine. Other names are answered with 502.
+    """Serves on a free port in threads, and yields its `host:port`.
+
+    ``services`` maps `host:port` in the cluster to `host:port` on this machine. Other names are
+    answered with 502.
     """
 
     class Proxy(Handler):

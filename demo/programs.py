@@ -1,5 +1,7 @@
-"""Starts the programs of the demo, and stops all of them at its end. Ctrl-C, SIGTERM and a closed terminal
-are a request that is checked between two actions, never in the middle of one.
+"""Starts the programs of the demo, and stops all of them at its end.
+
+Ctrl-C, SIGTERM and a closed terminal are a request that is checked between two actions, never in
+the middle of one.
 """
 
 import os
@@ -62,7 +64,10 @@ class Programs:
     """Starts programs in process groups of their own, so that Ctrl-C reaches only the demo."""
 
     def __init__(self, *, logs: Path, register: Path, stop: Stop) -> None:
-        """``register`` lists the running programs, PID and name on a line. It is removed at the end."""
+        """``register`` lists the running programs, PID and name on a line.
+
+        It is removed at the end.
+        """
         self._logs = logs
         self._register = register
         self._stop = stop
@@ -75,7 +80,10 @@ class Programs:
         *,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Starts a program with PATH and the given environment only. Its output goes to a log of its name."""
+        """Starts a program with PATH and the given environment only.
+
+        Its output goes to a log of its name.
+        """
         self._logs.mkdir(parents=True, exist_ok=True)
         base = {
             key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ
@@ -93,7 +101,10 @@ class Programs:
         self._register.write_text("".join(lines), "utf-8")
 
     def port(self, name: str, pattern: str) -> int:
-        """Waits until the log shows the port that a program listens on, the first group of the pattern."""
+        """Waits until the log shows the port that a program listens on.
+
+        The port is the first group of the pattern.
+        """
         log = self._log(name)
         found = self.until(
             lambda: re.findall(pattern, log.read_text("utf-8", "replace")), what=f"{name} listens"
@@ -104,15 +115,18 @@ class Programs:
         return self._logs / f"{name}.log"
 
     def until(self, condition: Callable[[], T], *, what: str) -> T:
-        """Waits for a condition, and returns its answer. Raises GitopsDsfError with ``what`` when a program
-        ends or START_SECONDS pass, and StoppedError on a signal.
+        """Waits for a condition, and returns its answer.
+
+        Raises GitopsDsfError with ``what`` when a program ends or START_SECONDS pass, and
+        StoppedError on a signal.
         """
         end = time.monotonic() + START_SECONDS
         while not (found := condition()):
             self.check()
             if time.monotonic() > end:
                 raise GitopsDsfError(
-                    f"not within {START_SECONDS:.0f} s: {what}; the logs in {self._logs} may say why"
+                    f"not within {START_SECONDS:.0f} s: {what}; the logs in {self._logs} may say"
+                    " why"
                 )
             self._stop.sleep(0.2)
         return found
@@ -128,7 +142,10 @@ class Programs:
                 )
 
     def stop(self) -> int:
-        """Stops all, the last started first, by SIGKILL after STOP_SECONDS. Returns how many there were."""
+        """Stops all, the last started first, by SIGKILL after STOP_SECONDS.
+
+        Returns how many there were.
+        """
         ending = [*reversed(self._running.values())]
         for process in ending:
             process.terminate()

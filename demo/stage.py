@@ -52,7 +52,10 @@ class Hub:
         self.agents: dict[str, str] = {}
 
     def apply(self, repository: Path) -> None:
-        """Applies the rendered repository, as Argo CD would. Raises GitopsDsfError if it has errors."""
+        """Applies the rendered repository, as Argo CD would.
+
+        Raises GitopsDsfError if it has errors.
+        """
         fleet = check(repository).fleet
         if fleet is None:
             raise GitopsDsfError(f"{repository} has errors; gitops-dsf validate says which")
@@ -85,7 +88,10 @@ class Hub:
         return verdict
 
     def publish(self) -> Mapping[str, Mapping[str, float]]:
-        """Writes the snapshot as the state branch has it. Returns raw scores by cluster and score name."""
+        """Writes the snapshot as the state branch has it.
+
+        Returns raw scores by cluster and score name.
+        """
         published = self._published()
         if published is None:
             return {}
@@ -119,7 +125,8 @@ SCORERS: Final = {
     "cpu-headroom-forecast": ("headroom_forecast", "cpu-headroom-forecast.scoring.svc:8000"),
     "vcpu-cost": ("cost", "vcpu-cost.scoring.svc:8000"),
 }
-"""Score name to folder and module below examples/scorers, and `host:port` as the clusters write it."""
+"""Score name to folder and module below examples/scorers, and `host:port` as the clusters write it.
+"""
 EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples" / "scorers"
 STEADY: Final = "Steady"
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -206,7 +213,8 @@ class Stage:
         return self.hub.agents
 
     def deliver(self) -> list[str]:
-        """Applies the rendered tree as Argo CD would, and projects the ConfigMaps as the kubelets would.
+        """Applies the rendered tree as Argo CD would, and projects ConfigMaps as kubelets would.
+
         Returns the clusters whose configuration changed.
         """
         self.hub.apply(self.fleet.root)
@@ -233,7 +241,10 @@ class Stage:
 
 
 def configmap_of(manifestwork: Path) -> dict[str, bytes]:
-    """The data of the ConfigMap in a ManifestWork, which the work agent and the kubelet would mount."""
+    """The data of the ConfigMap in a ManifestWork.
+
+    The work agent and the kubelet would mount it.
+    """
     work = yaml.load(manifestwork.read_text("utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
     manifests = work["spec"]["workload"]["manifests"]
     (found,) = (one["data"] for one in manifests if one["metadata"]["name"] == CONFIGMAP_NAME)
@@ -241,7 +252,10 @@ def configmap_of(manifestwork: Path) -> dict[str, bytes]:
 
 
 def observation_of(verdict: Verdict, *, now: float, load: dict[str, float]) -> Observation:
-    """A verdict as points that people can compare: the weighted means of scores, without stickiness."""
+    """A verdict as points that people can compare.
+
+    These are the weighted means of scores, without stickiness.
+    """
     scored = [
         (name, weight, scores)
         for name, weight, scores in verdict.prioritizer_scores

@@ -60,8 +60,8 @@ class Story:
     def _repository(self) -> None:
         self._tell.step("A fleet repository in git")
         self._tell.say(
-            "How clusters are scored and what runs where is YAML in git. `init` makes a repository that is"
-            " valid as it is."
+            "How clusters are scored and what runs where is YAML in git. `init` makes a repository"
+            " that is valid as it is."
         )
         for command in self._fleet.create():
             self._tell.command(command, lines=1)
@@ -69,12 +69,13 @@ class Story:
     def _content(self) -> None:
         self._tell.step("Four clusters, one query, one application")
         self._tell.say(
-            f"The example files are replaced by the demo's: clusters {', '.join(self._stage.loads)};"
-            f" {APPLICATION}, which is to run on one cluster, where the score is best; and one Query scorer,"
-            f" {QUERY_SCORER}. Its query is the scorer: the value is the score, and no server has to be"
-            " written. `validate` checks every file, `render` writes the tree that Argo CD would apply to the"
-            " hub: one ManifestWork per cluster, Placement, ApplicationSet and so on. The commands below run"
-            f" in {shown(self._fleet.root)}."
+            "The example files are replaced by the demo's: clusters"
+            f" {', '.join(self._stage.loads)}; {APPLICATION}, which is to run on one cluster, where"
+            f" the score is best; and one Query scorer, {QUERY_SCORER}. Its query is the scorer:"
+            " the value is the score, and no server has to be written. `validate` checks every"
+            " file, `render` writes the tree that Argo CD would apply to the hub: one ManifestWork"
+            " per cluster, Placement, ApplicationSet and so on. The commands below run in"
+            f" {shown(self._fleet.root)}."
         )
         self._tell.command(self._fleet.fill())
         self._tell.command(self._fleet.show(f"scorers/{QUERY_SCORER}.yaml"), lines=30)
@@ -83,27 +84,27 @@ class Story:
     def _programs(self) -> None:
         self._tell.step("Metrics and agents start")
         self._tell.say(
-            "A small source of each cluster speaks the query API of a Prometheus, and answers from synthetic"
-            " load curves."
+            "A small source of each cluster speaks the query API of a Prometheus, and answers from"
+            " synthetic load curves."
         )
         for cluster, authority in self._stage.start_agents().items():
             self._tell.seen(
-                f"agent of {cluster:<13} http://{authority}   gitops-dsf-agent run --cluster-name {cluster}"
-                " --publish dir:..."
+                f"agent of {cluster:<13} http://{authority}   gitops-dsf-agent run --cluster-name"
+                f" {cluster} --publish dir:..."
             )
         self._tell.say(
-            f"Every cluster's configuration names the same http://{PROMETHEUS}. In a cluster, DNS makes that"
-            " its own Prometheus; here a forward proxy per agent (HTTP_PROXY) does."
+            f"Every cluster's configuration names the same http://{PROMETHEUS}. In a cluster, DNS"
+            " makes that its own Prometheus; here a forward proxy per agent (HTTP_PROXY) does."
         )
 
     def _first_decision(self) -> None:
         self._tell.step("Configuration arrives, agents score, OCM decides")
         changed = self._stage.deliver()
         self._tell.say(
-            "The ConfigMap in each rendered ManifestWork is written into the mounted directories of"
-            f" {len(changed)} agents, by a swap of the ..data link as the kubelet does it (a real one takes"
-            " 60 to 90 s for a change). The agents see it, ask their Prometheus every second, and publish the"
-            " values as AddOnPlacementScores, here as files."
+            "The ConfigMap in each rendered ManifestWork is written into the mounted directories"
+            f" of {len(changed)} agents, by a swap of the ..data link as the kubelet does it (a"
+            " real one takes 60 to 90 s for a change). The agents see it, ask their Prometheus"
+            " every second, and publish the values as AddOnPlacementScores, here as files."
         )
         self._stage.programs.until(
             lambda: not self._stage.hub.pending(), what="every agent has published"
@@ -111,9 +112,9 @@ class Story:
         self._stage.observe()
         self._tell.command(self._fleet.product("simulate", "--scores", "../hub"))
         self._tell.say(
-            f"So {self._where()} gets {APPLICATION}: one YAML file of a scorer was enough. The simulator"
-            " computes what OCM's placement controller would. From here on the points of each cluster are"
-            f" shown, * where {APPLICATION} runs:"
+            f"So {self._where()} gets {APPLICATION}: one YAML file of a scorer was enough. The"
+            " simulator computes what OCM's placement controller would. From here on the points of"
+            f" each cluster are shown, * where {APPLICATION} runs:"
         )
         self._watch(self._stage.pace.watch)
 
@@ -121,14 +122,15 @@ class Story:
         self._tell.step("Scoring APIs, for what a query cannot say")
         self._tell.say(
             "A forecast and a price list are no query. Two scoring APIs give them:"
-            f" {' and '.join(SCORERS)}. They start, and their scorers come into git. Once every cluster has"
-            f" their scores, {APPLICATION} is ranked by both together: a score that is missing counts as 0."
+            f" {' and '.join(SCORERS)}. They start, and their scorers come into git. Once every"
+            f" cluster has their scores, {APPLICATION} is ranked by both together: a score that is"
+            " missing counts as 0."
         )
         for name, authority in self._stage.start_scorers().items():
             where = shown(EXAMPLES / SCORERS[name][0])
             self._tell.seen(
-                f"{name:<22} http://{authority}   gitops-dsf scorer run {SCORERS[name][0]}:app --app-dir"
-                f" {where}"
+                f"{name:<22} http://{authority}   gitops-dsf scorer run {SCORERS[name][0]}:app"
+                f" --app-dir {where}"
             )
         self._fleet.add_scoring_apis()
         self._commit("Score by a forecast and by prices")
@@ -146,8 +148,8 @@ class Story:
         self._stage.deliver()
         self._stage.observe()
         self._tell.say(
-            "The agents post the same metrics to the scoring APIs now. The points are the mean of both"
-            " scores:"
+            "The agents post the same metrics to the scoring APIs now. The points are the mean of"
+            " both scores:"
         )
         self._watch(self._stage.pace.watch)
 
@@ -160,8 +162,9 @@ class Story:
     def _pull_request(self) -> None:
         self._tell.step("A pull request: let prices count")
         self._tell.say(
-            "Prices between 3.6 and 6.2 cents hardly differ on a scale from 0 to 20. Somebody narrows the"
-            " scale of vcpu-cost to 3 to 7 cents, and at first writes it wrong. `validate` says where:"
+            "Prices between 3.6 and 6.2 cents hardly differ on a scale from 0 to 20. Somebody"
+            " narrows the scale of vcpu-cost to 3 to 7 cents, and at first writes it wrong."
+            " `validate` says where:"
         )
         self._tell.command(self._fleet.git("checkout", "--quiet", "-b", "prices-count"))
         self._fleet.edit(SCORER_FILE, "    min: 0\n    max: 20\n", "    min: 7\n    max: 3\n")
@@ -183,9 +186,10 @@ class Story:
             self._fleet.product("diff", "--base", "main", "--scores", "../hub"), lines=40
         )
         self._tell.say(
-            "What the new scale makes of a score depends on the raw one, which the hub does not have. Agents"
-            " export raw scores as the metric dynamic_score. A Prometheus keeps it for weeks; the demo keeps"
-            f" it in scores.json. `backtest` maps those so far, and says where {APPLICATION} would have been:"
+            "What the new scale makes of a score depends on the raw one, which the hub does not"
+            " have. Agents export raw scores as the metric dynamic_score. A Prometheus keeps it"
+            " for weeks; the demo keeps it in scores.json. `backtest` maps those so far, and says"
+            f" where {APPLICATION} would have been:"
         )
         self._tell.command(self._fleet.product(*self._past()), lines=4)
 
@@ -206,8 +210,8 @@ class Story:
         self._stage.happened(f"commit {self._fleet.head()}: vcpu-cost from 3 to 7 cents")
         changed = self._stage.deliver()
         self._tell.say(
-            f"Argo CD applies the tree; the ConfigMap of {len(changed)} clusters changes; each agent restarts"
-            " that one scorer."
+            f"Argo CD applies the tree; the ConfigMap of {len(changed)} clusters changes; each"
+            " agent restarts that one scorer."
         )
         self._await_move("the change of the scorer")
         self._watch(self._stage.pace.watch)
@@ -216,8 +220,8 @@ class Story:
         where = self._where()
         self._tell.step(f"Load moves: a peak on {where}")
         self._tell.say(
-            f"The CPU use of {where} goes to {PEAK_PERCENT:.0f} %. Nothing in git changes. The forecast looks"
-            " ahead, so scores fall early:"
+            f"The CPU use of {where} goes to {PEAK_PERCENT:.0f} %. Nothing in git changes. The"
+            " forecast looks ahead, so scores fall early:"
         )
         self._turn(where, to=PEAK_PERCENT, seconds=self._stage.pace.rise)
         self._await_move(f"the load of {where}")
@@ -241,9 +245,9 @@ class Story:
             self._tell.say(self._followed())
         elif lead > 0:
             self._tell.say(
-                f"{left} is ahead of {here} again, by {lead:.1f} points. That is less than the stickiness of"
-                f" {last.stickiness:g}, so {APPLICATION} stays: an application does not move for a small"
-                " lead."
+                f"{left} is ahead of {here} again, by {lead:.1f} points. That is less than the"
+                f" stickiness of {last.stickiness:g}, so {APPLICATION} stays: an application does"
+                " not move for a small lead."
             )
         else:
             self._tell.say(
@@ -253,15 +257,16 @@ class Story:
     def _backtest(self) -> None:
         self._tell.step("A backtest of what just happened")
         self._tell.say(
-            "`backtest` decides the whole time again with what git says now, and with what it said before the"
-            " pull request:"
+            "`backtest` decides the whole time again with what git says now, and with what it said"
+            " before the pull request:"
         )
         words = (*self._past(), "--base", "main~1")
         self._tell.command(self._fleet.product(*words))
         page = self._stage.folder / "backtest.html"
         page.write_text(self._fleet.product(*words, "-o", "html").output, "utf-8")
         self._tell.say(
-            f"`-o html` writes a page. Open {page.as_uri()} in a browser: scores and decisions over time."
+            f"`-o html` writes a page. Open {page.as_uri()} in a browser: scores and decisions over"
+            " time."
         )
 
     def _past(self) -> tuple[str, ...]:
@@ -325,8 +330,9 @@ class Story:
         move = self._stage.history.moves[-1]
         new, old = ", ".join(move.target), ", ".join(move.origin)
         return (
-            f"The ApplicationSet would follow the decision: Argo CD creates {APPLICATION}-{new}, and the"
-            f" reconciler deletes {APPLICATION}-{old} once the new copy is healthy (make before break)."
+            f"The ApplicationSet would follow the decision: Argo CD creates {APPLICATION}-{new},"
+            f" and the reconciler deletes {APPLICATION}-{old} once the new copy is healthy (make"
+            " before break)."
         )
 
 

@@ -1,8 +1,11 @@
-"""Writes what Argo CD and OCM accept as data: the fields of an ApplicationSet and of a Placement, from their
-CRDs; the functions of Argo CD's Go templates, from its sources and sprig's; and the labels and annotations
-that its programs know, from its sources and those of its GitOps engine.
+"""Writes what Argo CD and OCM accept, as data.
 
-The versions are those that `tests/hub/go.mod` pins, and Go fetches the sources. Run it when a pin moves:
+This is the fields of an ApplicationSet and of a Placement, from their CRDs; the functions of Argo
+CD's Go templates, from its sources and sprig's; and the labels and annotations that its programs
+know, from its sources and those of its GitOps engine.
+
+The versions are those that `tests/hub/go.mod` pins, and Go fetches the sources. Run it when a pin
+moves:
 
     python -m tools.argocd_api
 """
@@ -58,11 +61,16 @@ _NAMED: Final = re.compile(r"^type (\w+) ((?:\[\]|map\[)\S+)$", re.MULTILINE)
 _FIELD: Final = re.compile(r'^\s+(?:\w+\s+)?(\S+)\s+`json:"([^",]*)((?:,\w+)*)"', re.MULTILINE)
 _SCALARS: Final = frozenset({"boolean", "integer", "string"})
 _PLAIN_IN_OLDER: Final = frozenset({"prune", "selfHeal", "allowEmpty"})
-"""Pointers since Argo CD 3.4 that are plain booleans in 3.3. Without them the default is false, too."""
+"""Pointers since Argo CD 3.4 that are plain booleans in 3.3. Without them the default is false,
+too.
+"""
 
 
 def module(name: str, go: str) -> tuple[str, Path]:
-    """The pinned version of a Go module, and the folder with its sources. Go fetches them if need be."""
+    """The pinned version of a Go module, and the folder with its sources.
+
+    Go fetches them if need be.
+    """
     found = json.loads(_said(go, "mod", "download", "-json", name))
     return found["Version"], Path(found["Dir"])
 
@@ -113,11 +121,11 @@ class GoTypes:
         self._structs = {name: _FIELD.findall(body) for name, body in _STRUCT.findall(text)}
 
     def mark(self, schema: dict[str, Any], go_type: str) -> None:
-        """Marks each field below a schema that Argo CD leaves out if it is empty, or writes if it is absent.
+        """Marks each field that Argo CD leaves out if it is empty, or writes if it is absent.
 
-        Go's `omitempty` leaves out false, 0, an empty text, list and map, but no struct, and no pointer that
-        is set. A struct is always written, unless `omitzero` leaves it out, and so is what has no
-        `omitempty`.
+        Go's `omitempty` leaves out false, 0, an empty text, list and map, but no struct, and no
+        pointer that is set. A struct is always written, unless `omitzero` leaves it out, and so is
+        what has no `omitempty`.
         """
         go_type = self._named.get(go_type.lstrip("*"), go_type.lstrip("*"))
         if go_type.startswith("[]"):
@@ -161,7 +169,10 @@ def _kept(schema: dict[str, Any], definitions: dict[str, str] | None) -> dict[st
 
 
 def functions(argocd: Path, sprig: Path, go: str) -> list[str]:
-    """The names of the functions that a template of Argo CD can call: Go's own, sprig's and Argo CD's."""
+    """The names of the functions that a template of Argo CD can call.
+
+    These are Go's own, sprig's and Argo CD's.
+    """
     own = Path(_said(go, "env", "GOROOT").strip()) / "src" / "text" / "template" / "funcs.go"
     utils = argocd / "applicationset" / "utils"
     names = {
@@ -184,14 +195,16 @@ PROGRAMS: Final = (
     "server",
     "util",
 )
-"""The folders of Argo CD's sources with its programs. The others are for developers and the command line."""
+"""The folders of Argo CD's sources with its programs. The others are for developers and the command
+line.
+"""
 _IMPORTS: Final = re.compile(r"^import \(\n.*?^\)", re.MULTILINE | re.DOTALL)
 _KEY: Final = re.compile(r'"((?:[a-z0-9-]+\.)+[a-z]+/(?!v[0-9])[\w.-]*)"')
 """A text of Go that can be the key of a label or an annotation, or begin one."""
 
 
 def keys(argocd: Path, engine: Path) -> list[str]:
-    """Every text in the sources of Argo CD's programs that has the form of a label's or annotation's key."""
+    """Every text in the sources of Argo CD that looks like the key of a label or annotation."""
     folders = (*(argocd / name for name in PROGRAMS), engine / "pkg")
     return sorted(
         {

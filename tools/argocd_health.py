@@ -1,9 +1,10 @@
-"""The fragment of argocd-cm with the health checks of OCM's kinds and ours: `python -m tools.argocd_health`
-writes it.
+"""The fragment of argocd-cm with the health checks of OCM's kinds and ours.
 
-The checks are Lua files in the layout of Argo CD's own `resource_customizations` (`<group>/<Kind>/health.lua`
-with tests beside it), so they can be contributed there without changes. The keys follow Argo CD's operator
-manual, "Resource Health", way 1.
+`python -m tools.argocd_health` writes it.
+
+The checks are Lua files in the layout of Argo CD's own `resource_customizations`
+(`<group>/<Kind>/health.lua` with tests beside it), so they can be contributed there without
+changes. The keys follow Argo CD's operator manual, "Resource Health", way 1.
 """
 
 from pathlib import Path
@@ -21,7 +22,10 @@ HEADER: Final = """\
 
 
 def fragment(root: Path) -> str:
-    """A ConfigMap document with every check, for server-side apply to the argocd-cm of an installation."""
+    """A ConfigMap document with every check.
+
+    It is for server-side apply to the argocd-cm of an installation.
+    """
     checks = {
         f"resource.customizations.health.{file.parts[-3]}_{file.parts[-2]}": file.read_text(
             encoding="utf-8"

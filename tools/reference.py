@@ -1,7 +1,10 @@
-"""Generates the pages of docs/reference/fields/: one per authored kind, with an example and every field,
-one of the command line, and one of the metrics.
+"""Generates the pages of docs/reference/fields/.
 
-They are never edited by hand. The site has all. `python -m tools.reference` writes those that are kept.
+There is one per authored kind, with an example and every field, one of the command line, and one of
+the metrics.
+
+They are never edited by hand. The site has all. `python -m tools.reference` writes those that are
+kept.
 """
 
 import argparse
@@ -66,7 +69,8 @@ def kept_pages() -> Mapping[str, str]:
 
 def _index() -> str:
     rows = [
-        f"| [{kind}]({kind.lower()}.md) | `{api_version}` | {_sentence(kind_schema(api_version, kind))} |"
+        f"| [{kind}]({kind.lower()}.md) | `{api_version}` |"
+        f" {_sentence(kind_schema(api_version, kind))} |"
         for (api_version, kind) in sorted(KINDS, key=lambda key: key[1])
     ]
     lines = [
@@ -209,7 +213,7 @@ def cli_page() -> str:
     lines = [
         "# Command line",
         "",
-        f"What `gitops-dsf VERB --help` prints, and [the agent](../../{_AGENT_PAGE}) on each cluster.",
+        f"What `gitops-dsf VERB --help` prints, and [the agent](../../{_AGENT_PAGE}) of clusters.",
         "",
         *(f"- [{name}](#{name}): {verb.help}" for name, verb in VERBS.items()),
         "",

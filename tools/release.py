@@ -1,13 +1,15 @@
 """Build everything that a release publishes, or print its notes.
 
-`python -m tools.release [--out dist] [--without-images]` writes wheels and sdists of all distributions, the
-images with their bills of materials, CRDs and JSON Schemas, and SHA256SUMS. Built twice from the same commit,
-all files but the images have the same bytes. `python -m tools.release --notes v1.2.0` prints the section of
-CHANGELOG.md, and fails for a tag that is not the version of the checkout, or has none.
+`python -m tools.release [--out dist] [--without-images]` writes wheels and sdists of all
+distributions, the images with their bills of materials, CRDs and JSON Schemas, and SHA256SUMS.
+Built twice from the same commit, all files but the images have the same bytes. `python -m
+tools.release --notes v1.2.0` prints the section of CHANGELOG.md, and fails for a tag that is not
+the version of the checkout, or has none.
 
-`--images [agent|reconciler|cli ...]` builds images/*.Containerfile and nothing else: OCI archives, with
-buildah. It works as root and, where user namespaces are allowed, for everybody. Where the public Python image
-cannot be pulled, `sh images/base.sh` makes another base, to be named with --base.
+`--images [agent|reconciler|cli ...]` builds images/*.Containerfile and nothing else: OCI archives,
+with buildah. It works as root and, where user namespaces are allowed, for everybody. Where the
+public Python image cannot be pulled, `sh images/base.sh` makes another base, to be named with
+--base.
 """
 
 import argparse
@@ -69,7 +71,10 @@ def image(name: str, *, out: Path, base: str, architecture: str, epoch: int) -> 
 
 
 def bill(name: str, version: str, *, digest: str, epoch: int, listed: str) -> str:
-    """The bill of materials as CycloneDX 1.6. `listed`: kind, name and version of a package on each line."""
+    """The bill of materials as CycloneDX 1.6.
+
+    `listed`: kind, name and version of a package on each line.
+    """
 
     def component(kind: str, name: str, version: str) -> dict[str, str]:
         purl = f"pkg:{kind}/{quote(name)}@{quote(version, safe='')}"
@@ -92,7 +97,10 @@ def bill(name: str, version: str, *, digest: str, epoch: int, listed: str) -> st
 
 
 def distributions(out: Path) -> None:
-    """The sdist of each distribution and the wheel built from it, with the backend of the lock file."""
+    """The sdist of each distribution and the wheel built from it.
+
+    The backend is that of the lock file.
+    """
     command = ("build", "--all-packages", "--no-build-isolation", "--python", sys.executable)
     uv(*command, "--no-create-gitignore", "--out-dir", str(out), epoch=source_date())
 
@@ -157,7 +165,10 @@ def run(*command: str, **environment: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 1 when a part cannot be built; then no file changes. Also when there are no notes."""
+    """Exit status 1 when a part cannot be built; then no file changes.
+
+    Also when there are no notes.
+    """
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
     parser.add_argument(
         "--out", type=Path, default=Path("dist"), help="folder (default: %(default)s)"

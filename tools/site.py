@@ -1,7 +1,10 @@
-"""Builds the documentation site from docs/: `python -m tools.site --out DIR`. A broken link fails the build.
+"""Builds the documentation site from docs/: `python -m tools.site --out DIR`.
 
-docs/README.md is the front page and the navigation: its headings are the groups, its tables list the pages.
-The reference is generated into reference/fields/; its pages are below the README of that folder.
+A broken link fails the build.
+
+docs/README.md is the front page and the navigation: its headings are the groups, its tables list
+the pages. The reference is generated into reference/fields/; its pages are below the README of that
+folder.
 """
 
 import argparse
@@ -41,8 +44,10 @@ def groups(front_page: str) -> Mapping[str, list[str]]:
 
 
 def sources(*, repository: str | None = REPOSITORY) -> Mapping[str, str]:
-    """The Markdown of each page of the site. The front page and that of the fields have the navigation, and
-    links to files outside of the folder lead to the source repository, once it is published.
+    """The Markdown of each page of the site.
+
+    The front page and that of the fields have the navigation, and links to files outside of the
+    folder lead to the source repository, once it is published.
     """
     fields = reference_pages()
     pages = {
@@ -76,7 +81,10 @@ def _toctree(caption: str, pages: Sequence[str]) -> str:
 
 
 def build(out: Path) -> int:
-    """Writes the site, and returns the exit code of Sphinx. A warning, as of a broken link, is an error."""
+    """Writes the site, and returns the exit code of Sphinx.
+
+    A warning, as of a broken link, is an error.
+    """
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-site-") as temporary:
         folder = Path(temporary) / "source"
         for path, text in sources().items():

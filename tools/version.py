@@ -1,8 +1,8 @@
 """The version of gitops-dsf: one number for all distributions, images and documents.
 
-`python -m tools.version` prints it and checks that every place has the same. `python -m tools.version NEW`
-writes it everywhere. The root pyproject.toml defines the version. Other places repeat it, because packaging
-tools, images and people read files, not code.
+`python -m tools.version` prints it and checks that every place has the same. `python -m
+tools.version NEW` writes it everywhere. The root pyproject.toml defines the version. Other places
+repeat it, because packaging tools, images and people read files, not code.
 """
 
 import argparse
@@ -76,11 +76,14 @@ def bump(root: Path, version: str) -> list[str]:
 
 
 def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
-    """Returns the patterns of places in this file; each ends with its group `version`. Image tags match only
-    with the current version, because an example may show the rollout of another one.
+    """Returns the patterns of places in this file; each ends with its group `version`.
+
+    Image tags match only with the current version, because an example may show the rollout of
+    another one.
     """
     number = rf"(?P<version>{_VERSION.pattern})(?!\.?\w)"
-    # The lookbehind comes after the name, because a pattern that begins with plain text is found much faster.
+    # The lookbehind comes after the name, because a pattern that begins with plain text is found
+    # much faster.
     project = r"gitops-dsf(?<![\w-]gitops-dsf)"
     yield re.compile(rf"{project}(-[a-z]+)*(\[[a-z,-]+\])?=={number}")
     yield re.compile(rf"gitops_dsf(_[a-z]+)*-{number}(?=-py3-none-any\.whl)")

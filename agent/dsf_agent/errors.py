@@ -9,7 +9,10 @@ Stage = Literal["fetch", "score", "publish"]
 
 
 class Reason(StrEnum):
-    """Why a cycle or a write failed, in metrics, logs and alerts. docs/operate/problems.md has them all."""
+    """Why a cycle or a write failed, in metrics, logs and alerts.
+
+    docs/operate/problems.md has them all.
+    """
 
     UNREACHABLE = "unreachable"
     TIMEOUT = "timeout"
@@ -35,9 +38,13 @@ class Reason(StrEnum):
     QUERY_UNAVAILABLE = "query_unavailable"
     QUERY_INTERNAL = "query_internal"
     PARTIAL_ANSWER = "partial_answer"
-    """The source says that data is missing from its answer, and the scorer takes none that is partial."""
+    """The source says that data is missing from its answer, and the scorer takes none that is
+    partial.
+    """
     NO_RESULTS = "no_results"
-    """The scoring API answered without a usable result: the source has no data yet, or the API has a bug."""
+    """The scoring API answered without a usable result: the source has no data yet, or the API has
+    a bug.
+    """
     TOKEN_UNAVAILABLE = "token_unavailable"  # noqa: S105 - a reason, not a token
     """For every credential: tokens, passwords, headers and client certificates."""
     CA_UNAVAILABLE = "ca_unavailable"
@@ -95,8 +102,10 @@ class AgentError(Exception):
         self.stage = stage
 
     def without_traceback(self, message: str = "", *, stage: Stage | None = None) -> "AgentError":
-        """The same failure without its traceback, which keeps all that its functions had in memory, such as
-        answers. Raise none that a variable of the same function holds: it would hold the function.
+        """The same failure without its traceback.
+
+        The traceback would keep all that its functions had in memory, such as answers. Raise none
+        that a variable of the same function holds: it would hold the function.
         """
         return AgentError(
             message or str(self),

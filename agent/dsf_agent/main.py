@@ -1,4 +1,7 @@
-"""The command line. Exit codes: 0 after SIGTERM or a good check, 1 after a failure, 2 for wrong usage."""
+"""The command line.
+
+Exit codes: 0 after SIGTERM or a good check, 1 after a failure, 2 for wrong usage.
+"""
 
 import asyncio
 import os
@@ -18,7 +21,9 @@ from dsf_wire.text import printable
 LOG_FIELDS: Final = ("scorer", "stage", "reason", "object")
 """Fields that a log record may have besides its text."""
 THREADS: Final = 64
-"""Threads for files and name look-ups. There must be more of them than look-ups that hang at one time."""
+"""Threads for files and name look-ups. There must be more of them than look-ups that hang at one
+time.
+"""
 
 
 def main(argv: Sequence[str] | None = None, *, waits: Waits = DEFAULT_WAITS) -> int:

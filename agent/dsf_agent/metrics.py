@@ -1,6 +1,8 @@
-"""The page /metrics: the agent's own metrics, and the samples of ``dynamic_score``, whose text is rendered
-once per cycle and only written at a scrape, so that 50,000 series are cheap. Text format, also of a gauge
-sample in OpenMetrics: https://prometheus.io/docs/instrumenting/exposition_formats/.
+"""The page /metrics: the agent's own metrics, and the samples of ``dynamic_score``.
+
+The text of the samples is rendered once per cycle and only written at a scrape, so that 50,000
+series are cheap. Text format, also of a gauge sample in OpenMetrics:
+https://prometheus.io/docs/instrumenting/exposition_formats/.
 """
 
 import asyncio
@@ -28,7 +30,9 @@ from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 _HELP: Final = "Dynamic score from each scorer, as the scoring API gave it"
 HEAD: Final = f"# HELP {METRIC} {_HELP}\n# TYPE {METRIC} gauge\n".encode()
 MAX_LABEL: Final = 256
-"""Characters of a label value on /metrics. Longer ones are cut, as upstream does; item names are not."""
+"""Characters of a label value on /metrics. Longer ones are cut, as upstream does; item names are
+not.
+"""
 
 PIECE_LINES: Final = 2500
 
@@ -75,8 +79,9 @@ class SamplePrefix:
 
 
 async def sample_text(samples: Mapping[bytes, float]) -> list[bytes]:
-    """The text of finite values, which have their SamplePrefix as key, in pieces: to join those of 50,000
-    would hold the event loop for up to 25 ms. Lets other tasks run in between.
+    """The text of finite values, which have their SamplePrefix as key, in pieces.
+
+    To join those of 50,000 would hold the event loop for up to 25 ms. Other tasks run in between.
     """
     remaining, pieces = iter(samples.items()), list[bytes]()
     while batch := list(itertools.islice(remaining, PIECE_LINES)):
@@ -94,14 +99,19 @@ def _values(scores: list[float]) -> list[bytes]:
 
 
 class Metrics:
-    """All metrics of the process. dynamic_score, which may have many series, is rendered separately."""
+    """All metrics of the process.
+
+    The samples of dynamic_score, which may have many series, are rendered separately.
+    """
 
     def __init__(self, *, cluster: str) -> None:
         # A *_created series per counter would make every scrape larger, and nobody uses it.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
         self.samples: dict[str, list[bytes]] = {}
-        """Pieces of text by scorer, without those that failed or were removed: no old score looks current."""
+        """Pieces of text by scorer, without those that failed or were removed: no old score looks
+        current.
+        """
 
         def counter(name: str, text: str, *labels: str, prefix: str = PREFIX) -> Counter:
             return Counter(prefix + name, text, labels, registry=registry)
@@ -141,15 +151,16 @@ class Metrics:
         )
         self.circuit_open = gauge(
             "circuit_open",
-            "1 while the source or the scoring API fails so often that it is only called for trials, else 0.",
+            "1 while the source or the scoring API fails so often that it is only called for"
+            " trials, else 0.",
             SCORER,
         )
         self.circuits_opened = counter("circuit_opened", "How often the circuit opened.", SCORER)
         self.dropped = counter(
             "results_dropped",
-            "Results that were not used: invalid, not_finite, no_name or long_name (the format gives an"
-            " empty name or one of more than 1024 characters), overflow, or no_cluster (on the hub: no"
-            " cluster label).",
+            "Results that were not used: invalid, not_finite, no_name or long_name (the format"
+            " gives an empty name or one of more than 1024 characters), overflow, or no_cluster"
+            " (on the hub: no cluster label).",
             *(SCORER, "reason"),
         )
         self.clamped = counter("results_clamped", "Scores cut to a bound of their range.", SCORER)
@@ -162,7 +173,8 @@ class Metrics:
         )
         self.clusters = gauge(
             "clusters",
-            "Clusters of the hub scorer by state: scored, missing, or unscored because a request failed.",
+            "Clusters of the hub scorer by state: scored, missing, or unscored because a request"
+            " failed.",
             *(SCORER, "state"),
         )
         self.sources = gauge(
@@ -192,7 +204,8 @@ class Metrics:
         )
         self.config_failures = counter(
             "config_failures",
-            "States of the file that could not be used: missing, empty, not_json, too_large or unreadable.",
+            "States of the file that could not be used: missing, empty, not_json, too_large or"
+            " unreadable.",
             "reason",
         )
         self.config_usable = gauge("config_usable", "1 if the current file can be used, else 0.")

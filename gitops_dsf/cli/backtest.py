@@ -40,7 +40,8 @@ try:
         results,
         samples_of,
     )
-    from gitops_dsf.metricstore.answer import Answer, StoreError, read_path
+    from gitops_dsf.metricstore.answer import Matrix, StoreError
+    from gitops_dsf.metricstore.files import read_path
     from gitops_dsf.show.backtest import backtest_text
     from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result, document
     from gitops_dsf.views.backtest.page import page
@@ -232,7 +233,7 @@ def _without_label(args: argparse.Namespace, asked: Asked, found: Results) -> li
     ]
 
 
-def _span_of(answers: tuple[Answer, ...]) -> Span | None:
+def _span_of(answers: tuple[Matrix, ...]) -> Span | None:
     """From the first sample to the last one; None if there are none, or only samples of one time."""
     spans = [answer.span for answer in answers if answer.span is not None]
     start = min((first for first, _ in spans), default=0.0)
@@ -241,7 +242,7 @@ def _span_of(answers: tuple[Answer, ...]) -> Span | None:
 
 
 def _feed_files(
-    args: argparse.Namespace, builder: BacktestBuilder, answers: tuple[Answer, ...]
+    args: argparse.Namespace, builder: BacktestBuilder, answers: tuple[Matrix, ...]
 ) -> list[str]:
     """Reads saved answers, and returns what to tell of them.
 

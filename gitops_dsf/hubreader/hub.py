@@ -25,10 +25,10 @@ from gitops_dsf.hub.resources import (
 
 try:
     from dsf_runtime.access import AccessError
-    from dsf_runtime.apianswers import ListPage
     from dsf_runtime.apiserver import JSON, ApiError
     from dsf_runtime.blocking import BlockingApiServer
     from dsf_runtime.calls import FailureKind
+    from dsf_runtime.paging import ListPage
     from gitops_dsf.hubreader.kubeconfig import Kubeconfig
     from gitops_dsf.hubreader.kubeconfig import current_context as _current_context
 except ImportError as error:

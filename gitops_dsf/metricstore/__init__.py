@@ -1,1 +1,1 @@
-"""Reads the history of metrics from a store that has Prometheus' HTTP API, or from saved answers of one."""
+"""Reads the history of metrics, from a store or from saved answers of one."""

@@ -1,4 +1,9 @@
-"""Asks a store for the past of a query, in pages that are bounded in samples, bytes and time."""
+"""Asks a store for the past of a query, in pages that are bounded in samples, bytes and time.
+
+The size of a page follows the number of series. A store that refuses a page as too large is asked
+for a smaller one; a store that is busy is asked again. The number of samples of all queries
+together is bounded, because the history is kept in memory.
+"""
 
 import asyncio
 import ssl
@@ -17,22 +22,20 @@ from dsf_wire.prometheus import Request
 from dsf_wire.retryafter import retry_after
 from gitops_dsf import __version__
 from gitops_dsf.hub.urls import ranged
-from gitops_dsf.metricstore.answer import Answer, StoreError, TooMuchError, is_too_much, read
+from gitops_dsf.metricstore.answer import Matrix, StoreError, TooMuchError, is_too_much, read
 
 FIRST_PAGE: Final = 500
 """Points of the first page of a query, before the number of series is known."""
 SMALLEST_PAGE: Final = 20
 """A store that does not answer for so few points does not answer at all."""
-
-
 SECONDS: Final = 60.0
 """For one page."""
 ANSWER_BYTES: Final = 64 << 20
 PAGE_SAMPLES: Final = 200_000
 """Samples that a page is expected to have. It becomes smaller when the store refuses."""
-MOST_SAMPLES: Final = 60_000_000
+MAX_SAMPLES: Final = 60_000_000
 """Of all queries together."""
-LONGEST_WAIT: Final = 60.0
+MAX_WAIT: Final = 60.0
 """Seconds. A store that asks for a longer wait is not waited for."""
 _WAITS: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
 """Seconds between the attempts of a busy store that does not say how long to wait."""
@@ -46,7 +49,7 @@ class StoredPage:
 
     first: int
     count: int
-    answer: Answer
+    answer: Matrix
 
 
 class MetricStore:
@@ -60,17 +63,23 @@ class MetricStore:
         headers: dict[str, str] | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        """`url` is the base URL of the store, or that of its query API. `token` gives the bearer token of
-        each request, empty for none. It may raise StoreError.
+        """`url` is the base URL of the store, or that of its query API.
+
+        `token` gives the bearer token of each request, empty for none. It may raise StoreError.
         """
         self._url = ranged(url)
         self._read = 0
         self._posts = True
         """Whether the store, or a proxy before it, accepts POST as far as is known."""
-        sent = {"User-Agent": f"gitops-dsf/{__version__}", **(headers or {}), **answers.IDENTITY}
         self._token = token
         self._client = webclient.client(
-            verify=trust or _trust(url), timeout=httpx.Timeout(SECONDS, pool=None), headers=sent
+            verify=trust or _trust(url),
+            timeout=httpx.Timeout(SECONDS, pool=None),
+            headers={
+                "User-Agent": f"gitops-dsf/{__version__}",
+                **(headers or {}),
+                **answers.IDENTITY,
+            },
         )
 
     async def __aenter__(self) -> Self:
@@ -81,9 +90,9 @@ class MetricStore:
 
     def refuse_beyond(self, samples: int) -> None:
         """Raises StoreError for a history of more samples than all queries together may have."""
-        if samples > MOST_SAMPLES:
+        if samples > MAX_SAMPLES:
             raise StoreError(
-                f"the history has more than {MOST_SAMPLES:,} samples; ask for a shorter time or for"
+                f"the history has more than {MAX_SAMPLES:,} samples; ask for a shorter time or for"
                 " one application"
             )
 
@@ -96,10 +105,12 @@ class MetricStore:
         count: int,
         parameters: Mapping[str, str] = {},
     ) -> AsyncIterator[StoredPage]:
-        """The values of a query at `count` points, page by page. `parameters` of the source are sent with
-        it. Raises StoreError.
+        """The values of a query at `count` points, page by page. Raises StoreError.
+
+        `parameters` of the source are sent with it.
         """
-        first, length = 0, min(FIRST_PAGE, MAX_POINTS)
+        first = 0
+        length = min(FIRST_PAGE, MAX_POINTS)
         while first < count:
             length = min(length, count - first)
             try:
@@ -123,7 +134,7 @@ class MetricStore:
 
     async def _page(
         self, query: str, *, start: float, step: float, count: int, parameters: Mapping[str, str]
-    ) -> Answer:
+    ) -> Matrix:
         """The values at `count` points. Asks a busy store again. Raises StoreError, TooMuchError."""
         asked = {
             "query": query,
@@ -143,7 +154,7 @@ class MetricStore:
             if not reply.is_busy:
                 break
             seconds = wait if reply.retry_after is None else reply.retry_after
-            if wait is None or seconds is None or seconds > LONGEST_WAIT:
+            if wait is None or seconds is None or seconds > MAX_WAIT:
                 break
             await asyncio.sleep(seconds)
         if reply.is_success:
@@ -153,7 +164,9 @@ class MetricStore:
     async def _ask(self, request: Request) -> "_Reply":
         """One answer of the store. Raises StoreError, TooMuchError."""
         token = await self._token() if self._token is not None else ""
-        headers = {**request.headers, **({"Authorization": f"Bearer {token}"} if token else {})}
+        headers = dict(request.headers)
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
         method = "GET" if request.form is None else "POST"
         try:
             with as_call_faults(url=self._url, seconds=SECONDS):
@@ -165,8 +178,9 @@ class MetricStore:
                 ):
                     content = await answers.read(response, limit=ANSWER_BYTES)
         except CallFault as fault:
-            smaller = fault.kind in (FailureKind.TIMEOUT, FailureKind.TOO_LARGE)
-            raise (TooMuchError if smaller else StoreError)(str(fault)) from fault
+            if fault.kind in (FailureKind.TIMEOUT, FailureKind.TOO_LARGE):
+                raise TooMuchError(str(fault)) from fault
+            raise StoreError(str(fault)) from fault
         return _Reply(
             status=response.status_code,
             content=content,
@@ -178,7 +192,19 @@ class MetricStore:
 
     def _refused(self, reply: "_Reply") -> StoreError:
         """The error for an error status: TooMuchError if a smaller question may succeed."""
-        where, failure = display(self._url), prometheus.error_of(reply.content)
+        url = display(self._url)
+        if reply.status in (401, 403):
+            if reply.with_token:
+                return StoreError(f"{url} answered {reply.status}; is the token right?")
+            return StoreError(
+                f"{url} answered {reply.status}; --token-file names a file with a bearer token"
+            )
+        if reply.is_busy and reply.retry_after is not None and reply.retry_after > MAX_WAIT:
+            return StoreError(
+                f"{url} answered {reply.status} and asks to wait {reply.retry_after:.0f} s;"
+                " run the backtest again then"
+            )
+        failure = prometheus.error_of(reply.content)
         text = refusal(
             self._url,
             status=reply.status,
@@ -186,20 +212,9 @@ class MetricStore:
             body=reply.content if failure is None else ": ".join(failure).encode(),
             place="as --prometheus",
         )
-        if reply.status in (401, 403):
-            hint = (
-                "is the token right?"
-                if reply.with_token
-                else "--token-file names a file with a bearer token"
-            )
-            return StoreError(f"{where} answered {reply.status}; {hint}")
-        if reply.is_busy and reply.retry_after is not None and reply.retry_after > LONGEST_WAIT:
-            seconds = f"{reply.retry_after:.0f} s"
-            return StoreError(
-                f"{where} answered {reply.status} and asks to wait {seconds}; run the backtest again then"
-            )
-        too_much = not reply.is_busy and (reply.status in _SMALLER or is_too_much(text))
-        return (TooMuchError if too_much else StoreError)(text)
+        if not reply.is_busy and (reply.status in _SMALLER or is_too_much(text)):
+            return TooMuchError(text)
+        return StoreError(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,20 +231,18 @@ class _Reply:
 
     @property
     def is_success(self) -> bool:
+        """Whether the content is an answer."""
         return 200 <= self.status < 300
 
     @property
     def is_busy(self) -> bool:
-        """Whether the same question may succeed later. A 503 without Retry-After often means that the
-        question takes too long.
-        """
+        """Whether the same question may succeed later."""
+        # A 503 without Retry-After often means that the question takes too long.
         return self.status == 429 or (self.status == 503 and self.retry_after is not None)
 
 
 def _trust(url: str) -> ssl.SSLContext:
     """The system's CAs. Reading them takes 40 ms, which only HTTPS needs."""
-    return (
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        if url.startswith("http:")
-        else httpx.create_ssl_context()
-    )
+    if url.startswith("http:"):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx.create_ssl_context()

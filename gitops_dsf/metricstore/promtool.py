@@ -1,7 +1,7 @@
 """Evaluates queries over the metrics of a test by promtool, which contains Prometheus' own engine.
 
-`promtool test rules` only compares. So each evaluation expects a sample that no query gives, and what it got
-instead is read from the report.
+`promtool test rules` only compares. So each evaluation expects a sample that no query gives, and
+what it got instead is read from the report.
 """
 
 import ast
@@ -41,12 +41,14 @@ def evaluate(question: Question, *, program: Path) -> Answer:
         raise QueryError(_complaint(report))
     samples = [_samples(entry) for entry in entries]
     width = len(question.expressions)
-    return answer_of(
-        [
-            [sample for part in samples[first : first + width] for sample in part]
-            for first in range(0, len(samples), width)
-        ]
-    )
+    runs: list[list[Sample]] = []
+    for first in range(0, len(samples), width):
+        # The evaluations of one time: one for each expression.
+        of_run: list[Sample] = []
+        for evaluation in samples[first : first + width]:
+            of_run += evaluation
+        runs.append(of_run)
+    return answer_of(runs)
 
 
 def _run(program: Path, file: Path) -> str:
@@ -68,22 +70,19 @@ def _run(program: Path, file: Path) -> str:
 
 
 def _document(question: Question) -> dict[str, Any]:
-    return {
-        "evaluation_interval": f"{question.interval}s",
-        "tests": [
-            {
-                "interval": f"{question.interval}s",
-                "input_series": [
-                    {"series": series, "values": values} for series, values in question.metrics
-                ],
-                "promql_expr_test": [
-                    {"expr": expression, "eval_time": f"{at}s", "exp_samples": [_IMPOSSIBLE]}
-                    for at in question.times
-                    for expression in question.expressions
-                ],
-            }
-        ],
+    interval = f"{question.interval}s"
+    evaluations: list[dict[str, Any]] = []
+    for at in question.times:
+        for expression in question.expressions:
+            evaluation = {"expr": expression, "eval_time": f"{at}s", "exp_samples": [_IMPOSSIBLE]}
+            evaluations.append(evaluation)
+    series = [{"series": name, "values": values} for name, values in question.metrics]
+    test = {
+        "interval": interval,
+        "input_series": series,
+        "promql_expr_test": evaluations,
     }
+    return {"evaluation_interval": interval, "tests": [test]}
 
 
 def _entries(report: str) -> list[str]:
@@ -96,24 +95,25 @@ def _samples(entry: str) -> list[Sample]:
     got = _GOT.search(entry)
     if got is None:
         error = _ERROR.search(entry)
-        raise QueryError(
-            f"the query fails: {error[1].strip()}" if error is not None else _complaint(entry)
-        )
+        if error is None:
+            raise QueryError(_complaint(entry))
+        raise QueryError(f"the query fails: {error[1].strip()}")
     if got[1] == "nil":
         return []
-    found: list[Sample] = []
+    samples: list[Sample] = []
     position = 0
     while position < len(got[1]):
         match = _SAMPLE.match(got[1], position)
         if match is None:
             raise QueryError(_complaint(got[1]))
-        pairs = _LABEL.finditer(match["labels"])
-        labels = {_name(each["name"]): ast.literal_eval(each["value"]) for each in pairs}
-        found.append(
-            (labels, math.nan if match["value"].startswith("{") else float(match["value"]))
-        )
+        labels: dict[str, str] = {}
+        for pair in _LABEL.finditer(match["labels"]):
+            labels[_name(pair["name"])] = ast.literal_eval(pair["value"])
+        # A native histogram is written in braces. It is not a usable value.
+        is_histogram = match["value"].startswith("{")
+        samples.append((labels, math.nan if is_histogram else float(match["value"])))
         position = match.end()
-    return found
+    return samples
 
 
 def _name(text: str) -> str:

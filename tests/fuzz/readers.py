@@ -41,7 +41,8 @@ from gitops_dsf.journal.record import appended, file_of
 from gitops_dsf.journal.record import encode as encode_record
 from gitops_dsf.journal.record import read as read_journal
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
-from gitops_dsf.metricstore.answer import StoreError, read_path
+from gitops_dsf.metricstore.answer import StoreError
+from gitops_dsf.metricstore.files import read_path
 from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.series_values import MAX_VALUES, SeriesValuesError, expand

@@ -29,7 +29,7 @@ from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.hubreader import files as hub_files
 from gitops_dsf.hubreader.files import documents, from_path
 from gitops_dsf.journal import record
-from gitops_dsf.metricstore import answer
+from gitops_dsf.metricstore import files as history_files
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.render import limits
@@ -255,15 +255,15 @@ def test_the_bytes_of_a_file_of_the_hub(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_bytes_of_a_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all its files together."""
-    assert answer.MOST_BYTES == 512 * MEBIBYTE
+    assert history_files.MAX_BYTES == 512 * MEBIBYTE
     text = '{"status": "success", "data": {"resultType": "matrix", "result": []}}'
-    monkeypatch.setattr(answer, "MOST_BYTES", 200)
+    monkeypatch.setattr(history_files, "MAX_BYTES", 200)
     (tmp_path / "a.json").write_text(text.ljust(100))
     (tmp_path / "b.json").write_text(text.ljust(100))
-    assert len(answer.read_path(tmp_path)) == 2
+    assert len(history_files.read_path(tmp_path)) == 2
     (tmp_path / "b.json").write_text(text.ljust(101))
-    with pytest.raises(answer.StoreError, match="the history has more"):
-        answer.read_path(tmp_path)
+    with pytest.raises(history_files.StoreError, match="the history has more"):
+        history_files.read_path(tmp_path)
 
 
 def test_the_bytes_of_the_agents_configuration(tmp_path: Path) -> None:

@@ -58,7 +58,9 @@ class Settings:
     publish_dir: Path | None
     """None means that scores are published to the hub."""
     hub_kubeconfig: Path | None
-    """None if nothing is published to the hub, or if the hub is the cluster of this pod (the hub scorer)."""
+    """None if nothing is published to the hub, or if the hub is the cluster of this pod (the hub
+    scorer).
+    """
     spoke_kubeconfig: Path | None
     namespace: str
     token_file: Path
@@ -230,7 +232,10 @@ def _called(name: str) -> str:
 
 
 def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
-    """The settings of ``run`` and ``check``. ``flags`` is what ``parser`` read. Raises SettingsError."""
+    """The settings of ``run`` and ``check``.
+
+    ``flags`` is what ``parser`` read. Raises SettingsError.
+    """
     source = _Source(vars(flags), environ)
     clusters_file = source.path("clusters")
     cluster = source.text("cluster-name", "" if clusters_file is None else HUB_SCORER)
@@ -281,8 +286,8 @@ def _destination(source: _Source, *, in_pod: bool) -> tuple[Path | None, Path | 
     kubeconfig = source.path("hub-kubeconfig")
     if kubeconfig is None and not in_pod:
         raise SettingsError(
-            f"{_called('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use --publish"
-            " dir:PATH"
+            f"{_called('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use"
+            " --publish dir:PATH"
         )
     return None, kubeconfig
 

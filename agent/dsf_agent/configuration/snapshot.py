@@ -1,4 +1,7 @@
-"""The file ``summaries`` as a Snapshot: scorers, mistakes, and which clusters a scorer scores. Pure."""
+"""The file ``summaries`` as a Snapshot: scorers, mistakes, and which clusters a scorer scores.
+
+Pure.
+"""
 
 import hashlib
 import itertools
@@ -16,7 +19,9 @@ from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import SCORED_BY_API, SCORED_BY_QUERY, Problem, SummariesError, Summary
 
 LONGEST_SECONDS: Final = 31_536_000
-"""A year, as the generator's limit. More is probably a wrong unit, and the expiry may be no valid date."""
+"""A year, as the generator's limit. More is probably a wrong unit, and the expiry may be no valid
+date.
+"""
 
 DESTINATIONS: Final = ("", "AddOnPlacementScore", "None")
 
@@ -43,7 +48,7 @@ class Snapshot:
 
     @cached_property
     def object_names(self) -> frozenset[str]:
-        """Names of the scorers' AddOnPlacementScores; for the hub scorer with their clusters, see key_of."""
+        """The names of the AddOnPlacementScores; for the hub scorer with their clusters (key_of)."""
         names = {scorer.name: scorename.sanitise(scorer.score_name) for scorer in self.scorers}
         if self.clusters is None:
             return frozenset(names.values())
@@ -66,7 +71,10 @@ def key_of(cluster: str, name: str) -> str:
 
 
 def parse(content: bytes, clusters: bytes | None = None) -> Snapshot:
-    """Parses the file, and that of the hub scorer's clusters. Raises SummariesError or ClustersError."""
+    """Parses the file, and that of the hub scorer's clusters.
+
+    Raises SummariesError or ClustersError.
+    """
     if not content.strip():
         raise SummariesError("the file is empty; an agent without scorers has the JSON array []")
     decoded = summary.decode(content)
@@ -81,8 +89,8 @@ def parse(content: bytes, clusters: bytes | None = None) -> Snapshot:
         if reason is None and name in owners:
             # In the upstream agent such scorers overwrite each other. Here the first one runs.
             reason = (
-                f"scoreName {scorer.score_name!r} means the same AddOnPlacementScore {name!r} as scorer"
-                f" {owners[name]!r}; rename one"
+                f"scoreName {scorer.score_name!r} means the same AddOnPlacementScore {name!r} as"
+                f" scorer {owners[name]!r}; rename one"
             )
         if reason is not None:
             problems.append(Problem(index=index, name=scorer.name, reason=reason))
@@ -117,8 +125,8 @@ def _fault(scorer: Summary) -> str | None:
     """Why a well-formed entry cannot run, or None."""
     if not 1 <= scorer.scoring_interval <= LONGEST_SECONDS:
         return (
-            f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs, from 1 to"
-            f" {LONGEST_SECONDS}"
+            f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs,"
+            f" from 1 to {LONGEST_SECONDS}"
         )
     pause = scorer.publish.min_interval_seconds if scorer.publish is not None else 0
     for key, seconds in (
@@ -132,8 +140,8 @@ def _fault(scorer: Summary) -> str | None:
         SCORE_MIN <= output <= SCORE_MAX for output in (scale.output_min, scale.output_max)
     ):
         return (
-            f"scoreRange has the outputs {scale.output_min} and {scale.output_max}; write whole numbers from"
-            f" {SCORE_MIN} to {SCORE_MAX}"
+            f"scoreRange has the outputs {scale.output_min} and {scale.output_max}; write whole"
+            f" numbers from {SCORE_MIN} to {SCORE_MAX}"
         )
     if scorer.score_destination not in DESTINATIONS:
         return (
@@ -153,8 +161,8 @@ def _fault(scorer: Summary) -> str | None:
     ):
         if bool(name) != bool(key):
             return (
-                f"{prefix}EndpointAuthName and {prefix}EndpointAuthKey must both be set: the Secret and"
-                " its key"
+                f"{prefix}EndpointAuthName and {prefix}EndpointAuthKey must both be set: the Secret"
+                " and its key"
             )
     return stage.fault(scorer)
 
@@ -185,7 +193,10 @@ def _default_fault(scorer: Summary) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """The clusters that one scorer scores, and which value of its cluster label means which of them."""
+    """The clusters that one scorer scores.
+
+    ``by_value``: which value of its cluster label means which of them.
+    """
 
     names: tuple[str, ...]
     by_value: Mapping[str, str]

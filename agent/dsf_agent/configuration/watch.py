@@ -1,7 +1,8 @@
 """Follows the mounted file ``summaries``, and the file of clusters of the hub scorer.
 
-Every state of the files is reported once: a configuration, or why they cannot be used. While they cannot be
-used, the last good configuration stays active. That is up to the receiver; this module only reads.
+Every state of the files is reported once: a configuration, or why they cannot be used. While they
+cannot be used, the last good configuration stays active. That is up to the receiver; this module
+only reads.
 """
 
 import asyncio
@@ -51,7 +52,8 @@ class Watcher:
     async def run(self) -> None:
         """Runs until it is cancelled."""
         while True:
-            # Polling, because the kubelet replaces a symbolic link: inotify of the file would see nothing.
+            # Polling, because the kubelet replaces a symbolic link: inotify of the file would see
+            # nothing.
             changed = await asyncio.to_thread(self._changed)
             if changed is not None:
                 await self.emit(changed)

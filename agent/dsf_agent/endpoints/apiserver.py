@@ -1,4 +1,7 @@
-"""The agent's client of an API server: JSON in and out, an AgentError with a reason for every failure."""
+"""The agent's client of an API server: JSON in and out.
+
+Every failure is an AgentError with a reason.
+"""
 
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +19,8 @@ ETCD_TOO_LARGE: Final = (
     "etcdserver: request is too large",
     "trying to send message larger than max",
 )
-"""What the API server says, with status 500, of objects that are too large for etcd or its client."""
+"""What the API server says, with status 500, of objects that are too large for etcd or its client.
+"""
 
 T = TypeVar("T")
 
@@ -45,7 +49,10 @@ class ApiServer(apiserver.ApiServer):
         content_type: str = JSON,
         accept: str = JSON,
     ) -> T:
-        """Sends a body as JSON if it is not bytes. Returns ``shape`` of the answer. Raises AgentError."""
+        """Sends a body as JSON if it is not bytes.
+
+        Returns ``shape`` of the answer. Raises AgentError.
+        """
         try:
             found = await self.request(
                 method, path, params=params, body=body, content_type=content_type, accept=accept

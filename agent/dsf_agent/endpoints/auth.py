@@ -1,4 +1,7 @@
-"""What one endpoint of a scorer needs besides its URL: credentials, a CA, a client certificate. Pure."""
+"""What one endpoint of a scorer needs besides its URL: credentials, a CA, a client certificate.
+
+Pure.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -70,8 +73,8 @@ def _auth(
     name: str, key: str, extra: summary.EndpointAuth | None, certificate: ClientCertificate | None
 ) -> Auth:
     if key == summary.NEEDS_NEWER_AGENT:
-        # Older agents look for this key, which no Secret has, and send nothing. This one knows the newer
-        # fields, which say what is sent.
+        # Older agents look for this key, which no Secret has, and send nothing. This one knows the
+        # newer fields, which say what is sent.
         name = ""
         key = ""
     extra = extra or summary.EndpointAuth()

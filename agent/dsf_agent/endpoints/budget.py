@@ -1,12 +1,14 @@
 """Limits the bytes of large answers in memory, over all scorers.
 
-A cycle keeps its series until they are scored, also while a scoring API hangs. Bytes count as they arrive.
+A cycle keeps its series until they are scored, also while a scoring API hangs. Bytes count as they
+arrive.
 
-No deadlock is possible, because no cycle waits while it has a reservation: one whose answer does not fit drops
-everything, and starts again when there is room for more. This is no failure of the scorer, so it does not
-count towards a time-out.
+No deadlock is possible, because no cycle waits while it has a reservation: one whose answer does
+not fit drops everything, and starts again when there is room for more. This is no failure of the
+scorer, so it does not count towards a time-out.
 
-Not limited: answers of up to 1 MB, of which each scorer may have one, and what a cycle computes from its answer.
+Not limited: answers of up to 1 MB, of which each scorer may have one, and what a cycle computes
+from its answer.
 """
 
 import asyncio
@@ -42,7 +44,8 @@ class Budget:
         self.limit = limit
         self.used = 0
         self.kept: weakref.WeakKeyDictionary[Reservation, int] = weakref.WeakKeyDictionary()
-        """Bytes of the texts that scorers keep until their next cycle, without those that keep few."""
+        """Bytes of the texts that scorers keep until their next cycle, without those that keep few.
+        """
         self._turn = asyncio.Lock()
         """Of those that wait for a known number of bytes, the first one holds it."""
         self.released = asyncio.Event()
@@ -75,14 +78,16 @@ class Reservation:
         self._needed: int | None = None
         """Bytes that the last cycle needed; None before the first one."""
         self._counted = 0
-        """Bytes that count against the budget: those in memory or the expected ones, unless they are few."""
+        """Bytes that count against the budget: those in memory or the expected ones, unless they
+        are few.
+        """
 
     @asynccontextmanager
     async def room(self, expected: int | None) -> AsyncIterator[None]:
         """Reserves about this many bytes until the end of the block.
 
-        More than the whole budget waits until nothing else is reserved. None, for a first answer, waits only
-        while the budget is used up.
+        More than the whole budget waits until nothing else is reserved. None, for a first answer,
+        waits only while the budget is used up.
         """
         await self._budget.wait(expected)
         self._count(min(expected or 0, self._budget.limit))
@@ -93,7 +98,10 @@ class Reservation:
             self._count(0)
 
     async def within(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Runs a cycle with room as the last one needed. If that is too little, it starts again with more."""
+        """Runs a cycle with room as the last one needed.
+
+        If that is too little, it starts again with more.
+        """
         expected = self._needed
         while True:
             try:
@@ -125,14 +133,17 @@ class Reservation:
         self._count(max(self._counted, size))
 
     def keep(self, size: int) -> None:
-        """Counts the kept texts, half of the budget for all scorers that keep much. Raises AgentError."""
+        """Counts the kept texts, half of the budget for all scorers that keep much.
+
+        Raises AgentError.
+        """
         kept = self._budget.kept
         most = self._budget.limit // 2
         kept.pop(self, None)
         if _counted(size) and sum(kept.values()) + size > most:
             raise AgentError(
-                f"the labels of the results of all scorers have more than {most} bytes together (half of"
-                " --max-bytes-in-flight)",
+                f"the labels of the results of all scorers have more than {most} bytes together"
+                " (half of --max-bytes-in-flight)",
                 reason=Reason.TOO_LARGE,
             )
         if _counted(size):
@@ -148,5 +159,8 @@ class Reservation:
 
 
 def _counted(size: int) -> int:
-    """The bytes that count. Small answers are free, so that large ones never stop the many small scorers."""
+    """The bytes that count.
+
+    Small answers are free, so that large ones never stop the many small scorers.
+    """
     return size if size > FREE_BYTES else 0

@@ -1,8 +1,8 @@
-"""The headers that an endpoint needs: bearer tokens, basic authentication, and headers of people's choice.
+"""The headers that an endpoint needs: tokens, basic authentication, and others.
 
-The values come from Secrets, the pod's own token, or a token server (OAuth 2.0 client credentials). All is kept
-for a while, and read or asked for again when the endpoint refused it. Messages name the Secret and the key, but
-never contain their values.
+The values come from Secrets, the pod's own token, or a token server (OAuth 2.0 client credentials).
+All is kept for a while, and read or asked for again when the endpoint refused it. Messages name the
+Secret and the key, but never contain their values.
 """
 
 import asyncio
@@ -26,7 +26,9 @@ FILE_SECONDS: Final = 5.0
 """Time limit for reading the token file. After it the cycle of the scorer fails."""
 
 AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
-"""Sends a client's request, trusting these CAs. Returns the body of a good answer, or raises TokenError."""
+"""Sends a client's request, trusting these CAs. Returns the body of a good answer, or raises
+TokenError.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,10 @@ class Credentials:
         )
 
     def keep_only(self, auths: Collection[Auth]) -> None:
-        """Forgets what none of these endpoints needs: Secrets of removed scorers must not stay in memory."""
+        """Forgets what none of these endpoints needs.
+
+        Secrets of removed scorers must not stay in memory.
+        """
         places: set[tuple[str, str]] = set()
         for auth in auths:
             places |= auth.objects
@@ -71,7 +76,8 @@ class Credentials:
     async def sent(self, auth: Auth, *, refused: Sent | None = None) -> Sent:
         """What is added to each request. Raises AgentError.
 
-        ``refused`` got 401: its secrets are read again, and a token server is asked for another token.
+        ``refused`` got 401: its secrets are read again, and a token server is asked for another
+        token.
         """
         after = refused.number if refused is not None else -1
         headers: dict[str, str] = {}
@@ -98,7 +104,10 @@ class Credentials:
         return Sent(headers=headers, secrets=tuple(secrets), number=self._objects.reads)
 
     async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:
-        """A TLS context with private CA and client certificate; None without both. Raises AgentError."""
+        """A TLS context with private CA and client certificate; None without both.
+
+        Raises AgentError.
+        """
         return await self._contexts.context(auth, fresh=fresh)
 
     def expired(self, auth: Auth) -> str:
@@ -136,7 +145,8 @@ class Credentials:
                     return await asyncio.to_thread(self._own_token)
             except TimeoutError as error:
                 raise AgentError(
-                    f"the pod's own token {self.token_file} could not be read within {FILE_SECONDS:g} s",
+                    f"the pod's own token {self.token_file} could not be read within"
+                    f" {FILE_SECONDS:g} s",
                     reason=Reason.TOKEN_UNAVAILABLE,
                 ) from error
         return None
@@ -161,7 +171,8 @@ class Credentials:
                 return await self._tokens.get(oauth2, renewed, ask=ask)
         except TokenError as error:
             raise AgentError(
-                f"no access token for the client in Secret {oauth2.client_secret_ref.name!r}: {error}",
+                f"no access token for the client in Secret {oauth2.client_secret_ref.name!r}:"
+                f" {error}",
                 reason=Reason.TOKEN_UNAVAILABLE,
             ) from error
 

@@ -24,8 +24,8 @@ _HANDSHAKE: Final = frozenset({Reason.TLS, Reason.CONNECTION_LOST})
 class Endpoint:
     """Adds credentials and CA to calls, whose answers count against ``reservation``.
 
-    After a 401 it reads the credentials again, after a TLS failure CA and client certificate, and repeats the
-    call once: people replace secrets while the agent runs.
+    After a 401 it reads the credentials again, after a TLS failure CA and client certificate, and
+    repeats the call once: people replace secrets while the agent runs.
     """
 
     transport: Transport

@@ -1,8 +1,9 @@
 """Secrets and ConfigMaps of the agent's namespace, kept for a minute.
 
-They are read once for all scorers that name them. While the API server does not answer, the old value is used,
-so that its restart stops no scorer. An object that was deleted, or that the agent may not read any more, is not
-used any longer. Messages name the object and the key, but never contain a value.
+They are read once for all scorers that name them. While the API server does not answer, the old
+value is used, so that its restart stops no scorer. An object that was deleted, or that the agent
+may not read any more, is not used any longer. Messages name the object and the key, but never
+contain a value.
 """
 
 import asyncio
@@ -20,7 +21,9 @@ from dsf_runtime import clock
 from dsf_wire.secrettext import SecretFault, header_secret, line_secret, pem_secret
 
 KEEP_SECONDS: Final = 60.0
-"""A Secret is read again after this time, so that a new token is used even if the old one still works."""
+"""A Secret is read again after this time, so that a new token is used even if the old one still
+works.
+"""
 STALE_SECONDS: Final = 10.0
 """Pause between two reads while the API server does not answer. The old value is used meanwhile."""
 _GONE: Final = frozenset({Reason.NOT_FOUND, Reason.FORBIDDEN})
@@ -78,10 +81,15 @@ class KeptObjects:
         self._kept: dict[tuple[str, str], _Kept] = {}
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
         self.reads = 0
-        """How many objects were read. A read with ``after`` of this number does not use a kept value."""
+        """How many objects were read. A read with ``after`` of this number does not use a kept
+        value.
+        """
 
     def keep_only(self, places: Collection[tuple[str, str]]) -> None:
-        """Forgets all others: Secrets of removed scorers must not stay in memory. ``places``: kind, name."""
+        """Forgets all other objects.
+
+        Secrets of removed scorers must not stay in memory. ``places`` are kinds and names.
+        """
         self._kept = {place: kept for place, kept in self._kept.items() if place in places}
         # Two reads of one object must share a lock, also if one of them began before.
         self._locks = {
@@ -148,8 +156,8 @@ def reader(server: ApiServer | None, *, namespace: str) -> Read:
     async def read(kind: str, name: str) -> dict[str, Any]:
         if server is None:
             raise AgentError(
-                f"{kind} {name!r} is needed, but there is no access to the managed cluster's API; give"
-                " --spoke-kubeconfig",
+                f"{kind} {name!r} is needed, but there is no access to the managed cluster's API;"
+                " give --spoke-kubeconfig",
                 reason=Reason.NOT_FOUND,
             )
         plural = f"{kind.lower()}s"

@@ -1,6 +1,7 @@
 """TLS contexts with the private CAs and client certificates of endpoints.
 
-Connections are pooled per context, so equal texts share one. A context is made again when a text changed.
+Connections are pooled per context, so equal texts share one. A context is made again when a text
+changed.
 """
 
 import hashlib
@@ -31,7 +32,10 @@ class TlsContexts:
         wall: Callable[[], float],
         forgotten: Callable[[ssl.SSLContext], None],
     ) -> None:
-        """``forgotten`` is called with a context that nobody needs any more, to close its connections."""
+        """Keeps contexts until nobody needs them.
+
+        ``forgotten`` is called with a context that nobody needs any more, to close its connections.
+        """
         self._objects = objects
         self._wall = wall
         self._forgotten = forgotten
@@ -117,8 +121,8 @@ def _with_ca(ref: ConfigMapRef | None, text: str) -> ssl.SSLContext:
 def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Values) -> float:
     """Makes the context show a client certificate. Returns when it expires (Unix time).
 
-    OpenSSL reads it from files only, so the pair is in the temporary directory for a moment, readable by this
-    user alone.
+    OpenSSL reads it from files only, so the pair is in the temporary directory for a moment,
+    readable by this user alone.
     """
     try:
         with tempfile.TemporaryDirectory() as folder:

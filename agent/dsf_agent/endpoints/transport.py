@@ -39,9 +39,13 @@ class CallLimits:
 
     connect_seconds: float = 10.0
     total_seconds: float
-    """From the first byte of the request to the last byte of the answer. The upstream agent uses 30 s too."""
+    """From the first byte of the request to the last byte of the answer. The upstream agent uses 30
+    s too.
+    """
     answer_bytes: int
-    """Largest answer of a source. That of a scoring API may have a quarter: of 64 MiB, 50,000 results."""
+    """Largest answer of a source. That of a scoring API may have a quarter: of 64 MiB, 50,000
+    results.
+    """
     per_origin: int = 8
 
 
@@ -57,7 +61,8 @@ class Call:
     scores: bool = False
     """Whether the answer has scores, which need fewer bytes than series."""
     on_bytes: Callable[[int], None] = lambda _size: None
-    """Called with the size of each piece before it is kept. It may raise an exception to refuse it."""
+    """Called with the size of each piece before it is kept. It may raise an exception to refuse it.
+    """
     unresponsive: bool = False
     """Whether the last call of this scorer to this endpoint got no answer; see OriginLimit."""
     most_bytes: int | None = None
@@ -97,8 +102,8 @@ class _Origin:
 class OriginLimit:
     """Limits concurrent calls per origin (scheme, host, port), in order.
 
-    Scorers whose last call got no answer share half of the slots, so that peers that hang leave the other half
-    to those that answer. To wait for a slot is no failure.
+    Scorers whose last call got no answer share half of the slots, so that peers that hang leave the
+    other half to those that answer. To wait for a slot is no failure.
     """
 
     def __init__(self, *, per_origin: int) -> None:
@@ -108,7 +113,10 @@ class OriginLimit:
 
     @asynccontextmanager
     async def slot(self, name: str, *, unresponsive: bool = False) -> AsyncIterator[None]:
-        """Holds a slot of this origin. ``unresponsive``: the last call of this caller got no answer."""
+        """Holds a slot of this origin.
+
+        ``unresponsive``: the last call of this caller got no answer.
+        """
         origin = self._origins.get(name)
         if origin is None:
             origin = _Origin(self._per_origin)
@@ -182,8 +190,9 @@ class Transport:
             client = webclient.client(
                 verify=trust,
                 # The pool has no limit, because a full pool would be an error of a healthy scorer.
-                # OriginLimit limits the calls. No connection is used twice: peers close idle ones at any
-                # moment, and one that sends a second answer would answer the next scorer with it.
+                # OriginLimit limits the calls. No connection is used twice: peers close idle ones
+                # at any moment, and one that sends a second answer would answer the next scorer
+                # with it.
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
                 timeout=httpx.Timeout(
                     self._limits.total_seconds, connect=self._limits.connect_seconds, pool=None
@@ -202,7 +211,10 @@ class Transport:
         return self._system
 
     def forget(self, trust: ssl.SSLContext) -> None:
-        """Uses these CAs no more, after they were replaced. Calls that run close their own connections."""
+        """Uses these CAs no more, after they were replaced.
+
+        Calls that run close their own connections.
+        """
         self._clients.pop(trust, None)
 
     async def close(self) -> None:

@@ -1,7 +1,7 @@
 """The series in answers of the Prometheus HTTP API (``dsf_wire.prometheus``).
 
-A large matrix is not decoded, but checked in pieces, and its bytes are sent on to the scoring API. Samples of a
-vector become series with one point.
+A large matrix is not decoded, but checked in pieces, and its bytes are sent on to the scoring API.
+Samples of a vector become series with one point.
 """
 
 import asyncio
@@ -23,7 +23,8 @@ from dsf_wire.prometheus import DECODE_ERRORS, Data, Document
 PIECE: Final = 1 << 20
 """Bytes that are checked before other tasks may run: about 1 ms."""
 MAX_OBJECTS: Final = 400_000
-"""Most objects in an answer that is decoded as a whole: two per series, 150 bytes each in memory."""
+"""Most objects in an answer that is decoded as a whole: two per series, 150 bytes each in memory.
+"""
 
 _RESULT: Final = b'"result":['
 _SEAM: Final = b'},{"metric":'
@@ -42,7 +43,10 @@ _ERROR_TYPES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Series as JSON text: ``parts``, joined by commas, are the elements of ``data``; ``size`` in bytes."""
+    """Series as JSON text.
+
+    ``parts``, joined by commas, are the elements of ``data``; ``size`` is in bytes.
+    """
 
     parts: tuple[Body, ...] = ()
     count: int = 0
@@ -53,7 +57,10 @@ class Series:
 
 
 class _Row(msgspec.Struct, gc=False):
-    """A series of a matrix; decoding checks labels and JSON. Without the points it takes half the time."""
+    """A series of a matrix; decoding checks labels and JSON.
+
+    Without the points it takes half the time.
+    """
 
     metric: msgspec.Raw
 
@@ -93,7 +100,8 @@ async def read(chunks: list[bytes], *, where: str) -> Series:
         chunks[index] = b""
     if size > PIECE and body.count(b"{") > MAX_OBJECTS:
         raise AgentError(
-            f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in pieces",
+            f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in"
+            " pieces",
             reason=Reason.TOO_LARGE,
         )
     try:
@@ -160,8 +168,9 @@ def _one_point(sample: _Sample) -> bytes:
 async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> Series | None:
     """The series of a large matrix, checked in pieces of some chunks.
 
-    Returns None if the answer must be decoded as a whole; then ``chunks`` has all its bytes. A piece ends at a
-    seam between two series. If what looks like a seam is nested deeper, the piece is not valid JSON.
+    Returns None if the answer must be decoded as a whole; then ``chunks`` has all its bytes. A
+    piece ends at a seam between two series. If what looks like a seam is nested deeper, the piece
+    is not valid JSON.
     """
     size = sum(map(len, chunks))
     count = 0
@@ -193,7 +202,8 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
             unread = [last[seam + 2 :]]
             await asyncio.sleep(0)
         if parts and not waiting:
-            # The last piece has the rest of the document: status, type, warnings, and that nothing follows.
+            # The last piece has the rest of the document: status, type, warnings, and that nothing
+            # follows.
             text = b"".join(unread)
             document = prometheus.decode(head + text)
             data = _good(document, where=where)

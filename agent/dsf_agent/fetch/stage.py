@@ -22,7 +22,8 @@ MAX_LOOKBACK: Final = 10 * 366 * 86_400
 """Seconds. A longer range is probably a wrong unit."""
 
 MAX_ALIGNED_STEP: Final = 300
-"""Seconds. With a larger step the window ends now: to end at a multiple would leave out too much."""
+"""Seconds. With a larger step the window ends now: to end at a multiple would leave out too much.
+"""
 BATCH_SERIES: Final = 2000
 """Series that are written before other tasks may run: about 5 ms."""
 PROMETHEUS: Final = "Prometheus"
@@ -56,8 +57,8 @@ def _prometheus_fault(scorer: Summary) -> str | None:
 class Fetch:
     """The first stage of a cycle of one scorer.
 
-    Prometheus gets range queries, or instant ones if series are scores or if the path ends with ``/query``.
-    The cluster gives the present values, whatever the range.
+    Prometheus gets range queries, or instant ones if series are scores or if the path ends with
+    ``/query``. The cluster gives the present values, whatever the range.
     """
 
     def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None:
@@ -127,7 +128,10 @@ class Fetch:
             await _end(tasks)
 
     async def _one_of_several(self, index: int, *, now: float) -> Series:
-        """As ``_one``, with another error: the first one refers to its task, which would keep what was read."""
+        """As ``_one``, with another error.
+
+        The first one refers to its task, which would keep what was read.
+        """
         try:
             return await self._one(index, now=now)
         except BudgetFullError as error:
@@ -148,7 +152,8 @@ class Fetch:
         series = await promjson.read(answer.chunks, where=self._where(index))
         if series.lost and self._scorer.fails_on_partial:
             raise AgentError(
-                f"{self._where(index)} gave an answer that lacks data: {series.lost}; onPartial is Fail",
+                f"{self._where(index)} gave an answer that lacks data: {series.lost}; onPartial is"
+                " Fail",
                 reason=Reason.PARTIAL_ANSWER,
             )
         return series
@@ -240,5 +245,9 @@ def fault(scorer: Summary) -> str | None:
 
 
 def _kind(scorer: Summary) -> str:
-    """An entry with a query and without a type means Prometheus; upstream's agent would query no source."""
+    """The type of the source.
+
+    An entry with a query and without a type means Prometheus; upstream's agent would query no
+    source.
+    """
     return scorer.source_type or (PROMETHEUS if scorer.source_query.strip() else NONE)

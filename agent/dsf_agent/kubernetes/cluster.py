@@ -1,4 +1,7 @@
-"""Follows nodes and pods of the agent's own cluster while a scorer needs them, and tells it of changes."""
+"""Follows nodes and pods of the agent's own cluster while a scorer needs them.
+
+Scorers that run are told of changes.
+"""
 
 import asyncio
 import logging
@@ -23,7 +26,8 @@ from dsf_wire.summary import Summary
 RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 """Completed pods are left out by the API server."""
 GATHER_SECONDS: Final = 0.2
-"""How long a change of a pod may wait for others. A large cluster changes many pods in each second."""
+"""How long a change of a pod may wait for others. A large cluster changes many pods in each second.
+"""
 RESTART_SECONDS: Final = 30.0
 """Pause after a bug in the agent ended the informers."""
 USAGE_SECONDS: Final = 15.0
@@ -46,7 +50,10 @@ class _Following:
 
 
 class Cluster:
-    """Informers while scorers of source type Kubernetes need them. ``wait_seconds``: for the first lists."""
+    """Informers while scorers of source type Kubernetes need them.
+
+    ``wait_seconds``: for the first lists.
+    """
 
     def __init__(self, *, server: ApiServer | None, wait_seconds: float) -> None:
         self._triggers: WeakSet[Trigger] = WeakSet()
@@ -196,8 +203,8 @@ def _with_hint(error: AgentError) -> AgentError:
     """The failure of metrics.k8s.io, and what helps."""
     if error.reason is Reason.NOT_FOUND:
         return error.without_traceback(
-            f"{error}; this cluster does not serve {METRICS_API}: install metrics-server, or use measures"
-            " without usage"
+            f"{error}; this cluster does not serve {METRICS_API}: install metrics-server, or use"
+            " measures without usage"
         )
     if error.reason is Reason.FORBIDDEN:
         return error.without_traceback(

@@ -1,6 +1,7 @@
 """Quantities of Kubernetes, such as ``250m`` and ``1.5Gi``, as whole billionths. Pure.
 
-The format is that of k8s.io/apimachinery/pkg/api/resource. Billionths are its finest unit, so nothing is lost.
+The format is that of k8s.io/apimachinery/pkg/api/resource. Billionths are its finest unit, so
+nothing is lost.
 """
 
 import re
@@ -10,7 +11,9 @@ from typing import Final
 NANOS: Final = 10**9
 """Billionths of one unit."""
 MAX_NANOS: Final = (2**63 - 1) * NANOS
-"""The largest amount, to which the API limits binary ones. It accepts ``1e999``, which no float holds."""
+"""The largest amount, to which the API limits binary ones. It accepts ``1e999``, which no float
+holds.
+"""
 _MAX_DIGITS: Final = 100
 """Characters of a quantity. No honest one needs as many."""
 _TEXT: Final = re.compile(
@@ -49,6 +52,7 @@ def nanos(text: str) -> int:
     power = int(exponent) if exponent else _DECIMAL_POWERS[decimal or ""]
     power -= len(fraction)
     shift: int = 10 ** abs(power)
-    # A division of the negated number rounds up, which is away from zero for the digits of either sign.
+    # A division of the negated number rounds up, which is away from zero for the digits of either
+    # sign.
     amount = min(digits * shift if power >= 0 else -(-digits // shift), MAX_NANOS)
     return -amount if sign == "-" else amount

@@ -1,7 +1,7 @@
 """How much a pod requests, by the rules of Kubernetes' scheduler. Pure.
 
-They are those of k8s.io/component-helpers/resource, function PodRequests, with the options that the scheduler
-sets (pkg/scheduler/framework/types.go, calculateResource):
+They are those of k8s.io/component-helpers/resource, function PodRequests, with the options that the
+scheduler sets (pkg/scheduler/framework/types.go, calculateResource):
 
 - containers run together; init containers run one after another and before them;
 - a sidecar is an init container that keeps running;

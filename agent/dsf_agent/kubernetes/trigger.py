@@ -6,13 +6,14 @@ from typing import Final
 from dsf_runtime.clock import monotonic
 
 SETTLE_SECONDS: Final = 1.0
-"""How long further changes are collected after the first one. A rollout changes many pods together."""
+"""How long further changes are collected after the first one. A rollout changes many pods together.
+"""
 GAP_SECONDS: Final = 10.0
 """Least time between the starts of two cycles of a scorer if a change caused the second one."""
 
 
 class Trigger:
-    """Starts the cycles of one scorer when the cluster changed in a way that measures can depend on."""
+    """Starts the cycles of one scorer when measures may have changed."""
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()
@@ -23,7 +24,10 @@ class Trigger:
         self._changed.set()
 
     def started(self) -> None:
-        """Call this before ``wait``, when a cycle starts, which takes all changes so far into account."""
+        """Notes that a cycle starts, which takes all changes so far into account.
+
+        Call it before ``wait``.
+        """
         self._changed.clear()
         self._started = monotonic()
 

@@ -1,6 +1,7 @@
 """The running agent: its root tasks, the state they share, readiness, and shutdown.
 
-If a root task ends, the process ends, and the kubelet starts it again. A failure of a scorer never gets here.
+If a root task ends, the process ends, and the kubelet starts it again. A failure of a scorer never
+gets here.
 """
 
 import asyncio
@@ -24,7 +25,8 @@ from dsf_runtime.pages import Page, PageServer
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS: Final = 10.0
-"""Between two collections. Each takes 1 to 3 ms, also with 50,000 results: the start-up is frozen."""
+"""Between two collections. Each takes 1 to 3 ms, also with 50,000 results: the start-up is frozen.
+"""
 
 
 class Agent:
@@ -60,7 +62,8 @@ class Agent:
 
     async def run(self) -> int:
         """Runs until ``stop`` is called or a root task ends. Returns the exit code."""
-        # httpx loads the rest of anyio in its first call. That takes 20 ms, so it happens before we listen.
+        # httpx loads the rest of anyio in its first call. That takes 20 ms, so it happens before we
+        # listen.
         await anyio.lowlevel.checkpoint()
         try:
             await self.server.start()
@@ -215,8 +218,8 @@ async def serve(adapters: Adapters) -> int:
 def tune() -> None:
     """Makes garbage collection block the event loop rarely.
 
-    By default a full collection could block a cycle for 20 ms. Objects of the start-up are excluded, and those
-    of a cycle are freed by reference counts.
+    By default a full collection could block a cycle for 20 ms. Objects of the start-up are
+    excluded, and those of a cycle are freed by reference counts.
     """
     gc.collect()
     gc.freeze()
@@ -226,8 +229,8 @@ def tune() -> None:
 async def collect_periodically(*, pause_seconds: float = PAUSE_SECONDS) -> None:
     """Collects every few seconds what failures leave.
 
-    These are cycles of an exception, its frames, and answers in them. With 13 failing scorers every 0.1 s memory
-    grew to 51 MB in 150 s, without this task to 72 MB.
+    These are cycles of an exception, its frames, and answers in them. With 13 failing scorers every
+    0.1 s memory grew to 51 MB in 150 s, without this task to 72 MB.
     """
     while True:
         await asyncio.sleep(pause_seconds)

@@ -1,1 +1,1 @@
-"""Writes AddOnPlacementScores to the hub or to a directory, and deletes those whose scorer was removed."""
+"""Writes AddOnPlacementScores, and deletes those whose scorer was removed."""

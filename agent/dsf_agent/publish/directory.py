@@ -1,6 +1,7 @@
 """AddOnPlacementScores as YAML files: for laptops, demos and tests.
 
-A file is replaced atomically, so that a reader sees the old or the new object, and never a part of one.
+A file is replaced atomically, so that a reader sees the old or the new object, and never a part of
+one.
 """
 
 import asyncio
@@ -23,7 +24,9 @@ from dsf_agent.publish.hubobject import HubObject
 from dsf_agent.publish.store import Stored
 
 MAX_STEM: Final = 240
-"""Longest file name without extension. File systems allow 255 bytes, and a temporary name needs some."""
+"""Longest file name without extension. File systems allow 255 bytes, and a temporary name needs
+some.
+"""
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 """The one in C is faster, and not in every build of PyYAML."""
 
@@ -36,7 +39,9 @@ class DirectoryStore:
         self._directory = directory
         self._cluster = cluster
         self._locks: dict[str, threading.Lock] = {}
-        """By object name. A cancelled write goes on in its thread, and must not end after the next one."""
+        """By object name. A cancelled write goes on in its thread, and must not end after the next
+        one.
+        """
 
     async def write(
         self,

@@ -1,7 +1,8 @@
 """A queue of items by the time at which they are due.
 
-Each item has at most one due time. A new one replaces the old one. Of items that are due at the same time the
-one with the lowest rank comes first, and of equal ranks the one that was planned first.
+Each item has at most one due time. A new one replaces the old one. Of items that are due at the
+same time the one with the lowest rank comes first, and of equal ranks the one that was planned
+first.
 """
 
 import asyncio
@@ -29,7 +30,10 @@ class _DueTime(Generic[T]):
 
 
 class DueQueue(Generic[T]):
-    """Items with their due times, in Unix seconds of ``wall``. Items are told apart by their identity."""
+    """Items with their due times, in Unix seconds of ``wall``.
+
+    Items are told apart by their identity.
+    """
 
     def __init__(self, *, wall: Callable[[], float]) -> None:
         self._wall = wall
@@ -66,7 +70,10 @@ class DueQueue(Generic[T]):
         return due is not None and due.at <= self._wall()
 
     async def take(self) -> T:
-        """Waits until an item is due, and takes it out. It has no due time until it is planned again."""
+        """Waits until an item is due, and takes it out.
+
+        It has no due time until it is planned again.
+        """
         while True:
             self._drop_replaced()
             seconds: float | None = None

@@ -1,17 +1,19 @@
 """AddOnPlacementScores on the hub, in the namespace of a cluster.
 
-An object is created first, and then its status is applied: a create drops the status, because it is a
-subresource in OCM's CRD.
+An object is created first, and then its status is applied: a create drops the status, because it is
+a subresource in OCM's CRD.
 
-A server-side apply removes only those items that the same field manager applied before. Items that another
-program left, such as an upstream agent, would stay beside ours for ever, and OCM would count them. So a
-take-over comes first: before the first apply our agent becomes the owner of the whole status. After an apply it
-would be too late, because the hub would then record both programs as owners.
+A server-side apply removes only those items that the same field manager applied before. Items that
+another program left, such as an upstream agent, would stay beside ours for ever, and OCM would
+count them. So a take-over comes first: before the first apply our agent becomes the owner of the
+whole status. After an apply it would be too late, because the hub would then record both programs
+as owners.
 
-Nothing is taken over from a program that may still be running: that is a conflict, until it has not written
-for an hour or somebody deleted the object.
+Nothing is taken over from a program that may still be running: that is a conflict, until it has not
+written for an hour or somebody deleted the object.
 
-Rights that it needs: get, list, create, patch and delete of addonplacementscores, and patch of their status.
+Rights that it needs: get, list, create, patch and delete of addonplacementscores, and patch of
+their status.
 """
 
 import asyncio
@@ -35,14 +37,14 @@ from dsf_wire.ownership import Writer
 SILENT_SECONDS: Final = 3600.0
 """A program that has not written for this time counts as removed."""
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
-"""A list in the form that `kubectl get` asks for. A row without its object has about 100 bytes; managedFields
-alone can have hundreds of kB.
+"""A list in the form that `kubectl get` asks for. A row without its object has about 100 bytes;
+managedFields alone can have hundreds of kB.
 """
 FEW_ITEMS: Final = 500
 """Items that are encoded without a thread: less than a millisecond."""
 MAX_OBJECT_BYTES: Final = 1_500_000
-"""Largest object to store, in bytes. etcd refuses requests above 1.5 MiB. This is less than MAX_SCORE_ITEMS
-items, beyond which the hub's admission policy would refuse the object, too.
+"""Largest object to store, in bytes. etcd refuses requests above 1.5 MiB. This is less than
+MAX_SCORE_ITEMS items, beyond which the hub's admission policy would refuse the object, too.
 """
 
 log = logging.getLogger(__name__)
@@ -56,7 +58,8 @@ class _SeenVersion:
     since: float
     """When it was seen first (Unix seconds of the hub)."""
     changed: bool
-    """Whether another version was seen before it. If not, the last write may have been just before."""
+    """Whether another version was seen before it. If not, the last write may have been just before.
+    """
 
 
 class _NotNeeded(Exception):  # noqa: N818 - a state, not a mistake
@@ -81,7 +84,9 @@ class HubStore:
         self._seen_versions: dict[str, _SeenVersion] = {}
         """Objects that another program wrote, by name."""
         self._to_claim: set[str] = set()
-        """Objects with the label of the hub scorer, for an agent; those without it, for the hub scorer."""
+        """Objects with the label of the hub scorer, for an agent; those without it, for the hub
+        scorer.
+        """
 
     async def write(
         self,
@@ -157,8 +162,8 @@ class HubStore:
         size = hubobject.stored_bytes(len(body), items=len(values))
         if size > MAX_OBJECT_BYTES:
             raise AgentError(
-                f"{len(values)} items make an object of {size} bytes, the limit is {MAX_OBJECT_BYTES};"
-                " use a coarser scoreDimensionFormat",
+                f"{len(values)} items make an object of {size} bytes, the limit is"
+                f" {MAX_OBJECT_BYTES}; use a coarser scoreDimensionFormat",
                 reason=Reason.TOO_LARGE,
             )
         return body
@@ -223,7 +228,8 @@ class HubStore:
     ) -> bool:
         """Returns False if the object exists: another program created it in the meantime."""
         if not needed():
-            # The scorer was removed while an earlier request was under way, and the object was deleted.
+            # The scorer was removed while an earlier request was under way, and the object was
+            # deleted.
             raise _NotNeeded
         body = hubobject.manifest(name=name, namespace=self._cluster, labels=labels)
         params = {"fieldManager": AGENT_MANAGER}
@@ -237,10 +243,10 @@ class HubStore:
         return True
 
     async def _take_over(self, name: str, *, scorer: str, leftovers: bool = False) -> bool:
-        """Makes our agent the owner of the whole status, so that the next apply removes other items.
+        """Makes our agent the owner of the whole status.
 
-        Returns whether there were some, with ``leftovers`` also those without an owner. Raises CONFLICT while
-        another program writes.
+        So the next apply removes other items. Returns whether there were some, with ``leftovers``
+        also those without an owner. Raises CONFLICT while another program writes.
         """
         read = await self._get(name)
         if read is None or (read.exclusive and not leftovers):
@@ -269,8 +275,8 @@ class HubStore:
     def _require_silence(self, name: str, writer: Writer, *, version: str) -> None:
         """Raises CONFLICT unless the writer was silent for long.
 
-        Both the hub's record and what was seen count: an upstream agent reorders its items each time, so the
-        version changes while it runs.
+        Both the hub's record and what was seen count: an upstream agent reorders its items each
+        time, so the version changes while it runs.
         """
         now = self._server.now()
         seen = self._seen_versions.get(name)
@@ -286,9 +292,9 @@ class HubStore:
         if not who:
             who = "another program, which the hub does not name and which may be an upstream agent,"
         raise AgentError(
-            f"{who} wrote the scores of {name}, perhaps {max(0.0, silent):.0f} s ago; stop that program:"
-            f" this agent takes over {SILENT_SECONDS:.0f} s after its last write, or as soon as you delete"
-            " the object",
+            f"{who} wrote the scores of {name}, perhaps {max(0.0, silent):.0f} s ago; stop that"
+            f" program: this agent takes over {SILENT_SECONDS:.0f} s after its last write, or as"
+            " soon as you delete the object",
             reason=Reason.CONFLICT,
         )
 
@@ -309,7 +315,10 @@ class HubStore:
         return await self._patch(f"{self._path(name)}/status", body, APPLY, force="false")
 
     async def _label(self, name: str, *, labels: Mapping[str, str]) -> None:
-        """Sets our labels on objects of other programs or of renamed scorers, so that they go with them."""
+        """Sets our labels on objects of other programs or of renamed scorers.
+
+        So they are deleted with their scorer.
+        """
         body = {"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}}
         await self._patch(self._path(name), body, MERGE)
 

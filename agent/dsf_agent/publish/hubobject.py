@@ -1,4 +1,7 @@
-"""AddOnPlacementScores as JSON: the fields that the agent reads and writes, and who owns the items. Pure."""
+"""AddOnPlacementScores as JSON: the fields that the agent reads and writes, and who owns the items.
+
+Pure.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,7 +15,8 @@ from dsf_wire.ownership import FieldsEntry, Writer
 
 KIND: Final = "AddOnPlacementScore"
 OWNED_ITEM_BYTES: Final = 36
-"""Bytes of an item in managedFields, besides its name: server-side apply records each item's owner."""
+"""Bytes of an item in managedFields, besides its name: server-side apply records each item's owner.
+"""
 
 
 class Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -39,7 +43,10 @@ class Status(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class HubObject(msgspec.Struct, frozen=True):
-    """One AddOnPlacementScore, without the ``fieldsV1`` of managedFields, which are most of its bytes."""
+    """One AddOnPlacementScore.
+
+    It is decoded without the ``fieldsV1`` of managedFields, which are most of its bytes.
+    """
 
     metadata: Metadata = Metadata()
     status: Status = Status()
@@ -112,7 +119,7 @@ def seconds(text: str | None) -> float | None:
 
 
 def stored_bytes(body: int, *, items: int) -> int:
-    """About how large the stored object is, with its managedFields, for a request body of this size."""
+    """About how large the stored object is for a request body of this size, managedFields included."""
     return 2 * body + OWNED_ITEM_BYTES * items
 
 
@@ -127,7 +134,10 @@ def status_body(
 
 
 def sole_owner(status: Status, *, now: float) -> FieldsEntry:
-    """The entry that makes our agent own this whole status, as `kubectl apply --server-side` moves it."""
+    """The entry that makes our agent own this whole status.
+
+    It is as `kubectl apply --server-side` moves it.
+    """
     owned_items: dict[str, Any] = {}
     for item in status.scores:
         # Items are a list with the key "name", so their owner is recorded by {"name": ...}.

@@ -1,19 +1,20 @@
-"""Deletes our AddOnPlacementScores whose scorer was removed from the configuration, and no other object.
+"""Deletes our AddOnPlacementScores whose scorer was removed, and no other object.
 
-Only a complete and valid file leads to a deletion, and only if it is unchanged for a while. A missing, empty,
-broken or partly invalid file deletes nothing; scores then expire at their validUntil.
+Only a complete and valid file leads to a deletion, and only if it is unchanged for a while. A
+missing, empty, broken or partly invalid file deletes nothing; scores then expire at their
+validUntil.
 
-The file ``[]`` is complete and valid: a cluster gets it when its last scorer is removed or suspended in git.
-A mistake can look the same, so there are two more guards. The file must be unchanged for longer. And it
-deletes at once only objects that an earlier file of this process named; others are deleted after they expire,
-when no Placement counts them any more.
+The file ``[]`` is complete and valid: a cluster gets it when its last scorer is removed or
+suspended in git. A mistake can look the same, so there are two more guards. The file must be
+unchanged for longer. And it deletes at once only objects that an earlier file of this process
+named; others are deleted after they expire, when no Placement counts them any more.
 
-A score that is being written is left alone until the write has ended. Even so a request may take effect
-after its sender gave up: the API server does not stop working when a connection closes. So each file is
-compared with the hub a second time, and again after each deletion.
+A score that is being written is left alone until the write has ended. Even so a request may take
+effect after its sender gave up: the API server does not stop working when a connection closes. So
+each file is compared with the hub a second time, and again after each deletion.
 
-Not guaranteed: an object that a lost request creates after the last comparison stays until it expires, and
-until the next file.
+Not guaranteed: an object that a lost request creates after the last comparison stays until it
+expires, and until the next file.
 """
 
 import asyncio
@@ -33,12 +34,13 @@ from dsf_runtime.clock import happens_within
 
 BACKOFF: Final = Backoff(first=5.0, ceiling=300.0, jitter=0.3)
 EMPTY_FACTOR: Final = 6
-"""The file ``[]`` must be unchanged this many times longer than other files: a minute by default."""
+"""The file ``[]`` must be unchanged this many times longer than other files: a minute by default.
+"""
 EXPIRED_SLACK_SECONDS: Final = 1.0
 """validUntil and the Date header of an API server are in whole seconds."""
 RECHECK_SECONDS: Final = 300.0
-"""Pause before the next look at objects that have not expired, whose deletion the hub refused, or that a
-request that was lost may have brought back.
+"""Pause before the next look at objects that have not expired, whose deletion the hub refused, or
+that a request that was lost may have brought back.
 """
 WRITING_SECONDS: Final = 5.0
 """Pause before the next look while a score that must go is still being written."""
@@ -60,7 +62,10 @@ class Left(IntEnum):
 
 @dataclass(kw_only=True, eq=False)
 class Pruner:
-    """Deletes objects by the last file. ``wall`` is the hub's time, ``own`` the one cluster of an agent."""
+    """Deletes objects by the last file.
+
+    ``wall`` is the hub's time, ``own`` the one cluster of an agent.
+    """
 
     store_of: Callable[[str], ScoreStore]
     under_way: Callable[[], Collection[tuple[str, str]]]
@@ -127,7 +132,10 @@ class Pruner:
                 compare_again = False
 
     def _forget(self) -> None:
-        """Forgets the names of objects that are gone for sure: the last look found nothing to delete."""
+        """Forgets the names of objects that are gone for sure.
+
+        The last comparison found nothing to delete.
+        """
         current = self._current
         if current is not None and current.complete and not self._changed.is_set():
             self._named &= current.object_names

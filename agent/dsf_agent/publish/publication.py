@@ -1,7 +1,7 @@
 """What one scorer wants published: its scores of each cluster, and why a write of them failed.
 
-A worker offers scores here after each cycle. The `Publisher` decides when they are written. Only the newest
-scores are kept.
+A worker offers scores here after each cycle. The `Publisher` decides when they are written. Only
+the newest scores are kept.
 """
 
 import logging
@@ -34,7 +34,10 @@ class ClusterScore:
     """Failed writes in a row."""
 
     def wanted_now(self) -> Mapping[str, int] | None:
-        """What is wanted at this moment. It can change at each await, which type checkers do not see."""
+        """What is wanted at this moment.
+
+        It can change at each await, which type checkers do not see.
+        """
         return self.wanted
 
 
@@ -67,7 +70,8 @@ class Publication:
     rule: Rule
     metrics: ScorerMetrics
     rank: int
-    """Of writes that are due at the same time, those of the scorer with the lowest rank come first."""
+    """Of writes that are due at the same time, those of the scorer with the lowest rank come first.
+    """
     name: str = field(init=False)
     """Of the AddOnPlacementScores."""
     _scores: dict[str, ClusterScore] = field(init=False, default_factory=dict)
@@ -105,7 +109,10 @@ class Publication:
         self.count(self.publisher.offered(score))
 
     def pause_cluster(self, cluster: str) -> None:
-        """A cluster has no scores now. What is published is not renewed, and expires at its validUntil."""
+        """A cluster has no scores now.
+
+        What is published is not renewed, and expires at its validUntil.
+        """
         score = self._scores.get(cluster)
         if score is not None:
             score.wanted = None

@@ -1,14 +1,16 @@
 """Writes the scores of clusters when the rule says that a write is due, at a limited rate.
 
-It runs beside the workers, so a slow hub never delays a cycle. A task for each score would need too much memory
-on the hub. Instead one queue holds the times at which writes are due, and a few writers take them in that order.
-What was never written comes first, one scorer after another: the first one has scores on all clusters before
-the second one begins.
+It runs beside the workers, so a slow hub never delays a cycle. A task for each score would need too
+much memory on the hub. Instead one queue holds the times at which writes are due, and a few writers
+take them in that order. What was never written comes first, one scorer after another: the first one
+has scores on all clusters before the second one begins.
 
-While the hub is away nothing is sent until a common pause is over, because every cluster would have the same
-failure. A failure that only one cluster has, such as a missing right, delays no other cluster.
+While the hub is away nothing is sent until a common pause is over, because every cluster would have
+the same failure. A failure that only one cluster has, such as a missing right, delays no other
+cluster.
 
-An audit lists the objects of each cluster now and then, and writes again what another program deleted.
+An audit lists the objects of each cluster now and then, and writes again what another program
+deleted.
 """
 
 import asyncio
@@ -32,14 +34,17 @@ from dsf_wire.summary import Summary
 WRITERS: Final = 4
 """Requests at one time."""
 BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
-"""Delays between failed attempts. The jitter is wide because a whole fleet retries when a hub returns."""
+"""Delays between failed attempts. The jitter is wide because a whole fleet retries when a hub
+returns.
+"""
 RETRY_FRACTION: Final = 0.25
-"""A failed write is tried again after this part of the TTL at the latest, even if the hub asks for a longer
-pause. Unchanged scores are written again at half of the TTL and must not expire before the retry.
+"""A failed write is tried again after this part of the TTL at the latest, even if the hub asks for
+a longer pause. Unchanged scores are written again at half of the TTL and must not expire before the
+retry.
 """
 CLOCK_SLACK_SECONDS: Final = 60.0
-"""Tolerance for a validUntil that is later than this rule would set it. A later one was written by another
-program, or the clock was set back since.
+"""Tolerance for a validUntil that is later than this rule would set it. A later one was written by
+another program, or the clock was set back since.
 """
 AUDIT_SECONDS: Final = 300.0
 """How often the objects of each cluster are listed, to find those that another program deleted."""
@@ -48,8 +53,8 @@ AUDITS_PER_SECOND: Final = 6
 AUDIT_LAG_SECONDS: Final = 10.0
 """An object written less than this before a list may be missing in it."""
 POLL_SECONDS: Final = 0.05
-"""Between two attempts to write a score whose last write has not ended, and between two looks at whether
-everything is written, at the end of a worker.
+"""Between two attempts to write a score whose last write has not ended, and between two looks at
+whether everything is written, at the end of a worker.
 """
 _HUB_IS_AWAY: Final = frozenset(
     {
@@ -93,7 +98,10 @@ class Publisher:
         self._queue = DueQueue(wall=self.wall)
 
     def publication(self, scorer: Summary, *, rule: Rule, metrics: ScorerMetrics) -> Publication:
-        """A publication for the scores of one scorer. The jitter of the rule is replaced for each cluster."""
+        """A publication for the scores of one scorer.
+
+        The jitter of the rule is replaced for each cluster.
+        """
         return Publication(
             publisher=self, scorer=scorer, rule=rule, metrics=metrics, rank=next(self._ranks)
         )
@@ -141,7 +149,8 @@ class Publisher:
     def under_way(self) -> Collection[tuple[str, str]]:
         """The cluster and the name of each object that is being written now.
 
-        The pruner must not delete them: the rest of the write would create the object again, or fail.
+        The pruner must not delete them: the rest of the write would create the object again, or
+        fail.
         """
         return self._writing.keys()
 
@@ -215,7 +224,8 @@ class Publisher:
                 needed=lambda: score.wanted is not None,
             )
         if not written:
-            # The object went, and its scorer has no scores now. It is read again before the next write.
+            # The object went, and its scorer has no scores now. It is read again before the next
+            # write.
             score.known = False
             return True
         score.published = Published(values=wanted, written=now, valid_until=valid_until)
@@ -254,9 +264,10 @@ class Publisher:
             await asyncio.sleep(self._next_write - now)
 
     async def _read(self, cluster: str) -> bool:
-        """Reads what the hub has of a cluster, so that a restart does not make the fleet write again.
+        """Reads what the hub has of a cluster.
 
-        Returns whether it asked: of several scorers of a cluster one does.
+        So a restart does not make the fleet write again. Returns whether it asked: of several
+        scorers of a cluster one does.
         """
         async with self._reading.setdefault(cluster, asyncio.Lock()):
             scores = self._by_cluster.get(cluster, {})
@@ -271,7 +282,10 @@ class Publisher:
         return True
 
     async def _audit(self) -> None:
-        """Lists the objects of one cluster after another. What another program deleted is written again."""
+        """Lists the objects of one cluster after another.
+
+        What another program deleted is written again.
+        """
         while True:
             clusters = list(self._by_cluster)
             if not clusters:
@@ -302,14 +316,20 @@ class Publisher:
 def decided(
     wanted: Mapping[str, int], published: Published | None, *, rule: Rule, now: float
 ) -> Decision:
-    """When to write, by the rule. An expiry that is too late does not count: it would delay every write."""
+    """When to write, by the rule.
+
+    An expiry that is too late does not count: it would delay every write.
+    """
     if published is not None and published.valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS:
         published = None
     return decide(wanted, published, rule=rule)
 
 
 def published_by(stored: Stored | None, *, rule: Rule) -> Published | None:
-    """What this process published. None: write anyway, because it has no expiry, or is not only ours."""
+    """What this process published.
+
+    None: write anyway, because it has no expiry, or is not only ours.
+    """
     if stored is None or stored.shared or stored.valid_until is None:
         return None
     return Published(

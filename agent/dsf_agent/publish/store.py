@@ -43,10 +43,13 @@ class ScoreStore(Protocol):
         valid_until: float,
         needed: Callable[[], bool] = lambda: True,
     ) -> bool:
-        """Makes the object hold exactly these items. Raises CONFLICT while another program writes it.
+        """Makes the object hold exactly these items.
 
-        ``needed`` is asked before an object is created, because the scorer may be removed while this waits
-        for the hub: then its object was deleted on purpose. Returns whether the object holds the items now.
+        Raises CONFLICT while another program writes it.
+
+        ``needed`` is asked before an object is created, because the scorer may be removed while
+        this waits for the hub: then its object was deleted on purpose. Returns whether the object
+        holds the items now.
         """
         ...
 

@@ -1,16 +1,20 @@
-"""The circuit breaker of one scorer: how often its metric source and scoring API are called while they fail.
+"""The circuit breaker of one scorer: how often its peers are called while they fail.
 
-While the circuit is *closed*, a failed cycle is tried again after five seconds (or the interval, if that is
-shorter), and the pause doubles with each failure in a row. When the pause has reached five minutes, which
-takes seven failures in a row for intervals of five seconds and more, the circuit *opens*: from then on there
-is one trial every five minutes. One success closes it.
+The peers are its metric source and its scoring API.
 
-A scorer whose interval is longer than five minutes would call its peers more often in an outage than
-otherwise, so its pause goes on doubling up to the interval. All pauses have a jitter of 20 %, so that the
-agents of a fleet, which lost a central API in the same second, do not call it in the same second again.
+While the circuit is *closed*, a failed cycle is tried again after five seconds (or the interval, if
+that is shorter), and the pause doubles with each failure in a row. When the pause has reached five
+minutes, which takes seven failures in a row for intervals of five seconds and more, the circuit
+*opens*: from then on there is one trial every five minutes. One success closes it.
 
-The circuit belongs to the scorer, not to a URL: a cycle needs both peers, so neither is called while the
-other one fails. Not guaranteed: a scorer that starts, or whose entry changed, knows no failures yet.
+A scorer whose interval is longer than five minutes would call its peers more often in an outage
+than otherwise, so its pause goes on doubling up to the interval. All pauses have a jitter of 20 %,
+so that the agents of a fleet, which lost a central API in the same second, do not call it in the
+same second again.
+
+The circuit belongs to the scorer, not to a URL: a cycle needs both peers, so neither is called
+while the other one fails. Not guaranteed: a scorer that starts, or whose entry changed, knows no
+failures yet.
 """
 
 from dataclasses import dataclass, field
@@ -21,8 +25,9 @@ from dsf_runtime.backoff import Backoff
 FIRST_PAUSE_SECONDS: Final = 5.0
 """After the first failure, unless the interval is shorter."""
 TRIAL_SECONDS: Final = 300.0
-"""Between two trials of an open circuit, unless the interval is longer. A score is valid for 15 minutes or
-longer by default and renewed at half of that, so one missed trial does not let it expire.
+"""Between two trials of an open circuit, unless the interval is longer. A score is valid for 15
+minutes or longer by default and renewed at half of that, so one missed trial does not let it
+expire.
 """
 
 
@@ -57,10 +62,13 @@ class CircuitBreaker:
         return max(self._backoff.delay(self.failures), retry_after or 0.0)
 
     def answered_without_results(self) -> float:
-        """Notes that both peers answered, but without data. Returns the seconds until the next attempt.
+        """Notes that both peers answered, but without data.
 
-        This closes the circuit, because the peers are healthy. The pause grows, but never beyond the interval:
-        once the source has data, as on a new cluster, scores follow within one interval.
+        Returns the seconds until the next attempt.
+
+        This closes the circuit, because the peers are healthy. The pause grows, but never beyond
+        the interval: once the source has data, as on a new cluster, scores follow within one
+        interval.
         """
         self.failures = 0
         self.empty_answers += 1

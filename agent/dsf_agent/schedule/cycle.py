@@ -1,10 +1,10 @@
-"""One cycle of one scorer: fetch series, score them, map scores to items, offer the items for publishing.
+"""One cycle of one scorer: fetch series, score them, map scores to items, offer the items.
 
-An agent is a fleet of one cluster, with all series in one scoring request. For the hub scorer a label says the
-cluster of a series, and a request has the series of some clusters.
+An agent is a fleet of one cluster, with all series in one scoring request. For the hub scorer a
+label says the cluster of a series, and a request has the series of some clusters.
 
-A cycle gives everything or nothing: if it fails, nothing is offered and no sample is shown. Only on the hub
-some clusters can fail while the others are scored.
+A cycle gives everything or nothing: if it fails, nothing is offered and no sample is shown. Only on
+the hub some clusters can fail while the others are scored.
 """
 
 import asyncio
@@ -66,7 +66,9 @@ class CycleResult:
     """Results of the clusters."""
     clamped: int = 0
     items: dict[str, int] = field(default_factory=dict)
-    """All items, of a cycle that publishes nothing; on the hub their names begin with the cluster's."""
+    """All items, of a cycle that publishes nothing; on the hub their names begin with the
+    cluster's.
+    """
     by_default: bool = False
     """Whether the source had no series, so that the items are the default score."""
 
@@ -99,7 +101,10 @@ class CycleResult:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Cycle:
-    """The stages of one scorer. ``score_of`` makes the second; ``publication`` is None if none publishes."""
+    """The stages of one scorer.
+
+    ``score_of`` makes the second; ``publication`` is None if none publishes.
+    """
 
     scorer: Summary
     fleet: Fleet
@@ -123,9 +128,9 @@ class Cycle:
     async def run(self) -> CycleResult:
         """Runs one cycle. If it raises AgentError, nothing was published or exported.
 
-        A cycle without any item is a failure: of an empty object OCM would count 0, which is better than every
-        negative score. On the hub, a cluster without an item is missing, in a metric and, when that changes, in
-        the log.
+        A cycle without any item is a failure: of an empty object OCM would count 0, which is better
+        than every negative score. On the hub, a cluster without an item is missing, in a metric
+        and, when that changes, in the log.
         """
         return await self.reservation.within(self._run)
 
@@ -270,8 +275,8 @@ class Cycle:
             text = "the query gave no series"
         elif self._label:
             text = (
-                f"none of the {series} series gives a score of a cluster: the label {self._label} names no"
-                " cluster that this scorer scores"
+                f"none of the {series} series gives a score of a cluster: the label {self._label}"
+                " names no cluster that this scorer scores"
             )
         elif result.total:
             text = f"none of {result.total} results gives an item to publish"

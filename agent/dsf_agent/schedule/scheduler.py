@@ -1,7 +1,8 @@
 """The scheduler owns the workers: it starts, restarts and stops them as the configuration changes.
 
-An entry that did not change keeps its worker and everything that it knows. If a bug ends a worker, or prevents
-its creation, a new one follows after a pause, and the workers of other scorers do not notice it.
+An entry that did not change keeps its worker and everything that it knows. If a bug ends a worker,
+or prevents its creation, a new one follows after a pause, and the workers of other scorers do not
+notice it.
 """
 
 import asyncio
@@ -19,7 +20,9 @@ from dsf_wire.summary import Summary
 log = logging.getLogger(__name__)
 
 EDIT_SPLAY_SECONDS: Final = 0.5
-"""Longest delay of the first cycle after an edit. The kubelets already spread an edit over a minute."""
+"""Longest delay of the first cycle after an edit. The kubelets already spread an edit over a
+minute.
+"""
 STOP_SECONDS: Final = 1.0
 """How long a restart waits for the old worker. Cancelled calls normally end at once."""
 RESTART_SECONDS: Final = 30.0
@@ -55,7 +58,7 @@ class Scheduler:
         }
 
     async def apply(self, scorers: Iterable[Summary]) -> None:
-        """Stops the workers of entries that went or changed, and starts those of new or changed ones."""
+        """Stops the workers of entries that went or changed, and starts new ones."""
         entries = {scorer.name: scorer for scorer in scorers}
         stopped = [
             running
@@ -112,7 +115,10 @@ class Scheduler:
         self._running[scorer.name] = _Running(scorer=scorer, task=task)
 
     async def _guard(self, scorer: Summary, *, splay: float) -> None:
-        """Runs a worker. If a bug ends it or prevents its creation, a new one follows after a pause."""
+        """Runs a worker.
+
+        If a bug ends it or prevents its creation, a new one follows after a pause.
+        """
         running = self._running[scorer.name]
         while True:
             try:

@@ -1,10 +1,11 @@
 """A worker decides when the cycles of one scorer run.
 
-The first cycle runs at once, later ones on the scorer's grid. After failures the `CircuitBreaker` says how long
-to wait. For the Kubernetes source a change in the cluster starts a cycle between those of the grid.
+The first cycle runs at once, later ones on the scorer's grid. After failures the `CircuitBreaker`
+says how long to wait. For the Kubernetes source a change in the cluster starts a cycle between
+those of the grid.
 
-A failure never ends a worker: it becomes its `WorkerState`, a metric and a line of the log. Cycles of one worker
-never overlap, so none is started while the one before is late.
+A failure never ends a worker: it becomes its `WorkerState`, a metric and a line of the log. Cycles
+of one worker never overlap, so none is started while the one before is late.
 """
 
 import asyncio
@@ -46,22 +47,28 @@ class WorkerState:
 class Grid:
     """Grid points at ``phase + k * interval`` seconds of a monotonic clock.
 
-    The first run does not wait for the grid. Later runs do, so that a thousand clusters whose configuration
-    changed in the same second spread their calls over the interval.
+    The first run does not wait for the grid. Later runs do, so that a thousand clusters whose
+    configuration changed in the same second spread their calls over the interval.
     """
 
     interval: float
     phase: float
 
     def next(self, *, after: float, least: float = 0.0) -> float:
-        """The first grid point more than ``least`` seconds after ``after``. Missed ones are skipped."""
+        """The first grid point more than ``least`` seconds after ``after``.
+
+        Missed ones are skipped.
+        """
         steps = math.floor((after + least - self.phase) / self.interval) + 1
         return self.phase + steps * self.interval
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Worker:
-    """Decides when the cycles of one scorer run. ``run`` ends when it is cancelled, or after ``drain``."""
+    """Decides when the cycles of one scorer run.
+
+    ``run`` ends when it is cancelled, or after ``drain``.
+    """
 
     scorer: Summary
     cycle: Callable[[], Awaitable[CycleResult]]
@@ -70,7 +77,9 @@ class Worker:
     metrics: ScorerMetrics
     wall: Callable[[], float]
     trigger: Trigger | None = None
-    """Starts cycles between those of the grid; None for sources that only answer when they are asked."""
+    """Starts cycles between those of the grid; None for sources that only answer when they are
+    asked.
+    """
     _draining: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _state: WorkerState = field(init=False, default_factory=WorkerState)
     _breaker: CircuitBreaker = field(init=False)
@@ -115,8 +124,8 @@ class Worker:
             if pause is not None:
                 due = now + pause
                 continue
-            # The first run is not on the grid. Without this, the grid point right after it would start a
-            # second one.
+            # The first run is not on the grid. Without this, the grid point right after it would
+            # start a second one.
             half = self.grid.interval / 2 - (now - started)
             due = self.grid.next(after=now, least=max(0.0, half))
 
@@ -127,8 +136,8 @@ class Worker:
             drained = asyncio.ensure_future(self._draining.wait())
             waiting = [timer, drained]
             triggered: asyncio.Future[None] | None = None
-            # No change starts a cycle before the first one, or after a failure: a cluster with many changes
-            # would call a peer that is down with each of them.
+            # No change starts a cycle before the first one, or after a failure: a cluster with many
+            # changes would call a peer that is down with each of them.
             healthy = self._state.last_success is not None and not self._state.failures
             if self.trigger is not None and healthy:
                 triggered = asyncio.ensure_future(self.trigger.wait())

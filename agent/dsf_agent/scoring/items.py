@@ -15,7 +15,9 @@ from dsf_wire.scorevalue import Aggregation
 from dsf_wire.summary import Summary
 
 DROP_NO_NAME: Final = "no_name"
-"""The dimension format gives the empty string for these labels. A Placement cannot name such an item."""
+"""The dimension format gives the empty string for these labels. A Placement cannot name such an
+item.
+"""
 DROP_LONG_NAME: Final = "long_name"
 """The dimension format gives a name of more than MAX_NAME characters for these labels."""
 DROP_OVERFLOW: Final = "overflow"
@@ -43,8 +45,8 @@ async def items_of(
     names = list[str]()
     for start in range(0, len(scores), batch):
         found = [label_set.item for label_set in label_sets[start : start + batch]]
-        # Each batch is sorted now, so that the final sort only merges sorted runs. Sorting 50,000 names at
-        # once would block the event loop too long.
+        # Each batch is sorted now, so that the final sort only merges sorted runs. Sorting 50,000
+        # names at once would block the event loop too long.
         names += sorted(_add(found, scores[start : start + batch], raw=raw, several=several))
         if len(scores) > batch:
             await asyncio.sleep(0)

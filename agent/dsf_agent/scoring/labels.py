@@ -1,6 +1,7 @@
 """What the labels of a result determine: the name of its item, and its line on /metrics.
 
-Scoring APIs repeat labels in every answer, so each label set is worked out once and found again by its JSON.
+Scoring APIs repeat labels in every answer, so each label set is worked out once and found again by
+its JSON.
 """
 
 import operator
@@ -15,7 +16,9 @@ from dsf_agent.metrics import SamplePrefix
 from dsf_wire import dimension
 
 MAX_KEPT: Final = 20_000
-"""Label sets that are kept for one scorer, about 600 bytes each. Others are worked out in every cycle."""
+"""Label sets that are kept for one scorer, about 600 bytes each. Others are worked out in every
+cycle.
+"""
 MAX_NAME: Final = 1024
 """Longest name of an item, in characters. Names of Kubernetes objects have 253 at most."""
 LONG_NAME: Final = "\0" * (MAX_NAME + 1)
@@ -25,7 +28,10 @@ MAX_KEPT_BYTES: Final = 1024
 
 
 class Labels(msgspec.Struct, gc=False):
-    """The labels that the agent uses, in the order of dsf_wire.dimension.LABELS. Others are skipped."""
+    """The labels that the agent uses, in the order of dsf_wire.dimension.LABELS.
+
+    Others are skipped.
+    """
 
     node: str = ""
     device: str = ""
@@ -40,7 +46,9 @@ class LabelSet(msgspec.Struct, frozen=True, gc=False):
     """What the labels of a result give."""
 
     item: str
-    """The item's name. It is empty if the dimension format gives nothing, and LONG_NAME for a longer one."""
+    """The item's name. It is empty if the dimension format gives nothing, and LONG_NAME for a
+    longer one.
+    """
     line: bytes
     """The line on /metrics up to the value."""
     size: int
@@ -55,7 +63,9 @@ class LabelSets:
     struct: type[msgspec.Struct] = Labels
     """The labels of one result. Its fields are the argument of ``of``."""
     most_results = 50_000
-    """Most results of one answer. An AddOnPlacementScore stores about 16,000 items, /metrics has more."""
+    """Most results of one answer. An AddOnPlacementScore stores about 16,000 items, /metrics has
+    more.
+    """
 
     def __init__(self, *, template: str, cluster: str, score_name: str) -> None:
         self._item_name = item_namer(template=template, cluster=cluster, score_name=score_name)
@@ -68,7 +78,10 @@ class LabelSets:
 
     @contextmanager
     def answer(self) -> Iterator[None]:
-        """Reads an answer in the block. Those of the last answer are found again; after a failure none is."""
+        """Reads an answer in the block.
+
+        Those of the last answer are found again; after a failure none is.
+        """
         self._before = self._now
         self._now = {}
         self.kept_bytes = 0
@@ -127,8 +140,8 @@ def label_set(name: str, line: bytes, *, cluster: str = "") -> LabelSet:
 def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tuple[str, ...]], str]:
     """A function from labels, in the order of dsf_wire.dimension.LABELS, to the item name.
 
-    It gives the same as dsf_wire.dimension.fill, and is three times as fast over 50,000 results, because the
-    template is parsed once.
+    It gives the same as dsf_wire.dimension.fill, and is three times as fast over 50,000 results,
+    because the template is parsed once.
     """
     pattern = ""
     indexes: list[int] = []

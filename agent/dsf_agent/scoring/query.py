@@ -42,7 +42,10 @@ _ONE_SERIES: Final = msgspec.json.Decoder(_Series)
 
 
 async def score(series: Series, *, label_sets: LabelSets) -> Results:
-    """The second stage of a cycle without a scoring API. There may be no results. Raises AgentError."""
+    """The second stage of a cycle without a scoring API.
+
+    There may be no results. Raises AgentError.
+    """
     results = Results(most=label_sets.most_results)
     with label_sets.answer():
         async for batch in batches(series, stage="score"):

@@ -1,7 +1,7 @@
 """The stage ``score``: sends series to the scoring API and reads its results.
 
-The wire contract is ``POST {scoringEndpoint}``. Single invalid results are dropped with a reason; an answer that
-is not of this form, or has too many results (see labels.py), is refused as a whole.
+The wire contract is ``POST {scoringEndpoint}``. Single invalid results are dropped with a reason;
+an answer that is not of this form, or has too many results (see labels.py), is refused as a whole.
 """
 
 import asyncio
@@ -101,7 +101,8 @@ class Results:
         self.scores += scores
         if len(self.scores) > self.most:
             raise AgentError(
-                f"there are more than {self.most} results; use a query or a scorer that gives fewer",
+                f"there are more than {self.most} results; use a query or a scorer that gives"
+                " fewer",
                 reason=Reason.TOO_LARGE,
             )
 
@@ -117,7 +118,10 @@ def counts_text(dropped: Counter[str]) -> str:
 
 
 async def read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
-    """Decodes an answer. Raises AgentError with INVALID_BODY, or TOO_LARGE for too many or too long ones."""
+    """Decodes an answer.
+
+    Raises AgentError with INVALID_BODY, or TOO_LARGE for too many or too long ones.
+    """
     await asyncio.sleep(0)
     _limit(body, b"{", MAX_OBJECTS, where=where, most=label_sets.most_results)
     with label_sets.answer():
@@ -130,7 +134,8 @@ async def read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
 def _limit(body: bytes, mark: bytes, times: int, *, where: str, most: int) -> None:
     if body.count(mark) > most * times:
         raise AgentError(
-            f"{where} answered with more than {most} results, or with far more labels than are used",
+            f"{where} answered with more than {most} results, or with far more labels than are"
+            " used",
             reason=Reason.TOO_LARGE,
         )
 
@@ -156,7 +161,11 @@ async def _together(rows: Sequence[_Row], *, label_sets: LabelSets) -> Results:
 
 
 def _elements(body: bytes, *, where: str) -> Iterable[msgspec.Raw]:
-    """The results, not decoded if the body is JSON; else with NaN, Infinity and half surrogate pairs."""
+    """The results as JSON.
+
+    They are not decoded if the body is JSON; else NaN, Infinity and half surrogate pairs are
+    accepted.
+    """
     try:
         try:
             return _RESPONSE.decode(body).results

@@ -1,6 +1,7 @@
 """The split of a central store's series by cluster, for the hub scorer.
 
-A label names the cluster of a series. Series of other clusters, and those without the label, are left out.
+A label names the cluster of a series. Series of other clusters, and those without the label, are
+left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,10 @@ class _Row(msgspec.Struct, gc=False):
 async def split(
     series: Series, *, label: str, clusters: Mapping[str, str]
 ) -> dict[str, list[bytes]]:
-    """The series of each cluster as JSON, in order; ``clusters`` by value of the label. Raises AgentError."""
+    """The series of each cluster as JSON, in order; ``clusters`` by value of the label.
+
+    Raises AgentError.
+    """
     by_cluster: dict[str, list[bytes]] = {}
     decoder = _decoder(label)
     async for batch in batches(series, stage="fetch"):

@@ -1,3 +1,6 @@
-"""What the agent on the spoke and the reconciler on the hub share. The generator does not import it."""
+"""What the agent on the spoke and the reconciler on the hub share.
+
+The generator does not import it.
+"""
 
 __version__ = "0.1.0"

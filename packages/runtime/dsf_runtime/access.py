@@ -1,5 +1,7 @@
-"""Address and credentials of an API server: of the pod's ServiceAccount, or of the kubeconfig that OCM writes
-for an agent (gitops_dsf.hubreader.kubeconfig reads others). Messages never contain values of a kubeconfig.
+"""Address and credentials of an API server.
+
+They are those of the pod's ServiceAccount, or of the kubeconfig that OCM writes for an agent
+(gitops_dsf.hubreader.kubeconfig reads others). Messages never contain values of a kubeconfig.
 """
 
 import base64
@@ -40,7 +42,10 @@ class AccessError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """How to call an API server, read from ``files``; ``fingerprint`` is a digest of their contents."""
+    """How to call an API server.
+
+    It is read from ``files``; ``fingerprint`` is a digest of their contents.
+    """
 
     host: str
     trust: ssl.SSLContext
@@ -73,8 +78,8 @@ class InCluster:
         )
         if not host or not port:
             raise AccessError(
-                "the pod's own account: this process does not run in a pod (outside a pod, name a kubeconfig"
-                " or a context)"
+                "the pod's own account: this process does not run in a pod (outside a pod, name a"
+                " kubeconfig or a context)"
             )
         token_file, ca_file = self.token_file or self.folder / "token", self.folder / "ca.crt"
         try:
@@ -156,8 +161,8 @@ def tls_context(
         context = ssl.create_default_context(
             cadata=ca_data.decode("utf-8", "replace").encode("ascii", "replace").decode()
         )
-    # Strict RFC 5280 checks reject CAs without key usage, as kubeadm creates them. Go's client does not
-    # reject them.
+    # Strict RFC 5280 checks reject CAs without key usage, as kubeadm creates them. Go's client does
+    # not reject them.
     context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
     if not verify:
         context.check_hostname = False
@@ -168,7 +173,10 @@ def tls_context(
 
 
 def authorization_header(value: str | None) -> str | None:
-    """The Authorization header; a file may end with a newline, and a scheme be lower case. ValueError."""
+    """The Authorization header; a file may end with a newline, and a scheme be lower case.
+
+    ValueError.
+    """
     if not value:
         return None
     scheme, _, token = value.strip().partition(" ")
@@ -201,8 +209,8 @@ class Kubeconfig:
             raise AccessError(f"kubeconfig {self.path}: {error}") from error
         except (TypeError, KeyError, AttributeError, StopIteration, RecursionError) as error:
             raise AccessError(
-                f"kubeconfig {self.path}: the file does not have the structure of a kubeconfig; compare it"
-                " with the output of kubectl config view"
+                f"kubeconfig {self.path}: the file does not have the structure of a kubeconfig;"
+                " compare it with the output of kubectl config view"
             ) from error
 
 

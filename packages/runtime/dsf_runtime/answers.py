@@ -1,8 +1,10 @@
-"""Limits what a peer may send, for every client: the head of an answer, the bytes of its body, and the number
-of its pieces. httpcore has no limit for heads: interim (1xx) responses may follow one another endlessly, and
-all that was read is parsed in one step, in which no time-out can fire. Callers ask for ``Accept-Encoding:
-identity``, set a time-out around the whole call, and use the clients of ``webclient`` for peers that they do
-not trust.
+"""Limits what a peer may send: the head of an answer, its bytes, and the number of its pieces.
+
+httpcore 1.0 has no limit for heads: interim (1xx) responses may follow one another endlessly, and
+all that was read is parsed in one step, in which no time-out can fire.
+
+Callers ask for ``Accept-Encoding: identity``, set a time-out around the whole call, and use the
+clients of ``webclient`` for peers that they do not trust.
 """
 
 import asyncio
@@ -20,8 +22,8 @@ PIECE: Final = 4 << 10
 """Bytes of a head that are parsed in one step: at most 6 ms. Most heads are smaller."""
 
 BODY_PIECE: Final = 256 << 10
-"""Bytes of a body that are read at once: all that the event loop has. Less is cut from it again and again. A
-connection holds up to five of them.
+"""Bytes of a body that are read at once: all that the event loop has. Smaller pieces would be cut
+from it again and again. A connection holds up to five of them.
 """
 FRAMED_PIECE: Final = 64 << 10
 """The same for a body in chunks. Trailers of this size are parsed in one step."""
@@ -49,11 +51,19 @@ class HeadStream(httpcore.AsyncNetworkStream):
         self._framed = True
 
     def ended(self, *, framed: bool) -> None:
-        """Call this when the head is complete. ``framed``: the body has chunks, so trailers may follow."""
-        self._in_head, self._framed = False, framed
+        """Call this when the head is complete.
+
+        ``framed``: the body has chunks, so trailers may follow.
+        """
+        self._in_head = False
+        self._framed = framed
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
-        """Raises ExcessError if all that was read so far is not a complete head, and is too large for one."""
+        """Reads some bytes.
+
+        Raises ExcessError if all that was read so far is not a complete head, and is too large for
+        one.
+        """
         if not self._in_head:
             return await self._inner.read(
                 FRAMED_PIECE if self._framed else BODY_PIECE, timeout=timeout
@@ -70,7 +80,9 @@ class HeadStream(httpcore.AsyncNetworkStream):
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - httpcore's signature
         """Writes a part of a request. A new head follows."""
-        self._in_head, self._bytes, self._lines = True, 0, 0
+        self._in_head = True
+        self._bytes = 0
+        self._lines = 0
         await self._inner.write(buffer, timeout=timeout)
 
     async def aclose(self) -> None:
@@ -92,9 +104,11 @@ class _Backend(httpcore.AnyIOBackend):
 
 
 def limited(transport: httpx.AsyncHTTPTransport) -> httpx.AsyncHTTPTransport:
-    """Limits the heads on all connections of a transport, also those through a proxy. Returns the transport.
-    httpx 0.28 has no parameter for this.
+    """Limits the heads on all connections of a transport, also those through a proxy.
+
+    Returns the transport.
     """
+    # httpx 0.28 has no parameter for this.
     pool: Any = transport._pool  # noqa: SLF001
     pool._network_backend = _Backend()  # noqa: SLF001
     return transport
@@ -109,8 +123,9 @@ class CodingError(Exception):
 
     def __init__(self, coding: str) -> None:
         super().__init__(
-            f"the answer has Content-Encoding {coding!r}, which was not asked for; let the server, or the"
-            " proxy before it, answer requests with 'Accept-Encoding: identity' without compression"
+            f"the answer has Content-Encoding {coding!r}, which was not asked for; let the server,"
+            " or the proxy before it, answer requests with 'Accept-Encoding: identity' without"
+            " compression"
         )
 
 
@@ -121,8 +136,11 @@ def check_coding(coding: str | None) -> None:
 
 
 class Body:
-    """The content of an answer while it arrives, at most ``limit`` bytes. A longer one is cut if ``cut``. It
-    stays in its chunks, because memory that grows is copied again and again.
+    """The content of an answer while it arrives, at most ``limit`` bytes.
+
+    A longer one is cut if ``cut``.
+
+    It stays in its chunks, because memory that grows is copied again and again.
     """
 
     def __init__(self, headers: Mapping[str, str], *, limit: int, cut: bool = False) -> None:
@@ -135,7 +153,8 @@ class Body:
             )
         self.chunks: list[bytes] = []
         self.size = 0
-        self._limit, self._cut = limit, cut
+        self._limit = limit
+        self._cut = cut
 
     def add(self, chunk: bytes) -> bool:
         """Takes a chunk. Returns whether the rest is cut. Raises TooLargeError and ExcessError."""
@@ -146,8 +165,8 @@ class Body:
         self.size += len(self.chunks[-1])
         if len(self.chunks) > FREE_CHUNKS + self.size // CHUNK_BYTES:
             raise ExcessError(
-                f"sends {len(self.chunks)} chunks for {self.size} bytes; let it collect its answer before it"
-                " writes"
+                f"sends {len(self.chunks)} chunks for {self.size} bytes; let it collect its answer"
+                " before it writes"
             )
         return len(chunk) > room
 
@@ -164,8 +183,10 @@ async def chunks(
     cut: bool = False,
     on_bytes: Callable[[int], None] = lambda _size: None,
 ) -> list[bytes]:
-    """Reads at most ``limit`` bytes of content, see Body. Raises TooLargeError, ExcessError, CodingError, the
-    errors of httpx, and what ``on_bytes`` raises for the size of a piece.
+    """Reads at most ``limit`` bytes of content, see Body.
+
+    Raises TooLargeError, ExcessError, CodingError, the errors of httpx, and what ``on_bytes``
+    raises for the size of a piece.
     """
     body = Body(response.headers, limit=limit, cut=cut)
     stream = response.extensions.get("network_stream")

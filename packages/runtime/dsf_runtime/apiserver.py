@@ -12,22 +12,12 @@ import msgspec
 
 from dsf_runtime import answers
 from dsf_runtime.access import Access
-from dsf_runtime.apianswers import (
-    ANSWER_BYTES,
-    JSON,
-    ApiError,
-    ListMetadata,
-    ListPage,
-    Paging,
-    WatchEvent,
-    as_api_errors,
-    encoded,
-    refusal,
-    whole,
-)
+from dsf_runtime.apicontent import ANSWER_BYTES, JSON, encoded, whole
+from dsf_runtime.apierrors import ApiError, as_api_errors, refusal
 from dsf_runtime.calls import FailureKind
 from dsf_runtime.clock import HubClock
 from dsf_runtime.connections import Connection, Connections
+from dsf_runtime.paging import ListMetadata, ListPage, Paging
 
 __all__ = ["APPLY", "JSON", "JSON_PATCH", "MERGE", "SILENCE", "ApiError", "ApiServer", "WatchEvent"]
 
@@ -52,10 +42,22 @@ LAST_MOMENTS: Final = frozenset(
 """Events of httpcore right before it writes. A server ignores headers whose body never arrives."""
 
 
+class WatchEvent(msgspec.Struct, frozen=True):
+    """One event of a watch."""
+
+    type: str
+    object: msgspec.Raw
+
+
 class ApiServer:
-    """Reads its credentials with ``load`` before the first request, when their files change, and after a 401.
-    ``admit`` is called before each write and again right before its bytes are sent. It may raise an exception
-    to stop it.
+    """Owns one pool of connections.
+
+    It reads its credentials with ``load`` before the first request, when their files change, and
+    after a 401.
+
+    ``admit`` is called before each write and again right before its bytes are sent. It may raise an
+    exception to stop the write: a reconciler whose claim on the Lease ended must not write any
+    more.
     """
 
     def __init__(
@@ -107,8 +109,10 @@ class ApiServer:
         accept: str = JSON,
         seconds: float | None = None,
     ) -> bytes:
-        """Sends a request, and after a 401 once more with new credentials. A body that is not bytes is
-        encoded as JSON. ``seconds`` limits each attempt. Raises ApiError unless the status is 2xx.
+        """Sends a request, and after a 401 once more with new credentials.
+
+        A body that is not bytes is encoded as JSON. ``seconds`` limits each attempt. Raises
+        ApiError unless the status is 2xx.
         """
         headers, content = encoded(body, content_type=content_type, accept=accept)
         answer = await self._send(
@@ -140,10 +144,13 @@ class ApiServer:
         return await self.request("PATCH", path, body=change, content_type=MERGE, params=params)
 
     async def list(self, path: str, take: Callable[[msgspec.Raw], None], **selector: str) -> str:
-        """Calls ``take`` with every object of a list and returns the resourceVersion. One page is in memory
-        at a time, and the Raw is a view of it. Raises ApiError; status 410: the list must be read again.
+        """Calls ``take`` with every object of a list and returns the resourceVersion.
+
+        One page is in memory at a time, and the Raw is a view of it. Raises ApiError; status 410
+        means that the list must be read again.
         """
-        paging, metadata = Paging(selector), ListMetadata()
+        paging = Paging(selector)
+        metadata = ListMetadata()
         while paging.params() is not None:
             content = await self.page(path, paging)
             if content is None:
@@ -170,8 +177,10 @@ class ApiServer:
         gather_seconds: float = 0.0,
         **selector: str,
     ) -> AsyncGenerator[WatchEvent, None]:
-        """Yields the changes after a version until the server ends the watch. ``opened`` is called when it
-        begins. ``gather_seconds`` is how long events may wait for others, see ``_lines``. Raises ApiError.
+        """Yields the changes after a version until the server ends the watch. Raises ApiError.
+
+        ``opened`` is called when it begins. ``gather_seconds`` is how long events may wait for
+        others, see ``_lines``.
         """
         params = {
             **selector,
@@ -213,10 +222,15 @@ class ApiServer:
         content: bytes | None = None,
         seconds: float | None = None,
     ) -> bytes | None:
-        """The body of the answer, None if it is larger than ``most``; after a 401 once more. ``seconds``
-        limits each attempt as a whole, else each step of it. Raises ApiError unless the status is 2xx.
+        """The body of the answer, None if it is larger than ``most``.
+
+        After a 401 it asks once more.
+
+        ``seconds`` limits each attempt as a whole, else each step of it. Raises ApiError unless the
+        status is 2xx.
         """
-        what, renewed = f"{method} {path}", False
+        what = f"{method} {path}"
+        renewed = False
         while True:
             connection = await self._connections.ready()
             with as_api_errors(what, connection.access, path, seconds=seconds or self._timeout):
@@ -248,7 +262,8 @@ class ApiServer:
         read_seconds: float | None = None,
     ) -> AsyncIterator[httpx.Response]:
         """Sends a request. The headers of the answer update the server's clock."""
-        access, extensions = connection.access, dict[str, Any]()
+        access = connection.access
+        extensions: dict[str, Any] = {}
         if access.server_name:
             extensions["sni_hostname"] = access.server_name
         if method != "GET" and (admit := self._admit) is not None:
@@ -310,13 +325,20 @@ async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) 
 
 
 async def _lines(response: httpx.Response, *, gather_seconds: float) -> AsyncGenerator[bytes, None]:
-    """The lines of a watch. Only the newline byte ends a line: JSON strings may contain other line breaks.
-    Reading a few bytes costs as much as reading many. So with ``gather_seconds`` there is a pause after every
-    other read, in which events arrive that the next one takes together, but none while reads are full.
+    """The lines of a watch.
+
+    Only the newline byte ends a line: JSON strings may contain other line breaks.
+
+    Reading a few bytes costs as much as reading many. So with ``gather_seconds`` there is a pause
+    after every other read, in which events arrive that the next one takes together, but none while
+    reads are full.
     """
-    begun, length = list[bytes](), 0
+    begun: list[bytes] = []  # the line that is not complete yet
+    length = 0
     loop = asyncio.get_running_loop()
-    waited, paused, size = asyncio.Event(), False, 0
+    waited = asyncio.Event()
+    paused = False
+    size = 0  # bytes of this read
     chunks = response.aiter_raw()
     while True:
         waited.clear()
@@ -337,6 +359,7 @@ async def _lines(response: httpx.Response, *, gather_seconds: float) -> AsyncGen
         for other in others:
             if line := b"".join(begun):
                 yield line
-            begun, length = [other], len(other)
+            begun = [other]
+            length = len(other)
         if length > ANSWER_BYTES:
             raise answers.TooLargeError(f"sends an event of more than {ANSWER_BYTES} bytes")

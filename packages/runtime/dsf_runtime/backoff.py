@@ -9,17 +9,22 @@ from dsf_runtime.clock import monotonic
 
 @dataclass(frozen=True, kw_only=True)
 class Backoff:
-    """Seconds between attempts: ``first``, doubled after each failure up to ``ceiling``, with jitter."""
+    """Seconds between attempts, with jitter.
+
+    ``first``, doubled after each failure up to ``ceiling``.
+    """
 
     first: float
     ceiling: float
     jitter: float = 0.2
-    """A delay is 1 - jitter to 1 + jitter times its nominal value, so that a fleet spreads its retries."""
+    """A delay is 1 - jitter to 1 + jitter times its nominal value, so that a fleet spreads its
+    retries.
+    """
 
     def nominal(self, attempt: int) -> float:
         """The delay after this number of failures in a row (from 1), without jitter."""
-        # The bound prevents a float overflow after thousands of failures. 2**62 seconds is above any
-        # ceiling.
+        # The bound prevents a float overflow after thousands of failures. 2**62 seconds is above
+        # any ceiling.
         return min(self.ceiling, self.first * 2.0 ** min(attempt - 1, 62))
 
     def delay(self, attempt: int) -> float:

@@ -12,33 +12,29 @@ import httpx
 
 from dsf_runtime import answers
 from dsf_runtime.access import Access, AccessError
-from dsf_runtime.apianswers import (
-    ANSWER_BYTES,
-    BUSY_RETRIES,
-    BUSY_SECONDS,
-    JSON,
-    ApiError,
-    Paging,
-    as_api_errors,
-    encoded,
-    refusal,
-    whole,
-)
+from dsf_runtime.apicontent import ANSWER_BYTES, JSON, encoded, whole
+from dsf_runtime.apierrors import ApiError, as_api_errors, refusal
 from dsf_runtime.calls import FailureKind
 from dsf_runtime.clock import HubClock
 from dsf_runtime.connections import client_options
+from dsf_runtime.paging import Paging
 
 T = TypeVar("T")
 
 SENT: Final = "http11.send_request_body.complete"
 """httpcore's event after it has written a request."""
+BUSY_RETRIES: Final = 10
+BUSY_SECONDS: Final = 10.0
+"""A busy server is asked again this often, as client-go does, if each wait is at most this long."""
 SEND_SECONDS: Final = 0.1
 """How long a request may take until it is written, which is soon over a connection that is open."""
 
 
 class BlockingApiServer:
-    """Reads credentials with ``load`` at once, and again after a 401. Raises AccessError. Asks a server that
-    is too busy again when it says.
+    """Reads credentials with ``load`` at once, and again after a 401. Raises AccessError.
+
+    A server that is too busy is asked again when it says. A call runs in a thread, so that a person
+    can be told when the server is silent.
     """
 
     def __init__(
@@ -54,9 +50,12 @@ class BlockingApiServer:
         """``on_silence`` is called once, when an answer takes longer than ``quiet_seconds``."""
         self.clock = HubClock()
         """The server's clock."""
-        self._load, self._headers, self._sleep = load, {"User-Agent": user_agent}, sleep
+        self._load = load
+        self._headers = {"User-Agent": user_agent}
+        self._sleep = sleep
         self._timeout = timeout_seconds
-        self._quiet_seconds, self._on_silence = quiet_seconds, on_silence
+        self._quiet_seconds = quiet_seconds
+        self._on_silence = on_silence
         self._lock = threading.Lock()
         self._running: set[Future[Any]] = set()
         self._closing = False
@@ -76,8 +75,10 @@ class BlockingApiServer:
         self.close()
 
     def close(self) -> None:
-        """Closes all connections. That of a page that is not wanted any more is closed when it has arrived:
-        no socket is closed while another thread reads from it.
+        """Closes all connections.
+
+        That of a page that is not wanted any more is closed when the page has arrived: no socket is
+        closed while another thread reads from it.
         """
         self._closing = True
         if not self._running:
@@ -107,10 +108,14 @@ class BlockingApiServer:
         )
 
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[bytes]:
-        """Yields the pages of a list, not decoded. The next one is requested before the caller works on this
-        one. Raises ApiError; status 410 means that the list must be read again.
+        """Yields the pages of a list, not decoded.
+
+        The next one is requested before the caller works on this one. Raises ApiError; status 410
+        means that the list must be read again.
         """
-        paging, headers, sent = Paging(selector), {"Accept": accept}, threading.Event()
+        paging = Paging(selector)
+        headers = {"Accept": accept}
+        sent = threading.Event()
 
         def traced(event: str, _info: Mapping[str, Any]) -> None:
             if event == SENT:
@@ -132,7 +137,8 @@ class BlockingApiServer:
             if paging.params() is not None:
                 sent.clear()
                 coming = self._started(call)
-                # While a page is decoded no other thread runs, and the server would wait for the request.
+                # While a page is decoded no other thread runs, and the server would wait for the
+                # request.
                 sent.wait(SEND_SECONDS)
             if content is not None:
                 yield content
@@ -151,8 +157,13 @@ class BlockingApiServer:
         content: bytes | None = None,
         trace: Callable[[str, Mapping[str, Any]], None] | None = None,
     ) -> bytes | None:
-        """The body of the answer, None if it is larger than ``most``. Raises ApiError unless it is 2xx."""
-        what, renewed, busy = f"{method} {path}", False, 0
+        """The body of the answer, None if it is larger than ``most``.
+
+        Raises ApiError unless it is 2xx.
+        """
+        what = f"{method} {path}"
+        renewed = False
+        busy = 0
         while True:
             client, access = self._connected
             with as_api_errors(what, access, path, seconds=self._timeout):

@@ -53,7 +53,10 @@ class CallFault(Exception):  # noqa: N818 - a finding about the peer, not a mist
 
 @contextmanager
 def as_call_faults(*, url: str, seconds: float) -> Iterator[None]:
-    """Turns exceptions of httpx and asyncio into CallFault. ``seconds``: the time limit, for the message."""
+    """Turns exceptions of httpx and asyncio into CallFault.
+
+    ``seconds``: the time limit, for the message.
+    """
     failed = FailureKind
 
     def fault(words: str, kind: FailureKind) -> CallFault:
@@ -97,8 +100,8 @@ def _network(error: BaseException) -> tuple[str, FailureKind]:
     if isinstance(error, (httpx.ConnectError, httpx.ProxyError)) or (
         isinstance(error, OSError) and error.errno in _UNREACHABLE
     ):
-        # Use the text of the operating system. The event loop puts the address into strerror, and the message
-        # already has the address.
+        # Use the text of the operating system. The event loop puts the address into strerror, and
+        # the message already has the address.
         code = next(
             (
                 cause.errno
@@ -121,7 +124,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def display(url: str) -> str:
-    """A URL for messages: printable, cut, and without user, query and fragment, which may be secret."""
+    """A URL for messages: printable, cut, and without the parts that may be secret.
+
+    These are user, query and fragment.
+    """
     try:
         parts = urlsplit(url)
         plain = parts._replace(
@@ -140,14 +146,15 @@ def excerpt(data: bytes | str) -> str:
 
 
 def refusal(url: str, *, status: int, location: str, body: bytes, place: str) -> str:
-    """What an error status of the peer at this URL says. ``location``: where a redirect points to.
-    ``place``: where people write the URL.
+    """What an error status of the peer at this URL says.
+
+    ``location``: where a redirect points to. ``place``: where people write the URL.
     """
     if 300 <= status < 400:
         target = display(location) or "nowhere"
         return (
-            f"{display(url)} answered {status} and points to {target}; redirects are not followed, write that"
-            f" URL {place}"
+            f"{display(url)} answered {status} and points to {target}; redirects are not followed,"
+            f" write that URL {place}"
         )
     words = excerpt(body)
     return (

@@ -11,18 +11,22 @@ from dsf_wire.retryafter import http_date
 PLAUSIBLE_SECONDS: Final = 366 * 86_400.0
 """A Date header that differs more from the local clock is ignored: one of the two is wrong."""
 JUMP_SECONDS: Final = 900.0
-"""A Date that differs more from what is known of the hub's clock needs to be confirmed. It is as long as a
-virtual machine may be paused, which stops the monotonic clock, without any effect on the scores.
+"""A Date that differs more from what is known of the hub's clock needs to be confirmed. It is as
+long as a virtual machine may be paused, which stops the monotonic clock, without any effect on the
+scores.
 """
 CONFIRM_ANSWERS: Final = 3
 CONFIRM_SECONDS: Final = 30.0
-"""So many answers, over so long, confirm a jump. A look of the reconciler has several answers in a second,
-so their number alone says little.
+"""So many answers, over so long, confirm a jump. A pass of the reconciler has several answers in a
+second, so their number alone says little.
 """
 
 
 def monotonic() -> float:
-    """The clock of the event loop, else ``time.monotonic``: a test can replace it by choosing the loop."""
+    """The clock of the event loop, else ``time.monotonic``.
+
+    A test can replace it by choosing the loop.
+    """
     try:
         return asyncio.get_running_loop().time()
     except RuntimeError:
@@ -30,10 +34,13 @@ def monotonic() -> float:
 
 
 async def happens_within(event: asyncio.Event, *, seconds: float | None) -> bool:
-    """Waits for the event, at most this long (None: without limit). Returns whether it was set in time.
-    Before Python 3.12 ``asyncio.wait_for`` loses a cancellation that arrives together with the event.
+    """Waits for the event, at most this long (None: without limit).
+
+    Returns whether it was set in time.
     """
     try:
+        # Not asyncio.wait_for: before Python 3.12 it loses a cancellation that arrives together
+        # with the event.
         async with asyncio.timeout(seconds):
             await event.wait()
     except TimeoutError:
@@ -42,19 +49,23 @@ async def happens_within(event: asyncio.Event, *, seconds: float | None) -> bool
 
 
 class HubClock:
-    """The hub's wall clock, learned from the Date header of its answers; between them the monotonic clock
-    advances it. OCM compares validUntil with it (ocm pkg/placement/plugins/addon), not with a local clock.
+    """The hub's wall clock, learned from the Date header of its answers.
 
-    One answer alone does not move the clock by more than JUMP_SECONDS: a proxy, or one of several API
-    servers, can be wrong for a moment, and a time that was written meanwhile stays in the objects of the hub.
-    Such an answer is believed when others say the same for CONFIRM_SECONDS. Only before anything is known the
-    first answer counts at once, because it is no worse than the local clock.
+    Between answers the monotonic clock advances it. OCM compares validUntil with the hub's clock
+    (ocm pkg/placement/plugins/addon), not with a local one.
+
+    One answer alone does not move the clock by more than JUMP_SECONDS: a proxy, or one of several
+    API servers, can be wrong for a moment, and a time that was written meanwhile stays in the
+    objects of the hub. Such an answer is believed when others say the same for CONFIRM_SECONDS.
+    Only before anything is known the first answer counts at once, because it is no worse than the
+    local clock.
     """
 
     def __init__(
         self, *, wall: Callable[[], float] = time.time, steady: Callable[[], float] = monotonic
     ) -> None:
-        self._local, self.steady = wall, steady
+        self._local = wall
+        self.steady = steady
         self._ahead: float | None = None
         """Hub time minus monotonic time. None before the first plausible Date."""
         self._confirmed = False
@@ -63,13 +74,16 @@ class HubClock:
         """What answers say that is not confirmed yet."""
         self._offset: float | None = None
         self.known = False
-        """Whether the last answer had a plausible Date that agrees with what others said. If not, nothing may
-        be deleted because of its age, and no move may begin.
+        """Whether the last answer had a plausible Date that agrees with what others said. If not,
+        nothing may be deleted because of its age, and no move may begin.
         """
 
     @property
     def offset(self) -> float | None:
-        """Hub clock minus local wall clock at the last answer, in seconds. None before the first answer."""
+        """Hub clock minus local wall clock at the last answer, in seconds.
+
+        None before the first answer.
+        """
         return self._offset
 
     def wall(self) -> float:
@@ -79,29 +93,39 @@ class HubClock:
         return self.steady() + self._ahead
 
     def learn(self, date: str | None, *, sent: float, received: float) -> None:
-        """Takes the Date header of an answer, and the monotonic times of the request and the answer. The hub
-        wrote it between the two and rounded it down to the second, so it gives an upper and a lower bound for
-        the hub's time. The estimate starts at the local clock and changes only if it is outside the bounds.
+        """Takes the Date header of an answer, and the monotonic times of request and answer.
+
+        The hub wrote it between the two and rounded it down to the second, so it gives an upper and
+        a lower bound for the hub's time. The estimate starts at the local clock and changes only if
+        it is outside the bounds.
         """
-        told, now, local = http_date(date), self.steady(), self._local()
-        if told is None or abs(told - local) >= PLAUSIBLE_SECONDS:
+        stated = http_date(date)
+        now = self.steady()
+        local = self._local()
+        if stated is None or abs(stated - local) >= PLAUSIBLE_SECONDS:
             self.known = False
             return
-        bounds = told - received, told + 1 - sent
+        bounds = stated - received, stated + 1 - sent
         by_local = _within(bounds, local - now)
         if self._ahead is None:
             self._ahead = by_local
         ahead = _within(bounds, self._ahead)
         agrees = abs(ahead - self._ahead) <= JUMP_SECONDS
         if agrees and self._confirmed:
-            self._ahead, self._claim = ahead, None
+            self._ahead = ahead
+            self._claim = None
         elif not self._confirmed and abs(by_local - (local - now)) <= JUMP_SECONDS:
             # The answer and the local clock confirm each other.
-            self._ahead, self._confirmed, self._claim = by_local, True, None
+            self._ahead = by_local
+            self._confirmed = True
+            self._claim = None
         else:
-            self._claim = claim = _Claim.of(self._claim, bounds, ahead=ahead, now=now)
+            claim = _Claim.of(self._claim, bounds, ahead=ahead, now=now)
+            self._claim = claim
             if claim.answers >= CONFIRM_ANSWERS and now - claim.since >= CONFIRM_SECONDS:
-                self._ahead, self._confirmed, self._claim = claim.ahead, True, None
+                self._ahead = claim.ahead
+                self._confirmed = True
+                self._claim = None
             elif not self._confirmed:
                 self._ahead = claim.ahead
         self.known = self._confirmed and self._claim is None
@@ -110,7 +134,7 @@ class HubClock:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A time that some answers in a row have told."""
+    """A time that some answers in a row have stated, against what was known."""
 
     ahead: float
     """Hub time minus monotonic time."""
@@ -122,7 +146,7 @@ class _Claim:
     def of(
         cls, before: "_Claim | None", bounds: tuple[float, float], *, ahead: float, now: float
     ) -> "_Claim":
-        """The claim with one more answer, or a new one (`ahead`) if the answer tells another time."""
+        """The claim with one more answer, or a new one (`ahead`) if the answer states another time."""
         if before is not None:
             same = _within(bounds, before.ahead)
             if abs(same - before.ahead) <= JUMP_SECONDS:

@@ -10,7 +10,7 @@ import httpx
 
 from dsf_runtime import answers
 from dsf_runtime.access import Access, AccessError, fingerprint
-from dsf_runtime.apianswers import ApiError
+from dsf_runtime.apierrors import ApiError
 from dsf_runtime.calls import FailureKind
 from dsf_runtime.clock import monotonic
 
@@ -44,12 +44,16 @@ def client_options(access: Access, headers: Mapping[str, str]) -> dict[str, Any]
 
 
 class Connections:
-    """Reads credentials with ``load`` before the first request, when files change, and on ``renew``."""
+    """Owns the connection pool that uses the credentials of now.
+
+    It reads them with ``load`` before the first request, when files change, and on ``renew``.
+    """
 
     def __init__(
         self, *, load: Callable[[], Access], headers: Mapping[str, str], grace: float
     ) -> None:
-        self._load, self._headers = load, dict(headers)
+        self._load = load
+        self._headers = dict(headers)
         self._current: Connection | None = None
         self._checked = 0.0
         self._lock = asyncio.Lock()
@@ -58,7 +62,8 @@ class Connections:
 
     async def close(self) -> None:
         """Closes all connections."""
-        connection, self._current = self._current, None
+        connection = self._current
+        self._current = None
         if connection is not None:
             await connection.client.aclose()
         waiting = dict(self._replaced)
@@ -79,8 +84,8 @@ class Connections:
                 if not self._needs_check(connection):
                     return connection
                 self._checked = monotonic()
-                found = await asyncio.to_thread(fingerprint, connection.access.files)
-                if found == connection.access.fingerprint:
+                on_disk = await asyncio.to_thread(fingerprint, connection.access.files)
+                if on_disk == connection.access.fingerprint:
                     return connection
                 log.info(
                     "credentials of %s changed on disk, reading them again", connection.access.host
@@ -106,8 +111,8 @@ class Connections:
         except AccessError as error:
             if old is None:
                 raise ApiError(str(error), kind=FailureKind.CREDENTIALS) from error
-            # Some systems replace a certificate and its key one after the other. Keep the old pair until the
-            # new ones match.
+            # Some systems replace a certificate and its key one after the other. Keep the old pair
+            # until the new ones match.
             log.warning("credentials on disk cannot be used yet, keeping the old ones: %s", error)
             return old
         client = httpx.AsyncClient(**client_options(access, self._headers))

@@ -1,4 +1,15 @@
-"""An informer keeps the objects of a resource in memory, reduced to what is needed, by list and watch."""
+"""An informer keeps the objects of a resource in memory, by list and watch.
+
+They are reduced to what is needed.
+
+It reads the list once, and then follows the watch. If the watch breaks off, it is opened again at
+the same version; only when the server no longer knows the version, or refuses several times, is the
+list read again. `broken` says when the objects may be outdated: then nothing that depends on them
+may be deleted.
+
+Not guaranteed: two informers are at the same version, or a change is seen at once. An object that
+cannot be read keeps its earlier state.
+"""
 
 import asyncio
 import logging
@@ -15,20 +26,20 @@ from dsf_runtime.apiserver import SILENCE, ApiError, ApiServer
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
 
-LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 RETRIES: Final = Backoff(first=0.4, ceiling=23.0, jitter=0.3)
 SHORT_SECONDS: Final = 1.0
-"""A watch without an event that ends sooner counts as failed, or a thousand a second might follow."""
+"""A watch without an event that ends sooner counts as failed, or a thousand a second might follow.
+"""
 OVERLOADED: Final = frozenset({401, 429, 500, 502, 503, 504})
 """The watch is opened again at the same version, because these do not mean that it is too old."""
 STEADY_SECONDS: Final = 60.0
-"""A list that is needed again sooner after the last one counts as a failure, so that pauses grow: an API
-server whose watch cache is too small ends each watch with 410 after a few events. client-go's reflector
-begins anew after two minutes (v0.37.2).
+"""A list that is needed again sooner after the last one counts as a failure, so that pauses grow:
+an API server whose watch cache is too small ends each watch with 410 after a few events.
+client-go's reflector resets its back-off after two minutes (v0.37.2).
 """
-TRIES: Final = 3
+MAX_TRIES: Final = 3
 """After this many such statuses in a row the list is read again."""
 UNREADABLE: Final = (
     msgspec.MsgspecError,
@@ -42,26 +53,34 @@ UNREADABLE: Final = (
 """Exceptions that ``project`` may raise for an unusual object."""
 
 STALE_SECONDS: Final = SILENCE + 30
-"""If nothing came for this time, the objects count as outdated. A watch without events is closed after
-SILENCE and opened again, and bookmarks arrive every minute, so a healthy server is never silent for longer.
+"""If nothing came for this time, the objects count as outdated. A watch without events is closed
+after SILENCE and opened again, and bookmarks arrive every minute, so a healthy server is never
+silent for longer.
 """
 RESYNC_SECONDS: Final = 6 * 3600.0
-"""The list is read again after this time even if the watch never broke, in case a change was missed."""
+"""The list is read again after this time even if the watch never broke, in case a change was
+missed.
+"""
+
+
+SLICE: Final = 2000
+"""Keys that are looked at before other tasks may run. A fleet has hundreds of thousands of scores.
+"""
+
+LOG = logging.getLogger(__name__)
+
+Project = Callable[[msgspec.Raw], tuple[str, T]]
+"""Returns the key of an undecoded object, and what to keep of it."""
 
 
 class Marks(Protocol):
     """Keys that were added, as a set has them."""
 
-    def add(self, key: str, /) -> None: ...
+    def add(self, key: str, /) -> None:
+        """Adds a key."""
+        ...
 
     def __contains__(self, key: object, /) -> bool: ...
-
-
-SLICE: Final = 2000
-"""Keys that are looked at before other tasks may run. A fleet has hundreds of thousands of scores."""
-
-Project = Callable[[msgspec.Raw], tuple[str, T]]
-"""Returns the key of an undecoded object, and what to keep of it."""
 
 
 class _Head(msgspec.Struct, frozen=True, rename="camel"):
@@ -83,8 +102,9 @@ def by_name(_namespace: str, name: str) -> str:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Informer(Generic[T]):
-    """``items`` is complete once ``synced`` is set. If ``project`` cannot read an object, this is logged and
-    the earlier item stays. ``key`` gives the same key as ``project``.
+    """``items`` is complete once ``synced`` is set.
+
+    If ``project`` cannot read an object, this is logged and the earlier item stays.
     """
 
     api: ApiServer
@@ -92,15 +112,19 @@ class Informer(Generic[T]):
     project: Project[T]
     selector: Mapping[str, str] = field(default_factory=dict)
     key: Callable[[str, str], str] = by_name
+    """The key of a namespace and a name: the same as that of ``project``, for objects that it
+    cannot read.
+    """
     shelf: Callable[[], MutableMapping[str, T]] = dict
+    """Makes an empty mapping for the items."""
     marks: Callable[[], Marks] = set[str]
     """Where a list notes which keys it had."""
     resync_seconds: float = RESYNC_SECONDS
     gather_seconds: float = 0.0
     """How long events of the watch may wait for others. Reading many at once needs less CPU."""
     on_bug: Callable[[], None] | None = None
-    """Called when a listener raised an exception, to count it. Without it the exception ends ``run``: it is
-    for listeners that copy what they hear, whose copies would be wrong from then on.
+    """Called when a listener raised an exception, to count it. Without it the exception ends
+    ``run``, for listeners that copy what they hear: their copies would be wrong from then on.
     """
     _unreadable: dict[str, str] = field(init=False, default_factory=dict)
     """Error messages by key."""
@@ -114,6 +138,7 @@ class Informer(Generic[T]):
     _heard: bool = field(init=False, default=False)
     """Whether this watch had an event."""
     _heard_at: float = field(init=False)
+    """Monotonic time of the last list, event or open watch."""
     _refused: str = field(init=False, default="")
     """The last error of the list or the watch; empty after a watch was opened."""
     synced: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -146,7 +171,10 @@ class Informer(Generic[T]):
         return ""
 
     def listen(self, listener: Callable[[str, T | None], None]) -> Callable[[], None]:
-        """Calls the listener with every changed item (None: deleted). Returns a function that removes it."""
+        """Calls the listener with every changed item (None: deleted).
+
+        Returns a function that removes it.
+        """
         return self.compare(lambda key, _, item: listener(key, item))
 
     def compare(self, listener: Callable[[str, T | None, T | None], None]) -> Callable[[], None]:
@@ -155,8 +183,10 @@ class Informer(Generic[T]):
         return lambda: self._listeners.remove(listener)
 
     async def refresh(self) -> str:
-        """Reads the whole list. Returns the version to watch from. Raises ApiError. A later list changes
-        items while it is read, so that two are never in memory; what it did not have goes at its end.
+        """Reads the whole list. Returns the version to watch from. Raises ApiError.
+
+        A later list changes items while it is read, so that two are never in memory; what it did
+        not have goes at its end.
         """
         items = self._items if self.synced.is_set() else self.shelf()
         seen = self.marks()
@@ -164,13 +194,20 @@ class Informer(Generic[T]):
         def take(raw: msgspec.Raw) -> None:
             key, item = self._read(raw)
             seen.add(key)
-            if item is not None and (before := items.get(key)) != item:
-                items[key] = item
-                if items is self._items:
-                    self._changed(key, before, item)
+            if item is None:
+                return
+            before = items.get(key)
+            if before == item:
+                return
+            items[key] = item
+            # Of the first list nobody hears until it is complete.
+            if items is self._items:
+                self._changed(key, before, item)
 
         version = await self.api.list(self.path, take, **self.selector)
-        self._resync_at = monotonic() + self.resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
+        # Spread, because a reconciler has a dozen informers that started together.
+        spread = random.uniform(0.8, 1.0)  # noqa: S311 - keeps no secret
+        self._resync_at = monotonic() + self.resync_seconds * spread
         self._heard_at = monotonic()
         self._unreadable = {key: why for key, why in self._unreadable.items() if key in seen}
         if items is self._items:
@@ -188,35 +225,42 @@ class Informer(Generic[T]):
 
     async def run(self) -> None:
         """Follows the resource until it is cancelled."""
-        failures = 0
-        self._version, refused = "", 0
+        failures = 0  # in a row, for the pause
+        refused = 0  # statuses in a row that say nothing about the version
+        self._version = ""
         while True:
-            began, self._heard = monotonic(), False
+            began = monotonic()
+            self._heard = False
             try:
                 if not self._version or began >= self._resync_at:
-                    # A list that breaks off left newer items than a watch from this version would begin with.
+                    # A list that breaks off left newer items than a watch from this version would
+                    # begin with.
                     self._version = ""
                     self._version = await self.refresh()
                     began = monotonic()
                 await self._follow()
-                fine = self._heard or (bool(self._version) and monotonic() - began >= SHORT_SECONDS)
+                long_enough = monotonic() - began >= SHORT_SECONDS
+                fine = self._heard or (bool(self._version) and long_enough)
+                refused = 0
             except ApiError as error:
                 LOG.warning("watch of %s broke: %s", self.path, error)
                 self.failure = error.without_traceback()
                 self.attempted.set()
                 if error.status and error.status != HTTPStatus.GONE:
                     self._refused = str(error)
-                fine, refused = False, refused + 1 if error.status in OVERLOADED else 0
+                fine = False
+                refused = refused + 1 if error.status in OVERLOADED else 0
                 # 410: the server no longer knows the version.
-                if error.status and (not refused or refused >= TRIES):
-                    self._version, refused = "", 0
-            else:
-                refused = 0
+                if error.status and (not refused or refused >= MAX_TRIES):
+                    self._version = ""
+                    refused = 0
             if self._version:
                 steady = fine or self._heard
             else:
-                # The list must be read again, which is dear: 410 as the end of the watch, or as an answer.
-                fine, steady = False, monotonic() - began >= STEADY_SECONDS
+                # The list must be read again, which is dear: 410 as the end of the watch, or as an
+                # answer.
+                fine = False
+                steady = monotonic() - began >= STEADY_SECONDS
             if steady:
                 failures = 0
             if not fine:
@@ -241,7 +285,9 @@ class Informer(Generic[T]):
                 self._heard = True
 
     def _opened(self) -> None:
-        self._heard_at, self._refused, self.failure = monotonic(), "", None
+        self._heard_at = monotonic()
+        self._refused = ""
+        self.failure = None
 
     def _read(self, raw: msgspec.Raw) -> tuple[str, T | None]:
         """The key and item of an object. If the object cannot be read, the earlier item, or None."""
@@ -249,11 +295,11 @@ class Informer(Generic[T]):
             key, item = self.project(raw)
         except UNREADABLE as error:
             head = msgspec.json.decode(raw, type=_Versioned).metadata
-            key, why = self.key(head.namespace, head.name), f"{type(error).__name__}: {error}"
+            key = self.key(head.namespace, head.name)
+            why = f"{type(error).__name__}: {error}"
             if self._unreadable.get(key) != why:
-                LOG.warning(
-                    "%s of %s cannot be read, so its earlier state stays: %s", key, self.path, why
-                )
+                text = "%s of %s cannot be read, so its earlier state stays: %s"
+                LOG.warning(text, key, self.path, why)
             self._unreadable[key] = why
             return key, self._items.get(key)
         self._unreadable.pop(key, None)
@@ -266,31 +312,32 @@ class Informer(Generic[T]):
             except Exception:
                 if self.on_bug is None:
                     raise
-                # A bug in one listener must neither end the watch, which would cost a new list, nor hide the
-                # change from the others.
-                LOG.exception(
-                    "a listener of %s failed because of a bug, for %s", self.resource, key
-                )
+                # A bug in one listener must neither end the watch, which would cost a new list, nor
+                # hide the change from the others.
+                text = "a listener of %s failed because of a bug, for %s"
+                LOG.exception(text, self.resource, key)
                 self.on_bug()
 
     def _take(self, kind: str, raw: msgspec.Raw, version: str) -> str:
-        """Applies one event. Returns the version to continue from, empty if the list must be read again."""
+        """Applies one event.
+
+        Returns the version to continue from, empty if the list must be read again.
+        """
         head = msgspec.json.decode(raw, type=_Versioned)
         if kind == "ERROR":
-            LOG.info(
-                "the API server ended the watch of %s with %s, reading the list again",
-                self.path,
-                head.code,
-            )
+            text = "the API server ended the watch of %s with %s, reading the list again"
+            LOG.info(text, self.path, head.code)
             return ""
         if kind != "BOOKMARK":
             key, item = self._read(raw)
             if kind == "DELETED":
                 self._unreadable.pop(key, None)
                 self._changed(key, self._items.pop(key, None), None)
-            elif item is not None and (before := self._items.get(key)) != item:
-                self._items[key] = item
-                self._changed(key, before, item)
+            elif item is not None:
+                before = self._items.get(key)
+                if before != item:
+                    self._items[key] = item
+                    self._changed(key, before, item)
         return head.metadata.resource_version or version
 
 

@@ -13,7 +13,10 @@ RUNTIME: Final = "dsf_runtime"
 
 
 class TextFormatter(logging.Formatter):
-    """Lines such as ``2026-01-02T03:04:05.678Z WARNING text (scorer=cpu reason=timeout)``, with fields."""
+    """Lines with time, level, text and fields.
+
+    For example ``2026-01-02T03:04:05.678Z WARNING text (scorer=cpu reason=timeout)``.
+    """
 
     def __init__(self, *, fields: Sequence[str] = ()) -> None:
         super().__init__()
@@ -30,8 +33,10 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per line: time, level, logger, message, fields and traceback (key ``traceback``).
-    ``below`` is a package that is removed from logger names. Without it there is no key ``logger``.
+    """One JSON object per line: time, level, logger, message, fields and traceback.
+
+    ``traceback`` is the key of the last one. ``below`` is a package that is removed from logger
+    names. Without it there is no key ``logger``.
     """
 
     def __init__(
@@ -52,7 +57,10 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure(*, package: str, formatter: logging.Formatter, level: str = "info") -> None:
-    """Configures logging from ``level`` on; of other libraries warnings alone: httpx would log whole URLs."""
+    """Configures logging from ``level`` on.
+
+    Other libraries log warnings alone: httpx would log whole URLs.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     root = logging.getLogger()

@@ -1,5 +1,7 @@
-"""Access tokens by OAuth2 client credentials (RFC 6749 section 4.4), kept until shortly before their end. The
-caller sends the requests: one at a time for each client, and after a failure none for a while.
+"""Access tokens by OAuth2 client credentials (RFC 6749 section 4.4).
+
+They are kept until shortly before their end. The caller sends the requests: one at a time for each
+client, and after a failure none for a while.
 """
 
 import asyncio
@@ -29,11 +31,14 @@ DEFAULT_SECONDS: Final = 300.0
 SHORTEST_SECONDS: Final = 10.0
 LONGEST_SECONDS: Final = 86_400.0
 EARLY_SECONDS: Final = 60.0
-"""A token is replaced this long before its end, or after three quarters of its time if that is later."""
+"""A token is replaced this long before its end, or after three quarters of its time if that is
+later.
+"""
 REFUSED_SECONDS: Final = 60.0
 """A refused token is replaced at this age: a server may refuse every token, in each cycle."""
 BACKOFF: Final = Backoff(first=5.0, ceiling=60.0)
-"""Callers wait longer after failures of their own. This is the most that all of them together ask."""
+"""Callers wait longer after failures of their own. This is the most that all of them together ask.
+"""
 
 
 class TokenError(Exception):
@@ -152,14 +157,18 @@ class AccessTokens:
         self._kept: dict[Hashable, _Kept] = {}
 
     def keep_only(self, keys: Collection[Hashable]) -> None:
-        """Forgets the tokens and secrets of all other clients. One whose request is under way stays."""
+        """Forgets the tokens and secrets of all other clients.
+
+        One whose request is under way stays.
+        """
         self._kept = {
             key: kept for key, kept in self._kept.items() if key in keys or kept.lock.locked()
         }
 
     async def get(self, key: Hashable, client: Client, *, ask: Ask, refused: str = "") -> str:
-        """The token that is kept for ``key``, or a new one. ``refused``: one that a server refused.
-        TokenError.
+        """The token that is kept for ``key``, or a new one.
+
+        ``refused``: one that a server refused. TokenError.
         """
         async with self._kept.setdefault(key, _Kept()).lock:
             kept = self._kept[key]

@@ -33,8 +33,9 @@ class Page:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PageServer:
-    """Listens; ``port`` is real after ``start``. ``metrics`` gets the header Accept, ``ready`` gives 200 or
-    503.
+    """Listens; ``port`` is real after ``start``.
+
+    ``metrics`` gets the header Accept, ``ready`` gives 200 or 503.
     """
 
     host: str

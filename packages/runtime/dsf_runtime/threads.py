@@ -29,7 +29,10 @@ class Threads(ThreadPoolExecutor):
 
 
 def use_threads(most: int) -> None:
-    """Makes such a pool the default executor. It needs more threads than there are calls that may hang."""
+    """Makes such a pool the default executor.
+
+    It needs more threads than there are calls that may hang.
+    """
     asyncio.get_running_loop().set_default_executor(Threads(most))
 
 

@@ -1,6 +1,8 @@
-"""HTTP clients for peers that nobody here trusts: metric sources, scoring APIs, token servers, forges. Their
-answers are limited (``answers``), they follow no redirects, and the environment says which requests go
-through a proxy (``dsf_wire.proxies``).
+"""HTTP clients for peers that nobody here trusts.
+
+These are metric sources, scoring APIs, token servers and forges. Their answers are limited
+(``answers``), redirects are not followed, and the environment says which requests go through a
+proxy (``dsf_wire.proxies``).
 """
 
 import os
@@ -18,12 +20,15 @@ DEFAULT_LIMITS: Final = httpx.Limits(max_connections=100, max_keepalive_connecti
 
 
 class ProxyRoutes(httpx.AsyncBaseTransport):
-    """Sends each request to its host, or through the proxy for its URL. httpx can choose a proxy only by
-    patterns of hosts, which cannot express address ranges.
+    """Sends each request to its host, or through the proxy for its URL.
+
+    httpx can choose a proxy only by patterns of hosts, which cannot express address ranges.
     """
 
     def __init__(self, *, verify: ssl.SSLContext, limits: httpx.Limits, proxies: Proxies) -> None:
-        self._verify, self._limits, self._proxies = verify, limits, proxies
+        self._verify = verify
+        self._limits = limits
+        self._proxies = proxies
         self._transports: dict[str | None, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

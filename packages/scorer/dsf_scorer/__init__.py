@@ -1,6 +1,8 @@
-"""Write a scoring API as one function: labelled time series in, scores out. ``scorer`` and ``batch_scorer``
-turn it into an ASGI application with the scoring endpoint, /config, /healthz and /metrics. It imports
-dsf_wire, msgspec and the standard library only, to be fast; an application imports prometheus_client.
+"""Write a scoring API as one function: labelled time series in, scores out.
+
+``scorer`` and ``batch_scorer`` turn it into an ASGI application with the scoring endpoint, /config,
+/healthz and /metrics. It imports dsf_wire, msgspec and the standard library only, to be fast; an
+application imports prometheus_client.
 """
 
 from dsf_scorer.app import ScorerApp

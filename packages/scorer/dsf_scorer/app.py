@@ -1,5 +1,7 @@
-"""The ASGI application around a scoring function: POST to score, /config, /healthz and /metrics. A web
-framework would add three more packages to every image. https://asgi.readthedocs.io/en/latest/specs/www.html
+"""The ASGI application around a scoring function: POST to score, /config, /healthz and /metrics.
+
+A web framework would add three more packages to every image.
+https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
 import asyncio
@@ -90,8 +92,10 @@ async def read_body(
     seconds: float,
     enter_large: Callable[[], Awaitable[object]],
 ) -> bytearray:
-    """Reads the whole body. `enter_large` is awaited before more than SMALL_BODY is read. Raises RefusedError
-    (413, 408) or ClientGone.
+    """Reads the whole body.
+
+    `enter_large` is awaited before more than SMALL_BODY is read. Raises RefusedError (413, 408) or
+    ClientGone.
     """
     declared = header(scope, b"content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
@@ -141,7 +145,8 @@ class ScorerApp:
         settings: Settings,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        # Importing the package needs no extra, so tools that only name or check a scorer work without one.
+        # Importing the package needs no extra, so tools that only name or check a scorer work
+        # without one.
         from dsf_scorer.metrics import Metrics  # noqa: PLC0415
 
         self.path, self._config = config.scoring.path, config
@@ -211,7 +216,10 @@ class ScorerApp:
             self._metrics.ended(code=code, seconds=self._clock() - began)
 
     async def _answered(self, scope: Scope, receive: Receive) -> Response | None:
-        """A response for every failure. Only the log has details of a bug: the caller may be anyone."""
+        """A response for every failure.
+
+        Only the log has details of a bug: the caller may be anyone.
+        """
         try:
             return await self._score(scope, receive)
         except RefusedError as refusal:
@@ -235,8 +243,10 @@ class ScorerApp:
         return Response(body=scored.body)
 
     async def _in_turn(self, scope: Scope, receive: Receive) -> Scored:
-        """Reads a request, and then scores it in a place, which a thread keeps until its end: none can be
-        stopped. It is read first, so that a caller who sends a byte now and then holds no place.
+        """Reads a request, and then scores it in one of the places.
+
+        A thread keeps its place until its end, because no thread can be stopped. The request is
+        read first, so that a caller who sends a byte now and then holds no place.
         """
         settings = self.settings
         if self._reading >= settings.max_concurrent + settings.max_waiting:
@@ -273,8 +283,8 @@ class ScorerApp:
                     job.cancel()
         if not job.done():
             msg = (
-                f"no score after {settings.timeout_seconds:g} s; ask for fewer series or points, or raise"
-                " SCORER_TIMEOUT_SECONDS"
+                f"no score after {settings.timeout_seconds:g} s; ask for fewer series or points, or"
+                " raise SCORER_TIMEOUT_SECONDS"
             )
             raise RefusedError(msg, status=503, headers={"retry-after": "30"})
         return job.result()

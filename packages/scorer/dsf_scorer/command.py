@@ -39,11 +39,14 @@ Exit codes: 0 fine, 1 errors, 2 wrong usage."""
 
 
 def create(name: str, directory: Path) -> list[Path]:
-    """Writes a project with this name. Returns its files. Raises UsageError before anything is written."""
+    """Writes a project with this name.
+
+    Returns its files. Raises UsageError before anything is written.
+    """
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot be a scorer's name; write lower-case letters, digits and dashes, at most 63, a"
-            " letter first, such as cpu-headroom"
+            f"{name!r} cannot be a scorer's name; write lower-case letters, digits and dashes, at"
+            " most 63, a letter first, such as cpu-headroom"
         )
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file; name a folder")
@@ -153,7 +156,10 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, *, judge_query: "JudgeQuery | None" = None) -> int:
-    """Runs the action, with `judge_query` for PromQL. Raises UsageError, and ScorerError for other errors."""
+    """Runs the action, with `judge_query` for PromQL.
+
+    Raises UsageError, and ScorerError for other errors.
+    """
     if args.action == "check":
         return _check(args, judge_query)
     return _run(args) if args.action == "run" else _new(args)
@@ -184,8 +190,8 @@ def _new(args: argparse.Namespace) -> int:
     for path in written:
         print(printable(path))
     print(
-        f"\nnext:\n  cd {printable(directory)}\n  pytest\n  dsf-scorer run scorer:app\n  dsf-scorer check"
-        " http://127.0.0.1:8000"
+        f"\nnext:\n  cd {printable(directory)}\n  pytest\n  dsf-scorer run scorer:app\n  dsf-scorer"
+        " check http://127.0.0.1:8000"
     )
     return 0
 
@@ -218,7 +224,8 @@ def _run(args: argparse.Namespace) -> int:
             timeout_graceful_shutdown=30,
         )
     except SystemExit as error:
-        # If the server cannot start, it logs the reason and ends the process with an exit code of its own.
+        # If the server cannot start, it logs the reason and ends the process with an exit code of
+        # its own.
         msg = f"the server cannot start on {args.host}:{args.port}; the log above says why"
         raise ScorerError(msg) from error
     except DefinitionError as error:
@@ -270,7 +277,8 @@ def _token(file: Path | None) -> str:
         raise UsageError(f"--token-file {file}: {error.strerror}") from error
     lines = content.strip().splitlines()
     try:
-        # The file of a scoring API has one token per line while tokens are rotated. The first one is sent.
+        # The file of a scoring API has one token per line while tokens are rotated. The first one
+        # is sent.
         return header_secret(lines[0] if lines else content)
     except SecretFault as fault:
         raise UsageError(f"--token-file {file} {fault}") from None

@@ -1,4 +1,7 @@
-"""``@scorer`` and ``@batch_scorer``: a function becomes a scoring API, whose /config is checked on import."""
+"""``@scorer`` and ``@batch_scorer``: a function becomes a scoring API.
+
+Its /config is checked on import.
+"""
 
 import inspect
 import os
@@ -28,8 +31,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Decorator(Generic[F]):
-    """Turns a function into a scoring API. By default its docstring is the description, and settings are in
-    the environment. Without a query it needs no metrics. Raises DefinitionError with all mistakes.
+    """Turns a function into a scoring API.
+
+    By default its docstring is the description, and settings are in the environment. Without a
+    query it needs no metrics. Raises DefinitionError with all mistakes.
     """
 
     def __init__(self, *, each: bool) -> None:
@@ -49,7 +54,10 @@ class Decorator(Generic[F]):
         path: str = DEFAULT_PATH,
         settings: Settings | None = None,
     ) -> Callable[[F], ScorerApp]:
-        """The decorator for one function; its arguments are what /config says (docs/scores/scorers.md)."""
+        """The decorator for one function.
+
+        Its arguments are what /config says (docs/scores/scorers.md).
+        """
 
         def decorate(function: F) -> ScorerApp:
             paragraph = (inspect.getdoc(function) or "").partition("\n\n")[0]
@@ -79,13 +87,14 @@ class Decorator(Generic[F]):
 
 
 scorer: Final = Decorator[EachFunction](each=True)
-"""For functions ``(series) -> score`` or ``(series, arguments) -> score``; None means no score for that
-series. Each result has the labels of its series.
+"""For functions ``(series) -> score`` or ``(series, arguments) -> score``; None means no score for
+that series. Each result has the labels of its series.
 """
 
 batch_scorer: Final = Decorator[BatchFunction](each=False)
-"""For functions that take all series at once: ``(list of series[, arguments]) -> iterable of Score``. Use it
-for scores that need several series (a price and a size, power and throughput) or no series (no query).
+"""For functions that take all series at once: ``(list of series[, arguments]) -> iterable of
+Score``. Use it for scores that need several series (a price and a size, power and throughput) or no
+series (no query).
 """
 
 
@@ -128,7 +137,7 @@ def _asking(asked: ConfigParams) -> list[str]:
     elif asked.range // asked.step >= MAX_POINTS:
         points = asked.range // asked.step + 1
         problems.append(
-            f"range_seconds / step_seconds asks for {points} points per series; Prometheus refuses more than"
-            f" {MAX_POINTS}"
+            f"range_seconds / step_seconds asks for {points} points per series; Prometheus refuses"
+            f" more than {MAX_POINTS}"
         )
     return problems

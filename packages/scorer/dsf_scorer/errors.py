@@ -16,8 +16,10 @@ class UsageError(ScorerError):
 
 
 class RefusedError(ScorerError):
-    """The request is wrong, not the scorer. Authors may raise it, too: ``raise RefusedError("arguments.prices
-    is empty")`` answers 422 with this text, which the agent logs.
+    """The request is wrong, not the scorer.
+
+    Authors may raise it, too: ``raise RefusedError("arguments.prices is empty")`` answers 422 with
+    this text, which the agent logs.
     """
 
     def __init__(

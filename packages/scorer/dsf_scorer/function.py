@@ -1,5 +1,7 @@
-"""A scoring function: per series or per request, sync or async, with or without arguments. Wire: ``{"data":
-[{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``, values as Prometheus writes them.
+"""A scoring function: per series or per request, sync or async, with or without arguments.
+
+Wire: ``{"data": [{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``, values
+as Prometheus writes them.
 """
 
 import asyncio
@@ -20,7 +22,9 @@ from dsf_wire.scoring import ScoringResult
 
 class _Envelope(msgspec.Struct):
     data: list[msgspec.Raw]
-    """Read one by one: together, samples as Python objects would be seven times as large as the body."""
+    """Read one by one: together, samples as Python objects would be seven times as large as the
+    body.
+    """
     arguments: dict[str, Any] | None = None
 
 
@@ -39,7 +43,10 @@ _ROW: Final = msgspec.json.Decoder(_Row)
 def decode(
     body: bytes | bytearray, *, max_series: int
 ) -> tuple[list[Series], dict[str, Any] | None]:
-    """Series and arguments. Raises RefusedError: 400 for no JSON, 413 for too many series, 422 otherwise."""
+    """Series and arguments.
+
+    Raises RefusedError: 400 for no JSON, 413 for too many series, 422 otherwise.
+    """
     try:
         envelope = _ENVELOPE.decode(body)
     except msgspec.ValidationError as error:
@@ -100,7 +107,10 @@ class BadResultError(TypeError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scored:
-    """The response body; numbers of series in the request, of results in it, and of those not finite."""
+    """The response body, and what was counted.
+
+    These are the series of the request, the results in the body, and those that are not finite.
+    """
 
     body: bytes
     series: int
@@ -153,7 +163,10 @@ class Function:
         self.is_async = inspect.iscoroutinefunction(function)
 
     async def __call__(self, body: bytes | bytearray, *, max_series: int) -> Scored:
-        """Scores one request. Raises RefusedError for a bad one, and any error of the author's function."""
+        """Scores one request.
+
+        Raises RefusedError for a bad one, and any error of the author's function.
+        """
         series, extra = await asyncio.to_thread(self._read, body, max_series)
         inputs: list[Any] = series if self._each else [series]
         if self.is_async:
@@ -166,8 +179,10 @@ class Function:
     def _read(
         self, body: bytes | bytearray, max_series: int
     ) -> tuple[list[Series], tuple[Any, ...]]:
-        """The series, and the value for the second parameter, of any type that msgspec knows (a dict without
-        annotation; a Struct with ``forbid_unknown_fields=True`` catches misspelt names). Raises RefusedError.
+        """The series, and the value for the second parameter. Raises RefusedError.
+
+        The value is of any type that msgspec knows, and a dict without annotation. A Struct with
+        ``forbid_unknown_fields=True`` catches misspelt names.
         """
         series, given = decode(body, max_series=max_series)
         parameter = self._parameter

@@ -9,8 +9,10 @@ from typing import Self
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
-    """Labels and samples of one series, oldest first; timestamps are seconds since 1970. Both are doubles in
-    one block, so ``numpy.asarray(values)`` shares the memory. ``finite()`` removes NaN and infinities.
+    """Labels and samples of one series, oldest first; timestamps are seconds since 1970.
+
+    Both are doubles in one block, so ``numpy.asarray(values)`` shares the memory. ``finite()``
+    removes NaN and infinities.
     """
 
     labels: Mapping[str, str]
@@ -19,7 +21,10 @@ class Series:
 
     @property
     def name(self) -> str:
-        """The metric's name (label ``__name__``); empty for computed series, whose name Prometheus drops."""
+        """The metric's name (label ``__name__``).
+
+        It is empty for computed series, whose name Prometheus drops.
+        """
         return self.labels.get("__name__", "")
 
     @property

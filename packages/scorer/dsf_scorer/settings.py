@@ -22,7 +22,8 @@ class Settings:
     """Tokens and limits of one scoring API."""
 
     token_file: Path | None = None
-    """Accepted bearer tokens, one per line (two in a rotation). The file is read for every request."""
+    """Accepted bearer tokens, one per line (two in a rotation). The file is read for every request.
+    """
     token: str = field(default="", repr=False)
     """The only accepted bearer token, if there is no file. Without both, every caller is served."""
     max_body_bytes: int = 64 * 1024 * 1024
@@ -30,7 +31,9 @@ class Settings:
     max_series: int = 200_000
     """Most series in one request."""
     max_concurrent: int = 4
-    """Requests that are scored at once, and those above 1 MiB that are read: limits memory and threads."""
+    """Requests that are scored at once, and those above 1 MiB that are read: limits memory and
+    threads.
+    """
     max_waiting: int = 64
     """Requests that may wait. Others are answered 503 with Retry-After."""
     timeout_seconds: float = 25.0
@@ -87,7 +90,10 @@ def _variable(field: str) -> str:
 
 
 def check(settings: Settings, authorization: bytes | None) -> None:
-    """Returns if the caller is allowed. Raises RefusedError: 401, or 503 without a usable token file."""
+    """Returns if the caller is allowed.
+
+    Raises RefusedError: 401, or 503 without a usable token file.
+    """
     known = accepted(settings)
     if not known:
         return
@@ -95,16 +101,18 @@ def check(settings: Settings, authorization: bytes | None) -> None:
     reason = "the bearer token is not one that this scoring API accepts"
     if scheme.lower() != b"bearer" or not presented.strip():
         reason = "send the header Authorization: Bearer <token>"
-    # All digests are compared, each in constant time, so that timing shows neither length nor position of
-    # a token.
+    # All digests are compared, each in constant time, so that timing shows neither length nor
+    # position of a token.
     elif any([hmac.compare_digest(_digest(presented.strip()), _digest(token)) for token in known]):  # noqa: C419
         return
     raise RefusedError(reason, status=401, headers={"www-authenticate": "Bearer"})
 
 
 def accepted(settings: Settings) -> list[bytes]:
-    """The accepted tokens; none: every caller is served. Raises RefusedError (503), also in /healthz, while
-    the file has none. It is read each time, because a mounted Secret changes in place, unseen by watches.
+    """The accepted tokens; none: every caller is served.
+
+    Raises RefusedError (503), also in /healthz, while the file has none. It is read each time,
+    because a mounted Secret changes in place, unseen by watches.
     """
     if settings.token_file is None:
         return [settings.token.encode()] if settings.token else []

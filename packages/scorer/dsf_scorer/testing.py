@@ -1,4 +1,7 @@
-"""Helpers for tests of scorers: call a scoring API without a server, and write sample series in one line."""
+"""Helpers for tests of scorers.
+
+They call a scoring API without a server, and write sample series in one line.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -48,7 +51,10 @@ class Reply:
 def series(
     values: Sequence[float], *, end: float = 1_700_000_000.0, step: float = 60.0, **labels: str
 ) -> dict[str, Any]:
-    """Returns one series as Prometheus writes it. Its newest sample is at ``end`` (seconds since 1970)."""
+    """Returns one series as Prometheus writes it.
+
+    Its newest sample is at ``end`` (seconds since 1970).
+    """
     start = end - step * (len(values) - 1)
     return {
         "metric": labels,

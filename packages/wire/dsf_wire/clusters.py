@@ -14,7 +14,10 @@ NO_VALUES: Final[Mapping[str, str]] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FleetCluster:
-    """A cluster, the scorers that score it, and claims and labels to compare, by ClusterLabel.identity."""
+    """A cluster, and the scorers that score it.
+
+    ``values`` are claims and labels to compare, by ClusterLabel.identity.
+    """
 
     name: str
     scorers: tuple[str, ...] = ()

@@ -11,10 +11,14 @@ CLUSTERS_KEY: Final = "clusters"
 """Key of the hub scorer's ConfigMap with the clusters that it scores."""
 
 RUNS_ON_HUB: Final = "Hub"
-"""spec.runsOn of a scorer that runs in the hub scorer, and the value of RUNS_ON_LABEL on its scores."""
+"""spec.runsOn of a scorer that runs in the hub scorer, and the value of RUNS_ON_LABEL on its
+scores.
+"""
 
 ADDON_NAME: Final = "gitops-dsf-agent"
-"""Name of the ManagedClusterAddOn and ClusterManagementAddOn. It differs from upstream's on purpose."""
+"""Name of the ManagedClusterAddOn and ClusterManagementAddOn. It differs from upstream's on
+purpose.
+"""
 ADDON_GROUP: Final = f"system:open-cluster-management:addon:{ADDON_NAME}"
 """Hub group of every registered agent of the add-on."""
 
@@ -45,11 +49,14 @@ SCORE_MAX: Final = 100
 MAX_SCORE_ITEMS: Final = 20_000
 """Most items of an AddOnPlacementScore. etcd's limit of 1.5 MiB is reached at about 17,000."""
 MAX_ITEM_NAME: Final = 4096
-"""Characters of an item's name: seven labels of 253 characters, and the text of a dimension format."""
+"""Characters of an item's name: seven labels of 253 characters, and the text of a dimension format.
+"""
 
 DEFAULT_OUTPUT_MIN: Final = 1
 DEFAULT_OUTPUT_MAX: Final = 100
-"""Default range of mapped scores. OCM counts a missing score as 0, so the worst real score must be higher."""
+"""Default range of mapped scores. OCM counts a missing score as 0, so the worst real score must be
+higher.
+"""
 
 DEFAULT_DEADBAND: Final = 2
 DEFAULT_MIN_INTERVAL_SECONDS: Final = 60

@@ -42,7 +42,10 @@ def name_fault(name: str) -> str:
 
 
 def value_fault(value: str) -> str:
-    """Why this cannot be the value of a header; empty if it can. The text does not contain the value."""
+    """Why this cannot be the value of a header; empty if it can.
+
+    The text does not contain the value.
+    """
     if not value:
         return "the value is empty"
     if not value.isascii() or not value.isprintable():

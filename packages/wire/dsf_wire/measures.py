@@ -1,6 +1,7 @@
-"""The measures of source type Kubernetes, and how a query names them, which is also valid PromQL:
-``cpu_available_ratio``; for extended resources ``extended_available{resource="nvidia.com/gpu"}``; several
-joined by ``;``.
+"""The measures of source type Kubernetes, and how a query names them.
+
+A query is also valid PromQL: ``cpu_available_ratio``; for extended resources
+``extended_available{resource="nvidia.com/gpu"}``; several joined by ``;``.
 """
 
 import re
@@ -32,7 +33,10 @@ METRICS_API: Final = "metrics.k8s.io"
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One measure (docs/scores/sources.md); ``resource`` is None for counts. ``per_node``: by ``node``."""
+    """One measure (docs/scores/sources.md); ``resource`` is None for counts.
+
+    ``per_node``: by ``node``.
+    """
 
     name: str
     figure: Figure

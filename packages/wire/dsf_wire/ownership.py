@@ -1,5 +1,7 @@
-"""Finds other writers of an AddOnPlacementScore in its managedFields, which have an entry for each. An object
-without labels that was created and updated, as upstream does, has none until the first apply.
+"""Finds other writers of an AddOnPlacementScore in its managedFields, which have an entry for each.
+
+An object without labels that was created and updated, as upstream does, has none until the first
+apply.
 """
 
 from collections.abc import Sequence
@@ -41,7 +43,10 @@ class FieldsEntry(FieldsOwner, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """A program that wrote scores, and the Unix time of its last write; empty and None if not known."""
+    """A program that wrote scores, and the Unix time of its last write.
+
+    They are empty and None if they are not known.
+    """
 
     manager: str
     at: float | None
@@ -53,7 +58,10 @@ UNNAMED: Final = Writer(manager="", at=None)
 def other_writers(
     entries: Sequence[FieldsEntry], *, labelled: bool, scored: bool
 ) -> tuple[Writer, ...]:
-    """The writers of the status besides our agent. ``labelled``: with our label. ``scored``: with scores."""
+    """The writers of the status besides our agent.
+
+    ``labelled``: with our label. ``scored``: with scores.
+    """
     written = [entry for entry in entries if entry.subresource == STATUS]
     if scored and not written and not labelled:
         return (UNNAMED,)

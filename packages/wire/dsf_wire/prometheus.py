@@ -1,9 +1,11 @@
-"""The HTTP API of Prometheus and of stores that speak it, such as Thanos, Mimir and VictoriaMetrics: how a
-query is sent, and what an answer says (https://prometheus.io/docs/prometheus/latest/querying/api/).
+"""The HTTP API of Prometheus: how a query is sent, and what an answer says.
 
-The agent, the hub scorer, the backtest and readers of saved answers share this module, so a store that one of
-them understands is understood by all. It sends nothing. The samples are left as JSON text, because each
-reader wants something else of them.
+Other stores speak it, too, such as Thanos, Mimir and VictoriaMetrics
+(https://prometheus.io/docs/prometheus/latest/querying/api/).
+
+The agent, the hub scorer, the backtest and readers of saved answers share this module, so a store
+that one of them understands is understood by all. It sends nothing. The samples are left as JSON
+text, because each reader wants something else of them.
 """
 
 from collections.abc import Mapping
@@ -17,22 +19,24 @@ from dsf_wire.jsontext import Content, utf8, without_mark
 from dsf_wire.text import printable
 
 LONGEST_URL: Final = 2000
-"""Characters of a URL. A longer query is posted as a form, because some proxies refuse more than 2 kB."""
+"""Characters of a URL. A longer query is posted as a form, because some proxies refuse more than 2
+kB.
+"""
 REFUSES_POST: Final = frozenset({405, 501})
 """What a proxy that lets only GET pass answers to a POST."""
 MAX_WARNINGS: Final = 10
 
 RESERVED: Final = frozenset({"query", "start", "end", "step", "time", "timeout", "limit"})
-"""Parameters that are no setting of a source. Most are part of the question. Prometheus cuts off series at
-``limit``, so scores would come and go.
+"""Parameters that are no setting of a source. Most are part of the question. Prometheus cuts off
+series at ``limit``, so scores would come and go.
 """
 MOST_PARAMETERS: Final = 20
 LONGEST_NAME: Final = 128
 LONGEST_VALUE: Final = 1024
 """Characters of a parameter of a source."""
 _ANNOTATIONS: Final = ("PromQL warning:", "PromQL info:")
-"""How Prometheus (util/annotations/annotations.go) marks what it says of a query. All other warnings are of
-storage that did not answer, or of results that were cut off.
+"""How Prometheus (util/annotations/annotations.go) marks what it says of a query. All other
+warnings are of storage that did not answer, or of results that were cut off.
 """
 
 DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -55,8 +59,10 @@ class Request:
         parameters: Mapping[str, str],
         posts: bool = True,
     ) -> Self:
-        """Asks an endpoint. ``parameters`` of the source, and those of the endpoint's own URL, are always in
-        the URL, where proxies that check a tenant read them. ``posts``: whether the endpoint accepts POST.
+        """Asks an endpoint.
+
+        ``parameters`` of the source, and those of the endpoint's own URL, are always in the URL,
+        where proxies that check a tenant read them. ``posts``: whether the endpoint accepts POST.
         """
         form = urlencode(question)
         parts = urlsplit(endpoint)
@@ -138,8 +144,10 @@ class Document(msgspec.Struct, rename="camel"):
 
     @property
     def notes(self) -> list[str]:
-        """What the store warns of. VictoriaMetrics sets isPartial if some of its storage did not answer.
-        Thanos and Prometheus return a warning instead.
+        """What the store warns of.
+
+        VictoriaMetrics sets isPartial if some of its storage did not answer. Thanos and Prometheus
+        return a warning instead.
         """
         return [*self._warnings, *(self.infos or [])][:MAX_WARNINGS]
 

@@ -1,7 +1,8 @@
-"""Which proxy a request goes through: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper or lower
-case, as Go programs (golang.org/x/net/http/httpproxy v0.62) and curl (since 7.86) read them. Libraries of
-Python know no address ranges in NO_PROXY: urllib ignores them, and httpx 0.28 raises an exception for one of
-IPv6.
+"""Which proxy a request goes through, by the variables of the environment.
+
+HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper or lower case, are read as Go programs
+(golang.org/x/net/http/httpproxy v0.62) and curl (since 7.86) read them. Libraries of Python know no
+address ranges in NO_PROXY: urllib ignores them, and httpx 0.28 raises an exception for one of IPv6.
 """
 
 import ipaddress
@@ -19,7 +20,10 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class ProxyFault(ValueError):  # noqa: N818 - a finding about a setting, not a mistake of ours
-    """A proxy cannot be used. The message names the setting, and not its value, which may have a password."""
+    """A proxy cannot be used.
+
+    The message names the setting, and not its value, which may have a password.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +48,10 @@ class Proxies:
         return cls(by_scheme=by_scheme, exceptions=Exceptions.of(exceptions))
 
     def proxy_for(self, url: str) -> str | None:
-        """The URL of the proxy for a request; None if it goes to the host itself. Raises ProxyFault."""
+        """The URL of the proxy for a request; None if it goes to the host itself.
+
+        Raises ProxyFault.
+        """
         try:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
@@ -94,7 +101,10 @@ class Exceptions:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Reads a list with commas or spaces. Other programs ignore what makes no sense, and so does this."""
+        """Reads a list with commas or spaces.
+
+        Other programs ignore what makes no sense, and so does this.
+        """
         words = text.replace(",", " ").lower().split()
         networks, entries = list[Network](), list[_Entry]()
         for word in words:
@@ -146,7 +156,10 @@ def _split(word: str) -> tuple[str, int | None]:
 
 
 def address_of(host: str) -> Address | None:
-    """The address that a host is; None for a name. One of IPv4 inside of IPv6 is that of IPv4, as in Go."""
+    """The address that a host is; None for a name.
+
+    One of IPv4 inside of IPv6 is that of IPv4, as in Go.
+    """
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -155,7 +168,10 @@ def address_of(host: str) -> Address | None:
 
 
 def entry_faults(entries: Iterable[str]) -> Iterator[str]:
-    """What of the entries of a list with commas is no name, address or range. Empty ones are nothing."""
+    """What of the entries of a list with commas is no name, address or range.
+
+    Empty ones are nothing.
+    """
     for entry in map(str.strip, entries):
         if not entry or entry == "*" or _network(entry) is not None:
             continue

@@ -24,7 +24,10 @@ class Part:
 
 
 def split(query: str) -> list[Part]:
-    """The expressions in order, without empty ones; a ``;`` in strings, brackets or comments is none."""
+    """The expressions in order, without empty ones.
+
+    A ``;`` in strings, brackets or comments does not separate two.
+    """
     ends, depth = [], 0
     for token in _TOKEN.finditer(query):
         if token[0] in {"(", "[", "{"}:

@@ -32,7 +32,10 @@ def http_date(date: str | None) -> float | None:
 
 
 def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
-    """The seconds of a Retry-After header, at most MAX_RETRY_AFTER, if any. Header names are lower case."""
+    """The seconds of a Retry-After header, at most MAX_RETRY_AFTER, if any.
+
+    Header names are lower case.
+    """
     value = headers.get("retry-after", "").strip()
     if not value:
         return None

@@ -11,8 +11,8 @@ _DASHES: Final = re.compile(r"-{2,}")
 def sanitise(score_name: str) -> str:
     """The object name of a score, by the upstream agent's rule.
 
-    It is lower-case. Characters other than [a-z0-9.-], and runs of them, become ``-``. It has none of ``-`` and
-    ``.`` at its ends, and at most 253 characters. An empty name becomes ``score``.
+    It is lower-case. Characters other than [a-z0-9.-], and runs of them, become ``-``. It has none
+    of ``-`` and ``.`` at its ends, and at most 253 characters. An empty name becomes ``score``.
     """
     name = _DASHES.sub("-", _FOREIGN.sub("-", score_name.lower())).strip("-.")
     if len(name) > MAX_LENGTH:

@@ -47,10 +47,11 @@ def _sum(values: Sequence[float]) -> float:
 
 
 def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
-    """The published integer in -100..100 for a finite raw score; without a range the floor of the score. With
-    one: ``outputMin + (raw - min) / (max - min) * (outputMax - outputMin)``, clamped to the two outputs (the
-    normalisation of OCM's extensible scheduling guide, generalised) and floored. Raises ValueError for
-    others.
+    """The published integer in -100..100 for a finite raw score. Raises ValueError for others.
+
+    Without a range it is the floor of the score. With one it is ``outputMin + (raw - min) / (max -
+    min) * (outputMax - outputMin)``, clamped to the two outputs (the normalisation of OCM's
+    extensible scheduling guide, generalised) and floored.
     """
     if not math.isfinite(raw):
         raise ValueError(f"{raw} cannot be mapped to a score")
@@ -59,14 +60,15 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
         low, high = float(SCORE_MIN), float(SCORE_MAX)
     else:
         first, last = float(score_range.output_min), float(score_range.output_max)
-        # Multiply before dividing: (raw - min) / span * outputs is floored to 1 less if the quotient is not a
-        # binary fraction.
+        # Multiply before dividing: (raw - min) / span * outputs is floored to 1 less if the
+        # quotient is not a binary fraction.
         value = first + (raw - score_range.min) * (last - first) / (
             score_range.max - score_range.min
         )
         low, high = min(first, last), max(first, last)
         if math.isnan(value):
-            # inf - inf at the limits of the float range. The raw score itself shows which limit it is.
+            # inf - inf at the limits of the float range. The raw score itself shows which limit it
+            # is.
             value = first if raw <= score_range.min else last
     low, high = max(low, float(SCORE_MIN)), min(high, float(SCORE_MAX))
     held = min(max(value, low), high)
@@ -74,7 +76,10 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
 
 
 def default_items(scorer: Summary, *, cluster: str) -> dict[str, int] | None:
-    """What is published without series (spec.defaultScore), if anything. The format has no labels then."""
+    """What is published without series (spec.defaultScore), if anything.
+
+    The format has no labels then.
+    """
     if scorer.default_score is None:
         return None
     name = dimension.fill(

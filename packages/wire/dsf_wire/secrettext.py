@@ -1,9 +1,11 @@
-"""Secrets as people keep them: files, environment variables, keys of Secrets. Editors and shells add a line
-break at the end, and some add a byte order mark at the start. Both are removed here. Anything else that a
-header cannot have is refused, because HTTP libraries quote the whole value in their messages.
+"""Secrets as people keep them: files, environment variables, keys of Secrets.
 
-Messages say what is wrong with the text and never repeat a part of it. They continue a sentence that begins
-with the place: ``f"--token-file {path} {fault}"``.
+Editors and shells add a line break at the end, and some add a byte order mark at the start. Both
+are removed here. Anything else that a header cannot have is refused, because HTTP libraries quote
+the whole value in their messages.
+
+Messages say what is wrong with the text and never repeat a part of it. They continue a sentence
+that begins with the place: ``f"--token-file {path} {fault}"``.
 """
 
 import codecs
@@ -28,8 +30,9 @@ def header_secret(raw: bytes | str) -> str:
 
 
 def line_secret(raw: bytes | str) -> str:
-    """A user name, a password or a client secret, without line breaks at its end. Spaces may be part of it.
-    Raises SecretFault.
+    """A user name, a password or a client secret, without line breaks at its end.
+
+    Spaces may be part of it. Raises SecretFault.
     """
     text = _text(raw).rstrip("\r\n")
     _check_one_line(text)
@@ -39,8 +42,10 @@ def line_secret(raw: bytes | str) -> str:
 
 
 def pem_secret(raw: bytes | str) -> str:
-    """Certificates, a private key in PEM, or known hosts, with the line breaks of Unix and one at the end:
-    OpenSSH 9.2 refuses a private key without them. Raises SecretFault.
+    """Certificates, a private key in PEM, or known hosts. Raises SecretFault.
+
+    The text has the line breaks of Unix and one at the end: OpenSSH 9.2 refuses a private key
+    without them.
     """
     text = _text(raw).replace("\r\n", "\n").rstrip()
     if not text:
@@ -49,8 +54,10 @@ def pem_secret(raw: bytes | str) -> str:
 
 
 def certificates(raw: bytes) -> str:
-    """Certificates in PEM as TLS libraries take them. Bundles have comments in any encoding, which do not
-    matter; a byte order mark does, because it hides the first certificate. Raises SecretFault.
+    """Certificates in PEM as TLS libraries take them.
+
+    Bundles have comments in any encoding, which do not matter; a byte order mark does, because it
+    hides the first certificate. Raises SecretFault.
     """
     if raw.startswith(_OTHER_ENCODINGS):
         raise SecretFault("is UTF-16 text; write it as UTF-8")

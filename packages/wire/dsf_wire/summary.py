@@ -1,6 +1,8 @@
-"""The scoring ConfigMap: a JSON array of flat objects, one per scorer that a cluster runs. Unknown keys are
-ignored, missing ones have upstream's zero value, and an entry that cannot be read spoils no other. Upstream's
-sixteen keys come first and in upstream's order; ours follow only when set.
+"""The scoring ConfigMap: a JSON array of flat objects, one per scorer that a cluster runs.
+
+Unknown keys are ignored, missing ones have upstream's zero value, and an entry that cannot be read
+spoils no other. Upstream's sixteen keys come first and in upstream's order; ours follow only when
+set.
 """
 
 from dataclasses import dataclass
@@ -18,11 +20,16 @@ SCORED_BY_QUERY: Final = "Query"
 
 
 FAIL: Final = "Fail"
-"""The sourceOnPartial of a scorer that takes no partial answer. The default, Publish, is not written."""
+"""The sourceOnPartial of a scorer that takes no partial answer. The default, Publish, is not
+written.
+"""
 
 
 class ScoreRange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """spec.scoreRange with its output range written out; outputMin > outputMax means lower is better."""
+    """spec.scoreRange with its output range written out.
+
+    outputMin > outputMax means that a lower raw score is better.
+    """
 
     min: float
     max: float
@@ -49,8 +56,9 @@ class ConfigMapRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClientSecret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A Secret in the agent's namespace with the identifier and the secret of an OAuth2 client, and their
-    keys in it.
+    """A Secret in the agent's namespace with the identity of an OAuth2 client.
+
+    The keys are those of its identifier and its secret.
     """
 
     name: str
@@ -72,12 +80,15 @@ class OAuth2(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 NEEDS_NEWER_AGENT: Final = "(needs a newer agent)"
-"""The key beside a credential that older agents would ignore: no Secret has it, so they send nothing."""
+"""The key beside a credential that older agents would ignore: no Secret has it, so they send
+nothing.
+"""
 
 
 class EndpointAuth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What upstream's name and key of a token Secret cannot say: a private CA, the pod's own token, or a
-    token that a token server issues.
+    """What upstream's name and key of a token Secret cannot say.
+
+    This is a private CA, the pod's own token, or a token that a token server issues.
     """
 
     ca_config_map_ref: ConfigMapRef | None = None
@@ -118,7 +129,10 @@ class BasicAuth(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A Secret in the agent's namespace with a certificate and its private key, and their keys in it."""
+    """A Secret in the agent's namespace with a certificate and its private key.
+
+    The keys are those of the two in the Secret.
+    """
 
     name: str
     certificate_key: str
@@ -126,8 +140,10 @@ class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class ClusterLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The label of series that names their cluster. Its value is the cluster's name, or with ``claim`` or
-    ``label`` the value of that claim or label of the ManagedCluster.
+    """The label of series that names their cluster.
+
+    Its value is the cluster's name, or with ``claim`` or ``label`` the value of that claim or label
+    of the ManagedCluster.
     """
 
     name: str
@@ -136,15 +152,19 @@ class ClusterLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def identity(self) -> str:
-        """The key of a cluster's value in the file of clusters; empty if the value is the cluster's name."""
+        """The key of a cluster's value in the file of clusters.
+
+        It is empty if the value is the cluster's name.
+        """
         if self.claim:
             return f"claim:{self.claim}"
         return f"label:{self.label}" if self.label else ""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are
-    whole URLs.
+    """One scorer as one cluster runs it.
+
+    Ranges, steps and intervals are seconds; endpoints are whole URLs.
     """
 
     name: str
@@ -250,7 +270,10 @@ def encode(summaries: list[Summary]) -> str:
 
 
 def decode(text: str | bytes) -> Decoded:
-    """Reads the ConfigMap key; bad entries become problems. Raises SummariesError if it is no array."""
+    """Reads the ConfigMap key; bad entries become problems.
+
+    Raises SummariesError if it is no array.
+    """
     entries = _entries(text)
     summaries: list[Summary] = []
     problems: list[Problem] = []

@@ -1,10 +1,11 @@
-"""Texts of others where people read them: in a terminal, a log, a comment or a status. Such a text stays on
-its line, no character of it is invisible, turns the direction of writing or is a control character, and no
-runner of a pipeline takes it for a command.
+"""Texts of others where people read them: in a terminal, a log, a comment or a status.
 
-The runners of GitHub and Gitea read commands from the output of a job: `::add-mask::x` at the beginning of a
-line, and `##[add-mask]x` anywhere in a line (actions/runner, src/Runner.Common/ActionCommand.cs). The first
-`:` or `#` of such a text is written as its escape.
+Such a text stays on its line, no character of it is invisible, turns the direction of writing or is
+a control character, and no runner of a pipeline takes it for a command.
+
+The runners of GitHub and Gitea read commands from the output of a job: `::add-mask::x` at the
+beginning of a line, and `##[add-mask]x` anywhere in a line (actions/runner,
+src/Runner.Common/ActionCommand.cs). The first `:` or `#` of such a text is written as its escape.
 """
 
 import re

@@ -4,8 +4,10 @@ from urllib.parse import urlsplit
 
 
 def is_web_url(url: str) -> bool:
-    """Whether this is an http or https URL with a host and a port from 1 to 65535. asyncio raises
-    OverflowError, which is no OSError, for a port above that, so check before connecting.
+    """Whether this is an http or https URL with a host and a port from 1 to 65535.
+
+    asyncio raises OverflowError, which is no OSError, for a port above that, so check before
+    connecting.
     """
     try:
         parts = urlsplit(url)

@@ -631,7 +631,7 @@ def test_a_file_of_which_nothing_is_used_is_an_error(
 def test_a_history_that_is_too_large_is_refused_before_the_first_request(
     fleet: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitops_dsf.metricstore.client.MOST_SAMPLES", 2 * (DAY // 60 + 1))
+    monkeypatch.setattr("gitops_dsf.metricstore.client.MAX_SAMPLES", 2 * (DAY // 60 + 1))
     assert "72 moves" in _said(fleet, store)
     store.asked.clear()
     later = ("--from", "2026-06-01T00:00:00Z", "--to", "2026-06-02T00:01:00Z")

@@ -45,7 +45,7 @@ def test_pages_have_a_bounded_number_of_samples(limit: Callable[..., None]) -> N
 
 
 def test_a_history_with_too_many_samples_ends_with_what_to_do(limit: Callable[..., None]) -> None:
-    limit(PAGE_SAMPLES=1000, MOST_SAMPLES=1500)
+    limit(PAGE_SAMPLES=1000, MAX_SAMPLES=1500)
     told = "the history has more than 1,500 samples; ask for a shorter time or for one application"
     with Store(scores=SCORES) as store, pytest.raises(StoreError, match=told):
         _read(store)

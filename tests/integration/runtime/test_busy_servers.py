@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from dsf_runtime.access import Access
-from dsf_runtime.apianswers import ApiError
+from dsf_runtime.apierrors import ApiError
 from dsf_runtime.blocking import BlockingApiServer
 from tests.support.agent.http import HttpFake, Reply, Seen
 

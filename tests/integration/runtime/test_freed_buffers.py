@@ -164,8 +164,8 @@ async def test_of_config_pages(name: str) -> None:
 
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_of_api_servers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dsf_runtime.apianswers.MOST_PAGE_BYTES", LIMIT)
-    monkeypatch.setattr("dsf_runtime.apianswers.ANSWER_BYTES", LIMIT)
+    monkeypatch.setattr("dsf_runtime.paging.MAX_PAGE_BYTES", LIMIT)
+    monkeypatch.setattr("dsf_runtime.paging.ANSWER_BYTES", LIMIT)
 
     async with HttpFake(lambda _seen: ANSWERS[name]) as fake:
         access = Access(host=fake.url, trust=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from dsf_runtime import apianswers
+from dsf_runtime import paging as pages_of_lists
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.blocking import BlockingApiServer
@@ -106,8 +106,8 @@ async def listed(url: str) -> tuple[list[str], str]:
 async def test_every_object_is_listed_once_whatever_its_size(
     sizes: list[int], most_requests: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apianswers, "PAGE_BYTES", SMALL)
-    monkeypatch.setattr(apianswers, "MOST_PAGE_BYTES", 4 * SMALL)
+    monkeypatch.setattr(pages_of_lists, "PAGE_BYTES", SMALL)
+    monkeypatch.setattr(pages_of_lists, "MAX_PAGE_BYTES", 4 * SMALL)
     things = Things(sizes)
     async with HttpFake(things) as server:
         assert await listed(server.url) == ([f"t{number}" for number in range(len(sizes))], "7")

@@ -13,7 +13,7 @@ import yaml
 from dsf_agent.endpoints.transport import Call, CallLimits, Transport
 from dsf_agent.errors import AgentError
 from dsf_runtime.access import AccessError, Kubeconfig
-from dsf_runtime.apianswers import ApiError
+from dsf_runtime.apierrors import ApiError
 from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.blocking import BlockingApiServer
 from gitops_dsf.ci.sender import Sender

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.metricstore.answer import StoreError, TooMuchError, read, read_path
+from gitops_dsf.metricstore.answer import StoreError, TooMuchError, read
+from gitops_dsf.metricstore.files import read_path
 from tests.support.laws import examples
 from tests.support.metricstore import answer_of
 
@@ -43,9 +44,9 @@ def test_warnings_and_partial_answers_are_told() -> None:
         ),
         (
             answer_of([{"metric": {}, "values": [[1, "x"]]}]),
-            "samples that are no pairs of time and value",
+            "samples that are not pairs of time and value",
         ),
-        (answer_of([{"metric": {}, "values": [[1, "2", "3"]]}]), "no pairs of time and value"),
+        (answer_of([{"metric": {}, "values": [[1, "2", "3"]]}]), "not pairs of time and value"),
         (answer_of([{"metric": {}, "values": [[2, "1"], [1, "1"]]}]), "in order of time"),
         (answer_of([{"metric": {}, "values": [], "histograms": [[1, {}]]}]), "native histograms"),
         (
@@ -81,7 +82,7 @@ def test_files_that_are_too_large_are_refused_before_they_are_read(
     (tmp_path / "a.json").write_bytes(b"no answer")
     (tmp_path / "b.json").write_bytes(answer_of([ROW]))
     size = sum(file.stat().st_size for file in tmp_path.iterdir())
-    monkeypatch.setattr("gitops_dsf.metricstore.answer.MOST_BYTES", size - 1)
+    monkeypatch.setattr("gitops_dsf.metricstore.files.MAX_BYTES", size - 1)
     with pytest.raises(StoreError, match="the history has more than 0 MiB"):
         read_path(tmp_path)
     (tmp_path / "a.json").unlink()

@@ -1,4 +1,7 @@
-"""Checks over HTTP whether a scoring API follows the wire contract: its public pages and its scores."""
+"""Checks over HTTP whether a scoring API follows the wire contract.
+
+It looks at the public pages and at the scores.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final, get_type_hints
@@ -47,7 +50,10 @@ def healthz(client: Client, target: Target) -> Finding:
 def config_page(
     client: Client, target: Target, *, required: bool, judge_query: JudgeQuery
 ) -> tuple[ScorerConfig | None, list[Finding]]:
-    """Checks /config. Returns the page, or None, and findings. It may be missing if not ``required``."""
+    """Checks /config.
+
+    Returns the page, or None, and findings. It may be missing if not ``required``.
+    """
     reply = client.send("GET", target.config_url, headers={})
     if (wrong := trouble("config", reply)) is not None:
         return None, [wrong]
@@ -62,8 +68,8 @@ def config_page(
         page = msgspec.convert(plain, ScorerConfig)
     except msgspec.ValidationError as problem:
         hint = (
-            "the schema is {name, description, source{type, host, path, params{query, range, step}}, "
-            "scoring{host, path, params{name, interval}}}"
+            "the schema is {name, description, source{type, host, path, params{query, range,"
+            " step}}, scoring{host, path, params{name, interval}}}"
         )
         return None, [Finding("config.schema", ERROR, str(problem), hint)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -167,7 +173,10 @@ def check(
     needs_config: bool = True,
     large: int = 2000,
 ) -> Report:
-    """Runs all checks. The token is only sent to the target's host, or that of the given scoring URL."""
+    """Runs all checks.
+
+    The token is only sent to the target's host, or that of the given scoring URL.
+    """
     findings = [healthz(client, target)]
     config, found = config_page(client, target, required=needs_config, judge_query=judge_query)
     findings += found

@@ -81,7 +81,10 @@ class Target:
 
     @classmethod
     def parse(cls, url: str, *, scoring_url: str = "") -> Self:
-        """Parses the base URL of a scoring API or that of /config. Raises UsageError with what to write."""
+        """Parses the base URL of a scoring API or that of /config.
+
+        Raises UsageError with what to write.
+        """
         parts = split_http(url)
         if scoring_url:
             split_http(scoring_url)
@@ -118,7 +121,10 @@ def origin_of(parts: SplitResult) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """A response; header names are in lower case. ``fault`` says why there is none; then the status is 0."""
+    """A response; header names are in lower case.
+
+    ``fault`` says why there is none; then the status is 0.
+    """
 
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -157,8 +163,9 @@ def trouble(check: str, reply: Reply) -> Finding | None:
 
 
 def byte_order_mark(check: str) -> Finding:
-    """What is said of a body that begins with a byte order mark. Our agent ignores it. Upstream's is written
-    in Go, whose encoding/json refuses it.
+    """What is said of a body that begins with a byte order mark.
+
+    Our agent ignores it. Upstream's is written in Go, whose encoding/json refuses it.
     """
     message = "the answer begins with a byte order mark, which other readers of JSON refuse"
     return Finding(check, WARNING, message, "write UTF-8 without it (RFC 8259, section 8.1)")
@@ -166,7 +173,10 @@ def byte_order_mark(check: str) -> Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """A client on the standard library. It follows no redirects, and sends exactly what a check means."""
+    """A client on the standard library.
+
+    It follows no redirects, and sends exactly what a check means.
+    """
 
     timeout_seconds: float = 30.0
     """For each read and write; the agent's is the same."""
@@ -192,8 +202,8 @@ class Client:
                         method, parts.path or "/", body, {"Connection": "close", **headers}
                     )
                 except (BrokenPipeError, ConnectionResetError):
-                    # A server may answer 413 and close the connection before it has read the body. Its answer
-                    # can be read.
+                    # A server may answer 413 and close the connection before it has read the body.
+                    # Its answer can be read.
                     if connection.sock is None:
                         raise
                 reply = _answer(connection.getresponse())

@@ -103,7 +103,10 @@ def read_sample(path: Path) -> Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A request, and what must come back: scores (maybe none), a 4xx for a mistake, a 401 for strangers."""
+    """A request, and what must come back.
+
+    This is scores (maybe none), a 4xx for a mistake, or a 401 for strangers.
+    """
 
     name: str
     what: str
@@ -134,7 +137,10 @@ class Endpoint:
 def check(
     endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool = True
 ) -> Iterator[Finding]:
-    """Runs all checks, or the first if it fails. ``large``: series of the largest request, 0 for none."""
+    """Runs all checks, or the first if it fails.
+
+    ``large``: series of the largest request, 0 for none.
+    """
     row = Row(name="scoring.sample", what="sample series", body=sample.body())
     reply = endpoint.send(row)
     yield from _sample(reply, sample, token=endpoint.token)
