@@ -2,13 +2,15 @@
 
 import os
 import textwrap
-from typing import TextIO
+from typing import Final, TextIO
 
 from demo.history import Command
 
-WIDTH = 110
-OUTPUT_LINES = 24
-_PARAGRAPH = textwrap.TextWrapper(
+WIDTH: Final = 110
+"""Columns of a paragraph."""
+OUTPUT_LINES: Final = 24
+"""Lines of a command's output that are shown."""
+_PARAGRAPH: Final = textwrap.TextWrapper(
     WIDTH,
     initial_indent="  ",
     subsequent_indent="  ",
@@ -29,11 +31,10 @@ class Narrator:
     def step(self, title: str) -> None:
         """Starts a step."""
         self._step += 1
-        self.plain(
-            f"\n{self._style('1;36', f'[{self._step}/{self._steps}]')} {self._style('1', title)}"
-        )
+        number = self._style("1;36", f"[{self._step}/{self._steps}]")
+        self.plain(f"\n{number} {self._style('1', title)}")
 
-    def say(self, text: str) -> None:
+    def paragraph(self, text: str) -> None:
         """Writes a paragraph."""
         self.plain(_PARAGRAPH.fill(text))
 
@@ -46,7 +47,7 @@ class Narrator:
         if len(shown) > lines:
             self.plain(f"    {self._style('2', f'... {len(shown) - lines} more lines')}")
 
-    def seen(self, text: str) -> None:
+    def line(self, text: str) -> None:
         """Shows a line about the current state."""
         self.plain(f"    {text}")
 

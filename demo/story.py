@@ -1,4 +1,7 @@
-"""The steps of the demo. Its text says only what was observed."""
+"""The steps of the demo.
+
+Its text says only what was observed: what moves, and when, is read from the decisions.
+"""
 
 import json
 import os
@@ -14,26 +17,29 @@ from demo.stage import EXAMPLES, QUERY_SCORER, SCORERS, Stage
 from gitops_dsf.errors import GitopsDsfError
 
 STEPS: Final = 10
+"""Calls of `Narrator.step`."""
 APPLICATION: Final = "guestbook"
 PEAK_PERCENT: Final = 96.0
 EASED_PERCENT: Final = 55.0
 APPLICATION_FILE: Final = "apps/guestbook.yaml"
 SCORER_FILE: Final = "scorers/vcpu-cost.yaml"
 LINE_SECONDS: Final = 1.5
+"""Between two lines about an unchanged decision."""
 MOVE_SECONDS: Final = 30.0
+"""How long an expected move is awaited, before the demo fails."""
 SETTLE_SECONDS: Final = 3.0
 """Time until the forecast follows a load that no longer changes."""
 
 
 def loads() -> dict[str, ClusterLoad]:
     """The clusters of the demo at the beginning."""
-    found = [
+    loads = [
         ClusterLoad(cluster="eu-west-1", percent=20.0, instance_type="m7i.large", cores=48),
         ClusterLoad(cluster="eu-north-1", percent=40.0, instance_type="m7g.large", cores=32),
         ClusterLoad(cluster="us-east-1", percent=41.0, instance_type="m7a.large", cores=64),
         ClusterLoad(cluster="ap-south-1", percent=62.0, instance_type="m6i.large", cores=32),
     ]
-    return {load.cluster: load for load in found}
+    return {load.cluster: load for load in loads}
 
 
 class Story:
@@ -42,7 +48,7 @@ class Story:
     def __init__(self, stage: Stage, narrator: Narrator) -> None:
         self._stage = stage
         self._fleet = stage.fleet
-        self._tell = narrator
+        self._narrator = narrator
 
     def run(self) -> None:
         """Runs all steps. Raises GitopsDsfError and StoppedError."""
@@ -58,17 +64,17 @@ class Story:
         self._backtest()
 
     def _repository(self) -> None:
-        self._tell.step("A fleet repository in git")
-        self._tell.say(
+        self._narrator.step("A fleet repository in git")
+        self._narrator.paragraph(
             "How clusters are scored and what runs where is YAML in git. `init` makes a repository"
             " that is valid as it is."
         )
         for command in self._fleet.create():
-            self._tell.command(command, lines=1)
+            self._narrator.command(command, lines=1)
 
     def _content(self) -> None:
-        self._tell.step("Four clusters, one query, one application")
-        self._tell.say(
+        self._narrator.step("Four clusters, one query, one application")
+        self._narrator.paragraph(
             "The example files are replaced by the demo's: clusters"
             f" {', '.join(self._stage.loads)}; {APPLICATION}, which is to run on one cluster, where"
             f" the score is best; and one Query scorer, {QUERY_SCORER}. Its query is the scorer:"
@@ -77,30 +83,30 @@ class Story:
             " per cluster, Placement, ApplicationSet and so on. The commands below run in"
             f" {shown(self._fleet.root)}."
         )
-        self._tell.command(self._fleet.fill())
-        self._tell.command(self._fleet.show(f"scorers/{QUERY_SCORER}.yaml"), lines=30)
+        self._narrator.command(self._fleet.fill())
+        self._narrator.command(self._fleet.show(f"scorers/{QUERY_SCORER}.yaml"), lines=30)
         self._commit("Score by free CPU; place guestbook")
 
     def _programs(self) -> None:
-        self._tell.step("Metrics and agents start")
-        self._tell.say(
+        self._narrator.step("Metrics and agents start")
+        self._narrator.paragraph(
             "A small source of each cluster speaks the query API of a Prometheus, and answers from"
             " synthetic load curves."
         )
         for cluster, authority in self._stage.start_agents().items():
-            self._tell.seen(
+            self._narrator.line(
                 f"agent of {cluster:<13} http://{authority}   gitops-dsf-agent run --cluster-name"
                 f" {cluster} --publish dir:..."
             )
-        self._tell.say(
+        self._narrator.paragraph(
             f"Every cluster's configuration names the same http://{PROMETHEUS}. In a cluster, DNS"
             " makes that its own Prometheus; here a forward proxy per agent (HTTP_PROXY) does."
         )
 
     def _first_decision(self) -> None:
-        self._tell.step("Configuration arrives, agents score, OCM decides")
+        self._narrator.step("Configuration arrives, agents score, OCM decides")
         changed = self._stage.deliver()
-        self._tell.say(
+        self._narrator.paragraph(
             "The ConfigMap in each rendered ManifestWork is written into the mounted directories"
             f" of {len(changed)} agents, by a swap of the ..data link as the kubelet does it (a"
             " real one takes 60 to 90 s for a change). The agents see it, ask their Prometheus"
@@ -110,8 +116,8 @@ class Story:
             lambda: not self._stage.hub.pending(), what="every agent has published"
         )
         self._stage.observe()
-        self._tell.command(self._fleet.product("simulate", "--scores", "../hub"))
-        self._tell.say(
+        self._narrator.command(self._fleet.product("simulate", "--scores", "../hub"))
+        self._narrator.paragraph(
             f"So {self._where()} gets {APPLICATION}: one YAML file of a scorer was enough. The"
             " simulator computes what OCM's placement controller would. From here on the points of"
             f" each cluster are shown, * where {APPLICATION} runs:"
@@ -119,8 +125,8 @@ class Story:
         self._watch(self._stage.pace.watch)
 
     def _scoring_apis(self) -> None:
-        self._tell.step("Scoring APIs, for what a query cannot say")
-        self._tell.say(
+        self._narrator.step("Scoring APIs, for what a query cannot say")
+        self._narrator.paragraph(
             "A forecast and a price list are no query. Two scoring APIs give them:"
             f" {' and '.join(SCORERS)}. They start, and their scorers come into git. Once every"
             f" cluster has their scores, {APPLICATION} is ranked by both together: a score that is"
@@ -128,7 +134,7 @@ class Story:
         )
         for name, authority in self._stage.start_scorers().items():
             where = shown(EXAMPLES / SCORERS[name][0])
-            self._tell.seen(
+            self._narrator.line(
                 f"{name:<22} http://{authority}   gitops-dsf scorer run {SCORERS[name][0]}:app"
                 f" --app-dir {where}"
             )
@@ -141,62 +147,62 @@ class Story:
         ranked = "".join(f"    - scorer: {name}\n" for name in SCORERS)
         self._fleet.edit(APPLICATION_FILE, f"    - scorer: {QUERY_SCORER}\n", ranked)
         self._fleet.edit(APPLICATION_FILE, "stickiness: 20 ", "stickiness: 15 ")
-        self._tell.command(self._fleet.git("diff", "--unified=0", APPLICATION_FILE))
+        self._narrator.command(self._fleet.git("diff", "--unified=0", APPLICATION_FILE))
         self._commit(f"Rank {APPLICATION} by the forecast and the prices")
         self._stage.observe()
         self._stage.happened(f"commit {self._fleet.head()}: ranked by {' and '.join(SCORERS)}")
         self._stage.deliver()
         self._stage.observe()
-        self._tell.say(
+        self._narrator.paragraph(
             "The agents post the same metrics to the scoring APIs now. The points are the mean of"
             " both scores:"
         )
         self._watch(self._stage.pace.watch)
 
     def _commit(self, message: str) -> None:
-        self._tell.command(self._fleet.product("validate"))
-        self._tell.command(self._fleet.product("render"))
+        self._narrator.command(self._fleet.product("validate"))
+        self._narrator.command(self._fleet.product("render"))
         for command in self._fleet.commit(message):
-            self._tell.command(command)
+            self._narrator.command(command)
 
     def _pull_request(self) -> None:
-        self._tell.step("A pull request: let prices count")
-        self._tell.say(
+        self._narrator.step("A pull request: let prices count")
+        self._narrator.paragraph(
             "Prices between 3.6 and 6.2 cents hardly differ on a scale from 0 to 20. Somebody"
             " narrows the scale of vcpu-cost to 3 to 7 cents, and at first writes it wrong."
             " `validate` says where:"
         )
-        self._tell.command(self._fleet.git("checkout", "--quiet", "-b", "prices-count"))
+        self._narrator.command(self._fleet.git("checkout", "--quiet", "-b", "prices-count"))
         self._fleet.edit(SCORER_FILE, "    min: 0\n    max: 20\n", "    min: 7\n    max: 3\n")
-        self._tell.seen(f"... an editor changes {SCORER_FILE}: min: 7, max: 3")
-        self._tell.command(self._fleet.product("validate", expect=1))
+        self._narrator.line(f"... an editor changes {SCORER_FILE}: min: 7, max: 3")
+        self._narrator.command(self._fleet.product("validate", expect=1))
         self._fleet.edit(SCORER_FILE, "    min: 7\n    max: 3\n", "    min: 3\n    max: 7\n")
         self._fleet.edit(
             SCORER_FILE,
             "free becomes 100, 20 cents become 1",
             "3 cents become 100, 7 cents become 1",
         )
-        self._tell.command(self._fleet.git("diff", "--unified=0", SCORER_FILE))
+        self._narrator.command(self._fleet.git("diff", "--unified=0", SCORER_FILE))
         self._commit("Let prices count: vcpu-cost from 3 to 7 cents")
         self._stage.observe()
-        self._tell.say(
+        self._narrator.paragraph(
             "CI comments on the pull request what would change, with the scores of this moment:"
         )
-        self._tell.command(
+        self._narrator.command(
             self._fleet.product("diff", "--base", "main", "--scores", "../hub"), lines=40
         )
-        self._tell.say(
+        self._narrator.paragraph(
             "What the new scale makes of a score depends on the raw one, which the hub does not"
             " have. Agents export raw scores as the metric dynamic_score. A Prometheus keeps it"
             " for weeks; the demo keeps it in scores.json. `backtest` maps those so far, and says"
             f" where {APPLICATION} would have been:"
         )
-        self._tell.command(self._fleet.product(*self._past()), lines=4)
+        self._narrator.command(self._fleet.product(*self._past()), lines=4)
 
     def _delivery(self) -> None:
-        self._tell.step("It is merged and delivered")
-        self._tell.command(self._fleet.git("checkout", "--quiet", "main"))
-        self._tell.command(
+        self._narrator.step("It is merged and delivered")
+        self._narrator.command(self._fleet.git("checkout", "--quiet", "main"))
+        self._narrator.command(
             self._fleet.git(
                 "merge",
                 "--quiet",
@@ -209,7 +215,7 @@ class Story:
         self._stage.observe()
         self._stage.happened(f"commit {self._fleet.head()}: vcpu-cost from 3 to 7 cents")
         changed = self._stage.deliver()
-        self._tell.say(
+        self._narrator.paragraph(
             f"Argo CD applies the tree; the ConfigMap of {len(changed)} clusters changes; each"
             " agent restarts that one scorer."
         )
@@ -218,15 +224,15 @@ class Story:
 
     def _peak(self) -> None:
         where = self._where()
-        self._tell.step(f"Load moves: a peak on {where}")
-        self._tell.say(
+        self._narrator.step(f"Load moves: a peak on {where}")
+        self._narrator.paragraph(
             f"The CPU use of {where} goes to {PEAK_PERCENT:.0f} %. Nothing in git changes. The"
             " forecast looks ahead, so scores fall early:"
         )
         self._turn(where, to=PEAK_PERCENT, seconds=self._stage.pace.rise)
         self._await_move(f"the load of {where}")
         self._stage.observe()
-        self._tell.command(
+        self._narrator.command(
             self._fleet.product("explain", f"argocd/{APPLICATION}", where, "--scores", "../hub")
         )
         self._watch(self._stage.pace.watch / 2)
@@ -234,7 +240,7 @@ class Story:
     def _ease(self) -> None:
         move = self._stage.history.moves[-1]
         left = move.origin[0] if move.origin else self._where()
-        self._tell.step(f"The load of {left} eases")
+        self._narrator.step(f"The load of {left} eases")
         here = self._where()
         self._turn(left, to=EASED_PERCENT, seconds=self._stage.pace.ease)
         before = len(self._stage.history.moves)
@@ -242,29 +248,29 @@ class Story:
         last = self._stage.history.observations[-1]
         lead = last.points[left] - last.points[here]
         if len(self._stage.history.moves) > before:
-            self._tell.say(self._followed())
+            self._narrator.paragraph(self._followed())
         elif lead > 0:
-            self._tell.say(
+            self._narrator.paragraph(
                 f"{left} is ahead of {here} again, by {lead:.1f} points. That is less than the"
                 f" stickiness of {last.stickiness:g}, so {APPLICATION} stays: an application does"
                 " not move for a small lead."
             )
         else:
-            self._tell.say(
+            self._narrator.paragraph(
                 f"{left} is {-lead:.1f} points behind {here} still, so {APPLICATION} stays."
             )
 
     def _backtest(self) -> None:
-        self._tell.step("A backtest of what just happened")
-        self._tell.say(
+        self._narrator.step("A backtest of what just happened")
+        self._narrator.paragraph(
             "`backtest` decides the whole time again with what git says now, and with what it said"
             " before the pull request:"
         )
         words = (*self._past(), "--base", "main~1")
-        self._tell.command(self._fleet.product(*words))
+        self._narrator.command(self._fleet.product(*words))
         page = self._stage.folder / "backtest.html"
         page.write_text(self._fleet.product(*words, "-o", "html").output, "utf-8")
-        self._tell.say(
+        self._narrator.paragraph(
             f"`-o html` writes a page. Open {page.as_uri()} in a browser: scores and decisions over"
             " time."
         )
@@ -273,10 +279,13 @@ class Story:
         """The words of a backtest of all raw scores so far, which are in scores.json from now on."""
         recording = self._stage.recording
         (self._stage.folder / "scores.json").write_text(json.dumps(recording.answer()), "utf-8")
-        start, end = (
-            datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in recording.span
+        start, end = recording.span
+        return (
+            "backtest",
+            *("--history", "../scores.json"),
+            *("--from", _timestamp(start)),
+            *("--to", _timestamp(end)),
         )
-        return ("backtest", "--history", "../scores.json", "--from", start, "--to", end)
 
     def _turn(self, cluster: str, *, to: float, seconds: float) -> None:
         now = time.time()
@@ -287,7 +296,7 @@ class Story:
     def _await_move(self, why: str) -> None:
         """Watches until the decision has changed, and says what follows."""
         self._watch(MOVE_SECONDS, awaited=f"the decision follows {why}")
-        self._tell.say(self._followed())
+        self._narrator.paragraph(self._followed())
 
     def _watch(self, seconds: float, *, awaited: str = "") -> None:
         """Observes for some seconds, or until the move that is awaited."""
@@ -297,10 +306,10 @@ class Story:
             move = self._stage.observe()
             if move is not None or time.monotonic() - shown >= LINE_SECONDS:
                 shown = time.monotonic()
-                self._tell.seen(self._line())
+                self._narrator.line(self._line())
             if move is not None:
                 places = f"{', '.join(move.origin)} -> {', '.join(move.target)}"
-                self._tell.say(f"The decision moves: {places} ({move.reason})")
+                self._narrator.paragraph(f"The decision moves: {places} ({move.reason})")
             if move is not None and awaited:
                 return
             self._stage.stop.sleep(self._stage.pace.tick)
@@ -314,26 +323,31 @@ class Story:
         cells = []
         for cluster in self._stage.loads:
             points = observation.points.get(cluster)
-            text = f"{cluster} {'-' if points is None else format(points, '.1f'):>5}"
-            cells.append(
-                self._tell.placed(f"*{text}") if cluster in observation.chosen else f" {text}"
-            )
-        return (
-            f"{observation.time - self._stage.history.observations[0].time:5.1f} s  "
-            + "   ".join(cells)
-        )
+            number = "-" if points is None else f"{points:.1f}"
+            text = f"{cluster} {number:>5}"
+            if cluster in observation.chosen:
+                cells.append(self._narrator.placed(f"*{text}"))
+            else:
+                cells.append(f" {text}")
+        seconds = observation.time - self._stage.history.observations[0].time
+        return f"{seconds:5.1f} s  {'   '.join(cells)}"
 
     def _where(self) -> str:
         return ", ".join(self._stage.history.observations[-1].chosen)
 
     def _followed(self) -> str:
         move = self._stage.history.moves[-1]
-        new, old = ", ".join(move.target), ", ".join(move.origin)
+        new = ", ".join(move.target)
+        old = ", ".join(move.origin)
         return (
             f"The ApplicationSet would follow the decision: Argo CD creates {APPLICATION}-{new},"
             f" and the reconciler deletes {APPLICATION}-{old} once the new copy is healthy (make"
             " before break)."
         )
+
+
+def _timestamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def shown(path: Path) -> str:

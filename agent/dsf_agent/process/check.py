@@ -1,9 +1,13 @@
-"""The verb ``check``: one cycle of every scorer as a table. The exit code is 0 if all gave scores."""
+"""The verb ``check``: one cycle of every scorer as a table. Nothing is published.
+
+The exit code is 0 if all gave scores, 1 if one did not, and 2 for a scorer that does not exist.
+"""
 
 import asyncio
 import logging
 import sys
 from dataclasses import dataclass
+from typing import Final
 
 from dsf_agent.configuration.snapshot import Snapshot, publishes
 from dsf_agent.configuration.watch import UnusableFile, observe
@@ -13,9 +17,9 @@ from dsf_wire import scorename
 from dsf_wire.summary import Summary
 from dsf_wire.text import printable
 
-HEAD = ("SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE")
-ITEMS_SHOWN = 5
-NAME_SHOWN = 60
+HEAD: Final = ("SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE")
+ITEMS_SHOWN: Final = 5
+NAME_SHOWN: Final = 60
 """Longest name that is printed, in characters."""
 
 log = logging.getLogger(__name__)
@@ -34,21 +38,20 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
     """Prints the table. Returns the exit code."""
     try:
         path = adapters.settings.files[0]
-        found = await asyncio.to_thread(observe, adapters.settings.files)
-        if isinstance(found, UnusableFile):
-            print(printable(f"gitops-dsf-agent: {found.text}"), file=sys.stderr)
+        snapshot = await asyncio.to_thread(observe, adapters.settings.files)
+        if isinstance(snapshot, UnusableFile):
+            print(printable(f"gitops-dsf-agent: {snapshot.text}"), file=sys.stderr)
             return 1
-        known = {scorer.name for scorer in found.scorers} | {
-            problem.name for problem in found.problems
-        }
+        known = {scorer.name for scorer in snapshot.scorers}
+        known |= {problem.name for problem in snapshot.problems}
         unknown = sorted(set(only) - known)
         if unknown:
-            names = ", ".join(_shown(scorer.name) for scorer in found.scorers) or "none"
+            names = ", ".join(_shown(scorer.name) for scorer in snapshot.scorers) or "none"
             text = f"no scorer {', '.join(unknown)} in {path}; the scorers there are: {names}"
             print(printable(f"gitops-dsf-agent: {text}"), file=sys.stderr)
             return 2
-        adapters.use_clusters(found)
-        rows = await _rows(adapters, found, only=only)
+        adapters.use_clusters(snapshot)
+        rows = await _rows(adapters, snapshot, only=only)
     finally:
         await adapters.close()
     _print(rows)
@@ -57,11 +60,11 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
     return 0 if all(row.good for row in rows) else 1
 
 
-async def _rows(adapters: Adapters, found: Snapshot, *, only: list[str]) -> list[Row]:
-    scorers = [scorer for scorer in found.scorers if not only or scorer.name in only]
+async def _rows(adapters: Adapters, snapshot: Snapshot, *, only: list[str]) -> list[Row]:
+    scorers = [scorer for scorer in snapshot.scorers if not only or scorer.name in only]
     await adapters.cluster.follow(scorers)
     rows = list(await asyncio.gather(*(_row(adapters, scorer) for scorer in scorers)))
-    for problem in found.problems:
+    for problem in snapshot.problems:
         if not only or problem.name in only:
             name = _shown(problem.name) or f"entry {problem.index}"
             rows.append(_failed(name, "bad_entry", f"entry {problem.index}: {problem.reason}"))
@@ -90,9 +93,8 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
     notes = [f"{own}: {target}: {', '.join(shown) or 'no items'}"]
     if result.by_default:
         notes.append(f"{own}: the source has no series, so this is the default score")
-    notes += [
-        f"{own}: dropped {count}: {reason}" for reason, count in sorted(result.dropped.items())
-    ]
+    for reason, count in sorted(result.dropped.items()):
+        notes.append(f"{own}: dropped {count}: {reason}")
     if result.first_fault:
         notes.append(f"{own}: the first dropped result: {result.first_fault}")
     notes += [f"{own}: the source warns: {warning}" for warning in result.warnings]

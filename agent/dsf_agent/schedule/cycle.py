@@ -20,8 +20,9 @@ from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.fetch.stage import Fetch
-from dsf_agent.metrics import ScorerMetrics, sample_text
+from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.publish.publication import Publication
+from dsf_agent.samples import sample_text
 from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
 from dsf_agent.scoring.items import items_of
 from dsf_agent.scoring.labels import LabelSet, LabelSets

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from dsf_agent.metrics import SamplePrefix
+from dsf_agent.samples import SamplePrefix
 from dsf_agent.scoring.labels import LabelSet, LabelSets, item_namer, label_set
 from dsf_wire import dimension
 

@@ -1,4 +1,9 @@
-"""Turns results into items of an AddOnPlacementScore: item names, aggregation, range, clamp, floor."""
+"""Turns results into items of an AddOnPlacementScore.
+
+Results are named by the dimension format, those of one name are aggregated, and the score is mapped
+to the range, clamped and floored. Large answers are worked on in batches, so that other tasks run in
+between.
+"""
 
 import asyncio
 import math
@@ -26,11 +31,14 @@ DROP_OVERFLOW: Final = "overflow"
 
 @dataclass(frozen=True, kw_only=True)
 class Items:
-    """Values, sorted by item name; number of values cut to a bound; dropped results by reason."""
+    """The items of one cluster."""
 
     values: dict[str, int]
+    """Sorted by item name."""
     clamped: int = 0
+    """Values that were cut to a bound of the range."""
     dropped: Counter[str] = field(default_factory=Counter)
+    """Results that give no item, by reason."""
 
 
 async def items_of(
@@ -38,26 +46,28 @@ async def items_of(
 ) -> Items:
     """The items of one cluster. Other tasks may run between batches."""
     if len(scores) == 1 and label_sets[0].item not in {"", LONG_NAME}:
-        # Mostly so on the hub.
+        # The usual case on the hub: one result for each cluster.
         mapped = scorevalue.map_score(scores[0], scorer.score_range)
         return Items(values={label_sets[0].item: mapped.value}, clamped=int(mapped.clamped))
-    raw, several = dict[str, float](), dict[str, list[float]]()
-    names = list[str]()
+    raw: dict[str, float] = {}
+    several: dict[str, list[float]] = {}
+    names: list[str] = []
     for start in range(0, len(scores), batch):
-        found = [label_set.item for label_set in label_sets[start : start + batch]]
+        of_batch = [label_set.item for label_set in label_sets[start : start + batch]]
         # Each batch is sorted now, so that the final sort only merges sorted runs. Sorting 50,000
         # names at once would block the event loop too long.
-        names += sorted(_add(found, scores[start : start + batch], raw=raw, several=several))
+        names += sorted(_add(of_batch, scores[start : start + batch], raw=raw, several=several))
         if len(scores) > batch:
             await asyncio.sleep(0)
-    dropped = Counter[str]()
+    dropped: Counter[str] = Counter()
     for name, reason in (("", DROP_NO_NAME), (LONG_NAME, DROP_LONG_NAME)):
         if name in raw:
             dropped[reason] += len(several.pop(name, [raw.pop(name)]))
             names.remove(name)
     # By code point, as Go sorts strings.
     names.sort()
-    values, clamped = dict[str, int](), 0
+    values: dict[str, int] = {}
+    clamped = 0
     aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
     for start in range(0, len(names), batch):
         if len(names) > batch:
@@ -70,11 +80,9 @@ async def items_of(
                 values.update(zip(part, map(math.floor, plain), strict=True))
                 continue
         for name in part:
-            score = (
-                raw[name]
-                if name not in several
-                else scorevalue.aggregate(several[name], aggregation)
-            )
+            score = raw[name]
+            if name in several:
+                score = scorevalue.aggregate(several[name], aggregation)
             if not math.isfinite(score):
                 dropped[DROP_OVERFLOW] += 1
                 continue

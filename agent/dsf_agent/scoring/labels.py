@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from dsf_agent.metrics import SamplePrefix
+from dsf_agent.samples import SamplePrefix
 from dsf_wire import dimension
 
 MAX_KEPT: Final = 20_000

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from dsf_agent.metrics import sample_text
+from dsf_agent.samples import sample_text
 from dsf_agent.scoring import results
 from dsf_agent.scoring.items import DROP_NO_NAME, Items, items_of
 from dsf_agent.scoring.labels import Labels, LabelSet, LabelSets, item_namer

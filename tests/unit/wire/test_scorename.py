@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.metrics import SamplePrefix
+from dsf_agent.samples import SamplePrefix
 from dsf_wire import scorename
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import label_of, selector
