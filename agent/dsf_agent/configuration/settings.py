@@ -1,4 +1,8 @@
-"""Flags and environment variables, read once into frozen Settings."""
+"""Flags and environment variables, read once into frozen Settings.
+
+A flag overrides its environment variable, and an empty variable counts as not set. Every mistake is
+a SettingsError that says what to write instead.
+"""
 
 import argparse
 import re
@@ -246,18 +250,18 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     if _CLUSTER_NAME.fullmatch(cluster) is None or len(cluster) > MAX_CLUSTER_NAME:
         wanted = "the name of the ManagedCluster: lower-case letters, digits, '-' and '.'"
         raise _wrong("cluster-name", cluster, wanted)
-    publish_dir, hub_kubeconfig = (
-        _destination(source, in_pod=clusters_file is not None and runs_in_pod(environ))
-        if flags.verb == "run"
-        else (None, None)
-    )
+    destination = _Destination(publish_dir=None, hub_kubeconfig=None)
+    if flags.verb == "run":
+        # The hub scorer runs on the hub, so its pod's account is enough.
+        in_pod = clusters_file is not None and runs_in_pod(environ)
+        destination = _destination(source, in_pod=in_pod)
     return Settings(
         verb=flags.verb,
         config_dir=Path(source.text("config-dir")),
         clusters_file=clusters_file,
         cluster=cluster,
-        publish_dir=publish_dir,
-        hub_kubeconfig=hub_kubeconfig,
+        publish_dir=destination.publish_dir,
+        hub_kubeconfig=destination.hub_kubeconfig,
         spoke_kubeconfig=source.path("spoke-kubeconfig"),
         namespace=source.text("install-namespace"),
         token_file=Path(source.text("service-account-token-file")),
@@ -277,10 +281,17 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     )
 
 
-def _destination(source: _Source, *, in_pod: bool) -> tuple[Path | None, Path | None]:
+class _Destination(NamedTuple):
+    """Where scores are published."""
+
+    publish_dir: Path | None
+    hub_kubeconfig: Path | None
+
+
+def _destination(source: _Source, *, in_pod: bool) -> _Destination:
     text = source.text("publish")
     if text.startswith("dir:") and len(text) > len("dir:"):
-        return Path(text.removeprefix("dir:")), None
+        return _Destination(publish_dir=Path(text.removeprefix("dir:")), hub_kubeconfig=None)
     if text != "hub":
         raise _wrong("publish", text, "'hub' or 'dir:PATH'")
     kubeconfig = source.path("hub-kubeconfig")
@@ -289,7 +300,7 @@ def _destination(source: _Source, *, in_pod: bool) -> tuple[Path | None, Path | 
             f"{_called('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use"
             " --publish dir:PATH"
         )
-    return None, kubeconfig
+    return _Destination(publish_dir=None, hub_kubeconfig=kubeconfig)
 
 
 def _address(text: str) -> Address:

@@ -18,7 +18,7 @@ from dsf_wire.clusters import decode as decode_clusters
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import SCORED_BY_API, SCORED_BY_QUERY, Problem, SummariesError, Summary
 
-LONGEST_SECONDS: Final = 31_536_000
+MAX_SECONDS: Final = 31_536_000
 """A year, as the generator's limit. More is probably a wrong unit, and the expiry may be no valid
 date.
 """
@@ -123,18 +123,18 @@ def _place_fault(scorer: Summary, *, on_hub: bool) -> str | None:
 
 def _fault(scorer: Summary) -> str | None:
     """Why a well-formed entry cannot run, or None."""
-    if not 1 <= scorer.scoring_interval <= LONGEST_SECONDS:
+    if not 1 <= scorer.scoring_interval <= MAX_SECONDS:
         return (
             f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs,"
-            f" from 1 to {LONGEST_SECONDS}"
+            f" from 1 to {MAX_SECONDS}"
         )
     pause = scorer.publish.min_interval_seconds if scorer.publish is not None else 0
     for key, seconds in (
         ("scoreTTLSeconds", scorer.score_ttl_seconds or 0),
         ("publish.minIntervalSeconds", pause),
     ):
-        if seconds > LONGEST_SECONDS:
-            return f"{key} is {seconds}; write seconds up to {LONGEST_SECONDS}"
+        if seconds > MAX_SECONDS:
+            return f"{key} is {seconds}; write seconds up to {MAX_SECONDS}"
     scale = scorer.score_range
     if scale is not None and not all(
         SCORE_MIN <= output <= SCORE_MAX for output in (scale.output_min, scale.output_max)
@@ -227,10 +227,11 @@ class Fleet:
             return self._own
         identity = scorer.cluster_label.identity if scorer.cluster_label is not None else ""
         key = (scorer.name, identity)
-        found = self._targets.get(key)
-        if found is None:
-            found = self._targets[key] = self._find(scorer.name, identity)
-        return found
+        targets = self._targets.get(key)
+        if targets is None:
+            targets = self._find(scorer.name, identity)
+            self._targets[key] = targets
+        return targets
 
     def _find(self, scorer: str, identity: str) -> Targets:
         chosen = [cluster for cluster in self._clusters if scorer in cluster.scorers]

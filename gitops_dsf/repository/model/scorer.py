@@ -16,7 +16,7 @@ from dsf_wire.constants import (
     SCORE_MAX,
     SCORE_MIN,
 )
-from dsf_wire.prometheus import LONGEST_VALUE, MOST_PARAMETERS
+from dsf_wire.prometheus import MAX_PARAMETERS, MAX_VALUE
 from gitops_dsf.repository.model.base import (
     DSF_API,
     SECRET_KEY,
@@ -132,7 +132,7 @@ def sends_token(auth: Auth | None) -> bool:
 
 
 UrlParameters = Annotated[
-    dict[str, Annotated[str, Field(max_length=LONGEST_VALUE)]], Field(max_length=MOST_PARAMETERS)
+    dict[str, Annotated[str, Field(max_length=MAX_VALUE)]], Field(max_length=MAX_PARAMETERS)
 ]
 OnPartial = Literal["Publish", "Fail"]
 

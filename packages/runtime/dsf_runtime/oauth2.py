@@ -29,7 +29,7 @@ TOKEN_CHARACTERS: Final = 16 * 1024
 DEFAULT_SECONDS: Final = 300.0
 """How long a token is used whose answer does not say it."""
 SHORTEST_SECONDS: Final = 10.0
-LONGEST_SECONDS: Final = 86_400.0
+MAX_SECONDS: Final = 86_400.0
 EARLY_SECONDS: Final = 60.0
 """A token is replaced this long before its end, or after three quarters of its time if that is
 later.
@@ -240,4 +240,4 @@ def _seconds(said: float | str | None) -> float:
         seconds = DEFAULT_SECONDS
     if math.isnan(seconds):
         seconds = DEFAULT_SECONDS
-    return min(max(seconds, SHORTEST_SECONDS), LONGEST_SECONDS)
+    return min(max(seconds, SHORTEST_SECONDS), MAX_SECONDS)

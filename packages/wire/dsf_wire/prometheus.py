@@ -18,7 +18,7 @@ import msgspec
 from dsf_wire.jsontext import Content, utf8, without_mark
 from dsf_wire.text import printable
 
-LONGEST_URL: Final = 2000
+MAX_URL: Final = 2000
 """Characters of a URL. A longer query is posted as a form, because some proxies refuse more than 2
 kB.
 """
@@ -30,9 +30,9 @@ RESERVED: Final = frozenset({"query", "start", "end", "step", "time", "timeout",
 """Parameters that are no setting of a source. Most are part of the question. Prometheus cuts off
 series at ``limit``, so scores would come and go.
 """
-MOST_PARAMETERS: Final = 20
-LONGEST_NAME: Final = 128
-LONGEST_VALUE: Final = 1024
+MAX_PARAMETERS: Final = 20
+MAX_NAME: Final = 128
+MAX_VALUE: Final = 1024
 """Characters of a parameter of a source."""
 _ANNOTATIONS: Final = ("PromQL warning:", "PromQL info:")
 """How Prometheus (util/annotations/annotations.go) marks what it says of a query. All other
@@ -69,7 +69,7 @@ class Request:
         own = "&".join(filter(None, (parts.query, urlencode(parameters))))
         joined = f"{own}&{form}" if own else form
         url = urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
-        if not posts or len(url) <= LONGEST_URL:
+        if not posts or len(url) <= MAX_URL:
             return cls(url=url)
         bare = urlunsplit((parts.scheme, parts.netloc, parts.path, own, ""))
         return cls(url=bare, form=form.encode())
@@ -88,7 +88,7 @@ def parameter_fault(name: str, value: str) -> str:
     """Why a source cannot have this URL parameter; empty if it can."""
     if (
         not name
-        or len(name) > LONGEST_NAME
+        or len(name) > MAX_NAME
         or not name.isascii()
         or not name.isprintable()
         or " " in name
@@ -98,15 +98,17 @@ def parameter_fault(name: str, value: str) -> str:
         return f"the parameter {name} is part of the question, and no setting of the source"
     if not value.isprintable():
         return f"the value of the parameter {name} has a line break, or another control character"
-    if len(value) > LONGEST_VALUE:
-        return f"the value of the parameter {name} has {len(value)} characters, more than {LONGEST_VALUE}"
+    if len(value) > MAX_VALUE:
+        return (
+            f"the value of the parameter {name} has {len(value)} characters, more than {MAX_VALUE}"
+        )
     return ""
 
 
 def parameters_fault(parameters: Mapping[str, str]) -> str:
     """Why a source cannot have these URL parameters; empty if it can."""
-    if len(parameters) > MOST_PARAMETERS:
-        return f"there are {len(parameters)} parameters, more than {MOST_PARAMETERS}"
+    if len(parameters) > MAX_PARAMETERS:
+        return f"there are {len(parameters)} parameters, more than {MAX_PARAMETERS}"
     return next(
         filter(None, (parameter_fault(name, value) for name, value in parameters.items())), ""
     )

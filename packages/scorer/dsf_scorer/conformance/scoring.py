@@ -70,14 +70,14 @@ def nodes(count: int) -> list[dict[str, Any]]:
     ]
 
 
-class _Answer(msgspec.Struct):
+class _MatrixData(msgspec.Struct):
     result: list[dict[str, Any]] | None
 
 
 class _Request(msgspec.Struct):
     """What a file may hold: a scoring request, or an answer of Prometheus."""
 
-    data: list[dict[str, Any]] | _Answer
+    data: list[dict[str, Any]] | _MatrixData
     arguments: dict[str, Any] | None = None
 
 
@@ -85,7 +85,7 @@ def read_sample(path: Path) -> Sample:
     """Reads a scoring request, a list of series or an answer of Prometheus. Raises UsageError."""
     try:
         content = without_mark(path.read_bytes())
-        found = msgspec.json.decode(content, type=list[dict[str, Any]] | _Request)
+        decoded = msgspec.json.decode(content, type=list[dict[str, Any]] | _Request)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
     except msgspec.ValidationError as error:
@@ -95,10 +95,13 @@ def read_sample(path: Path) -> Sample:
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: not JSON: {error}") from error
-    if isinstance(found, list):
-        return Sample(data=found, generic=False)
-    data = found.data.result or [] if isinstance(found.data, _Answer) else found.data
-    return Sample(data=data, arguments=found.arguments, generic=False)
+    if isinstance(decoded, list):
+        return Sample(data=decoded, generic=False)
+    if isinstance(decoded.data, _MatrixData):
+        data = decoded.data.result or []
+    else:
+        data = decoded.data
+    return Sample(data=data, arguments=decoded.arguments, generic=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +131,10 @@ class Endpoint:
     token: str = ""
 
     def send(self, row: Row) -> Reply:
+        """Sends the request of a row."""
         headers = {"Content-Type": "application/json"}
-        if token := self.token if row.token is None else row.token:
+        token = self.token if row.token is None else row.token
+        if token:
             headers["Authorization"] = f"Bearer {token}"
         return self.client.send(row.method, self.url, headers=headers, body=row.body)
 
@@ -148,46 +153,66 @@ def check(
         return
     mistaken = 0
     for row in _rows(sample, guarded=bool(endpoint.token), large=large):
-        found = _judged(row, endpoint.send(row))
+        finding = _judged(row, endpoint.send(row))
         malformed = (row.method, row.expected) == ("POST", "refusal")
-        if malformed and found.severity is WARNING and not reads_metrics:
+        if malformed and finding.severity is WARNING and not reads_metrics:
             mistaken += 1
         else:
-            yield found
+            yield finding
     if mistaken:
-        message = f"answers {mistaken} of {len(MISTAKES)} malformed bodies"
         yield Finding(
-            "scoring.any-body", NOTICE, f"{message}: with source.type None it needs no input"
+            "scoring.any-body",
+            NOTICE,
+            f"answers {mistaken} of {len(MISTAKES)} malformed bodies: with source.type None it needs"
+            " no input",
         )
 
 
 def _rows(sample: Sample, *, guarded: bool, large: int) -> Iterator[Row]:
-    odd = "agents count that as a failed run, and no series of the cluster is scored; leave out what cannot"
     for name, what, data in _odd(sample):
         yield Row(
-            name=f"scoring.{name}", what=what, body=sample.body(data), hint=f"{odd} be scored"
+            name=f"scoring.{name}",
+            what=what,
+            body=sample.body(data),
+            hint="agents count that as a failed run, and no series of the cluster is scored; leave out"
+            " what cannot be scored",
         )
     if sample.arguments is None:
         body = replace(sample, arguments={}).body()
         yield Row(name="scoring.arguments", what="empty arguments", body=body)
     for name, body in MISTAKES:
-        reason = "answer 400 or 422 with the reason"
-        what = name.replace("-", " ")
-        yield Row(name=f"scoring.{name}", what=what, body=body, expected="refusal", hint=reason)
-    post = "scores are asked for with POST; answer 405"
-    yield Row(name="scoring.get", what="GET", body=b"", expected="refusal", method="GET", hint=post)
-    for name, token in (("no-token", ""), ("wrong-token", "not-the-token")) if guarded else ():
-        hint = "a token is expected, so answer 401 to everybody else"
-        what, body = name.replace("-", " "), sample.body()
         yield Row(
-            name=f"scoring.{name}", what=what, body=body, expected="denial", token=token, hint=hint
+            name=f"scoring.{name}",
+            what=name.replace("-", " "),
+            body=body,
+            expected="refusal",
+            hint="answer 400 or 422 with the reason",
         )
+    yield Row(
+        name="scoring.get",
+        what="GET",
+        body=b"",
+        expected="refusal",
+        method="GET",
+        hint="scores are asked for with POST; answer 405",
+    )
+    if guarded:
+        for name, token in (("no-token", ""), ("wrong-token", "not-the-token")):
+            yield Row(
+                name=f"scoring.{name}",
+                what=name.replace("-", " "),
+                body=sample.body(),
+                expected="denial",
+                token=token,
+                hint="a token is expected, so answer 401 to everybody else",
+            )
     if large and sample.data:
-        what, hint = (
-            f"{large} series",
-            "raise the limit of the scoring API or of the proxy before it",
+        yield Row(
+            name="scoring.large",
+            what=f"{large} series",
+            body=sample.body(nodes(large)),
+            hint="raise the limit of the scoring API or of the proxy before it",
         )
-        yield Row(name="scoring.large", what=what, body=sample.body(nodes(large)), hint=hint)
 
 
 def _odd(sample: Sample) -> list[tuple[str, str, list[dict[str, Any]]]]:
@@ -218,9 +243,11 @@ def _odd(sample: Sample) -> list[tuple[str, str, list[dict[str, Any]]]]:
 
 def _judged(row: Row, reply: Reply) -> Finding:
     """What a row finds, of an API that gave scores for the sample."""
-    if (wrong := trouble(row.name, reply)) is not None:
-        refusal = "a client's mistake is a 4xx; a 5xx sends people to the wrong log"
-        hint = refusal if row.expected == "refusal" else wrong.hint
+    wrong = trouble(row.name, reply)
+    if wrong is not None:
+        hint = wrong.hint
+        if row.expected == "refusal":
+            hint = "a client's mistake is a 4xx; a 5xx sends people to the wrong log"
         return msgspec.structs.replace(wrong, message=f"{row.what}: {wrong.message}", hint=hint)
     if row.expected == "scores" and reply.status == 200:
         results, faults = _results(reply.body)
@@ -233,21 +260,25 @@ def _judged(row: Row, reply: Reply) -> Finding:
     return Finding(row.name, ERROR if row.expected == "denial" else WARNING, message, row.hint)
 
 
+def _refused_sample(reply: Reply, sample: Sample, *, token: str) -> Finding:
+    if reply.status in DENIED and token:
+        hint = "the token is not accepted"
+    elif reply.status in DENIED:
+        hint = "it asks for a token: pass --token-file"
+    elif sample.generic:
+        hint = "give series and arguments that the scorer understands: --data FILE"
+    else:
+        hint = ""
+    return Finding("scoring.sample", ERROR, f"answers {reply.status}{reply.excerpt}", hint)
+
+
 def _sample(reply: Reply, sample: Sample, *, token: str) -> Iterator[Finding]:
-    if (wrong := trouble("scoring.sample", reply)) is not None:
+    wrong = trouble("scoring.sample", reply)
+    if wrong is not None:
         yield wrong
         return
     if reply.status != 200:
-        hint = (
-            "give series and arguments that the scorer understands: --data FILE"
-            if sample.generic
-            else ""
-        )
-        if reply.status in DENIED:
-            hint = (
-                "the token is not accepted" if token else "it asks for a token: pass --token-file"
-            )
-        yield Finding("scoring.sample", ERROR, f"answers {reply.status}{reply.excerpt}", hint)
+        yield _refused_sample(reply, sample, token=token)
         return
     results, faults = _results(reply.body)
     if faults:
@@ -282,7 +313,8 @@ def _sample(reply: Reply, sample: Sample, *, token: str) -> Iterator[Finding]:
 
 def _results(body: bytes) -> tuple[list[ScoringResult], list[str]]:
     """The valid results of a response, and the faults of others, read one by one as the agent does."""
-    results, faults = [], []
+    results: list[ScoringResult] = []
+    faults: list[str] = []
     try:
         raw = msgspec.json.decode(without_mark(body), type=ScoringResponse).results
     except msgspec.ValidationError as error:
