@@ -96,7 +96,10 @@ def _reason(origin: tuple[str, ...], after: Observation) -> str:
 
 
 def _against(lead: float, stickiness: float) -> str:
-    """A lead beside the stickiness that it had to overcome. Of equal sums OCM takes the first name."""
+    """A lead beside the stickiness that it had to overcome.
+
+    Of equal sums OCM takes the first name.
+    """
     if math.isclose(lead, stickiness, abs_tol=1e-9):
         return f"exactly the stickiness of {stickiness:g}: a tie, which OCM decides by name"
     if lead > stickiness:
@@ -107,7 +110,10 @@ def _against(lead: float, stickiness: float) -> str:
 
 
 class Recording:
-    """Raw scores as a metric store would keep them, a sample for each second. Times never go back."""
+    """Raw scores as a metric store would keep them, a sample for each second.
+
+    Times never go back.
+    """
 
     def __init__(self) -> None:
         self._samples: dict[tuple[str, str], dict[int, float]] = {}

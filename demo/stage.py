@@ -40,7 +40,10 @@ _RAW: Final = re.compile(
 
 
 class Hub:
-    """A hub. ``agents``: their `host:port` by cluster, as they start. It needs an ``apply`` first."""
+    """A hub.
+
+    ``agents``: their `host:port` by cluster, as they start. It needs an ``apply`` first.
+    """
 
     _fleet: CheckedFleet
 
@@ -151,7 +154,10 @@ FAST: Final = Pace(watch=1.0, rise=1.5, ease=4.0)
 
 
 class Stage:
-    """Owns the running programs within its ExitStack. One thread uses it; servers have their own."""
+    """Owns the running programs within its ExitStack.
+
+    One thread uses it; servers have their own.
+    """
 
     def __init__(
         self,
@@ -230,7 +236,10 @@ class Stage:
         self.history.events.append(Event(time=time.time(), text=text))
 
     def observe(self) -> Move | None:
-        """Records the scores and the decision of now. Raises GitopsDsfError if a program has ended."""
+        """Records the scores and the decision of now.
+
+        Raises GitopsDsfError if a program has ended.
+        """
         self.programs.check()
         verdict = self.hub.decide()
         raw = self.hub.publish()

@@ -276,7 +276,7 @@ class Story:
         )
 
     def _past(self) -> tuple[str, ...]:
-        """The words of a backtest of all raw scores so far, which are in scores.json from now on."""
+        """The words of a backtest of all raw scores so far, which it writes to scores.json."""
         recording = self._stage.recording
         (self._stage.folder / "scores.json").write_text(json.dumps(recording.answer()), "utf-8")
         start, end = recording.span
@@ -360,7 +360,8 @@ def commands(root: Path) -> list[str]:
     """Commands to try in the output folder, as typed in the current folder."""
     where = shown(root)
     program = shown(Path(sys.executable).with_name("gitops-dsf"))
-    fleet, hub = f"{where}/fleet", f"{where}/hub"
+    fleet = f"{where}/fleet"
+    hub = f"{where}/hub"
     return [
         f"{program} simulate {fleet} --scores {hub}",
         f"{program} explain {APPLICATION} eu-north-1 {fleet} --scores {hub}",

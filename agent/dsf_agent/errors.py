@@ -86,7 +86,10 @@ class SettingsError(ValueError):
 
 
 class AgentError(Exception):
-    """A failure with its reason and stage. ``retry_after``: seconds that the peer asked us to wait."""
+    """A failure with its reason and stage.
+
+    ``retry_after``: seconds that the peer asked us to wait.
+    """
 
     def __init__(
         self,

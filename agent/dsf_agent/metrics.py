@@ -1,4 +1,4 @@
-"""The page /metrics: the agent's own metrics, and the samples of ``dynamic_score`` (``samples``)."""
+"""The page /metrics: the agent's own metrics, and the samples of dynamic_score (``samples``)."""
 
 import asyncio
 import itertools
@@ -178,7 +178,8 @@ class Metrics:
         content_type = CONTENT_TYPE_LATEST
         end = b""
         if "application/openmetrics-text" in accept:
-            generate, content_type = openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST
+            generate = openmetrics.generate_latest
+            content_type = openmetrics.CONTENT_TYPE_LATEST
             end = EOF
         # In a thread, because it can take some milliseconds with hundreds of scorers.
         own = (await asyncio.to_thread(generate, self.registry)).removesuffix(EOF)

@@ -1,7 +1,7 @@
 """The text of the samples of ``dynamic_score`` on /metrics.
 
-It is rendered once per cycle and only written at a scrape, so that 50,000 series are cheap. The text
-format is also that of a gauge sample in OpenMetrics:
+It is rendered once per cycle and only written at a scrape, so that 50,000 series are cheap. The
+text format is also that of a gauge sample in OpenMetrics:
 https://prometheus.io/docs/instrumenting/exposition_formats/.
 """
 
@@ -55,7 +55,8 @@ async def sample_text(samples: Mapping[bytes, float]) -> list[bytes]:
 
     To join those of 50,000 would hold the event loop for up to 25 ms. Other tasks run in between.
     """
-    remaining, pieces = iter(samples.items()), list[bytes]()
+    remaining = iter(samples.items())
+    pieces: list[bytes] = []
     while batch := list(itertools.islice(remaining, PIECE_LINES)):
         parts: list[bytes] = [b""] * (2 * len(batch))
         parts[::2] = [line for line, _ in batch]

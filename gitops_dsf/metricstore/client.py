@@ -135,7 +135,10 @@ class MetricStore:
     async def _page(
         self, query: str, *, start: float, step: float, count: int, parameters: Mapping[str, str]
     ) -> Matrix:
-        """The values at `count` points. Asks a busy store again. Raises StoreError, TooMuchError."""
+        """The values at `count` points.
+
+        Asks a busy store again. Raises StoreError, TooMuchError.
+        """
         asked = {
             "query": query,
             "start": f"{start:.3f}",

@@ -157,7 +157,10 @@ _RUNNING: Final = (
     ),
 )
 _FLAGS: Final = {flag.name: flag for flag in (*_COMMON, *_RUNNING)}
-_EPILOG: Final = "Every flag can also be set by the environment variable in brackets. A flag overrides its variable."
+_EPILOG: Final = (
+    "Every flag can also be set by the environment variable in brackets. A flag overrides its"
+    " variable."
+)
 
 
 def parser() -> argparse.ArgumentParser:

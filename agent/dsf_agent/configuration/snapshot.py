@@ -48,7 +48,7 @@ class Snapshot:
 
     @cached_property
     def object_names(self) -> frozenset[str]:
-        """The names of the AddOnPlacementScores; for the hub scorer with their clusters (key_of)."""
+        """The names of the AddOnPlacementScores, on the hub with their clusters (key_of)."""
         names = {scorer.name: scorename.sanitise(scorer.score_name) for scorer in self.scorers}
         if self.clusters is None:
             return frozenset(names.values())
@@ -203,7 +203,10 @@ class Targets:
 
 
 class Fleet:
-    """Answers which clusters a scorer scores. The next cycle follows a new file, without a restart."""
+    """Answers which clusters a scorer scores.
+
+    The next cycle follows a new file, without a restart.
+    """
 
     def __init__(self, *, own: str = "") -> None:
         """``own`` is the one cluster of an agent."""

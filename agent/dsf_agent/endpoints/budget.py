@@ -28,7 +28,10 @@ GROWTH: Final = 2
 
 
 class BudgetFullError(Exception):
-    """An answer does not fit beside the others. ``wanted`` is the number of bytes to ask for next."""
+    """An answer does not fit beside the others.
+
+    ``wanted`` is the number of bytes to ask for next.
+    """
 
     def __init__(self, wanted: int) -> None:
         super().__init__(
@@ -128,7 +131,10 @@ class Reservation:
         self._count(counted)
 
     def set_size(self, size: int) -> None:
-        """Sets the size of the answers in memory. Bytes that were expected beyond it stay counted."""
+        """Sets the size of the answers in memory.
+
+        Bytes that were expected beyond it stay counted.
+        """
         self._size = self._needed = size
         self._count(max(self._counted, size))
 

@@ -43,7 +43,10 @@ class Sent:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Credentials:
-    """Gives what endpoints need. Objects are read, and token servers asked, once for all scorers."""
+    """Gives what endpoints need.
+
+    Objects are read, and token servers asked, once for all scorers.
+    """
 
     read: Read
     token_file: Path
@@ -111,7 +114,7 @@ class Credentials:
         return await self._contexts.context(auth, fresh=fresh)
 
     def expired(self, auth: Auth) -> str:
-        """Says that the client certificate is expired; empty if it is not, or if that is not known."""
+        """Says that the client certificate is expired; empty if it is not, or not known."""
         return self._contexts.expired(auth)
 
     async def _login(self, basic: BasicAuth, *, after: int) -> tuple[str, str]:
@@ -152,7 +155,10 @@ class Credentials:
         return None
 
     async def _access_token(self, oauth2: OAuth2, *, after: int, refused: str) -> str:
-        """A token that the token server issued. If it refuses the client, the Secret is read again."""
+        """A token that the token server issued.
+
+        If it refuses the client, the Secret is read again.
+        """
         trust = await self.trust(Auth(ca=oauth2.ca_config_map_ref))
 
         async def ask(client: Client) -> bytes:

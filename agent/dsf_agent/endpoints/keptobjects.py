@@ -151,7 +151,10 @@ class KeptObjects:
 
 
 def reader(server: ApiServer | None, *, namespace: str) -> Read:
-    """Reads (right ``get``) in one namespace of the managed cluster. A laptop may have no access."""
+    """Reads (right ``get``) in one namespace of the managed cluster.
+
+    A laptop may have no access.
+    """
 
     async def read(kind: str, name: str) -> dict[str, Any]:
         if server is None:

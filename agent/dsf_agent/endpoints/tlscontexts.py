@@ -88,7 +88,7 @@ class TlsContexts:
         return context
 
     def expired(self, auth: Auth) -> str:
-        """Says that the client certificate is expired; empty if it is not, or if that is not known."""
+        """Says that the client certificate is expired; empty if it is not, or not known."""
         if auth.certificate is None:
             return ""
         end = self._ends.get(auth.certificate, math.inf)

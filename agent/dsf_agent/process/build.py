@@ -17,6 +17,7 @@ from dsf_agent.endpoints.keptobjects import reader
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.kubernetes.cluster import Cluster
+from dsf_agent.kubernetes.trigger import Trigger
 from dsf_agent.metrics import Metrics
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
@@ -40,7 +41,8 @@ class Adapters:
 
     def __init__(self, settings: Settings, *, wall: Callable[[], float] = time.time) -> None:
         """``wall``: Unix time. Delays follow the clock of the event loop."""
-        self.settings, self.wall = settings, wall
+        self.settings = settings
+        self.wall = wall
         self.metrics = Metrics(cluster=settings.cluster)
         self.transport = Transport(limits=settings.limits, wall=wall)
         self.budget = Budget(limit=settings.bytes_in_flight)
@@ -149,7 +151,8 @@ class Adapters:
         """A new worker."""
         interval = float(scorer.scoring_interval)
         metrics = self.metrics.of(scorer.score_name)
-        publication, trigger = None, None
+        publication: Publication | None = None
+        trigger: Trigger | None = None
         if self.publisher is not None and publishes(scorer):
             rule = Rule.of(scorer, jitter=0.0)
             publication = self.publisher.publication(scorer, rule=rule, metrics=metrics)

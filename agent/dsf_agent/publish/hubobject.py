@@ -29,7 +29,10 @@ class Metadata(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
-    """One score. A struct needs half the time and memory of a dictionary; there may be thousands."""
+    """One score.
+
+    A struct needs half the time and memory of a dictionary; there may be thousands.
+    """
 
     name: str
     value: int = 0
@@ -119,7 +122,7 @@ def seconds(text: str | None) -> float | None:
 
 
 def stored_bytes(body: int, *, items: int) -> int:
-    """About how large the stored object is for a request body of this size, managedFields included."""
+    """About how large the stored object is, managedFields included, for a body of this size."""
     return 2 * body + OWNED_ITEM_BYTES * items
 
 

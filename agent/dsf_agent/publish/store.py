@@ -58,7 +58,10 @@ class ScoreStore(Protocol):
         ...
 
     async def list_owned(self, *, values: bool = True) -> list[Stored]:
-        """All objects with the labels of this process. ``values``: whether their values are needed."""
+        """All objects with the labels of this process.
+
+        ``values``: whether their values are needed.
+        """
         ...
 
     async def delete(self, stored: Stored) -> None:

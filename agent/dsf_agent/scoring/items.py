@@ -99,7 +99,10 @@ def _add(
     raw: dict[str, float],
     several: dict[str, list[float]],
 ) -> Iterable[str]:
-    """Adds scores by name, and to ``several`` of names with more than one. Returns the new names."""
+    """Adds scores by name, and to ``several`` of names with more than one.
+
+    Returns the new names.
+    """
     single = dict(zip(names, scores, strict=True))
     if len(single) == len(names) and raw.keys().isdisjoint(single):
         # The usual case: one result per item.

@@ -99,7 +99,10 @@ class LabelSets:
         self.kept_bytes = 0
 
     def read(self, metrics: Sequence[bytes]) -> list[LabelSet]:
-        """The label sets of these JSON objects. Raises msgspec.DecodeError or UnicodeDecodeError."""
+        """The label sets of these JSON objects.
+
+        Raises msgspec.DecodeError or UnicodeDecodeError.
+        """
         known = list(map(self._before.get, metrics))
         label_sets = self._completed(metrics, known)
         if len(self._now) < MAX_KEPT:

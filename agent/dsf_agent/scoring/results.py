@@ -248,7 +248,7 @@ class Score:
         return await read(body, where=display(url), label_sets=self._label_sets)
 
     def _body(self, series: Series) -> list[Body]:
-        """The request in parts, which are sent without being joined: there may be 64 MB of series."""
+        """The request in parts, which are never joined: there may be 64 MB of series."""
         body: list[Body] = [b'{"data":[']
         for index, part in enumerate(series.parts):
             if index:

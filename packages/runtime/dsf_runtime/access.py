@@ -81,7 +81,8 @@ class InCluster:
                 "the pod's own account: this process does not run in a pod (outside a pod, name a"
                 " kubeconfig or a context)"
             )
-        token_file, ca_file = self.token_file or self.folder / "token", self.folder / "ca.crt"
+        token_file = self.token_file or self.folder / "token"
+        ca_file = self.folder / "ca.crt"
         try:
             seen = {path: path.read_bytes() for path in (token_file, ca_file)}
             token = _secret(seen[token_file], where=str(token_file))
@@ -130,7 +131,10 @@ def make_access(
     server_name: str | None = None,
     proxy: str | None = None,
 ) -> Access:
-    """``seen`` holds the files that were read, with their contents. Raises ValueError for the host."""
+    """``seen`` holds the files that were read, with their contents.
+
+    Raises ValueError for the host.
+    """
     if not is_web_url(host):
         raise ValueError("its server is no http or https URL with a valid port")
     return Access(
@@ -241,7 +245,8 @@ def _access(config: Any, *, folder: Path, seen: dict[Path, bytes | None]) -> Acc
         content(cluster, "certificate-authority"),
         not cluster.get("insecure-skip-tls-verify"),
     )
-    certificate, key = content(user, "client-certificate"), content(user, "client-key")
+    certificate = content(user, "client-certificate")
+    key = content(user, "client-key")
     if certificate is None:
         trust = tls_context(ca_data=ca, verify=verify)
     else:

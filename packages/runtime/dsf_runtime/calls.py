@@ -165,7 +165,10 @@ def refusal(url: str, *, status: int, location: str, body: bytes, place: str) ->
 
 
 def hide(text: str, *secrets: str | None) -> str:
-    """The text without the secrets and their beginnings. A peer may quote the headers of a request."""
+    """The text without the secrets and their beginnings.
+
+    A peer may quote the headers of a request.
+    """
     for secret in secrets:
         if secret:
             text = _hide(text, secret)

@@ -146,7 +146,7 @@ class _Claim:
     def of(
         cls, before: "_Claim | None", bounds: tuple[float, float], *, ahead: float, now: float
     ) -> "_Claim":
-        """The claim with one more answer, or a new one (`ahead`) if the answer states another time."""
+        """The claim with one more answer, or a new one (`ahead`) if it states another time."""
         if before is not None:
             same = _within(bounds, before.ahead)
             if abs(same - before.ahead) <= JUMP_SECONDS:

@@ -290,7 +290,10 @@ class Informer(Generic[T]):
         self.failure = None
 
     def _read(self, raw: msgspec.Raw) -> tuple[str, T | None]:
-        """The key and item of an object. If the object cannot be read, the earlier item, or None."""
+        """The key and item of an object.
+
+        If the object cannot be read, the earlier item, or None.
+        """
         try:
             key, item = self.project(raw)
         except UNREADABLE as error:

@@ -43,7 +43,9 @@ class JsonFormatter(logging.Formatter):
         self, *, fields: Sequence[str] = (), below: str = "", traceback: str = "traceback"
     ) -> None:
         super().__init__()
-        self._names, self._below, self._traceback = fields, below, traceback
+        self._names = fields
+        self._below = below
+        self._traceback = traceback
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""

@@ -1,4 +1,4 @@
-"""/metrics, /healthz and /readyz on the program's event loop, so liveness fails if the loop hangs."""
+"""/metrics, /healthz and /readyz on the program's event loop: if it hangs, liveness fails."""
 
 import asyncio
 import http

@@ -135,7 +135,10 @@ def _busy() -> RefusedError:
 
 
 class ScorerApp:
-    """A scoring API. Serve it with any ASGI server, or with ``gitops-dsf scorer run module:app``."""
+    """A scoring API.
+
+    Serve it with any ASGI server, or with ``gitops-dsf scorer run module:app``.
+    """
 
     def __init__(
         self,
@@ -149,7 +152,8 @@ class ScorerApp:
         # without one.
         from dsf_scorer.metrics import Metrics  # noqa: PLC0415
 
-        self.path, self._config = config.scoring.path, config
+        self.path = config.scoring.path
+        self._config = config
         self._name = config.scoring.params.name
         self.settings = settings
         self._function = function

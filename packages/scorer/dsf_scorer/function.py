@@ -154,7 +154,10 @@ BatchFunction = (
 
 
 class Function:
-    """Runs an author's function, in a thread if it is not async. Raises DefinitionError for others."""
+    """Runs an author's function, in a thread if it is not async.
+
+    Raises DefinitionError for others.
+    """
 
     def __init__(self, function: Callable[..., Any], *, each: bool) -> None:
         self._function = function

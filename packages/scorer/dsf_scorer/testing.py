@@ -30,7 +30,10 @@ class Reply:
 
     @property
     def results(self) -> list[ScoringResult]:
-        """The results. Raises AssertionError with the text of the answer if its status is not 200."""
+        """The results.
+
+        Raises AssertionError with the text of the answer if its status is not 200.
+        """
         if self.status != 200:
             raise AssertionError(
                 f"expected scores, got {self.status}: {self.body.decode(errors='replace')}"

@@ -1,4 +1,4 @@
-"""Dimension formats such as ``${node};${pod}``: from the labels of a result to the name of an item."""
+"""Dimension formats such as ``${node};${pod}``: from labels to the name of an item."""
 
 import re
 from collections.abc import Mapping
@@ -38,7 +38,10 @@ def label_placeholders(template: str) -> list[Placeholder]:
 
 
 def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, str]) -> str:
-    """The item name of a result. Absent labels are empty; unknown placeholders stay, as upstream."""
+    """The item name of a result.
+
+    Absent labels are empty; unknown placeholders stay, as upstream.
+    """
     values = {label: labels.get(label, "") for label in LABELS}
     values |= {"cluster": cluster, "scoreName": score_name}
     return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template or DEFAULT_FORMAT)

@@ -17,7 +17,10 @@ def without_mark(content: Content) -> Content:
 
 
 def utf8(content: Content) -> Content:
-    """The text. Raises UnicodeDecodeError, because msgspec does not check what it does not decode."""
+    """The text.
+
+    Raises UnicodeDecodeError, because msgspec does not check what it does not decode.
+    """
     if not content.isascii():
         content.decode()
     return content

@@ -51,7 +51,10 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """One expression. ``resource``: one of the extended resources, as kube-state-metrics spells it."""
+    """One expression.
+
+    ``resource``: one of the extended resources, as kube-state-metrics spells it.
+    """
 
     measure: Measure
     resource: str | None = None
@@ -104,7 +107,10 @@ def spelled(resource: str) -> str:
 
 
 def select(query: str) -> tuple[Selection, ...]:
-    """The expressions of a joined query in order. Raises MeasureError; its offset is in the query."""
+    """The expressions of a joined query in order.
+
+    Raises MeasureError; its offset is in the query.
+    """
     found = []
     for part in split(query):
         try:

@@ -36,7 +36,10 @@ class Proxies:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Self:
-        """Reads the variables. Values that cannot be used are told when a request would need them."""
+        """Reads the variables.
+
+        Values that cannot be used are told when a request would need them.
+        """
         by_scheme = {}
         for scheme in _PORTS:
             for name in (f"{scheme}_proxy", "all_proxy"):
@@ -106,7 +109,8 @@ class Exceptions:
         Other programs ignore what makes no sense, and so does this.
         """
         words = text.replace(",", " ").lower().split()
-        networks, entries = list[Network](), list[_Entry]()
+        networks: list[Network] = []
+        entries: list[_Entry] = []
         for word in words:
             network = _network(word)
             if network is not None:

@@ -72,7 +72,7 @@ def changed(wanted: Mapping[str, int], published: Mapping[str, int], *, deadband
 
 
 def decide(wanted: Mapping[str, int], published: Published | None, *, rule: Rule) -> Decision:
-    """A change is written once the minimum interval is over, unchanged scores at the refresh time."""
+    """A change is written after the minimum interval, unchanged scores at the refresh time."""
     if published is None:
         return Decision(at=0.0, changed=True)
     refresh = min(

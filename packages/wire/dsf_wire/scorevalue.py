@@ -57,20 +57,24 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
         raise ValueError(f"{raw} cannot be mapped to a score")
     if score_range is None:
         value = raw
-        low, high = float(SCORE_MIN), float(SCORE_MAX)
+        low = float(SCORE_MIN)
+        high = float(SCORE_MAX)
     else:
-        first, last = float(score_range.output_min), float(score_range.output_max)
+        first = float(score_range.output_min)
+        last = float(score_range.output_max)
         # Multiply before dividing: (raw - min) / span * outputs is floored to 1 less if the
         # quotient is not a binary fraction.
         value = first + (raw - score_range.min) * (last - first) / (
             score_range.max - score_range.min
         )
-        low, high = min(first, last), max(first, last)
+        low = min(first, last)
+        high = max(first, last)
         if math.isnan(value):
             # inf - inf at the limits of the float range. The raw score itself shows which limit it
             # is.
             value = first if raw <= score_range.min else last
-    low, high = max(low, float(SCORE_MIN)), min(high, float(SCORE_MAX))
+    low = max(low, float(SCORE_MIN))
+    high = min(high, float(SCORE_MAX))
     held = min(max(value, low), high)
     return Mapped(value=math.floor(held), clamped=held != value)
 

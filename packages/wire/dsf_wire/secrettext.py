@@ -21,7 +21,10 @@ class SecretFault(ValueError):  # noqa: N818 - a finding about a text, not a mis
 
 
 def header_secret(raw: bytes | str) -> str:
-    """A bearer token or the value of a header, without white space at its ends. Raises SecretFault."""
+    """A bearer token or the value of a header, without white space at its ends.
+
+    Raises SecretFault.
+    """
     text = _text(raw).strip()
     _check_one_line(text)
     if not text.isascii() or not text.isprintable():

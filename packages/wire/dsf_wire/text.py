@@ -39,7 +39,7 @@ def printable(value: object, *, most: int | None = None) -> str:
 
 
 def printable_lines(lines: Iterable[str]) -> str:
-    """Lines that may hold texts of others, each on a line of its own, with a line break at the end."""
+    """Lines that may hold texts of others, each with a line break at its end."""
     return "".join(f"{printable(line)}\n" for line in lines)
 
 

@@ -100,8 +100,12 @@ def _unknown(plain: dict[str, Any], shape: type[msgspec.Struct], path: str) -> I
 
 def _judged(page: ScorerConfig, target: Target) -> Iterator[Finding]:
     """What the SDK itself says of such a definition, and what only an agent would notice."""
-    source, scoring, name = page.source, page.scoring, page.scoring.params.name
-    check, kind, asks = "config.source-type", source.type, bool(source.params.query.strip())
+    source = page.source
+    scoring = page.scoring
+    name = scoring.params.name
+    check = "config.source-type"
+    kind = source.type
+    asks = bool(source.params.query.strip())
     if kind not in {"", *SOURCE_TYPES}:
         hint = f"write one of {', '.join(SOURCE_TYPES)}"
         yield Finding(check, ERROR, f"source.type is {kind!r}", hint)

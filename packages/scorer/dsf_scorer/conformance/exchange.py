@@ -1,4 +1,4 @@
-"""The URLs of a scoring API, requests with limits of time and size, and findings about the answers."""
+"""The URLs of a scoring API, requests with limits, and findings about the answers."""
 
 import http.client
 import ssl
@@ -21,7 +21,7 @@ MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 
 
 class Severity(StrEnum):
-    """notice: probably intended. warning: works, with a consequence. error: a program would fail."""
+    """notice: probably intended; warning: has a consequence; error: a program would fail."""
 
     OK = "ok"
     NOTICE = "notice"
@@ -33,7 +33,10 @@ OK, NOTICE, WARNING, ERROR = Severity
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """The result of a check with a stable name, as `scoring.empty-data`. The hint says what to do."""
+    """The result of a check with a stable name, as `scoring.empty-data`.
+
+    The hint says what to do.
+    """
 
     check: str
     severity: Severity

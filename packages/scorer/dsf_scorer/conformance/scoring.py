@@ -1,4 +1,4 @@
-"""Checks the scoring endpoint: normal series, unusual series, invalid requests and missing tokens."""
+"""Checks the scoring endpoint: usual and unusual series, invalid requests, missing tokens."""
 
 import math
 import sys
@@ -312,7 +312,7 @@ def _sample(reply: Reply, sample: Sample, *, token: str) -> Iterator[Finding]:
 
 
 def _results(body: bytes) -> tuple[list[ScoringResult], list[str]]:
-    """The valid results of a response, and the faults of others, read one by one as the agent does."""
+    """The valid results of a response, and the faults of others, read as the agent does."""
     results: list[ScoringResult] = []
     faults: list[str] = []
     try:
