@@ -30,9 +30,11 @@ PERIOD: Final = 900.0
 class Truth:
     """The free points of every cluster, by scorer, at each time: a walk that the seed draws."""
 
-    def __init__(self, *, seed: int, load: Callable[[str, str], int]) -> None:
-        """`load` is the number of workloads of a cluster that are ranked by a scorer."""
-        self._seed, self._load = seed, load
+    def __init__(self, *, seed: int, load: Callable[[str, str], int], swing: float) -> None:
+        """`load` is the number of workloads of a cluster that are ranked by a scorer. `swing` is by how many
+        points a capacity differs from its mean, at one standard deviation.
+        """
+        self._seed, self._load, self._swing = seed, load, swing
         self.still_since: float | None = None
         """After this time nothing changes by itself."""
         self.missing: set[tuple[str, str]] = set()
@@ -44,7 +46,9 @@ class Truth:
         now = world_loop().time() if self.still_since is None else self.still_since
         number = int(now / PERIOD)
         steady = random.Random(f"{self._seed} {cluster} {scorer}").uniform(40, 90)
-        return steady + random.Random(f"{self._seed} {cluster} {scorer} {number}").gauss(0, 8)
+        return steady + random.Random(f"{self._seed} {cluster} {scorer} {number}").gauss(
+            0, self._swing
+        )
 
     def value(self, cluster: str, scorer: str) -> float | None:
         if (cluster, scorer) in self.missing:

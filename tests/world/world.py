@@ -62,6 +62,11 @@ class Size:
     scorers: int = 3
     """The last one runs on the hub, the others on each cluster."""
     interval: int = 300
+    """Seconds between two runs of a scorer."""
+    swing: float = 8.0
+    """Points by which the capacity of a cluster differs from its mean, at one standard deviation. It is drawn
+    anew each quarter of an hour.
+    """
 
 
 def first_sources(size: Size) -> Sources:
@@ -94,7 +99,7 @@ class World:
         self.registration = Registration(self.hub, seed=seed)
         self.informers = Informers(self.hub)
         self.applications = Applications(self.hub, seed=seed, reachable=self.reachable)
-        self.truth = Truth(seed=seed, load=self._load)
+        self.truth = Truth(seed=seed, load=self._load, swing=size.swing)
         self.delivery = Delivery(
             self.hub, folder=folder / "volumes", seed=seed, reachable=self.reachable
         )

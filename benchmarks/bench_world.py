@@ -1,0 +1,58 @@
+"""CPU of the seeded world for a virtual day: `python -m benchmarks.bench_world [--hours 2] [--seed 7]`.
+
+Each case is a world in a process of its own, from its installation on, for `--hours` virtual hours. The
+figures are its seconds of CPU for 24 hours at that rate, and how many times faster than real time that is.
+A quiet world has no faults, but scores change, and applications follow them. In a still one the capacity of
+each cluster changes by a point or two in place of eight, so applications move rarely. Exits with 1 when a
+world is slower than it was: the goals are 1.3 times what was measured on a busy machine with two cores.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+from benchmarks.measure import Figure, options, shown
+from tests.world import run
+from tests.world.run import Order, Result
+from tests.world.world import Size
+
+SMALL = Size(clusters=4, applications=6, scorers=3)
+LARGE = Size(clusters=20, applications=60, scorers=4)
+STILL = 1.5
+"""Points by which the capacity of a cluster differs from its mean, at one standard deviation."""
+
+
+def main() -> int:
+    flags = options(__doc__, hours=2.0, seed=7)
+    return shown(figures(hours=flags.hours, seed=flags.seed))
+
+
+def figures(*, hours: float, seed: int) -> Iterator[Figure]:
+    quiet = Order(seed=seed, hours=hours, settles=False, only=())
+    for what, size, goals in (("small", SMALL, (130, 100, 150)), ("large", LARGE, (650, 460, 750))):
+        order = replace(quiet, size=size)
+        yield from _day(f"{what}, quiet", order, goal=goals[0])
+        still = replace(order, size=replace(size, swing=STILL))
+        yield from _day(f"{what}, still", still, goal=goals[1])
+        yield from _day(f"{what}, with faults", replace(order, only=None), goal=goals[2])
+
+
+def _day(what: str, order: Order, *, goal: float) -> Iterator[Figure]:
+    result = run.run_apart(order)
+    if result.law:
+        sys.exit(f"{what}: seed {order.seed} broke a law: {result.what}")
+    cpu = result.cpu / result.hours
+    note = f"{3600 / cpu:.0f} times real time; {_what_happened(result)}"
+    yield Figure(f"{what}: a virtual day", cpu * 24, goal, "s", note)
+
+
+def _what_happened(result: Result) -> str:
+    """In an hour of it."""
+    counts = result.counts
+    decisions = counts.get("write placementdecisions", 0) / result.hours
+    scores = counts.get("write addonplacementscores", 0) / result.hours
+    return f"an hour has {scores:.0f} writes of scores, {decisions:.0f} of decisions"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
