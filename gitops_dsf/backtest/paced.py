@@ -21,8 +21,9 @@ from gitops_dsf.backtest.contest import Contest, ScoreExpiry, tracks_of
 from gitops_dsf.backtest.track import Decided, DecisionLine
 from gitops_dsf.backtest.vectorised import CELLS, Ints, ScoreColumns, stretches, sum_blocks
 from gitops_dsf.pacing.admit import Situation, admit, move_of
+from gitops_dsf.pacing.assumptions import Shift, summed
 from gitops_dsf.pacing.desired import DesiredMove, Paced, best_swap
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase, Shift, remembered, summed
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase, remembered
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.prioritizers import MAX_SCORE

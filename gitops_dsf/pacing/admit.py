@@ -4,40 +4,20 @@ import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
 
 from gitops_dsf.hub.causes import by_drain, by_pace
 from gitops_dsf.hub.pace import PacedRanking
+from gitops_dsf.hub.reasons import MoveReason
+from gitops_dsf.pacing.assumptions import Shift, assume, shifts_of
 from gitops_dsf.pacing.contenders import Contenders
 from gitops_dsf.pacing.desired import DesiredMove, Paced
-from gitops_dsf.pacing.ledger import Ledger, Move, Shift, assume, shifts_of
+from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
 from gitops_dsf.wording import plural
-
-
-class Reason(StrEnum):
-    CONCURRENT = "Concurrent"
-    """As many moves as the pace allows are under way."""
-    ARRIVALS = "Arrivals"
-    """The target receives as many applications as the pace allows."""
-    SETTLE = "Settle"
-    """The scores of the target have not measured the last arrival yet."""
-    MEASURING = "Measuring"
-    """It is a gain only if the scores do not show the last moves of its source and its target yet, and they
-    may show them.
-    """
-    COOLDOWN = "Cooldown"
-    """The application moved a short time ago."""
-    FROZEN = "Frozen"
-    """A maintenance forbids it."""
-    REFUSED = "Refused"
-    """The hub refuses to write what would carry the move out."""
-    UNSETTLED = "Unsettled"
-    """A decision that names the target keeps changing, so nobody knows what arrives there."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +60,7 @@ class Situation:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
     move: DesiredMove
-    reason: Reason
+    reason: MoveReason
     message: str
     until: float | None = None
     """When the reason ends, if only time must pass."""
@@ -191,22 +171,26 @@ class _Round:
         situation, pace, ledger = self._situation, self._situation.pace, self._ledger
         for name in (desired.placement, desired.source, desired.target):
             if name in situation.frozen:
-                return Waiting(move=desired, reason=Reason.FROZEN, message=situation.frozen[name])
+                return Waiting(
+                    move=desired, reason=MoveReason.FROZEN, message=situation.frozen[name]
+                )
             if name in situation.refused:
-                return Waiting(move=desired, reason=Reason.REFUSED, message=situation.refused[name])
+                return Waiting(
+                    move=desired, reason=MoveReason.REFUSED, message=situation.refused[name]
+                )
         if desired.target in situation.unsettled:
             message = f"a decision that names {desired.target} keeps changing"
-            return Waiting(move=desired, reason=Reason.UNSETTLED, message=message)
+            return Waiting(move=desired, reason=MoveReason.UNSETTLED, message=message)
         if self._is_full():
             message = f"{plural(self._under_way(), 'move')} under way"
-            return Waiting(move=desired, reason=Reason.CONCURRENT, message=message)
+            return Waiting(move=desired, reason=MoveReason.CONCURRENT, message=message)
         ended = ledger.last_end(desired.placement)
         rest = max(pace.cooldown_seconds, self._settle(desired.placement))
         if ended is not None and not desired.drains and situation.seconds < ended + rest:
             until = ended + rest
             return Waiting(
                 move=desired,
-                reason=Reason.COOLDOWN,
+                reason=MoveReason.COOLDOWN,
                 message="it moved a short time ago",
                 until=until,
             )
@@ -214,7 +198,7 @@ class _Round:
         coming = sum(each.under_way for each in arrivals)
         if coming >= pace.arrivals_per_cluster:
             message = f"{desired.target} receives {coming} already"
-            return Waiting(move=desired, reason=Reason.ARRIVALS, message=message)
+            return Waiting(move=desired, reason=MoveReason.ARRIVALS, message=message)
         ends = [
             each.phase_since + self._settle(each.placement)
             for each in arrivals
@@ -224,14 +208,14 @@ class _Round:
         if coming + len(unmeasured) >= pace.arrivals_per_cluster:
             until = unmeasured[coming + len(unmeasured) - pace.arrivals_per_cluster]
             message = f"the scores of {desired.target} have not measured its last arrival"
-            return Waiting(move=desired, reason=Reason.SETTLE, message=message, until=until)
+            return Waiting(move=desired, reason=MoveReason.SETTLE, message=message, until=until)
         if not desired.drains and not _is_sure(
             desired, situation.paced[desired.placement].ranking, self._doubts
         ):
             message = f"the scores of {desired.source} and {desired.target} may show their last moves already"
             return Waiting(
                 move=desired,
-                reason=Reason.MEASURING,
+                reason=MoveReason.MEASURING,
                 message=message,
                 until=self._measured(desired),
             )

@@ -5,9 +5,7 @@ admitted when that write succeeds, so two leaders cannot exceed the pace togethe
 where the last one stopped.
 """
 
-import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -16,10 +14,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from gitops_dsf.hub.causes import MoveCause
-from gitops_dsf.hub.pace import PacedRanking, Term
-from gitops_dsf.hub.scores import Score, Scores
+from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.repository.model.reconciler import Pace
-from gitops_dsf.simulator.prioritizers import MAX_SCORE
 
 MOST_MOVES: Final = 20_000
 """Entries of a ledger: no ConfigMap is larger."""
@@ -150,217 +146,9 @@ def _size(part: Struct) -> int:
     return len(msgspec.json.encode(part))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Shift:
-    """What is assumed about one score of one cluster."""
-
-    cluster: str
-    resource: str
-    dimension: str
-    points: float
-    """Added to the published score."""
-    doubt: float = 0.0
-    """How many of these points the published score may show already. Never negative."""
-
-
-def shifts_of(move: Move, ranking: PacedRanking, *, now: float) -> Iterable[Shift]:
-    """What a move changes that may not be measured yet."""
-    for term in ranking.terms:
-        share = unmeasured(move, term, now=now)
-        if term.demand and term.weight and share:
-            # Where a lower score is better, an arrival raises the score.
-            points = term.demand * share * (1 if term.weight > 0 else -1)
-            doubt = term.demand * (share - surely_unmeasured(move, term, now=now))
-            for cluster, change in ((move.target, -points), (move.source, points)):
-                if cluster:
-                    yield Shift(
-                        cluster=cluster,
-                        resource=term.resource,
-                        dimension=term.dimension,
-                        points=change,
-                        doubt=doubt,
-                    )
-
-
-def unmeasured(move: Move, term: Term, *, now: float) -> float:
-    """The largest share of a move that a score may not show yet, between 0 and 1."""
-    if move.under_way:
-        return 1.0
-    elapsed = now - move.phase_since - term.delay
-    if elapsed < 0:
-        return 1.0
-    return max(0.0, 1.0 - elapsed / term.range) if term.range else 0.0
-
-
-def surely_unmeasured(move: Move, term: Term, *, now: float) -> float:
-    """The share of a move that a score cannot show yet, between 0 and 1.
-
-    `term.delay` is the longest time until a measurement is published; it may also be published at once. And
-    from the decision on the new copy may run, and the old one may be gone. Between this share and
-    `unmeasured`, nobody knows what a score shows.
-    """
-    if move.phase is Phase.ADMITTED:
-        return 1.0
-    if move.phase is Phase.WITHDRAWN:
-        # It may never happen.
-        return 0.0
-    elapsed = now - move.since
-    if elapsed <= 0:
-        return 1.0
-    return max(0.0, 1.0 - elapsed / term.range) if term.range else 0.0
-
-
-def next_measured(ledger: Ledger, rankings: Mapping[str, PacedRanking], *, now: float) -> float:
-    """When time alone changes next what is assumed about the scores, in seconds since 1970. Infinite if it
-    changes nothing. `rankings` are by namespace/name of the Placement.
-    """
-    changes = [math.inf]
-    for move in ledger.moves:
-        ranking = rankings.get(move.placement)
-        for term in ranking.terms if ranking is not None and not move.under_way else ():
-            begin = move.phase_since + term.delay
-            end = begin + term.range
-            if term.demand and now < end:
-                # While a range measures it little by little, ten looks are enough.
-                changes.append(begin if now < begin else min(end, now + term.range / 10))
-    return min(changes)
-
-
 def remembered(pace: Pace, rankings: Iterable[PacedRanking]) -> float:
     """Seconds that a move matters after it ended: for the cooldown, for the time that its cluster settles,
     and until every score has measured it. `spec.pace.settleSeconds` may be shorter than the last one.
     """
     measured = max((each.measured_after for each in rankings), default=0.0)
     return max(pace.cooldown_seconds, pace.settle(measured), measured)
-
-
-def summed(shifts: Iterable[Shift]) -> Mapping[tuple[str, str, str], int]:
-    """The points that are assumed, by resource, dimension and cluster."""
-    found: dict[tuple[str, str, str], float] = {}
-    for each in shifts:
-        key = each.resource, each.dimension, each.cluster
-        found[key] = found.get(key, 0.0) + each.points
-    return {key: round(points) for key, points in found.items()}
-
-
-def assume(scores: Scores, shifts: Iterable[Shift]) -> Scores:
-    """The scores with the assumed load, within -100 and 100. A cluster without the score stays as it is."""
-    found = dict[str, Mapping[str, Score]](scores)
-    copied: dict[str, dict[str, Score]] = {}
-    for (resource, dimension, cluster), points in summed(shifts).items():
-        column = copied.get(resource) or dict(found.get(resource, {}))
-        score = column.get(cluster)
-        if score is not None and score.get(dimension) is not None:
-            column[cluster] = _shifted(score, dimension, points)
-            copied[resource] = column
-    return found | copied
-
-
-def _shifted(score: Score, dimension: str, points: int) -> Score:
-    values = tuple(
-        max(-MAX_SCORE, min(MAX_SCORE, value + points)) if name == dimension else value
-        for name, value in score.items()
-    )
-    return Score(score.valid_until, score.names, values, score.on_hub)
-
-
-FOLLOW_SECONDS: Final = 60.0
-"""OCM follows an item within a second. A move that it has not followed for so long is withdrawn."""
-LAST_PASS_SECONDS: Final = 10.0
-"""A pass that OCM began before the items were taken away has written its decision by then."""
-
-Decisions = Mapping[str, frozenset[str]]
-"""The clusters of complete decisions, by namespace/name of the Placement."""
-
-
-def advance(
-    ledger: Ledger,
-    *,
-    paced: Collection[str],
-    decided: Decisions,
-    published: Collection[str],
-    finished: Callable[[Move], bool],
-    refused: Collection[str] = (),
-    loss: Callable[[str], MoveCause | None] = lambda _cluster: None,
-    now: float,
-) -> Ledger:
-    """The ledger by what the hub shows: settled decisions, `published` Placements with items of a move.
-    `refused` are the clusters and Placements whose items the hub does not take. `loss` says why a cluster is
-    lost, or None.
-    """
-    moves = []
-    for move in ledger.moves:
-        if move.under_way and move.placement not in paced:
-            continue
-        found = move
-        if move.under_way and move.placement in decided:
-            next_one = _next(move, decided[move.placement], published, finished, now)
-            if next_one is None:
-                continue
-            is_refused = any(name in refused for name in (move.placement, move.source, move.target))
-            if next_one.phase is Phase.ADMITTED and is_refused and move.placement not in published:
-                # OCM cannot follow what nobody can publish, and meanwhile others wait.
-                next_one = next_one.entered(Phase.WITHDRAWN, now)
-            found = next_one
-        moves.append(found)
-    seen = {key: decided.get(key, frozenset(ledger.decided.get(key, ()))) for key in paced}
-    advanced = replace(
-        ledger,
-        moves=tuple(moves),
-        decided={
-            key: tuple(sorted(clusters)) for key, clusters in sorted(seen.items()) if clusters
-        },
-    )
-    return advanced.adding(_unasked(ledger, advanced, loss, now)) if ledger.decided else advanced
-
-
-def _next(
-    move: Move,
-    clusters: frozenset[str],
-    published: Collection[str],
-    finished: Callable[[Move], bool],
-    now: float,
-) -> Move | None:
-    """The move as it is now; None if it did not happen."""
-    followed = move.target in clusters and move.source not in clusters
-    if move.phase is Phase.HANDOVER:
-        # OCM has decided again when the target is gone.
-        return move.entered(Phase.ENDED, now) if not followed or finished(move) else move
-    if followed:
-        return move.entered(Phase.HANDOVER, now)
-    if move.phase is Phase.ADMITTED:
-        late = now >= move.phase_since + FOLLOW_SECONDS or move.source not in clusters
-        return move.entered(Phase.WITHDRAWN, now) if late else move
-    if move.placement in published:
-        # Counts from when the items are gone.
-        return (
-            move.entered(Phase.WITHDRAWN, now)
-            if now >= move.phase_since + LAST_PASS_SECONDS
-            else move
-        )
-    return None if now >= move.phase_since + LAST_PASS_SECONDS else move
-
-
-def _unasked(
-    before: Ledger, after: Ledger, loss: Callable[[str], MoveCause | None], now: float
-) -> Iterator[Move]:
-    """Arrivals that nobody admitted: OCM chose for a new application, or for one that lost its cluster."""
-    for key, clusters in after.decided.items():
-        known = before.decided.get(key, ())
-        expected = {
-            each.target for each in before.moves if each.placement == key and each.under_way
-        }
-        left = sorted(set(known) - set(clusters), reverse=True)
-        for cluster in clusters:
-            if cluster not in known and cluster not in expected:
-                source = left.pop() if left else ""
-                yield Move(
-                    placement=key,
-                    source=source,
-                    target=cluster,
-                    since=now,
-                    phase=Phase.HANDOVER,
-                    phase_since=now,
-                    admitted=False,
-                    cause=loss(source) if source else None,
-                )

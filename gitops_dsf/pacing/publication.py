@@ -13,7 +13,7 @@ steps. Each step is decided by what is known after the one before it:
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
-from gitops_dsf.pacing.refuges import Items
+from gitops_dsf.pacing.items import Items
 
 Values = Mapping[str, int]
 """The items of one cluster, by namespace/name of the Placement."""

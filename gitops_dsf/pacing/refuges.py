@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from gitops_dsf.hub.pace import DRAW, MOVES_SCORE, PUSH, PacedRanking, Term
-from gitops_dsf.hub.scores import Score, Scores
+from gitops_dsf.hub.pace import MOVES_SCORE, PacedRanking, Term
+from gitops_dsf.hub.scores import Scores
 from gitops_dsf.pacing.desired import Paced
-from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.pacing.items import drawn_by, items_in
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.prioritizers import own_decisions
 from gitops_dsf.simulator.ranking import Ranking, add_up
@@ -201,48 +201,3 @@ def by_lost_cluster(
         for cluster in clusters:
             found[cluster][key] = refuge
     return dict(sorted(found.items()))
-
-
-Items = Mapping[str, Mapping[str, int]]
-"""By cluster, then by name of the item: namespace/name of the Placement."""
-
-
-def items_of(moves: Iterable[Move], refuges: Mapping[str, str]) -> Items:
-    """The items that should be published. `refuges` are clusters by namespace/name of the Placement.
-
-    A move has items until OCM has followed: afterwards Steady alone holds the decision, and OCM may return
-    to the old cluster if the new one is lost. The target of a move takes the place of the refuge.
-    """
-    admitted = [each for each in moves if each.phase is Phase.ADMITTED]
-    found: dict[str, dict[str, int]] = {}
-    for placement, cluster in {
-        **refuges,
-        **{each.placement: each.target for each in admitted},
-    }.items():
-        found.setdefault(cluster, {})[placement] = DRAW
-    for move in admitted:
-        found.setdefault(move.source, {})[move.placement] = PUSH
-    return {cluster: dict(sorted(items.items())) for cluster, items in sorted(found.items())}
-
-
-def items_in(column: Mapping[str, Score]) -> Items:
-    """The published items, by the scores of that name."""
-    found = {cluster: dict(score.items()) for cluster, score in column.items()}
-    return {cluster: items for cluster, items in found.items() if items}
-
-
-def moving_in(items: Items, moves: Iterable[Move]) -> frozenset[str]:
-    """The Placements that published items push away from the source of their move."""
-    return frozenset(
-        move.placement for move in moves if items.get(move.source, {}).get(move.placement) == PUSH
-    )
-
-
-def drawn_by(items: Items) -> dict[str, str]:
-    """The refuges, and targets of moves that OCM has not followed, by namespace/name of the Placement."""
-    return {
-        name: cluster
-        for cluster, values in sorted(items.items(), reverse=True)
-        for name, value in values.items()
-        if value == DRAW
-    }

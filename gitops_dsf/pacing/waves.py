@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from gitops_dsf.hub.placements import decision_of
-from gitops_dsf.pacing.admit import Reason, Situation, admit, move_of
+from gitops_dsf.hub.reasons import MoveReason
+from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.desired import DesiredMove
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase
 from gitops_dsf.simulator import HubState
@@ -42,7 +43,7 @@ def waves(situation: Situation, *, most: int = MOST_WAVES, measured: bool = True
             each.until
             for each in admission.waiting
             # The scores stay as they are, so what they may show already stays in doubt.
-            if each.until is not None and each.reason is not Reason.MEASURING
+            if each.until is not None and each.reason is not MoveReason.MEASURING
         ]
         if not ends:
             return

@@ -1,8 +1,9 @@
 """The reconciler: it observes on the hub what git cannot know, acts on it, and proposes changes to git.
 
-`run` waits for leadership (`lease`) and starts the controllers. What they share is in `context`:
+`run` waits for leadership (`hub.leadership`) and starts the controllers, each in the loop of `loop`. What they
+share is in `context`:
 
-    hub/          informers, what is kept of each kind, and writes that need leadership
+    hub/          informers, what is kept of each kind, the Lease, and writes that need leadership
     events        Kubernetes Events
     freshness     on which clusters scores are fresh, and which ones nobody renews (pure)
     scan          one look at all scores, and which Placements count clusters as 0

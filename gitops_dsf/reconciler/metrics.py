@@ -44,6 +44,13 @@ class Metrics:
         self.failures = counter(
             "duty_failures", "Times that a controller ended and was started again.", "duty"
         )
+        self.reconciles = counter(
+            "reconciles",
+            "Passes of the controllers by outcome: done, conflict (somebody else wrote meanwhile),"
+            " not-ready (what it needs is not known now) or failed.",
+            "controller",
+            "outcome",
+        )
         self.watch_broken = gauge(
             "watch_broken",
             "1 while the hub refuses the list or the watch of a resource, or is silent: nothing is deleted"

@@ -13,17 +13,17 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff, Pauses
 from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.resources import APPLICATION_SETS
-from gitops_dsf.reconciler.context import ControllerContext, keep_looking
-from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS, DecisionSets
+from gitops_dsf.reconciler.context import ControllerContext
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
+from gitops_dsf.reconciler.loop import run_controller
 
-LOG = logging.getLogger(__name__)
 PER_SECOND: Final = 10.0
 """Refreshes of all ApplicationSets together. After a restart each one is refreshed once."""
 RETRY_SECONDS: Final = 2.0
@@ -34,6 +34,10 @@ BETWEEN_SECONDS: Final = 10.0
 """Shortest time between two refreshes of one ApplicationSet."""
 AGAIN_SECONDS: Final = 30.0
 """After it an annotation that Argo CD did not remove is written again: it failed to look."""
+MAX_LOGGED: Final = 10
+"""Clusters that the log names for one refresh."""
+
+LOG = logging.getLogger(__name__)
 
 Decisions = frozenset[tuple[str, frozenset[str]]]
 """Placements with their clusters, without empty decisions."""
@@ -51,6 +55,13 @@ class Due:
     """Whether it was refreshed for these decisions before, and Argo CD failed to look."""
 
 
+class _Refresh(NamedTuple):
+    """The last refresh of an ApplicationSet."""
+
+    decisions: Decisions
+    at: float
+
+
 @dataclass(kw_only=True)
 class RefreshDebounce:
     """Remembers for which decisions each ApplicationSet was refreshed, and when. Pure: times are passed in.
@@ -60,67 +71,82 @@ class RefreshDebounce:
     """
 
     decisions: DecisionSets
-    _told: dict[str, tuple[Decisions, float]] = field(default_factory=dict)
+    _refreshed: dict[str, _Refresh] = field(default_factory=dict)
+    """By UID of the ApplicationSet."""
 
     def due(self, sets: Mapping[str, ApplicationSet], now: float) -> tuple[list[Due], float | None]:
         """ApplicationSets to refresh now, and the seconds until the next one is due (None: unknown)."""
-        found: list[Due] = []
+        due_now: list[Due] = []
         waits: list[float] = []
-        kept: dict[str, tuple[Decisions, float]] = {}
-        for name, item in sorted(sets.items()):
-            known = {
-                each: self.decisions[each] for each in item.placements if each in self.decisions
+        kept: dict[str, _Refresh] = {}
+        for name, application_set in sorted(sets.items()):
+            uid = application_set.uid
+            followed = {
+                placement: self.decisions[placement]
+                for placement in application_set.placements
+                if placement in self.decisions
             }
-            wanted = frozenset((each, of.clusters) for each, of in known.items() if of.clusters)
-            since = max((decision.since for decision in known.values()), default=0.0)
-            ready, told = since + DEBOUNCE_SECONDS, Decisions()
-            if item.uid in self._told:
-                told, at = self._told[item.uid]
+            wanted = frozenset(
+                (placement, decision.clusters)
+                for placement, decision in followed.items()
+                if decision.clusters
+            )
+            since = max((decision.since for decision in followed.values()), default=0.0)
+            ready = since + DEBOUNCE_SECONDS
+            known = Decisions()
+            if uid in self._refreshed:
                 # A decision that became empty is forgotten.
-                told = frozenset(pair for pair in told if pair[0] in dict(wanted))
-                kept[item.uid] = (told, at)
-                ready = max(ready, at + (BETWEEN_SECONDS if wanted - told else AGAIN_SECONDS))
-            again = bool(wanted) and item.asked and wanted == told
-            if wanted - told or again:
-                if now >= ready:
-                    found.append(
-                        Due(name=name, uid=item.uid, wanted=wanted, since=since, again=again)
-                    )
-                else:
-                    waits.append(ready - now)
-        self._told = kept
-        return found, min(waits, default=None)
+                nonempty = dict(wanted)
+                before = self._refreshed[uid]
+                known = frozenset(pair for pair in before.decisions if pair[0] in nonempty)
+                kept[uid] = _Refresh(known, before.at)
+                pause = BETWEEN_SECONDS if wanted - known else AGAIN_SECONDS
+                ready = max(ready, before.at + pause)
+            again = bool(wanted) and application_set.asked and wanted == known
+            if not (wanted - known or again):
+                continue
+            if now >= ready:
+                due_now.append(Due(name=name, uid=uid, wanted=wanted, since=since, again=again))
+            else:
+                waits.append(ready - now)
+        self._refreshed = kept
+        return due_now, min(waits, default=None)
 
     def refreshed(self, due: Due, now: float) -> None:
-        self._told[due.uid] = (due.wanted, now)
+        self._refreshed[due.uid] = _Refresh(due.wanted, now)
 
 
 class RefreshController:
     """Writes one annotation of ApplicationSets."""
 
     def __init__(self, context: ControllerContext) -> None:
-        self._api, self._view, self._clock = context.api, context.view, context.clock
-        self._metrics = context.metrics
-        self._wake = asyncio.Event()
+        self._context = context
+        self._view = context.view
+        self._clock = context.clock
         self._pauses = Pauses(REFUSED)
         """By UID of the ApplicationSet."""
         self._debounce = RefreshDebounce(decisions=context.tracker.decisions)
         self._path = APPLICATION_SETS.within(context.view.argocd_namespace).path
-        context.view.sets.listen(lambda _key, _item: self._wake.set())
+        self._wake = context.changes_of(context.view.sets)
         context.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
-        await self._view.synced(self._view.sets, self._view.decisions)
-        await keep_looking(
-            self._look, wake=self._wake, failing="ApplicationSets are not refreshed now"
+        await run_controller(
+            self._reconcile,
+            name="refresh",
+            context=self._context,
+            failing="ApplicationSets are not refreshed now",
+            # A list that is outdated cannot harm here: the refresh is an offer to look.
+            reads=(self._view.sets, self._view.decisions),
+            wake=self._wake,
         )
 
-    async def _look(self) -> float | None:
+    async def _reconcile(self) -> float | None:
         """Raises ApiError when the hub does not answer: that concerns every ApplicationSet."""
-        found, wait = self._debounce.due(self._view.sets.items, self._clock())
-        self._pauses.keep_only({item.uid for item in self._view.sets.items.values()})
+        due_now, wait = self._debounce.due(self._view.sets.items, self._clock())
+        self._pauses.keep_only({each.uid for each in self._view.sets.items.values()})
         waits = [] if wait is None else [wait]
-        for due in found:
+        for due in due_now:
             if not self._pauses.left(due.uid):
                 await self._refresh(due)
                 await asyncio.sleep(1 / PER_SECOND)
@@ -129,11 +155,12 @@ class RefreshController:
         return min(waits, default=None)
 
     async def _refresh(self, due: Due) -> None:
+        hub_time = datetime.fromtimestamp(self._context.api.now(), tz=UTC)
+        value = hub_time.isoformat(timespec="microseconds")
         # The UID makes the hub refuse an ApplicationSet that was deleted and created again.
-        value = datetime.fromtimestamp(self._api.now(), tz=UTC).isoformat(timespec="microseconds")
         change = {"metadata": {"uid": due.uid, "annotations": {REFRESH_ANNOTATION: value}}}
         try:
-            await self._api.merge(f"{self._path}/{due.name}", change)
+            await self._context.api.merge(f"{self._path}/{due.name}", change)
         except ApiError as error:
             if not error.status:
                 raise
@@ -145,13 +172,17 @@ class RefreshController:
         self._pauses.worked(due.uid)
         now = self._clock()
         self._debounce.refreshed(due, now)
-        self._metrics.refreshes.inc()
+        self._context.metrics.refreshes.inc()
         if not due.again:
-            self._metrics.refresh_delay.observe(now - due.since)
+            self._context.metrics.refresh_delay.observe(now - due.since)
         LOG.info(
             "ApplicationSet %s refreshed%s %.1f s after the decision for %s",
             due.name,
             " again, because Argo CD has not looked," if due.again else "",
             now - due.since,
-            ", ".join(sorted({cluster for _, decision in due.wanted for cluster in decision})[:10]),
+            ", ".join(_clusters(due)[:MAX_LOGGED]),
         )
+
+
+def _clusters(due: Due) -> list[str]:
+    return sorted({cluster for _, decision in due.wanted for cluster in decision})

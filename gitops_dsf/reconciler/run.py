@@ -19,10 +19,10 @@ from dsf_runtime.threads import use_threads
 from gitops_dsf.errors import UsageError
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
+from gitops_dsf.reconciler.hub.leadership import Leadership
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
-from gitops_dsf.reconciler.lease import Leadership
 from gitops_dsf.reconciler.maintenance import MaintenanceController
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.controller import MoveController

@@ -91,7 +91,7 @@ class ScoreScanner:
         targets = TargetClusters(
             clusters=view.clusters.items,
             addons=view.addons.items,
-            masks=view.masks.current if view.masks.trusted else None,
+            masks=None if view.masks.broken else view.masks.current,
         )
         by_resource: dict[str, list[DynamicScorer]] = defaultdict(list)
         for item in scorers.values():

@@ -1,9 +1,8 @@
-"""The state branch: a snapshot of scores, decisions and clusters, for previews without access to the hub
-(docs/decisions/preview.md#the-state-branch). It is pushed when the hub changed, and once an hour.
+"""The state branch: a snapshot of scores, decisions and clusters, for previews without access to the hub.
 
-The branch has one commit without a parent, replaced each time, so that clones stay small. Values are rounded
-so that a file changes only when the hub did. Published scores are never rounded: one point can decide a
-Placement.
+It is pushed when the hub changed, and once an hour (docs/decisions/preview.md#the-state-branch). The branch has
+one commit without a parent, replaced each time, so that clones stay small. Values are rounded so that a file
+changes only when the hub did. Published scores are never rounded: one point can decide a Placement.
 """
 
 import asyncio
@@ -14,32 +13,36 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from dsf_runtime.apiserver import ApiError
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.metadata import LATEST, Metadata, in_utc
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.resources import DECISIONS
 from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.hub.snapshotfile import MOMENT
-from gitops_dsf.hub.snapshotfile import files as written
+from gitops_dsf.hub.snapshotfile import MOMENT, files
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.git.clone import Clone, keep_pushing, working_clone
+from gitops_dsf.reconciler.git.clone import Clone, working_clone
+from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
 from gitops_dsf.reconciler.hub.kinds import decision_page
+from gitops_dsf.reconciler.loop import NotReady, run_controller
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.model import reconciler as model
 
-LOG = logging.getLogger(__name__)
-OLDEST: Final = timedelta(hours=1)
+MAX_AGE: Final = timedelta(hours=1)
 """A snapshot of this age is pushed again although nothing changed: previews print its age."""
+MAX_NAMED: Final = 3
+"""Files of others that a message names."""
 MESSAGE: Final = "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them, for previews.\n"
-_OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
 README: Final = "README.md"
 HUB: Final = "hub"
 HOUR: Final = timedelta(hours=1)
-_README: Final = b"""Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews of pull requests read it.
-Do not edit: the next snapshot replaces the whole branch.
-"""  # noqa: E501
+_OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
+_README: Final = (
+    b"Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews of pull requests"
+    b" read it.\nDo not edit: the next snapshot replaces the whole branch.\n"
+)
+
+LOG = logging.getLogger(__name__)
 
 
 class StateBranchController:
@@ -54,96 +57,123 @@ class StateBranchController:
         namespaces: Sequence[str],
     ) -> None:
         """``namespaces`` are those outside of Argo CD's whose decisions are in the snapshot too."""
-        self._api, self._view, self._metrics = context.api, context.view, context.metrics
-        self._git, self._settings, self._namespaces = git, settings, namespaces
+        self._context = context
+        self._api = context.api
+        self._view = context.view
+        self._git = git
+        self._settings = settings
+        self._namespaces = namespaces
         self._seen_at = float("nan")
         """When the snapshot on the branch was taken, in seconds since 1970 by the hub's clock."""
         context.metrics.state_age.set_function(lambda: self._api.now() - self._seen_at)
 
     async def run(self) -> None:
-        await self._view.synced(self._view.clusters, self._view.decisions, self._view.scores)
+        view = self._view
         async with working_clone(self._git, "state", may_push=self._api.check_leads) as clone:
-            await keep_pushing(
-                partial(self._pass, clone),
-                seconds=self._settings.interval_seconds,
-                outcomes=self._metrics.state_pushes,
-                branch=self._settings.branch,
+            await run_controller(
+                partial(self._reconcile, clone),
+                name="state",
+                context=self._context,
+                failing=f"branch {self._settings.branch} is not up to date",
+                reads=(view.clusters, view.decisions, view.scores),
+                backoff=RETRIES,
             )
 
-    async def _pass(self, clone: Clone) -> str:
-        branch, age = self._settings.branch, OLDEST
+    async def _reconcile(self, clone: Clone) -> float:
+        """Raises NotReady when git fails."""
+        pushes = self._context.metrics.state_pushes
+        with counting_failures(pushes):
+            outcome = await self._push_what_changed(clone)
+        pushes.labels(outcome=outcome).inc()
+        return self._settings.interval_seconds
+
+    async def _push_what_changed(self, clone: Clone) -> str:
+        branch = self._settings.branch
+        age = MAX_AGE
         tip = (await clone.heads(branch)).get(branch)
         if tip is not None:
             # If the branch moves after this, the push will be refused.
             tip = await clone.fetch(branch)
-            held = set(await clone.names(tip))
-            foreign = sorted(path for path in held if not _OURS.fullmatch(path))
-            if foreign or MOMENT not in held:
-                what = f"holds {', '.join(foreign[:3])}" if foreign else f"has no {MOMENT}"
-                msg = (
-                    f"branch {branch} {what}, so it is not a snapshot and is not changed; name another branch"
-                    " as reconciler.state.branch"
-                )
-                raise RepositoryError(msg)
+            self._check_is_snapshot(await clone.names(tip))
             seen_at = await clone.committed_at(tip)
             age = datetime.fromtimestamp(self._api.now(), tz=UTC) - seen_at
             self._seen_at = seen_at.timestamp()
-        files = await self._files()
+        content = await self._files()
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
-        await clone.write(files)
-        commit = await clone.commit(files, parent=None, message=MESSAGE, at=now)
+        await clone.write(content)
+        commit = await clone.commit(content, parent=None, message=MESSAGE, at=now)
         changed = await clone.changes(tip, commit) if tip is not None else {}
-        if age < OLDEST and changed.keys() <= {MOMENT, README}:
+        if age < MAX_AGE and changed.keys() <= {MOMENT, README}:
             return "unchanged"
         await clone.push(commit, branch=branch, expected=tip)
         self._seen_at = now.timestamp()
-        LOG.info("snapshot of %d files pushed to branch %s", len(files), branch)
+        LOG.info("snapshot of %d files pushed to branch %s", len(content), branch)
         return "pushed"
 
+    def _check_is_snapshot(self, paths: Sequence[str]) -> None:
+        """Raises RepositoryError for a branch of somebody else: a push would replace it whole."""
+        branch = self._settings.branch
+        foreign = sorted(path for path in paths if not _OURS.fullmatch(path))
+        if foreign:
+            names = ", ".join(foreign[:MAX_NAMED])
+            raise RepositoryError(
+                f"branch {branch} holds {names}, so it is not a snapshot and is not changed; name"
+                " another branch as reconciler.state.branch"
+            )
+        if MOMENT not in paths:
+            raise RepositoryError(
+                f"branch {branch} has no {MOMENT}, so it is not a snapshot and is not changed; name"
+                " another branch as reconciler.state.branch"
+            )
+
     async def _files(self) -> dict[str, bytes]:
-        """Raises ApiError when a resource may be outdated: a partial snapshot would say there is no more."""
+        """Raises NotReady when a resource may be outdated: a partial snapshot would say there is no more."""
         view = self._view
-        if outdated := view.stale_reason((view.scores, view.decisions, view.clusters)):
-            raise ApiError(outdated)
-        observed = datetime.fromtimestamp(self._api.now(), tz=UTC)
+        stale_reason = view.stale_reason((view.scores, view.decisions, view.clusters))
+        if stale_reason:
+            raise NotReady(stale_reason)
+        observed_at = datetime.fromtimestamp(self._api.now(), tz=UTC)
         pages = {(view.argocd_namespace, name): page for name, page in view.decisions.items.items()}
         for namespace in self._namespaces:
-            found = await self._api.listed(DECISIONS.within(namespace).path, decision_page)
-            pages |= {(namespace, name): page for name, page in found}
-        decisions = (
-            decision_of(
-                namespace=namespace,
-                name=name,
-                placement=page.placement,
-                clusters=sorted(set(page.cluster_names)),
-            )
-            for (namespace, name), page in sorted(pages.items(), key=lambda item: item[0])
-            if page.placement
-        )
-        clusters = view.clusters.items.items()
+            path = DECISIONS.within(namespace).path
+            for name, page in await self._api.listed(path, decision_page):
+                pages[namespace, name] = page
+        decisions = []
+        for (namespace, name), page in sorted(pages.items(), key=lambda entry: entry[0]):
+            if page.placement:
+                clusters = sorted(set(page.cluster_names))
+                decision = decision_of(
+                    namespace=namespace, name=name, placement=page.placement, clusters=clusters
+                )
+                decisions.append(decision)
         snapshot = Snapshot(
             origin=HUB,
-            observed_at=observed,
+            observed_at=observed_at,
             scores=dict(view.scores.columns),
             decisions=tuple(decisions),
-            clusters={name: selectable(item) for name, item in clusters if not item.deleting},
+            clusters={
+                name: selectable(cluster)
+                for name, cluster in view.clusters.items.items()
+                if not cluster.deleting
+            },
         )
-        files = {README: _README}
-        rounded = partial(rounded_valid_until, observed=observed)
-        for name, content in written(snapshot, hub=HUB, rounded=rounded):
-            files[name] = content
+        content = {README: _README}
+        rounded = partial(rounded_valid_until, observed=observed_at)
+        for path, text in files(snapshot, hub=HUB, rounded=rounded):
+            content[path] = text
             await asyncio.sleep(0)
-        return files
+        return content
 
 
 def selectable(cluster: ManagedCluster) -> ManagedCluster:
     """What a Placement can select a cluster by, without annotations and addresses."""
     status = cluster.status or ManagedClusterStatus()
+    claims = sorted(status.cluster_claims or (), key=lambda claim: claim.name)
     return ManagedCluster(
         Metadata(cluster.metadata.name, labels=dict(sorted(cluster.labels.items()))),
         ManagedClusterSpec(taints=cluster.taints),
         ManagedClusterStatus(
-            cluster_claims=tuple(sorted(status.cluster_claims or (), key=lambda each: each.name)),
+            cluster_claims=tuple(claims),
             allocatable=dict(sorted((status.allocatable or {}).items())),
             capacity=dict(sorted((status.capacity or {}).items())),
         ),

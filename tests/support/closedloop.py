@@ -18,8 +18,9 @@ from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.desired import Paced
-from gitops_dsf.pacing.ledger import Ledger, Move, advance, remembered
-from gitops_dsf.pacing.refuges import items_of
+from gitops_dsf.pacing.items import items_of
+from gitops_dsf.pacing.ledger import Ledger, Move, remembered
+from gitops_dsf.pacing.progress import advance
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, simulate_placement
 from tests.unit.simulator.hub import GROUP, exact, hub

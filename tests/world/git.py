@@ -17,6 +17,7 @@ from typing import Final
 
 import httpx
 
+from gitops_dsf.reconciler.git.program import Finished
 from tests.support.agent.http import Reply, Seen
 from tests.world.loop import PROGRAM, world_loop
 from tests.world.network import Answer, Arrived, Network, Server
@@ -28,7 +29,6 @@ MAIN: Final = "main"
 HEADS: Final = "refs/heads/"
 Files = Mapping[str, str]
 """The id of each file's content, by path."""
-Finished = tuple[int, bytes, bytes]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,11 +210,13 @@ class Git:
         verb, *arguments = words
         place = dict(environment or {})
         try:
-            return 0, await self._do(verb, arguments, place, settings, stdin, seconds), b""
+            return Finished(
+                0, await self._do(verb, arguments, place, settings, stdin, seconds), b""
+            )
         except httpx.HTTPError as error:
-            return 128, b"", f"fatal: unable to access '{URL}/': {error}".encode()
+            return Finished(128, b"", f"fatal: unable to access '{URL}/': {error}".encode())
         except _RefusedError as error:
-            return 1, b"", f"error: {error}".encode()
+            return Finished(1, b"", f"error: {error}".encode())
 
     async def _do(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from gitops_dsf.reconciler.proposals import worker
+from gitops_dsf.reconciler.proposals import changes
 from tests.support.githubserver import Pull
 from tests.world import fleet, git
 from tests.world.forge import BRANCHES
@@ -253,7 +253,7 @@ class ProposalLaws:
             with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
                 root = Path(folder)
                 fleet.write(self.world.repository.files(head), root)
-                change = worker.inventory(root, clusters, gone)
+                change = changes.inventory(root, clusters, gone)
                 files = {
                     path: (root / path).read_bytes() if (root / path).is_file() else None
                     for path in change.files

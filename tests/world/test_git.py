@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.reconciler.git import clone
+from gitops_dsf.reconciler.git import program
 from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.git.credentials import GitError
 from gitops_dsf.reconciler.settings import GitSettings
@@ -89,7 +89,7 @@ def test_its_answers_are_those_of_git(tmp_path: Path, monkeypatch: pytest.Monkey
 
     network, repository = Network(seed=1), git.Repository()
     network.hosts[git.HOST] = repository
-    monkeypatch.setattr(clone, "run", git.Git(network, repository).run)
+    monkeypatch.setattr(program, "run", git.Git(network, repository).run)
 
     async def in_memory() -> list[object]:
         PROGRAM.set(Program("reconciler-0"))

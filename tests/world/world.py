@@ -23,11 +23,11 @@ from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.names import RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.reconciler import forge as reconciler_forge
-from gitops_dsf.reconciler.git import clone
+from gitops_dsf.reconciler.git import program
 from gitops_dsf.reconciler.proposals import controller as proposals
 from gitops_dsf.reconciler.proposals import worker
-from gitops_dsf.reconciler.proposals.worker import Change as ProposedChange
-from gitops_dsf.reconciler.proposals.worker import Task
+from gitops_dsf.reconciler.proposals.workload import Change as ProposedChange
+from gitops_dsf.reconciler.proposals.workload import Task
 from gitops_dsf.simulator import simulate_placement
 from tests.support.agent.http import Seen
 from tests.support.apiserver import Key, Object, Target
@@ -614,7 +614,7 @@ def prepare(*, seed: int, net: Network, lean: bool = True) -> None:
     network.install(net, lean=lean)
     repository = net.hosts[git.HOST]
     assert isinstance(repository, git.Repository)
-    clone.run = git.Git(net, repository).run
+    program.run = git.Git(net, repository).run
     for module, name, replacement in (
         (proposals, "ask", _in_this_process),
         (reconciler_forge, "time", _WallClock),

@@ -1,38 +1,28 @@
-"""The git program, and a shallow clone with the contents of only those files that were asked for: 400 kB of
-55 MB. A run that was cancelled ends with all its child processes.
-"""
+"""A shallow clone with the contents of only those files that were asked for: 400 kB of 55 MB."""
 
 import asyncio
 import contextlib
-import logging
 import os
 import re
 import shutil
-import signal
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from prometheus_client import Counter
-
-from dsf_runtime.apiserver import ApiError
-from dsf_runtime.backoff import Backoff
 from dsf_wire.text import printable
 from gitops_dsf.errors import RepositoryError
+from gitops_dsf.reconciler.git import program
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.recorded import index_entries, lost
 
-LOG = logging.getLogger(__name__)
-RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
 RENEW_AFTER: Final = 200
 """Commits fetched or made, after which the clone is created again, so that old objects do not pile up."""
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "origin"
-SECONDS: Final = 180.0
 MOST_QUOTED: Final = 400
 """Characters of git's messages in an error."""
 
@@ -59,40 +49,6 @@ _ALWAYS: Final = (
     # Git streams larger files to the disk, and holds smaller ones in memory.
     ("core.bigFileThreshold", "16m"),
 )
-
-
-async def run(
-    command: Sequence[str],
-    *,
-    what: str,
-    folder: Path,
-    environment: Mapping[str, str] | None = None,
-    stdin: bytes = b"",
-    seconds: float = SECONDS,
-) -> tuple[int, bytes, bytes]:
-    """Returns the exit code, standard output and standard error. Raises GitError, which names `what`."""
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        cwd=folder,
-        env=environment,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(seconds):
-            out, err = await process.communicate(stdin)
-    except TimeoutError as error:
-        msg = f"{what}: it took longer than {seconds:g} s"
-        raise GitError(msg) from error
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            # A pipe stays open while it holds output that nobody has read.
-            await process.communicate()
-    return process.returncode or 0, out, err
 
 
 class Clone:
@@ -267,7 +223,7 @@ class Clone:
             settings = (*_ALWAYS, *self._identity, *credentials.settings(self._url))
             options = (part for name, value in settings for part in ("-c", f"{name}={value}"))
             try:
-                code, out, err = await run(
+                code, out, err = await program.run(
                     ("git", *options, *arguments),
                     what=what,
                     folder=self.tree,
@@ -303,23 +259,6 @@ def _summary(output: str) -> str:
         if line and not line.startswith(("hint:", "To ", "Done"))
     ]
     return printable("; ".join(line for line in kept if line), most=MOST_QUOTED)
-
-
-async def keep_pushing(
-    step: Callable[[], Awaitable[str]], *, seconds: float, outcomes: Counter, branch: str
-) -> None:
-    """Repeats a step, after a failure ever more rarely. `outcomes` counts what it returns."""
-    failures = 0
-    while True:
-        try:
-            outcome = await step()
-            wait, failures = seconds, 0
-        except (ApiError, GitError, RepositoryError) as error:
-            failures += 1
-            outcome, wait = "failed", RETRIES.delay(failures)
-            LOG.warning("branch %s is not up to date; next try in %g s: %s", branch, wait, error)
-        outcomes.labels(outcome=outcome).inc()
-        await asyncio.sleep(wait)
 
 
 @contextlib.asynccontextmanager

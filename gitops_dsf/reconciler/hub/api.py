@@ -3,7 +3,8 @@
 The claim is looked at right before the bytes are sent, because every await before that may take minutes: a
 process can be frozen (SIGSTOP, a paused virtual machine, a node without CPU) after any check.
 
-ConfigMaps are read by name and not watched, because that would need more rights than to get one object.
+Not guaranteed: that a write arrives while the claim holds. A request can be delayed on its way. Only a write
+that names the version that it changes is safe against that.
 """
 
 import asyncio
@@ -11,32 +12,29 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.backoff import Backoff
-from dsf_runtime.clock import monotonic
-from dsf_runtime.informer import STALE_SECONDS
-from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.objects import ManagedClusterSet, ManagedClusterSetBinding
 from gitops_dsf.hub.resources import BINDINGS, CLUSTER_SETS
 
-LOG = logging.getLogger(__name__)
-T = TypeVar("T")
 MANAGER: Final = "gitops-dsf-reconciler"
 DELETION_SECONDS: Final = 4.0
 """Time limit of one attempt at a deletion, from the connection to the answer."""
 MARGIN_SECONDS: Final = 1.0
 """What must be left of the claim after the time limit."""
-POLL_SECONDS: Final = 30.0
-"""Between two reads of a rendered ConfigMap."""
 REFUSED: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
 """Pauses after the hub refused writes of one object, such as the status of a scorer or the items of moves of
 one cluster.
 """
+
+LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class HubApi(ApiServer):
@@ -54,7 +52,7 @@ class HubApi(ApiServer):
             load=load,
             user_agent=MANAGER,
             timeout_seconds=timeout_seconds,
-            admit=self._ask,
+            admit=self._check_claim,
             wall=wall,
         )
         self._left = left
@@ -94,37 +92,43 @@ class HubApi(ApiServer):
 
     async def listed(self, path: str, read: Callable[[msgspec.Raw], T], **selector: str) -> list[T]:
         """Every object of a list. `selector` is fieldSelector or labelSelector. Raises ApiError."""
-        found = list[T]()
-        await self.list(path, lambda raw: found.append(read(raw)), **selector)
-        return found
+        objects = list[T]()
+        await self.list(path, lambda raw: objects.append(read(raw)), **selector)
+        return objects
 
     async def one(self, path: str, name: str, kind: type[T]) -> T | None:
         """The object of this name, by a list: there is no right to get. Raises ApiError."""
         read = msgspec.json.Decoder(kind).decode
-        found = await self.listed(path, read, fieldSelector=f"metadata.name={name}")
-        return found[0] if found else None
+        objects = await self.listed(path, read, fieldSelector=f"metadata.name={name}")
+        return objects[0] if objects else None
 
     async def sets_and_bindings(self, namespace: str) -> tuple[list[ManagedClusterSet], list[str]]:
         """All ManagedClusterSets, and the names of the bindings of a namespace. Raises ApiError."""
-        sets = await self.listed(CLUSTER_SETS.path, msgspec.json.Decoder(ManagedClusterSet).decode)
-        path, binding = (
-            BINDINGS.within(namespace).path,
-            msgspec.json.Decoder(ManagedClusterSetBinding),
-        )
-        return sets, [each.metadata.name for each in await self.listed(path, binding.decode)]
+        read_set = msgspec.json.Decoder(ManagedClusterSet).decode
+        read_binding = msgspec.json.Decoder(ManagedClusterSetBinding).decode
+        sets = await self.listed(CLUSTER_SETS.path, read_set)
+        bindings = await self.listed(BINDINGS.within(namespace).path, read_binding)
+        return sets, [binding.metadata.name for binding in bindings]
 
     async def delete(self, path: str, *, uid: str, resource_version: str) -> None:
-        """Deletes one object of this UID and version. Raises ApiError: 404 if it is gone, 409 if changed."""
+        """Deletes one object of this UID and version.
+
+        The UID protects a new object of the same name, and the version an object that changed after it was
+        judged. Raises ApiError: 404 if it is gone, 409 if it changed.
+        """
         conditions = {"uid": uid, "resourceVersion": resource_version}
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
         await self.request("DELETE", path, body=body, seconds=DELETION_SECONDS)
 
     def check_leads(self) -> None:
         """Raises ApiError if no write may be sent now. For writes to other servers, such as a push."""
-        self._ask("PUSH", "")
+        self._check_claim("PUSH", "")
 
-    def _ask(self, method: str, path: str) -> None:
-        """Raises ApiError when too little is left of the claim for this request."""
+    def _check_claim(self, method: str, path: str) -> None:
+        """Raises ApiError when too little is left of the claim for this request.
+
+        A deletion needs room for its whole time limit, because it cannot be undone.
+        """
         left = self._left()
         if left <= 0 or (method == "DELETE" and left < DELETION_SECONDS + MARGIN_SECONDS):
             msg = f"{method} {path}: not sent: another replica may lead before the hub answers"
@@ -136,102 +140,3 @@ def _resource_of(path: str) -> str:
     words = path.strip("/").split("/")
     words = words[2:] if words[0] == "api" else words[3:]
     return words[2] if words[0] == "namespaces" and len(words) > 2 else words[0]
-
-
-class ConfigMapPoll(Generic[T]):
-    """A rendered ConfigMap. `current` is None while there is none, or it could not be read yet."""
-
-    def __init__(
-        self,
-        *,
-        api: HubApi,
-        namespace: str,
-        name: str,
-        key: str,
-        read: Callable[[object], T | None],
-    ) -> None:
-        """`read` takes the data of the ConfigMap, and raises msgspec.DecodeError."""
-        self._api, self.name, self._key, self._read = api, name, key, read
-        self._path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
-        self._last_warning = ""
-        self.current: T | None = None
-        """The same object until the content changes."""
-        self.synced = asyncio.Event()
-        """Set after the first read, even when it failed."""
-        self._read_at: float | None = None
-        """When the ConfigMap was read last, or was known not to exist."""
-
-    @property
-    def trusted(self) -> bool:
-        """Whether it was read, or did not exist, a short time ago. Like an informer it becomes outdated: what
-        nobody could read for so long may have changed.
-        """
-        return self._read_at is not None and monotonic() - self._read_at <= STALE_SECONDS
-
-    async def refresh(self) -> None:
-        """Reads the ConfigMap once. When it cannot be read or is invalid, the content stays as it is."""
-        try:
-            item = msgspec.json.decode(await self._api.get(self._path), type=dict[str, Any])
-            found = self._read(item.get("data"))
-        except ApiError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                self.current, self._read_at = None, monotonic()
-            self._warn(str(error))
-        except msgspec.DecodeError as error:
-            self._warn(f"ConfigMap {self.name}, key {self._key}: {error}")
-        else:
-            self._last_warning, self._read_at = "", monotonic()
-            if found != self.current:
-                self.current = found
-        self.synced.set()
-
-    async def run(self) -> None:
-        while True:
-            await self.refresh()
-            await asyncio.sleep(POLL_SECONDS)
-
-    def _warn(self, words: str) -> None:
-        if words != self._last_warning:
-            LOG.warning("%s is not updated: %s", self._key, words)
-        self._last_warning = words
-
-
-class OwnConfigMap:
-    """A ConfigMap of the reconciler. What others wrote after it was read is never overwritten."""
-
-    def __init__(self, *, api: HubApi, namespace: str, name: str) -> None:
-        self._api, self._namespace, self._name = api, namespace, name
-        self._path = f"/api/v1/namespaces/{namespace}/configmaps"
-
-    async def read(self) -> dict[str, Any] | None:
-        """The object; None when it does not exist. Raises ApiError."""
-        try:
-            found: dict[str, Any] = msgspec.json.decode(
-                await self._api.get(f"{self._path}/{self._name}")
-            )
-        except ApiError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return None
-            raise
-        return found
-
-    async def write(self, before: dict[str, Any] | None, data: Mapping[str, str]) -> dict[str, Any]:
-        """Writes these keys. Raises ApiError, with 409 when somebody wrote it after it was read."""
-        item = before or {"metadata": {"name": self._name, "namespace": self._namespace}}
-        metadata = item["metadata"]
-        item = {
-            **item,
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {
-                **metadata,
-                "labels": {**(metadata.get("labels") or {}), MANAGED_BY_LABEL: MANAGER},
-            },
-            "data": {**(item.get("data") or {}), **data},
-        }
-        if before is None:
-            answer = await self._api.create(self._path, item)
-        else:
-            answer = await self._api.replace(f"{self._path}/{self._name}", item)
-        found: dict[str, Any] = msgspec.json.decode(answer)
-        return found

@@ -25,7 +25,7 @@ from gitops_dsf.journal.record import (
     read,
 )
 from gitops_dsf.reconciler.git.clone import Clone
-from gitops_dsf.reconciler.hub.view import DecisionSets
+from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.wording import plural
 
 README: Final = "README.md"

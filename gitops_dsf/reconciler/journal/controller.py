@@ -1,7 +1,10 @@
-"""The control loops of the journal: one records changed decisions, one appends the records to the branch.
+"""The controllers of the journal: one records changed decisions, one appends the records to the branch.
 
 What was recorded last is on the branch, and what is not pushed yet is in memory. A leader that is killed
 takes that with it; the next one compares all decisions with the branch.
+
+Not guaranteed: a record of each change. Of several changes while no reconciler looked, or while too much waits
+for a push, there is one record, from the last one that is known to the decision now.
 """
 
 import asyncio
@@ -13,27 +16,25 @@ from typing import Final
 
 import msgspec
 
-from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import happens_within
+from dsf_runtime.clock import happens_within, monotonic
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import Record, encode
 from gitops_dsf.journal.timeline import Values, by_placement, values_at
 from gitops_dsf.pacing.ledger import Move as PacedMove
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.git.clone import keep_pushing, working_clone
+from gitops_dsf.reconciler.git.clone import working_clone
+from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
+from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
 from gitops_dsf.reconciler.hub.kinds import placement_reference
-from gitops_dsf.reconciler.hub.view import FORGET_SECONDS
 from gitops_dsf.reconciler.journal.branch import JournalBranch, Move, observe
 from gitops_dsf.reconciler.journal.explaining import Facts, filled, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
+from gitops_dsf.reconciler.loop import NotReady, run_controller
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.model import reconciler as model
 from gitops_dsf.simulator import SimulatorInputError
 from gitops_dsf.wording import names_text
 
-LOG = logging.getLogger(__name__)
-RETRY_SECONDS: Final = 5.0
-"""Pause after a request that the hub did not answer as it should."""
 COUNT_SECONDS: Final = 600.0
 """Between two counts of moves back and forth, when nothing is recorded."""
 AT_A_TIME: Final = 50
@@ -46,10 +47,12 @@ OCM decides again within a second of the change, and a busy hub within some.
 """
 SLACK_SECONDS: Final = 5.0
 """The informers show a Placement and its decision in any order."""
-MOST_PENDING: Final = 4000
+MAX_PENDING: Final = 4000
 """Records that are not on the branch yet. What became of more changes is recorded when there is room."""
-MOST_PENDING_BYTES: Final = 32 << 20
+MAX_PENDING_BYTES: Final = 32 << 20
 """Bytes of these records on the branch. One can have 64 KiB, so 4,000 would take a quarter of a GB."""
+
+LOG = logging.getLogger(__name__)
 
 
 class JournalController:
@@ -63,14 +66,21 @@ class JournalController:
         settings: model.JournalBranch,
         flapping: FlappingReporter,
     ) -> None:
-        self._api, self._view, self._metrics = context.api, context.view, context.metrics
-        self._context, self._tracker, self._clock = context, context.tracker, context.clock
-        self._git, self._settings, self._flapping = git, settings, flapping
-        self._wake, self._learned, self._recorded = (
-            asyncio.Event(),
-            asyncio.Event(),
-            asyncio.Event(),
-        )
+        self._context = context
+        self._api = context.api
+        self._view = context.view
+        self._metrics = context.metrics
+        self._tracker = context.tracker
+        self._clock = context.clock
+        self._git = git
+        self._settings = settings
+        self._flapping = flapping
+        self._wake = asyncio.Event()
+        self._learned = asyncio.Event()
+        """Set when it is known what the branch holds."""
+        self._recorded = asyncio.Event()
+        self._next_push = 0.0
+        """When records may be pushed again, by the loop's time."""
         self._started = 0.0
         self._pending: list[Record] = []
         """Records that are not on the branch yet."""
@@ -86,22 +96,17 @@ class JournalController:
 
     async def run(self) -> None:
         view = self._view
-        await view.synced(view.decisions, view.placements, view.clusters, view.scores)
+        for informer in (view.decisions, view.placements, view.clusters, view.scores):
+            await informer.synced.wait()
         # A hub without Argo CD has no ApplicationSets.
-        await happens_within(self._view.sets.synced, seconds=SETS_SECONDS)
+        await happens_within(view.sets.synced, seconds=SETS_SECONDS)
         self._learned.clear()
+        self._next_push = 0.0
         async with working_clone(self._git, "journal", may_push=self._api.check_leads) as clone:
             branch = JournalBranch(clone=clone, name=self._settings.branch)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._record_loop(branch))
-                group.create_task(
-                    keep_pushing(
-                        partial(self._push, branch),
-                        seconds=self._settings.interval_seconds,
-                        outcomes=self._metrics.journal_pushes,
-                        branch=self._settings.branch,
-                    )
-                )
+                group.create_task(self._push_loop(branch))
 
     async def _learn_from(self, branch: JournalBranch) -> None:
         """Raises GitError and RepositoryError."""
@@ -116,15 +121,33 @@ class JournalController:
     async def _record_loop(self, branch: JournalBranch) -> None:
         """Records changes, and counts moves back and forth after each record and as they grow old."""
         await self._learned.wait()
-        while True:
-            self._wake.clear()
-            try:
-                wait = await self._record(branch)
-            except (ApiError, SimulatorInputError) as error:
-                wait = RETRY_SECONDS
-                LOG.warning("changes of decisions are not recorded yet: %s", error)
-            await self._flapping.assess(now=self._api.now(), placements=self._view.placements.items)
-            await happens_within(self._wake, seconds=COUNT_SECONDS if wait is None else wait)
+        await run_controller(
+            partial(self._record_and_count, branch),
+            name="journal",
+            context=self._context,
+            failing="changes of decisions are not recorded yet",
+            wake=self._wake,
+        )
+
+    async def _record_and_count(self, branch: JournalBranch) -> float:
+        try:
+            wait = await self._record(branch)
+        except SimulatorInputError as error:
+            raise NotReady(str(error)) from error
+        finally:
+            placements = self._view.placements.items
+            await self._flapping.assess(now=self._api.now(), placements=placements)
+        return COUNT_SECONDS if wait is None else wait
+
+    async def _push_loop(self, branch: JournalBranch) -> None:
+        await run_controller(
+            partial(self._push, branch),
+            name="journal-push",
+            context=self._context,
+            failing=f"branch {self._settings.branch} is not up to date",
+            wake=self._recorded,
+            backoff=RETRIES,
+        )
 
     async def _record(self, branch: JournalBranch) -> float | None:
         """Records what is due. Returns when to look again. Raises ApiError and SimulatorInputError."""
@@ -239,19 +262,32 @@ class JournalController:
                 self._context.causes.pop(key, None)
             self._flapping.forget(gone)
 
-    async def _push(self, branch: JournalBranch) -> str:
-        """Learns what was recorded last, which only the branch says. Then waits for records, and appends
-        them. Raises ApiError, GitError and RepositoryError.
+    async def _push(self, branch: JournalBranch) -> float | None:
+        """Learns what was recorded last, which only the branch says, and then appends records as they come.
+
+        Returns when the next push may be. Raises NotReady when git fails.
         """
-        if not self._learned.is_set():
-            self._started = self._clock()
-            await self._learn_from(branch)
-            self._learned.set()
-        self._recorded.clear()
-        if not self._pending:
-            await self._recorded.wait()
+        outcomes = self._metrics.journal_pushes
+        with counting_failures(outcomes):
+            if not self._learned.is_set():
+                self._started = self._clock()
+                await self._learn_from(branch)
+                self._learned.set()
+            if not self._pending:
+                return None
+            wait = self._next_push - monotonic()
+            if wait > 0:
+                return wait
+            await self._append_pending(branch)
+        outcomes.labels(outcome="pushed").inc()
+        self._next_push = monotonic() + self._settings.interval_seconds
+        return self._settings.interval_seconds
+
+    async def _append_pending(self, branch: JournalBranch) -> None:
+        """Raises ApiError, GitError and RepositoryError."""
         self._show()
-        pending, was_full = tuple(self._pending), self._is_full
+        pending = tuple(self._pending)
+        was_full = self._is_full
         at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         refused = await branch.append(pending, at=at)
         del self._pending[: len(pending)]
@@ -259,6 +295,7 @@ class JournalController:
         last = {record.id for record in (*branch.last.values(), *self._pending)}
         self._unnamed = {key: clusters for key, clusters in self._unnamed.items() if key in last}
         if was_full:
+            # Changes were not looked at for a while, so what is found now may have happened before.
             self._started = self._clock()
         self._wake.set()
         LOG.info(
@@ -269,11 +306,10 @@ class JournalController:
             self._flapping.forget({record.placement for record in refused})
             await self._learn_from(branch)
         self._show()
-        return "pushed"
 
     @property
     def _is_full(self) -> bool:
-        return len(self._pending) >= MOST_PENDING or self._pending_bytes >= MOST_PENDING_BYTES
+        return len(self._pending) >= MAX_PENDING or self._pending_bytes >= MAX_PENDING_BYTES
 
     def _show(self) -> None:
         self._metrics.journal_pending.set(len(self._pending))

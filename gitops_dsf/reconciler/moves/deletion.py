@@ -11,13 +11,16 @@ API server answers one of them 409, however long a process or a request was stop
 says. Therefore the last copy is never deleted.
 
 Nothing is remembered, so after a crash at any point the next attempt starts from the beginning.
+
+Not guaranteed: that a deletion succeeds. Argo CD writes the status of an Application every few seconds, so
+the version of step 1 may be over by step 4; after a few attempts the deletion waits.
 """
 
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -27,23 +30,21 @@ from gitops_dsf.hub.applications import ApplicationSet, Handover, read_applicati
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ManagedCluster, PlacementDecision
+from gitops_dsf.hub.reasons import MoveReason
 from gitops_dsf.hub.resources import APPLICATION_SETS, APPLICATIONS, CLUSTERS, DECISIONS, PLACEMENTS
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import Versioned, versioned
-from gitops_dsf.reconciler.moves.rules import (
-    Action,
-    CopyVerdict,
-    MoveState,
-    ReachabilityTracker,
-    evaluate,
-)
+from gitops_dsf.reconciler.hub.kinds import VersionedApplication, versioned
+from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate
 
-ONE_BY_ONE: Final = 10
+MAX_ONE_BY_ONE: Final = 10
 """Up to this many clusters are read one by one. For more, all clusters are listed."""
 ATTEMPTS: Final = 3
 """Attempts when an Application changes meanwhile: Argo CD writes its status every few seconds."""
-TOUCHED: Final = 10
+MAX_TOUCHED: Final = 10
 """Copies that one deletion changes, and Argo CD refreshes. One is enough to keep the last copy."""
+PLACEMENT_GONE: Final = "its Placement is deleted, so the decision does not count"
+DECISION_EMPTY: Final = "the decision names no cluster, and an empty decision deletes nothing"
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
@@ -68,47 +69,44 @@ class ObservedPlacement(msgspec.Struct, frozen=True):
 
 
 class Blocked(Exception):  # noqa: N818 - a state, not a mistake
-    """Why nothing is deleted now. `reason` is one word, `message` a sentence."""
+    """Why nothing is deleted now."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: MoveReason, message: str) -> None:
         super().__init__(message)
-        self.reason, self.message = reason, message
+        self.reason = reason
+        self.message = message
 
 
-PLACEMENT_GONE: Final = "PlacementGone", "its Placement is deleted, so the decision does not count"
-DECISION_EMPTY: Final = (
-    "DecisionEmpty",
-    "the decision names no cluster, and an empty decision deletes nothing",
-)
+class _Evaluation(NamedTuple):
+    """A copy that may be deleted, and the copies that its deletion relies on, all of one read."""
+
+    copy: VersionedApplication
+    relies_on: tuple[VersionedApplication, ...]
 
 
 def complete_decision(
     pages: Sequence[PlacementDecision], placement: ObservedPlacement | None
 ) -> frozenset[str]:
-    """The clusters of a complete decision, never empty. Raises Blocked when it does not count."""
+    """The clusters of a complete decision, never empty. Raises Blocked when it does not count.
+
+    OCM writes a decision page by page, and the numbers in the status of the Placement after the last page. So
+    pages that do not add up to these numbers are half of a decision.
+    """
     if placement is None or placement.metadata.deleting:
-        raise Blocked(*PLACEMENT_GONE)
+        raise Blocked(MoveReason.PLACEMENT_GONE, PLACEMENT_GONE)
     if any(page.metadata.controller("Placement").uid != placement.metadata.uid for page in pages):
-        raise Blocked(
-            "DecisionForeign",
-            "a PlacementDecision with the Placement's label belongs to another owner",
-        )
+        message = "a PlacementDecision with the Placement's label belongs to another owner"
+        raise Blocked(MoveReason.DECISION_FOREIGN, message)
     clusters = frozenset(cluster for page in pages for cluster in page.cluster_names)
     if not clusters:
-        raise Blocked(*DECISION_EMPTY)
-    selected, groups = (
-        placement.status.number_of_selected_clusters,
-        placement.status.decision_groups,
-    )
+        raise Blocked(MoveReason.DECISION_EMPTY, DECISION_EMPTY)
     entries = sum(len(set(page.cluster_names)) for page in pages)
-    counts = {len(clusters), entries, selected if selected is not None else 0}
-    if groups:
-        counts.add(sum(group.cluster_count for group in groups))
+    counts = {len(clusters), entries, placement.status.number_of_selected_clusters or 0}
+    if placement.status.decision_groups:
+        counts.add(sum(group.cluster_count for group in placement.status.decision_groups))
     if len(counts) > 1:
-        raise Blocked(
-            "DecisionIncomplete",
-            "the pages of the decision do not add up to the numbers in the Placement's status",
-        )
+        message = "the pages of the decision do not add up to the numbers in the Placement's status"
+        raise Blocked(MoveReason.DECISION_INCOMPLETE, message)
     return clusters
 
 
@@ -116,7 +114,7 @@ def complete_decision(
 class Candidate:
     """A copy that may be deleted according to the informers."""
 
-    item: ApplicationSet
+    application_set: ApplicationSet
     handover: Handover
     state: MoveState
     verdict: CopyVerdict
@@ -126,11 +124,12 @@ class CopyDeleter:
     """Deletes Applications, and asks for the refresh of those that stay."""
 
     def __init__(self, *, api: HubApi, argocd_namespace: str, reach: ReachabilityTracker) -> None:
-        self._api, self._reach = api, reach
-        self._sets, self._applications, self._decisions, self._placements = (
-            resource.within(argocd_namespace).path
-            for resource in (APPLICATION_SETS, APPLICATIONS, DECISIONS, PLACEMENTS)
-        )
+        self._api = api
+        self._reach = reach
+        self._sets = APPLICATION_SETS.within(argocd_namespace).path
+        self._applications = APPLICATIONS.within(argocd_namespace).path
+        self._decisions = DECISIONS.within(argocd_namespace).path
+        self._placements = PLACEMENTS.within(argocd_namespace).path
 
     async def delete(self, candidate: Candidate) -> None:
         """Raises Blocked when the copy may not be deleted now, and ApiError."""
@@ -140,7 +139,8 @@ class CopyDeleter:
             if not await self._touch(relies_on):
                 continue
             _, again = await self._ready(candidate)
-            if not {item.copy.uid for item in again} <= {item.copy.uid for item in relies_on}:
+            # A copy that the second look relies on and that was not touched is not protected.
+            if not {each.copy.uid for each in again} <= {each.copy.uid for each in relies_on}:
                 continue
             try:
                 path = f"{self._applications}/{name}"
@@ -149,108 +149,111 @@ class CopyDeleter:
                 if error.status == HTTPStatus.CONFLICT:
                     continue
                 if error.status == HTTPStatus.NOT_FOUND:
-                    raise Blocked("Gone", f"{name} does not exist any more") from error
+                    raise Blocked(MoveReason.GONE, f"{name} does not exist any more") from error
                 raise
             return
-        raise Blocked(
-            "Conflict",
-            f"{name}, or a copy that its deletion relies on, changed during each of {ATTEMPTS} attempts",
+        message = (
+            f"{name}, or a copy that its deletion relies on, changed during each of {ATTEMPTS}"
+            " attempts"
         )
+        raise Blocked(MoveReason.CONFLICT, message)
 
-    async def _touch(self, copies: Iterable[Versioned]) -> bool:
+    async def _touch(self, copies: Iterable[VersionedApplication]) -> bool:
         """Changes each copy, so that its old version is over. False when one of them is gone."""
         # Each value is new: a patch that changes nothing leaves the resourceVersion as it is.
         value = uuid.uuid4().hex
-        for item in copies:
+        for versioned_copy in copies:
+            path = f"{self._applications}/{versioned_copy.copy.name}"
             metadata = {
-                "uid": item.copy.uid,
+                "uid": versioned_copy.copy.uid,
                 "annotations": {APPLICATION_REFRESH_ANNOTATION: value},
             }
             try:
-                await self._api.merge(
-                    f"{self._applications}/{item.copy.name}", {"metadata": metadata}
-                )
+                await self._api.merge(path, {"metadata": metadata})
             except ApiError as error:
+                is_gone = error.status in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}
                 # The API server calls another UID in a patch of a custom resource an invalid value (422).
-                if error.status in {
-                    HTTPStatus.NOT_FOUND,
-                    HTTPStatus.CONFLICT,
-                } or "metadata.uid" in str(error):
+                if is_gone or "metadata.uid" in str(error):
                     return False
                 raise
         return True
 
-    async def _ready(self, candidate: Candidate) -> tuple[Versioned, tuple[Versioned, ...]]:
-        """The copy, and copies that its deletion relies on, all of one read. Raises Blocked."""
+    async def _ready(self, candidate: Candidate) -> _Evaluation:
+        """Reads and evaluates everything again. Raises Blocked."""
         try:
             return await self._evaluate(candidate)
         except UNREADABLE as error:
-            raise Blocked(
-                "Unreadable", f"an object that the deletion depends on cannot be read: {error}"
-            ) from error
+            message = f"an object that the deletion depends on cannot be read: {error}"
+            raise Blocked(MoveReason.UNREADABLE, message) from error
 
-    async def _evaluate(self, candidate: Candidate) -> tuple[Versioned, tuple[Versioned, ...]]:
-        item = candidate.item
+    async def _evaluate(self, candidate: Candidate) -> _Evaluation:
+        await self._check_application_set(candidate)
+        # Copies with the candidate's label that the ApplicationSet controls. Leaving out others only makes a
+        # deletion less likely.
+        label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
+        copies = {
+            each.copy.uid: each
+            for each in await self._api.listed(self._applications, versioned, labelSelector=label)
+            if each.copy.owner_uid == candidate.application_set.uid
+        }
+        clusters = {each.copy.cluster for each in copies.values()} - {""}
+        reach = self._reach.of(await self._clusters(clusters))
+        # Read the decision last. Pages before status, as OCM writes them.
+        name = candidate.handover.placement
+        read_page = msgspec.json.Decoder(PlacementDecision).decode
+        pages = await self._api.listed(
+            self._decisions, read_page, labelSelector=f"{PLACEMENT_LABEL}={name}"
+        )
+        placement = await self._api.one(self._placements, name, ObservedPlacement)
+        if complete_decision(pages, placement) != candidate.state.decided:
+            raise Blocked(MoveReason.DECISION_UNSETTLED, "the decision has just changed")
+        state = replace(
+            candidate.state,
+            asked_for=placement.spec.number_of_clusters if placement is not None else None,
+            copies=tuple(each.copy for each in copies.values()),
+            unreachable=reach.unreachable,
+            # The informers may have seen a return that the hub's times no longer show.
+            returned=reach.returned | candidate.state.returned,
+        )
+        copy = candidate.verdict.copy
+        verdict = next((each for each in evaluate(state) if each.copy.uid == copy.uid), None)
+        if verdict is None:
+            message = f"{copy.name} is being deleted, is gone, or was moved by somebody"
+            raise Blocked(MoveReason.GONE, message)
+        if verdict.action is not Action.DELETE:
+            raise Blocked(verdict.reason, verdict.message)
+        relies_on = tuple(copies[each.uid] for each in verdict.relies_on[:MAX_TOUCHED])
+        for each in relies_on:
+            if each.hard_refresh:
+                # The annotation of step 2 would replace the one that asks for a hard refresh.
+                message = (
+                    f"somebody asked for a hard refresh of {each.copy.name}, and Argo CD has not done"
+                    " it yet"
+                )
+                raise Blocked(MoveReason.REFRESH_PENDING, message)
+        return _Evaluation(copies[copy.uid], relies_on)
+
+    async def _check_application_set(self, candidate: Candidate) -> None:
+        """Raises Blocked when the ApplicationSet is another one, or has other settings of moves."""
+        known = candidate.application_set
         try:
-            found = read_application_set(await self._api.get(f"{self._sets}/{item.name}"))
-            changed = found.uid != item.uid or found.handover != candidate.handover
+            current = read_application_set(await self._api.get(f"{self._sets}/{known.name}"))
+            changed = current.uid != known.uid or current.handover != candidate.handover
         except ApiError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             changed = True
         if changed:
-            raise Blocked("Changed", f"ApplicationSet {item.name} has changed")
-        # Copies with the candidate's label that the ApplicationSet controls. Leaving out others only makes a
-        # deletion less likely.
-        label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
-        listed = await self._api.listed(self._applications, versioned, labelSelector=label)
-        copies = {
-            item.copy.uid: item for item in listed if item.copy.owner_uid == candidate.item.uid
-        }
-        reach = self._reach.of(
-            await self._clusters({item.copy.cluster for item in copies.values()} - {""})
-        )
-        # Read the decision last. Pages before status, as OCM writes them.
-        name = candidate.handover.placement
-        selector, page = f"{PLACEMENT_LABEL}={name}", msgspec.json.Decoder(PlacementDecision)
-        pages = await self._api.listed(self._decisions, page.decode, labelSelector=selector)
-        placement = await self._api.one(self._placements, name, ObservedPlacement)
-        if complete_decision(pages, placement) != candidate.state.decided:
-            raise Blocked("DecisionUnsettled", "the decision has just changed")
-        state = replace(
-            candidate.state,
-            asked_for=placement.spec.number_of_clusters if placement is not None else None,
-            copies=tuple(item.copy for item in copies.values()),
-            unreachable=reach.unreachable,
-            # The informers may have seen a return that the hub's times no longer show.
-            returned=reach.returned | candidate.state.returned,
-        )
-        uid = candidate.verdict.copy.uid
-        verdict = next((item for item in evaluate(state) if item.copy.uid == uid), None)
-        if verdict is None:
-            copy = candidate.verdict.copy
-            raise Blocked(
-                "Gone", f"{copy.name} is being deleted, is gone, or was moved by somebody"
-            )
-        if verdict.action is not Action.DELETE:
-            raise Blocked(verdict.reason, verdict.message)
-        relies_on = tuple(copies[item.uid] for item in verdict.relies_on[:TOUCHED])
-        busy = next((item.copy.name for item in relies_on if item.hard_refresh), "")
-        if busy:
-            raise Blocked(
-                "RefreshPending",
-                f"somebody asked for a hard refresh of {busy}, and Argo CD has not done it yet",
-            )
-        return copies[uid], relies_on
+            raise Blocked(MoveReason.CHANGED, f"ApplicationSet {known.name} has changed")
 
     async def _clusters(self, names: Collection[str]) -> dict[str, ManagedCluster]:
-        if len(names) > ONE_BY_ONE:
-            found = await self._api.listed(
-                CLUSTERS.path, msgspec.json.Decoder(ManagedCluster).decode
-            )
-        else:
-            one_by_one = [
-                await self._api.one(CLUSTERS.path, name, ManagedCluster) for name in sorted(names)
-            ]
-            found = [item for item in one_by_one if item is not None]
-        return {item.metadata.name: item for item in found if item.metadata.name in names}
+        if len(names) > MAX_ONE_BY_ONE:
+            read = msgspec.json.Decoder(ManagedCluster).decode
+            clusters = await self._api.listed(CLUSTERS.path, read)
+            return {each.metadata.name: each for each in clusters if each.metadata.name in names}
+        by_name: dict[str, ManagedCluster] = {}
+        for name in sorted(names):
+            cluster = await self._api.one(CLUSTERS.path, name, ManagedCluster)
+            if cluster is not None:
+                by_name[name] = cluster
+        return by_name

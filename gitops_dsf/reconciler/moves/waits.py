@@ -1,8 +1,8 @@
-"""Tells on the hub why old copies are still there, so that `status` prints the reason of the reconciler."""
+"""Writes to the hub why old copies are still there, so that `status` prints the reason of the reconciler."""
 
 import logging
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -12,16 +12,26 @@ from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.waits import MAX_WAITS, WaitingCopy, encode_waits, read_waits
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.hub.api import OwnConfigMap
+from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
 
-LOG = logging.getLogger(__name__)
 LASTING_SECONDS: Final = 10.0
-"""A reason is told after this time: most new copies are Healthy by then."""
+"""A reason is written after this time: most new copies are Healthy by then."""
 WRITE_SECONDS: Final = 10.0
 """Between two writes. The ledger of paced moves is in the same object, and each write there is a conflict for
 whoever has read it before.
 """
+
+LOG = logging.getLogger(__name__)
+
+CopyKey = tuple[str, str]
+"""ApplicationSet and Application."""
+
+
+class _SeenWait(NamedTuple):
+    since: float
+    """Since when this is the reason, by the clock of this process."""
+    wait: WaitingCopy
 
 
 class WaitRecorder:
@@ -32,11 +42,8 @@ class WaitRecorder:
         self._stored = OwnConfigMap(
             api=context.api, namespace=context.view.hub_namespace, name=MOVES_CONFIGMAP
         )
-        self._seen: dict[tuple[str, str], tuple[str, float, WaitingCopy]] = {}
-        """By ApplicationSet and Application: the reason, since when by the clock of this process, and what is
-        told.
-        """
-        self._told: tuple[WaitingCopy, ...] | None = None
+        self._seen: dict[CopyKey, _SeenWait] = {}
+        self._written: tuple[WaitingCopy, ...] | None = None
         """What the ConfigMap has; None: not known."""
         self._next = context.clock() + LASTING_SECONDS
         """When the ConfigMap may be written again. A new leader takes its time, so that it does not take away
@@ -45,36 +52,38 @@ class WaitRecorder:
 
     def note(self, item: ApplicationSet, verdicts: Iterable[CopyVerdict]) -> None:
         """The verdicts on the copies of one ApplicationSet; none when no copy waits."""
-        now, kept = self._context.clock(), dict[tuple[str, str], tuple[str, float, WaitingCopy]]()
+        now = self._context.clock()
+        waits: dict[CopyKey, _SeenWait] = {}
         for verdict in verdicts:
             if verdict.action is Action.DELETE:
                 continue
             key = item.name, verdict.copy.name
-            reason, since, wait = self._seen.get(key, ("", now, None))
-            if reason != verdict.reason or wait is None:
-                since, at = now, self._context.api.now()
-            else:
-                at = wait.since
-            kept[key] = (
-                verdict.reason,
-                since,
-                WaitingCopy(
-                    application_set=item.name,
-                    cluster=verdict.copy.cluster,
-                    application=verdict.copy.name,
-                    reason=verdict.reason,
-                    message=verdict.message,
-                    since=round(at),
-                    cause=self._cause(item),
-                ),
+            since = now
+            hub_since = self._context.api.now()
+            before = self._seen.get(key)
+            if before is not None and before.wait.reason == verdict.reason:
+                since = before.since
+                hub_since = before.wait.since
+            wait = WaitingCopy(
+                application_set=item.name,
+                cluster=verdict.copy.cluster,
+                application=verdict.copy.name,
+                reason=str(verdict.reason),
+                message=verdict.message,
+                since=round(hub_since),
+                cause=self._cause(item),
             )
-        self._seen = {key: known for key, known in self._seen.items() if key[0] != item.name} | kept
+            waits[key] = _SeenWait(since, wait)
+        others = {key: seen for key, seen in self._seen.items() if key[0] != item.name}
+        self._seen = others | waits
 
     def _cause(self, item: ApplicationSet) -> MoveCause | None:
-        keys = [f"{self._context.view.argocd_namespace}/{name}" for name in sorted(item.placements)]
-        return next(
-            (cause for key in keys if (cause := self._context.cause_of(key)) is not None), None
-        )
+        namespace = self._context.view.argocd_namespace
+        for name in sorted(item.placements):
+            cause = self._context.cause_of(f"{namespace}/{name}")
+            if cause is not None:
+                return cause
+        return None
 
     def keep_only(self, names: Iterable[str]) -> None:
         """Forgets all other ApplicationSets."""
@@ -87,10 +96,10 @@ class WaitRecorder:
         if now < self._next:
             return
         try:
-            if self._told is None:
-                self._told = read_waits(((await self._stored.read()) or {}).get("data"))
-            goal = self._goal(self._told, now)
-            if goal == self._told:
+            if self._written is None:
+                self._written = read_waits(((await self._stored.read()) or {}).get("data"))
+            goal = self._goal(self._written, now)
+            if goal == self._written:
                 return
             self._next = now + WRITE_SECONDS
             await self._stored.write(await self._stored.read(), encode_waits(goal))
@@ -100,21 +109,21 @@ class WaitRecorder:
                 "why copies wait is not written to ConfigMap %s now: %s", MOVES_CONFIGMAP, error
             )
             return
-        self._told = goal
+        self._written = goal
 
-    def _goal(self, told: Iterable[WaitingCopy], now: float) -> tuple[WaitingCopy, ...]:
-        """What should be told. Of a copy with a new reason, what was told before stays for a while: also what
-        an earlier leader told of it.
+    def _goal(self, written: Iterable[WaitingCopy], now: float) -> tuple[WaitingCopy, ...]:
+        """What should be written. Of a copy with a new reason, what was written before stays for a while: also
+        what an earlier leader wrote of it.
         """
-        before = {(wait.application_set, wait.application): wait for wait in told}
-        found: list[WaitingCopy] = []
-        for key, (_, since, wait) in sorted(self._seen.items()):
+        before = {(wait.application_set, wait.application): wait for wait in written}
+        goal: list[WaitingCopy] = []
+        for key, seen in sorted(self._seen.items(), key=lambda entry: entry[0]):
             known = before.get(key)
-            if now >= since + LASTING_SECONDS:
-                found.append(wait if known is None else _continued(wait, known))
+            if now >= seen.since + LASTING_SECONDS:
+                goal.append(seen.wait if known is None else _continued(seen.wait, known))
             elif known is not None:
-                found.append(known)
-        return tuple(found[:MAX_WAITS])
+                goal.append(known)
+        return tuple(goal[:MAX_WAITS])
 
 
 def _continued(wait: WaitingCopy, before: WaitingCopy) -> WaitingCopy:

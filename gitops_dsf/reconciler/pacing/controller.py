@@ -1,48 +1,77 @@
-"""The control loop of paced moves."""
+"""The controller of paced moves.
 
-import asyncio
+Each pass observes the hub, plans, commits the plan by one write of the ledger, reports it, and publishes the
+items that carry the moves out. The order is what keeps the pace:
+
+- The ledger is written before any item, with the resourceVersion that was read. The write is the admission:
+  of two leaders that would admit at the same time, the API server refuses one.
+- Items are published after it, and again in each pass until they are as the ledger says. So a leader that
+  dies in between leaves a move that is counted and not carried out yet, and never one that is not counted.
+
+`gitops_dsf.pacing` tells the life of a move.
+"""
+
 import logging
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dsf_runtime.apiserver import ApiError
-from gitops_dsf.hub.causes import by_pace, loss_of
+from gitops_dsf.hub.causes import MoveCause, loss_of
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.pacing.admit import Admission, admit, move_of
+from gitops_dsf.pacing.admit import Admission, move_of
 from gitops_dsf.pacing.desired import Paced
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance, remembered
+from gitops_dsf.pacing.items import drawn_by, items_in, items_of, moving_in
+from gitops_dsf.pacing.ledger import Ledger, Move, remembered
 from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of
-from gitops_dsf.pacing.refuges import drawn_by, items_in, items_of, moving_in
-from gitops_dsf.pacing.stored import ROOM, MovesError, Queue, StoredMoves, queue_of, read_moves
-from gitops_dsf.reconciler.context import INTERVAL_SECONDS, ControllerContext, keep_looking
-from gitops_dsf.reconciler.hub.api import OwnConfigMap
-from gitops_dsf.reconciler.hub.kinds import placement_reference
-from gitops_dsf.reconciler.hub.view import DEBOUNCE_SECONDS
+from gitops_dsf.pacing.progress import advance
+from gitops_dsf.pacing.stored import ROOM, MovesError, StoredMoves, queue_of, read_moves
+from gitops_dsf.reconciler.context import ControllerContext
+from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
+from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, NotReady, run_controller
 from gitops_dsf.reconciler.maintenance import report_drains
-from gitops_dsf.reconciler.moves.rules import is_good
+from gitops_dsf.reconciler.pacing.admission import CachedAdmission
+from gitops_dsf.reconciler.pacing.handovers import TIMEOUT_SECONDS, is_handed_over
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
-from gitops_dsf.reconciler.pacing.situation import (
-    Inputs,
-    RefugePlanner,
-    SituationReader,
-    holds_until,
-    situation_of,
-)
+from gitops_dsf.reconciler.pacing.refugeplanner import RefugePlanner
+from gitops_dsf.reconciler.pacing.report import report_moves
+from gitops_dsf.reconciler.pacing.settled import Settled, SettledDecisions
+from gitops_dsf.reconciler.pacing.situation import Inputs, SituationReader
 from gitops_dsf.repository.model.reconciler import Pace
 
 PAUSE_SECONDS: Final = 1.0
-"""Shortest time between two looks."""
-PATIENCE_SECONDS: Final = 60.0
-"""All moves wait for decisions that change, for so long. After it only those to the clusters that such a
-decision names, because one Placement whose decision changes every few seconds must not stop all others.
-"""
-TIMEOUT_SECONDS: Final = 1800.0
-"""An arrival that nobody admitted and whose copy does not become healthy counts as ended after this time."""
+"""Shortest time between two passes."""
 
 LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Observed:
+    """What a pass begins with."""
+
+    now: float
+    """The hub's time, in seconds since 1970."""
+    config_map: dict[str, Any] | None
+    stored: StoredMoves
+    """What the ConfigMap says."""
+    known: StoredMoves
+    """The same with what had no room in it, as far as this leader knows."""
+    published: Published
+    paced: Mapping[str, Paced]
+    """The paced Placements, by namespace/name."""
+    settled: Settled
+    refused: Mapping[str, str]
+    """Why a cluster or a Placement takes part in no move: the hub refuses its items."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plan:
+    """What is under way after a pass, what waits, and what it depends on."""
+
+    moves: StoredMoves
+    inputs: Inputs
+    kept_seconds: float
+    """How long a move matters after its last change."""
 
 
 class PaceController:
@@ -52,21 +81,22 @@ class PaceController:
 
     def __init__(self, context: ControllerContext, *, pace: Pace | None) -> None:
         """`pace` is None where moves are not paced: then what an earlier pace left is taken away."""
-        self._pace = pace
-        self._api, self._view, self._clock = context.api, context.view, context.clock
-        self._decisions = context.tracker.decisions
-        self._stored = OwnConfigMap(
-            api=context.api, namespace=context.view.hub_namespace, name=MOVES_CONFIGMAP
-        )
-        self._reader = SituationReader(api=context.api, view=context.view)
-        self._publisher = ItemPublisher(context.api)
         self._context = context
+        self._pace = pace
+        self._api = context.api
+        self._view = view = context.view
+        self._config_map = OwnConfigMap(
+            api=context.api, namespace=view.hub_namespace, name=MOVES_CONFIGMAP
+        )
+        self._decisions = SettledDecisions(context.tracker.decisions, clock=context.clock)
+        self._reader = SituationReader(api=context.api, view=view)
+        self._admission = CachedAdmission()
         self._refuges = RefugePlanner()
-        self._wake = asyncio.Event()
-        self._last: tuple[Inputs, Ledger, Admission] | None = None
-        """The last admission, and what it depended on."""
-        self._whole = self._fitted = StoredMoves()
-        """What the last look knew, and what of it had room in the ConfigMap."""
+        self._publisher = ItemPublisher(context.api)
+        self._whole = StoredMoves()
+        """What the last pass knew."""
+        self._fitted = StoredMoves()
+        """What of it had room in the ConfigMap."""
         self._left_out = ""
         self._reported: Ledger | None = None
         """The last ledger whose moves were reported. A write without an answer may have taken effect, so the
@@ -74,301 +104,227 @@ class PaceController:
         """
         self._waiting_since: float | None = None
         context.metrics.paced_moves_waiting_seconds.set_function(self._waiting_seconds)
-        self._holds_until = 0.0
-        """When time alone changes the last admission, in seconds since 1970."""
-        self._changing_since: float | None = None
-        """Since when there has always been a decision that changes."""
-        self._changing: dict[str, frozenset[str]] = {}
-        """The clusters that such decisions have named meanwhile, by Placement."""
-        view = context.view
-        self._informers = (view.placements, view.decisions, view.clusters, view.scores)
-        for informer in (view.placements, view.clusters, view.applications, view.sets):
-            informer.listen(lambda _key, _item: self._wake.set())
+        self._wake = context.changes_of(
+            view.placements, view.clusters, view.applications, view.sets
+        )
         context.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
-        await self._view.synced(
-            *self._informers, self._view.applications, self._view.sets, self._view.maintenance
+        view = self._view
+        await run_controller(
+            self._reconcile,
+            name="pace",
+            context=self._context,
+            failing="moves are not paced now",
+            reads=(view.applications, view.sets),
+            # A maintenance that is not known may freeze moves.
+            requires=(
+                view.placements,
+                view.decisions,
+                view.clusters,
+                view.scores,
+                view.maintenance,
+            ),
+            needs_clock=True,
+            wake=self._wake,
+            min_interval=PAUSE_SECONDS,
         )
-        failing = "moves are not paced now"
-        await keep_looking(self._look, wake=self._wake, pause=PAUSE_SECONDS, failing=failing)
 
-    async def _look(self) -> float:
-        if not self._api.clock.known:
-            return INTERVAL_SECONDS
-        if outdated := self._view.stale_reason(self._informers):
-            raise ApiError(outdated)
-        if not self._view.maintenance.trusted:
-            msg = "the maintenance is not known now, and may freeze moves"
-            raise ApiError(msg)
-        now = self._api.now()
-        item = await self._stored.read()
-        try:
-            stored = read_moves((item or {}).get("data"))
-        except MovesError as error:
-            # Nobody knows what is under way, so nothing may begin.
-            raise ApiError(str(error)) from error
-        published = self._published()
+    async def _reconcile(self) -> float:
+        observed = await self._observe()
         if self._pace is None:
-            if stored != StoredMoves():
-                await self._stored.write(item, StoredMoves().data)
-            await self._publisher.publish(published, {})
+            await self._take_away(observed)
             return INTERVAL_SECONDS
+        plan = await self._plan(observed, self._pace)
+        await self._commit(observed, plan)
+        self._report(observed, plan)
+        await self._publish(observed, plan, self._pace)
+        return INTERVAL_SECONDS
+
+    async def _observe(self) -> _Observed:
+        """Raises ApiError, and NotReady while nobody knows what is under way."""
+        now = self._api.now()
+        config_map = await self._config_map.read()
+        try:
+            stored = read_moves((config_map or {}).get("data"))
+        except MovesError as error:
+            raise NotReady(str(error)) from error
         # What this leader left out for want of room, it still knows.
-        before = (self._whole if stored == self._fitted else stored).not_after(now)
-        refused = self._publisher.refused
+        known = (self._whole if stored == self._fitted else stored).not_after(now)
+        scores = self._view.scores
+        published = Published(
+            items=items_in(scores.of(MOVES_SCORE)), versions=scores.versions_of_moves
+        )
         paced = self._reader.paced()
-        decided, unsettled = self._decided(paced)
-        ledger = advance(
-            before.ledger,
-            paced=paced.keys(),
-            decided=decided,
-            published=moving_in(published.items, before.ledger.under_way),
-            finished=lambda move: self._finished(move, now),
-            refused=refused,
-            loss=lambda name: loss_of(name, self._view.clusters.items.get(name)),
+        return _Observed(
             now=now,
+            config_map=config_map,
+            stored=stored,
+            known=known,
+            published=published,
+            paced=paced,
+            settled=self._decisions.of(paced),
+            refused=self._publisher.refused,
         )
-        kept = remembered(self._pace, (each.ranking for each in paced.values()))
+
+    async def _take_away(self, observed: _Observed) -> None:
+        """Takes away what an earlier pace left."""
+        nothing = StoredMoves()
+        if observed.stored != nothing:
+            await self._config_map.write(observed.config_map, nothing.data)
+        await self._publisher.publish(observed.published, {})
+
+    async def _plan(self, observed: _Observed, pace: Pace) -> _Plan:
+        """What is under way and what may begin, without any write."""
+        now = observed.now
+        ledger = self._advanced(observed)
+        kept = remembered(pace, (each.ranking for each in observed.paced.values()))
         ledger = ledger.pruned(kept=kept, now=now)
-        effect, maintenance = self._maintenance(paced, before.maintenance, now)
+        effect, maintenance = self._maintenance(observed)
         inputs = await self._reader.read(
-            paced, decided, now=now, maintenance=effect, refused=refused
+            observed.paced,
+            observed.settled.decided,
+            now=now,
+            maintenance=effect,
+            refused=observed.refused,
         )
+        unsettled = observed.settled.unsettled
         if unsettled is None or ledger.omitted:
             # Nobody can count what was left out of the ledger. And before a decision has settled, OCM may
             # have sent something to the cluster that is best now, and the ledger does not say so yet.
-            admission = Admission(
-                moves=(), waiting=() if self._last is None else self._last[2].waiting
-            )
+            admission = Admission(moves=(), waiting=self._admission.waiting)
         else:
             inputs = replace(inputs, unsettled=unsettled)
-            admission = await self._admission(inputs, ledger, self._pace, now)
-        ledger = ledger.adding(
-            move_of(desired, now, drains=effect.drains) for desired in admission.moves
+            admission = await self._admission.admit(inputs, ledger, pace, now)
+        admitted = [move_of(desired, now, drains=effect.drains) for desired in admission.moves]
+        moves = StoredMoves(
+            ledger=ledger.adding(admitted),
+            queue=queue_of(admission.waiting, observed.known.queue, now=now),
+            maintenance=maintenance,
         )
-        queue = queue_of(admission.waiting, before.queue, now=now)
-        whole = StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
-        await self._store(item, stored, whole, kept=kept + TIMEOUT_SECONDS)
-        earlier, self._reported = self._reported or before.ledger, ledger
-        self._context.ledger = ledger
-        self._waiting_since = min((each.since for each in queue.waiting), default=None)
-        refuges = await self._refuges.plan(
-            inputs, ledger, pace=self._pace, published=drawn_by(published.items), now=now
-        )
-        silent: ApiError | None = None
-        try:
-            await self._publisher.publish(published, items_of(ledger.under_way, refuges))
-        except ApiError as error:
-            silent = error
-        self._context.metrics.paced_moves_refused.set(self._publisher.refusing)
-        # What the ledger says has happened, whatever became of the items.
-        await report(self._context, earlier, ledger, queue, refused=refused, now=now)
-        await report_drains(self._context, before.maintenance, maintenance)
-        if silent is not None:
-            raise silent
-        return INTERVAL_SECONDS
+        return _Plan(moves=moves, inputs=inputs, kept_seconds=kept + TIMEOUT_SECONDS)
 
-    def _waiting_seconds(self) -> float:
-        """It goes on to count while looks fail, because nothing begins meanwhile."""
-        return (
-            0.0 if self._waiting_since is None else max(0.0, self._api.now() - self._waiting_since)
-        )
-
-    async def _store(
-        self, item: dict[str, Any] | None, stored: StoredMoves, whole: StoredMoves, *, kept: float
-    ) -> None:
-        """Writes what has room, before any item: the write is the admission, and it fails if another leader
-        wrote meanwhile. Raises ApiError.
-        """
-        after = whole.fitted(_room(item), kept=kept)
-        if after != stored:
-            await self._stored.write(item, after.data)
-        self._whole, self._fitted = whole, after
-        parts = {
-            "ended moves": after.ledger.omitted > 0,
-            "known decisions": bool(whole.ledger.decided) and not after.ledger.decided,
-            "moves that wait": after.queue.omitted > 0,
-            "windows and drains": after.maintenance.omitted > whole.maintenance.omitted,
-            "names of Placements on drained clusters": after.maintenance != whole.maintenance,
-        }
-        left_out = ", ".join(name for name, is_left_out in parts.items() if is_left_out)
+    async def _commit(self, observed: _Observed, plan: _Plan) -> None:
+        """Writes what has room, before any item. Raises ApiError, with 409 if somebody wrote meanwhile."""
+        whole = plan.moves
+        fitted = whole.fitted(_room(observed.config_map), kept=plan.kept_seconds)
+        if fitted != observed.stored:
+            await self._config_map.write(observed.config_map, fitted.data)
+        self._whole = whole
+        self._fitted = fitted
+        self._context.ledger = whole.ledger
+        self._waiting_since = min((queued.since for queued in whole.queue.waiting), default=None)
+        left_out = ", ".join(_left_out(whole, fitted))
         if left_out and left_out != self._left_out:
             LOG.warning("ConfigMap %s has no room for all of these: %s", MOVES_CONFIGMAP, left_out)
         self._left_out = left_out
 
-    def _published(self) -> Published:
-        scores = self._view.scores
-        return Published(items=items_in(scores.of(MOVES_SCORE)), versions=scores.versions_of_moves)
+    def _report(self, observed: _Observed, plan: _Plan) -> None:
+        """Before the items are published: what the ledger says has happened, whatever becomes of them."""
+        earlier = self._reported or observed.known.ledger
+        self._reported = plan.moves.ledger
+        report_moves(
+            self._context,
+            earlier,
+            plan.moves.ledger,
+            plan.moves.queue,
+            refused=observed.refused,
+            now=observed.now,
+        )
+        report_drains(self._context, observed.known.maintenance, plan.moves.maintenance)
 
-    def _maintenance(
-        self, paced: Mapping[str, Paced], before: MaintenanceState, now: float
-    ) -> tuple[Effect, MaintenanceState]:
-        """What the windows that are open say, and how far drains are."""
-        items, namespace = self._view.maintenance.current or (), self._view.argocd_namespace
-        effect = effect_of(items, clusters=self._view.clusters.items, placements=paced, now=now)
-        decided = {f"{namespace}/{name}": found.clusters for name, found in self._decisions.items()}
-        return effect, state_of(
-            items, effect, decided=decided, paced=paced.keys(), before=before, now=now
+    async def _publish(self, observed: _Observed, plan: _Plan, pace: Pace) -> None:
+        """Raises ApiError when the hub does not answer. What single clusters refuse is no error."""
+        ledger = plan.moves.ledger
+        refuges = await self._refuges.plan(
+            plan.inputs,
+            ledger,
+            pace=pace,
+            published=drawn_by(observed.published.items),
+            now=observed.now,
+        )
+        try:
+            await self._publisher.publish(observed.published, items_of(ledger.under_way, refuges))
+        finally:
+            self._context.metrics.paced_moves_refused.set(self._publisher.refusing)
+
+    def _advanced(self, observed: _Observed) -> Ledger:
+        """The ledger by what the hub shows."""
+        view = self._view
+        known = observed.known.ledger
+
+        def finished(move: Move) -> bool:
+            return is_handed_over(
+                move,
+                sets=view.sets.items,
+                applications=view.applications.items,
+                clusters=view.clusters.items,
+                now=observed.now,
+            )
+
+        def loss(cluster: str) -> MoveCause | None:
+            return loss_of(cluster, view.clusters.items.get(cluster))
+
+        return advance(
+            known,
+            paced=observed.paced.keys(),
+            decided=observed.settled.decided,
+            published=moving_in(observed.published.items, known.under_way),
+            finished=finished,
+            refused=observed.refused,
+            loss=loss,
+            now=observed.now,
         )
 
-    async def _admission(self, inputs: Inputs, ledger: Ledger, pace: Pace, now: float) -> Admission:
-        """The admission, computed beside the event loop, or the last one if nothing has changed."""
-        if self._last is not None and self._last[:2] == (inputs, ledger):
-            admission = self._last[2]
-            due = min(
-                (each.until for each in admission.waiting if each.until is not None), default=None
-            )
-            if not admission.moves and (due is None or now < due) and now <= self._holds_until:
-                return admission
-        found, self._holds_until = await asyncio.to_thread(
-            lambda: (
-                admit(situation_of(inputs, ledger=ledger, pace=pace, now=now)),
-                holds_until(inputs, ledger=ledger, now=now),
-            )
+    def _maintenance(self, observed: _Observed) -> tuple[Effect, MaintenanceState]:
+        """What the windows that are open mean, and how far drains are."""
+        view = self._view
+        windows = view.maintenance.current or ()
+        effect = effect_of(
+            windows, clusters=view.clusters.items, placements=observed.paced, now=observed.now
         )
-        self._last = inputs.without_scores(), ledger, found
-        return found
-
-    def _unsettled(self, changing: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
-        """The clusters that no move may go to, because a decision that keeps changing names them; None while
-        no move may begin at all.
-        """
-        if not changing:
-            self._changing_since, self._changing = None, {}
-            return frozenset()
-        now = self._clock()
-        if self._changing_since is None:
-            self._changing_since = now
-        none = frozenset[str]()
-        self._changing = {
-            key: self._changing.get(key, none) | named for key, named in changing.items()
+        decided = {
+            f"{view.argocd_namespace}/{name}": decision.clusters
+            for name, decision in self._context.tracker.decisions.items()
         }
-        if now < self._changing_since + PATIENCE_SECONDS:
-            return None
-        return none.union(*self._changing.values())
-
-    def _decided(
-        self, paced: Mapping[str, Paced]
-    ) -> tuple[dict[str, frozenset[str]], frozenset[str] | None]:
-        """The complete decisions that have not changed for a while, and what follows from those that have
-        (see _unsettled).
-        """
-        now, found, changing = (
-            self._clock(),
-            dict[str, frozenset[str]](),
-            dict[str, frozenset[str]](),
+        state = state_of(
+            windows,
+            effect,
+            decided=decided,
+            paced=observed.paced.keys(),
+            before=observed.known.maintenance,
+            now=observed.now,
         )
-        for key, item in paced.items():
-            decision = self._decisions.get(key.partition("/")[2])
-            wanted = item.placement.spec.number_of_clusters
-            if decision is None:
-                continue
-            if now < decision.since + DEBOUNCE_SECONDS:
-                changing[key] = decision.clusters
-            elif decision.clusters and len(decision.clusters) <= (wanted or 0):
-                found[key] = decision.clusters
-        return found, self._unsettled(changing)
+        return effect, state
 
-    def _finished(self, move: Move, now: float) -> bool:
-        """Whether the new copy is healthy and the old one is gone, for every ApplicationSet that follows."""
-        if not move.admitted and now >= move.phase_since + TIMEOUT_SECONDS:
-            return True
-        name = move.placement.partition("/")[2]
-        sets = [item for item in self._view.sets.items.values() if name in item.placements]
-        unreachable = frozenset(
-            cluster for cluster, item in self._view.clusters.items.items() if item.unreachable
-        )
-        for item in sets:
-            copies = [
-                each
-                for each in self._view.applications.items.values()
-                if each.owner_uid == item.uid
-            ]
-            if not any(
-                is_good(each, unreachable) for each in copies if each.cluster == move.target
-            ):
-                return False
-            stays = item.handover is not None and any(
-                each.cluster == move.source for each in copies
-            )
-            if stays and move.source not in unreachable:
-                return False
-        return True
+    def _waiting_seconds(self) -> float:
+        """It goes on to count while passes fail, because nothing begins meanwhile."""
+        if self._waiting_since is None:
+            return 0.0
+        return max(0.0, self._api.now() - self._waiting_since)
 
 
-def _room(item: Mapping[str, Any] | None) -> int:
+def _room(config_map: Mapping[str, Any] | None) -> int:
     """Bytes that the ConfigMap has for moves. Keys of others stay in it."""
     ours = StoredMoves().data.keys()
-    others = {
-        key: text for key, text in ((item or {}).get("data") or {}).items() if key not in ours
-    }
-    return ROOM - sum(len(key.encode()) + len(text.encode()) for key, text in others.items())
+    room = ROOM
+    for key, text in ((config_map or {}).get("data") or {}).items():
+        if key not in ours:
+            room -= len(key.encode()) + len(text.encode())
+    return room
 
 
-async def report(
-    context: ControllerContext,
-    before: Ledger,
-    after: Ledger,
-    queue: Queue,
-    *,
-    refused: Mapping[str, str],
-    now: float,
-) -> None:
-    """Reports what was admitted, what ended, and what waits: the ledger before and after a look. `refused`
-    says why a cluster or a Placement takes part in no move.
-    """
-    metrics = context.metrics
-    metrics.paced_moves_waiting.set(Counter((each.reason,) for each in queue.waiting))
-    metrics.paced_moves_under_way.set(sum(each.admitted for each in after.under_way))
-    known = {(each.placement, each.target, each.since): each for each in before.moves}
-    for move in after.moves:
-        earlier = known.get((move.placement, move.target, move.since))
-        if earlier is None and move.admitted:
-            metrics.paced_moves_admitted.inc()
-            await _record_event(
-                context,
-                move,
-                "MoveAdmitted",
-                f"{_way(move)}: {move.cause or by_pace(move.gain or 0.0)}",
-            )
-        elif earlier is None and move.cause is not None:
-            await _record_event(
-                context, move, "Moved", f"{_way(move)}: {move.cause}", warning=move.cause.warning
-            )
-        elif (
-            earlier is not None
-            and earlier.under_way
-            and move.phase is Phase.ENDED
-            and move.admitted
-        ):
-            metrics.paced_moves_duration.observe(now - move.since)
-            await _record_event(
-                context, move, "MoveEnded", f"{_way(move)}: {now - move.since:.0f} s"
-            )
-        elif (
-            earlier is not None
-            and move.phase is Phase.WITHDRAWN
-            and earlier.phase is Phase.ADMITTED
-        ):
-            places = (move.target, move.source, move.placement)
-            why = next((refused[name] for name in places if name in refused), None)
-            words = f"OCM did not follow; is {move.target} eligible?" if why is None else why
-            await _record_event(
-                context, move, "MoveWithdrawn", f"{_way(move)}: {words}", warning=True
-            )
-
-
-async def _record_event(
-    context: ControllerContext, move: Move, reason: str, message: str, *, warning: bool = False
-) -> None:
-    LOG.info("%s %s: %s", reason, move.placement, message)
-    namespace, _, name = move.placement.partition("/")
-    item = context.view.placements.items.get(name)
-    if item is not None:
-        about = placement_reference(name, item, namespace)
-        context.events.record(about, reason, message, warning=warning)
-
-
-def _way(move: Move) -> str:
-    return f"{move.source} -> {move.target}"
+def _left_out(whole: StoredMoves, fitted: StoredMoves) -> list[str]:
+    """The parts that have no room."""
+    parts = []
+    if fitted.ledger.omitted > 0:
+        parts.append("ended moves")
+    if whole.ledger.decided and not fitted.ledger.decided:
+        parts.append("known decisions")
+    if fitted.queue.omitted > 0:
+        parts.append("moves that wait")
+    if fitted.maintenance.omitted > whole.maintenance.omitted:
+        parts.append("windows and drains")
+    if fitted.maintenance != whole.maintenance:
+        parts.append("names of Placements on drained clusters")
+    return parts

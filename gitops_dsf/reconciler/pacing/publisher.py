@@ -15,10 +15,10 @@ from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
+from gitops_dsf.pacing.items import Items
 from gitops_dsf.pacing.publication import Round, Values
-from gitops_dsf.pacing.refuges import Items
 from gitops_dsf.reconciler.hub.api import MANAGER, REFUSED, HubApi
-from gitops_dsf.reconciler.hub.kinds import StoredScore
+from gitops_dsf.reconciler.hub.scorecolumns import StoredScore
 
 LOG = logging.getLogger(__name__)
 FORGET_SECONDS: Final = 600.0

@@ -1,6 +1,5 @@
 """What an admission and refuges depend on: the informers, and lists of what nothing else watches."""
 
-import asyncio
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,11 +12,11 @@ from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet
 from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
-from gitops_dsf.pacing.admit import Situation, known_shifts
+from gitops_dsf.pacing.admit import Situation
+from gitops_dsf.pacing.assumptions import next_measured
 from gitops_dsf.pacing.desired import Paced
-from gitops_dsf.pacing.ledger import Ledger, assume, next_measured
+from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.maintenance import CORDON, NOTHING, Effect, tainted, without_drained
-from gitops_dsf.pacing.refuges import Refuges, plan_refuges
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.repository.model.reconciler import Pace
@@ -26,8 +25,6 @@ from gitops_dsf.simulator.taints import fits, tolerated_until
 
 POLL_SECONDS: Final = 30.0
 """Between two lists of ManagedClusterSets and bindings."""
-REPLAN_SECONDS: Final = 300.0
-"""Between two plans of all refuges. Scores change all the time, and a refuge need not be the best cluster."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,30 +59,31 @@ class SituationReader:
     """Reads the hub for admissions."""
 
     def __init__(self, *, api: HubApi, view: HubView) -> None:
-        self._api, self._view = api, view
+        self._api = api
+        self._view = view
         self._sets: tuple[ManagedClusterSet, ...] = ()
         self._bindings: tuple[str, ...] = ()
-        self._next = 0.0
+        self._next_poll = 0.0
         self._paced: Mapping[str, Paced] = {}
         """The last answer of `paced`. Placements that have not changed since are the same objects."""
 
     def paced(self) -> dict[str, Paced]:
         """The paced Placements by namespace/name, without those whose annotation cannot be read."""
-        found: dict[str, Paced] = {}
-        for item in self._view.placements.items.values():
-            if item.paced is None or item.paced.metadata.deleting:
+        by_key: dict[str, Paced] = {}
+        for summary in self._view.placements.items.values():
+            placement = summary.paced
+            if placement is None or placement.metadata.deleting:
                 continue
-            key = item.paced.key
-            known = self._paced.get(key)
-            if known is not None and known.placement is item.paced:
-                found[key] = known
+            known = self._paced.get(placement.key)
+            if known is not None and known.placement is placement:
+                by_key[placement.key] = known
                 continue
             with contextlib.suppress(msgspec.DecodeError):
-                ranking = paced_ranking(item.paced)
+                ranking = paced_ranking(placement)
                 if ranking is not None:
-                    found[key] = Paced.of(item.paced, ranking)
-        self._paced = found
-        return found
+                    by_key[placement.key] = Paced.of(placement, ranking)
+        self._paced = by_key
+        return by_key
 
     async def read(
         self,
@@ -97,21 +95,26 @@ class SituationReader:
         refused: Mapping[str, str] | None = None,
     ) -> Inputs:
         """What the desired moves depend on. Raises ApiError."""
-        if now >= self._next:
+        if now >= self._next_poll:
             sets, bindings = await self._api.sets_and_bindings(self._view.argocd_namespace)
-            self._sets, self._bindings = tuple(sets), tuple(bindings)
-            self._next = now + POLL_SECONDS
+            self._sets = tuple(sets)
+            self._bindings = tuple(bindings)
+            self._next_poll = now + POLL_SECONDS
         refused = refused or {}
+        # A key without a slash is a cluster, and one with a slash a Placement.
         closed = maintenance.cordoned.union(name for name in refused if "/" not in name)
-        resources = {term.resource for item in paced.values() for term in item.ranking.terms}
+        resources = sorted(
+            {term.resource for each in paced.values() for term in each.ranking.terms}
+        )
+        scores = self._view.scores
         return Inputs(
             clusters=tainted(self._view.clusters.items, closed, effect=CORDON),
             sets=self._sets,
             bindings=self._bindings,
             paced=paced,
             decided=decided,
-            versions=tuple(self._view.scores.version(name) for name in sorted(resources)),
-            scores={name: self._view.scores.of(name) for name in sorted(resources)},
+            versions=tuple(scores.version(resource) for resource in resources),
+            scores={resource: scores.of(resource) for resource in resources},
             maintenance=maintenance,
             refused=refused,
         )
@@ -128,126 +131,48 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         clusters=inputs.clusters.values(),
         sets=inputs.sets,
         bindings=[(namespace, name) for namespace in namespaces for name in inputs.bindings],
-        placements=[item.placement for item in inputs.paced.values()],
+        placements=[paced.placement for paced in inputs.paced.values()],
         decisions=pages,
         # Copied here, so that there is one copy, and only meanwhile. Copying a dict is atomic in CPython.
         scores={name: dict(column) for name, column in inputs.scores.items()},
     )
-    said = inputs.maintenance
+    effect = inputs.maintenance
     return Situation(
         hub=state,
         paced=inputs.paced,
         ledger=ledger,
         pace=pace,
         now=datetime.fromtimestamp(now, UTC),
-        frozen=said.frozen,
+        frozen=effect.frozen,
         refused=inputs.refused,
         unsettled=inputs.unsettled,
-        drained=without_drained(state, said),
-        leaving=frozenset(said.drained),
+        drained=without_drained(state, effect),
+        leaving=frozenset(effect.drained),
     )
 
 
 def holds_until(inputs: Inputs, *, ledger: Ledger, now: float) -> float:
-    """Until when the desired moves of these inputs stay, in seconds since 1970, unless something is written:
+    """Until when these inputs have the same desired moves, in seconds since 1970, unless something is written:
     then a score expires, a toleration runs out, or less is assumed about the scores. Infinite if nothing
     does. Pure, and slow for large fleets.
     """
     moment = datetime.fromtimestamp(now, UTC)
-    ends = [
-        score.valid_until
-        for column in inputs.scores.values()
+    ends: list[datetime] = []
+    for column in inputs.scores.values():
         # Copied, because the informer changes it meanwhile. Copying a dict is atomic in CPython.
-        for score in dict(column).values()
-        if score.valid_until is not None and score.valid_until >= moment
-    ]
+        expiries = [score.valid_until for score in dict(column).values()]
+        ends += [until for until in expiries if until is not None and until >= moment]
     taints = {taint for cluster in inputs.clusters.values() for taint in cluster.taints}
     tolerations = {
-        each for item in inputs.paced.values() for each in item.placement.spec.tolerations or ()
+        toleration
+        for paced in inputs.paced.values()
+        for toleration in paced.placement.spec.tolerations or ()
     }
-    ends += [
-        tolerated_until(taint, toleration.toleration_seconds)
-        for taint in taints
-        for toleration in tolerations
-        if toleration.toleration_seconds is not None and fits(taint, toleration)
-    ]
-    measured = next_measured(
-        ledger, {key: item.ranking for key, item in inputs.paced.items()}, now=now
-    )
+    for taint in taints:
+        for toleration in tolerations:
+            seconds = toleration.toleration_seconds
+            if seconds is not None and fits(taint, toleration):
+                ends.append(tolerated_until(taint, seconds))
+    rankings = {key: paced.ranking for key, paced in inputs.paced.items()}
+    measured = next_measured(ledger, rankings, now=now)
     return min([measured, *(end.timestamp() for end in ends if end >= moment)])
-
-
-class RefugePlanner:
-    """Keeps the plan of refuges between two looks. All are planned again now and then, and at once those that
-    a change touches. A new leader goes on with the published plan.
-    """
-
-    def __init__(self) -> None:
-        self._seen: Inputs | None = None
-        """What the last plan depended on."""
-        self._refuges: Refuges = {}
-        self._next = 0.0
-        """When all are planned again, in seconds since 1970."""
-
-    async def plan(
-        self, inputs: Inputs, ledger: Ledger, *, pace: Pace, published: Refuges, now: float
-    ) -> Refuges:
-        """The refuges that should be published, computed beside the event loop where something changed."""
-        if not any(item.ranking.refuges for item in inputs.paced.values()):
-            self._seen = None
-            return {}
-        current, due = published, None
-        if self._seen is not None:
-            current = self._refuges
-            due = None if now >= self._next else _due(self._seen, inputs, current)
-
-        def planned() -> Refuges:
-            situation = situation_of(inputs, ledger=ledger, pace=pace, now=now)
-            scores = assume(situation.hub.scores, known_shifts(situation))
-            state = situation.hub.scoring(scores)
-            return plan_refuges(
-                situation.paced, state=state, now=situation.now, current=current, only=due
-            )
-
-        if due is not None and not due:
-            found: Refuges = {
-                key: cluster for key, cluster in current.items() if key in inputs.paced
-            }
-        else:
-            found = await asyncio.to_thread(planned)
-        if due is None:
-            self._next = now + REPLAN_SECONDS
-        self._seen, self._refuges = inputs.without_scores(), found
-        return found
-
-
-def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | None:
-    """The Placements whose refuge a change touches; None means all of them."""
-    if before.sets != inputs.sets or before.bindings != inputs.bindings:
-        return None
-    changed = _changed(before.clusters, inputs.clusters)
-    return frozenset(
-        key
-        for key, item in inputs.paced.items()
-        # A decision that is not settled says nothing yet.
-        if (key in inputs.decided and inputs.decided[key] != before.decided.get(key))
-        or (known := before.paced.get(key)) is None
-        or (known.written.spec, known.ranking) != (item.written.spec, item.ranking)
-        or (bool(changed) and refuges.get(key) in {*changed, None})
-    )
-
-
-def _changed(
-    before: Mapping[str, ManagedCluster], after: Mapping[str, ManagedCluster]
-) -> frozenset[str]:
-    """The clusters for which Placements may pass or fail other filters than before."""
-    return frozenset(
-        name
-        for name in before.keys() | after.keys()
-        if before.get(name) is not after.get(name)
-        and _filtered_by(before.get(name)) != _filtered_by(after.get(name))
-    )
-
-
-def _filtered_by(cluster: ManagedCluster | None) -> object:
-    return cluster and (cluster.labels, cluster.claims, cluster.taints, cluster.deleting)

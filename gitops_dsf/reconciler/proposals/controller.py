@@ -1,6 +1,9 @@
-"""The control loop of proposals: offers what differs between hub and git as pull requests."""
+"""The controller of proposals: offers what differs between hub and git as pull requests.
 
-import asyncio
+Not guaranteed: that a proposal is made at once. A change must be found twice, and pushes have long pauses, so
+that a page or a label that flips does not fill the inbox of reviewers.
+"""
+
 import hashlib
 import logging
 import re
@@ -9,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -18,28 +21,22 @@ from dsf_runtime.backoff import Backoff
 from dsf_wire.constants import SCORE_GROUP
 from dsf_wire.text import printable
 from gitops_dsf.forge.address import address_of
-from gitops_dsf.forge.forge import Forge, ForgeError
+from gitops_dsf.forge.forge import Forge, ForgeError, PullRequest
 from gitops_dsf.forge.forges import FORGES
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.clone import Clone, working_clone
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
-from gitops_dsf.reconciler.proposals.worker import (
-    Change,
-    Kind,
-    Task,
-    ask,
-    commit_message,
-    request_body,
-    title,
-)
+from gitops_dsf.reconciler.loop import NotReady, run_controller
+from gitops_dsf.reconciler.proposals.texts import commit_message, request_body, title
+from gitops_dsf.reconciler.proposals.worker import ask
+from gitops_dsf.reconciler.proposals.workload import Change, ProposalKind, Task
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.reconciler import Proposals
 
-LOG = logging.getLogger(__name__)
-LONGEST_SECONDS: Final = 1800.0
+MAX_PAUSE_SECONDS: Final = 1800.0
 """Longest pause between two passes while git or the forge fails."""
 APART: Final = 30.0
 """Seconds between two passes that must find the same: pages and labels that flap are not proposed."""
@@ -52,6 +49,16 @@ LEFT: Final = 600.0
 BRANCHES: Final = "gitops-dsf/"
 DIGITS: Final = 16
 """Hexadecimal digits of the digest in a branch's name."""
+
+LOG = logging.getLogger(__name__)
+
+
+class _Made(NamedTuple):
+    """A change, its commit, and the digest of its files. The last two are empty if nothing differs."""
+
+    change: Change
+    commit: str = ""
+    digest: str = ""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -73,8 +80,8 @@ class _Memory:
     """What the log said last."""
     stamp: str = ""
     """Digest of what the last change of the inventory was made of."""
-    made: tuple[Change, str, str] | None = None
-    """That change, with its commit and the digest of its files, both empty if nothing differs."""
+    made: _Made | None = None
+    """That change."""
 
 
 class ProposalController:
@@ -90,15 +97,19 @@ class ProposalController:
         secrets: Path | None = None,
     ) -> None:
         """`page_seconds` limits the time for a /config page. `secrets` is the folder with its credentials."""
-        self._secrets = None if secrets is None else str(secrets.absolute())
-        self._api, self._view, self._events = context.api, context.view, context.events
+        self._context = context
+        self._api = context.api
+        self._view = context.view
         self._metrics = context.metrics
-        self._git, self._settings, self._page_seconds = git, settings, page_seconds
         self._clock = context.clock
+        self._git = git
+        self._settings = settings
+        self._page_seconds = page_seconds
+        self._secrets = None if secrets is None else str(secrets.absolute())
         # Two fleets in one repository need different names.
         slug = re.sub(r"[^A-Za-z0-9_/-]+", "-", git.path).strip("/-")
         self._stem = f"{BRANCHES}{slug}/" if slug else BRANCHES
-        self._kinds = sorted({Kind(kind.lower()) for kind in settings.kinds}, reverse=True)
+        self._kinds = sorted({ProposalKind(kind.lower()) for kind in settings.kinds}, reverse=True)
         self._memory = {kind: _Memory() for kind in self._kinds}
         self._absent: dict[str, float] = {}
         """Clusters of git that are not on the hub, and since when."""
@@ -107,53 +118,50 @@ class ProposalController:
         self._forge: Forge | None = None
         if settings.forge != "None":
             api, place = address_of(git.url, kind=settings.forge, api=settings.forge_url or "")
-            credentials = Credentials(folder=git.credentials)
-            send_signed = partial(send, credentials=credentials)
+            send_signed = partial(send, credentials=Credentials(folder=git.credentials))
             self._forge = FORGES[settings.forge](
                 api=api, place=place, base=git.branch, send=send_signed
             )
 
     async def run(self) -> None:
-        await self._view.synced()
-        failures = 0
-        backoff = Backoff(
-            first=2 * self._settings.interval_seconds, ceiling=LONGEST_SECONDS, jitter=0
-        )
+        interval = self._settings.interval_seconds
         async with working_clone(self._git, "proposals", may_push=self._api.check_leads) as clone:
-            while True:
-                wait = float(self._settings.interval_seconds)
-                errors = await self._pass(clone)
-                failures = failures + 1 if errors else 0
-                if errors:
-                    asked = (each.wait for each in errors if isinstance(each, ForgeError))
-                    wait = max(backoff.delay(failures), *asked, 0.0)
-                await asyncio.sleep(wait)
+            await run_controller(
+                partial(self._reconcile, clone),
+                name="proposals",
+                context=self._context,
+                failing="not everything is proposed",
+                reads=(*self._view.informers, self._view.masks),
+                backoff=Backoff(first=2 * interval, ceiling=MAX_PAUSE_SECONDS, jitter=0),
+            )
 
-    async def _pass(self, clone: Clone) -> list[GitError | ForgeError | ApiError]:
-        """One look at every kind. Returns what failed."""
+    async def _reconcile(self, clone: Clone) -> float:
+        """Looks at every kind: what fails for one stops no other. Raises NotReady if something failed."""
         try:
             branches = await self._update(clone)
         except GitError as error:
-            LOG.warning("proposals: %s", error)
             for kind in self._kinds:
                 self._metrics.proposals.labels(kind=kind, outcome="failed").inc()
-            return [error]
-        errors: list[GitError | ForgeError | ApiError] = []
+            raise NotReady(str(error)) from error
+        outcomes: dict[ProposalKind, str] = {}
+        failures: list[str] = []
+        seconds = 0.0
         for kind in self._kinds:
-            own = {
-                name: commit
-                for name, commit in branches.items()
-                if re.fullmatch(rf"{re.escape(self._stem)}{kind}-[0-9a-f]{{{DIGITS}}}", name)
-            }
+            pattern = rf"{re.escape(self._stem)}{kind}-[0-9a-f]{{{DIGITS}}}"
+            own = {name: tip for name, tip in branches.items() if re.fullmatch(pattern, name)}
             try:
-                outcome = await self._propose(clone, kind, own)
+                outcomes[kind] = await self._propose(clone, kind, own)
             except (GitError, ForgeError, ApiError) as error:
-                LOG.warning("proposal %s: %s", kind, error)
-                outcome = "failed"
-                errors.append(error)
-            self._metrics.proposals.labels(kind=kind, outcome=outcome).inc()
+                outcomes[kind] = "failed"
+                failures.append(f"{kind}: {error}")
+                if isinstance(error, ForgeError):
+                    seconds = max(seconds, error.wait)
             self._metrics.proposal_open.labels(kind=kind).set(len(own))
-        return errors
+        for kind, outcome in outcomes.items():
+            self._metrics.proposals.labels(kind=kind, outcome=outcome).inc()
+        if failures:
+            raise NotReady("; ".join(failures), seconds=seconds)
+        return float(self._settings.interval_seconds)
 
     async def _update(self, clone: Clone) -> Mapping[str, str]:
         """Fetches the newest head. Returns the branches of this fleet with their commits. Raises GitError."""
@@ -166,30 +174,36 @@ class ProposalController:
             for memory in self._memory.values():
                 memory.made = None
             await clone.checkout(await clone.fetch(self._git.branch), folder=self._git.path)
-            if not (clone.tree / self._git.path / SETTINGS_FILE).is_file():
+            try:
+                await self._check_checkout(clone)
+            except GitError:
+                # So that the next pass checks it out again.
                 clone.head = ""
-                msg = (
-                    f"the repository has no {self._in_repository(SETTINGS_FILE)}; git.path names the folder"
-                    " of the fleet in it"
-                )
-                raise GitError(msg)
-            lost = await clone.lost_sources(folder=self._git.path)
-            if lost:
-                clone.head = ""
-                names = printable(", ".join(lost), most=300)
-                msg = (
-                    f"the repository has sources that this clone cannot read: {names}; proposals need all"
-                    " sources as plain files of the repository, and none in a submodule"
-                )
-                raise GitError(msg)
+                raise
         return heads
 
-    async def _propose(self, clone: Clone, kind: Kind, own: dict[str, str]) -> str:
+    async def _check_checkout(self, clone: Clone) -> None:
+        """Raises GitError for a checkout that is not the whole fleet."""
+        if not (clone.tree / self._git.path / SETTINGS_FILE).is_file():
+            file = self._in_repository(SETTINGS_FILE)
+            raise GitError(
+                f"the repository has no {file}; git.path names the folder of the fleet in it"
+            )
+        lost = await clone.lost_sources(folder=self._git.path)
+        if lost:
+            names = printable(", ".join(lost), most=300)
+            raise GitError(
+                f"the repository has sources that this clone cannot read: {names}; proposals need all"
+                " sources as plain files of the repository, and none in a submodule"
+            )
+
+    async def _propose(self, clone: Clone, kind: ProposalKind, own: dict[str, str]) -> str:
         """`own` are the branches of the kind; it is updated. Raises GitError and ForgeError.
 
         Raises ApiError when another replica may lead.
         """
-        memory, now = self._memory[kind], self._clock()
+        memory = self._memory[kind]
+        now = self._clock()
         change, commit, digest = await self._change(clone, kind, offered=bool(own))
         reason = change.why or change.note
         if reason and reason != memory.reason:
@@ -199,29 +213,25 @@ class ProposalController:
             memory.digest = None
             return "undecided"
         if digest != memory.digest:
-            memory.digest, memory.since = digest, now
+            memory.digest = digest
+            memory.since = now
         if now - memory.since < APART:
             return "waiting"
         if not digest:
-            memory.offered, memory.scorers = "", []
-            await self._drop(
-                clone, kind, own, "withdrawn", "Withdrawn: there is nothing left to change."
-            )
+            memory.offered = ""
+            memory.scorers = []
+            why = "Withdrawn: there is nothing left to change."
+            await self._drop(clone, kind, own, outcome="withdrawn", why=why)
             return "nothing"
         branch = f"{self._stem}{kind}-{digest}"
         request = await self._forge.latest(branch) if self._forge is not None else None
-        is_open = branch in own and (
-            self._forge is None or (request is not None and request.is_open)
-        )
-        refused = (
-            request.refused
-            if request is not None
-            else branch == memory.offered and branch not in own
-        )
-        if refused:
+        if self._is_refused(request, branch, memory, own):
             why = "Withdrawn: the content has changed to one that was refused before."
-            await self._drop(clone, kind, own, "withdrawn", why, keep=branch)
+            await self._drop(clone, kind, own, outcome="withdrawn", why=why, keep=branch)
             return "refused"
+        is_open = branch in own
+        if self._forge is not None:
+            is_open = is_open and request is not None and request.is_open
         outcome = "unchanged"
         # Without a request the leader before ended between push and request. After a merge the branch starts
         # again on the newest head.
@@ -231,75 +241,98 @@ class ProposalController:
             if memory.pushes and now < memory.pushed_at + BETWEEN.delay(memory.pushes):
                 return "waiting"
             await self._push(clone, commit, branch, own)
-            # One that failed does not count: nobody was bothered, and the run has its own pauses.
-            memory.pushes, memory.pushed_at = memory.pushes + 1, now
+            # One that failed does not count: nobody was bothered, and the loop has its own pauses.
+            memory.pushes += 1
+            memory.pushed_at = now
             LOG.info("proposal %s: pushed to %s", kind, branch)
-            await self._record_event(change, branch)
+            self._record_events(change, branch)
             outcome = "pushed"
         if self._forge is not None and not is_open:
+            # The request follows the push: a forge opens none for a branch that it does not have.
             self._api.check_leads()
-            opened = await self._forge.open(
-                branch=branch, title=title(change), body=request_body(kind, change)
-            )
+            body = request_body(kind, change)
+            opened = await self._forge.open(branch=branch, title=title(change), body=body)
             LOG.info("proposal %s: %s", kind, printable(opened.url, most=300))
-        memory.offered, memory.scorers = branch, change.scorers
+        memory.offered = branch
+        memory.scorers = change.scorers
         why = f"Superseded by branch `{branch}`."
-        await self._drop(clone, kind, own, "superseded", why, keep=branch)
+        await self._drop(clone, kind, own, outcome="superseded", why=why, keep=branch)
         return outcome
 
-    async def _change(self, clone: Clone, kind: Kind, *, offered: bool) -> tuple[Change, str, str]:
-        """What differs now, its commit, and the digest of its files. Raises GitError."""
-        memory, view = self._memory[kind], self._view
+    def _is_refused(
+        self,
+        request: PullRequest | None,
+        branch: str,
+        memory: _Memory,
+        own: Mapping[str, str],
+    ) -> bool:
+        """Whether people refused this content: they closed its request, or deleted its branch."""
+        if request is not None:
+            return request.refused
+        return branch == memory.offered and branch not in own
+
+    async def _change(self, clone: Clone, kind: ProposalKind, *, offered: bool) -> _Made:
+        """What differs now. Raises GitError."""
+        memory = self._memory[kind]
+        view = self._view
         # Absence in an informer that is known to be outdated says nothing: a cluster that has joined since
         # would count as gone.
-        if outdated := view.stale_reason((view.scorers if kind is Kind.LOCKS else view.clusters,)):
-            return Change(why=outdated), "", ""
-        root = clone.tree / self._git.path
-        task = Task(root=str(root), kind=kind, seconds=self._page_seconds, secrets=self._secrets)
-        if kind is Kind.LOCKS:
-            drifted = {
-                name
-                for name, item in self._view.scorers.items.items()
-                if item.condition("ConfigSynced").reason == "Drifted"
-            }
-            task = msgspec.structs.replace(task, scorers=sorted(drifted.union(memory.scorers)))
-            stamp = ""
-        else:
-            clusters = [
-                {
-                    "apiVersion": f"{SCORE_GROUP}/v1",
-                    "kind": "ManagedCluster",
-                    **msgspec.to_builtins(item),
-                }
-                for _, item in sorted(self._view.clusters.items.items())
-                if not item.deleting
-            ]
-            task = msgspec.structs.replace(task, clusters=clusters, gone=self._gone())
-            stamp = hashlib.sha256(msgspec.json.encode(task)).hexdigest()
+        source = view.scorers if kind is ProposalKind.LOCKS else view.clusters
+        stale_reason = view.stale_reason([source])
+        if stale_reason:
+            return _Made(Change(why=stale_reason))
+        task = self._task(clone, kind)
         if not task.scorers and not task.clusters:
-            return Change(), "", ""
-        if memory.made is not None and stamp and stamp == memory.stamp:
-            return memory.made
+            return _Made(Change())
+        stamp = ""
+        if kind is ProposalKind.INVENTORY:
+            stamp = hashlib.sha256(msgspec.json.encode(task)).hexdigest()
+            if memory.made is not None and stamp == memory.stamp:
+                return memory.made
         await clone.checkout(clone.head, folder=self._git.path)
         change = await ask(task)
         if change.known:
             self._known = change.known
-        commit, digest = "", ""
-        # While the page of an offered lock cannot be read, the proposal stays as it is.
-        held = sorted({*memory.scorers} & {*change.refused}) if offered else []
-        if held:
-            change = Change(why=change.why or change.note)
+        memory.stamp = stamp
+        if offered and not set(memory.scorers).isdisjoint(change.refused):
+            # While the page of an offered lock cannot be read, the proposal stays as it is.
+            memory.made = _Made(Change(why=change.why or change.note))
         elif change.files:
-            names = [self._in_repository(file) for file in change.files]
-            message = commit_message(kind, change)
-            at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
-            commit = await clone.commit(names, parent=clone.head, message=message, at=at)
-            content = sorted((await clone.changes(clone.head, commit)).items())
-            digest = (
-                hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:DIGITS] if content else ""
-            )
-        memory.stamp, memory.made = stamp, (change, commit, digest)
+            memory.made = await self._committed(clone, kind, change)
+        else:
+            memory.made = _Made(change)
         return memory.made
+
+    def _task(self, clone: Clone, kind: ProposalKind) -> Task:
+        """What the worker shall look at."""
+        root = str(clone.tree / self._git.path)
+        task = Task(root=root, kind=kind, seconds=self._page_seconds, secrets=self._secrets)
+        if kind is ProposalKind.LOCKS:
+            drifted = {
+                name
+                for name, scorer in self._view.scorers.items.items()
+                if scorer.condition("ConfigSynced").reason == "Drifted"
+            }
+            scorers = sorted(drifted.union(self._memory[kind].scorers))
+            return msgspec.structs.replace(task, scorers=scorers)
+        clusters = []
+        for _, cluster in sorted(self._view.clusters.items.items()):
+            if not cluster.deleting:
+                head = {"apiVersion": f"{SCORE_GROUP}/v1", "kind": "ManagedCluster"}
+                clusters.append({**head, **msgspec.to_builtins(cluster)})
+        return msgspec.structs.replace(task, clusters=clusters, gone=self._gone())
+
+    async def _committed(self, clone: Clone, kind: ProposalKind, change: Change) -> _Made:
+        """The change with a commit of its files, which is not pushed."""
+        names = [self._in_repository(file) for file in change.files]
+        message = commit_message(kind, change)
+        at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
+        commit = await clone.commit(names, parent=clone.head, message=message, at=at)
+        content = sorted((await clone.changes(clone.head, commit)).items())
+        digest = ""
+        if content:
+            digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:DIGITS]
+        return _Made(change, commit, digest)
 
     def _in_repository(self, file: str) -> str:
         return f"{self._git.path}/{file}" if self._git.path else file
@@ -313,36 +346,40 @@ class ProposalController:
 
     async def _push(self, clone: Clone, commit: str, branch: str, own: dict[str, str]) -> None:
         expected = own.get(branch)
-        if expected is not None and (other := await self._other_author(clone, branch, expected)):
-            msg = f"{branch} is not overwritten: its last commit is by {other}"
-            raise GitError(msg)
+        if expected is not None:
+            other = await self._other_author(clone, branch, expected)
+            if other:
+                msg = f"{branch} is not overwritten: its last commit is by {other}"
+                raise GitError(msg)
         await clone.push(commit, branch=branch, expected=expected)
         own[branch] = commit
 
-    async def _record_event(self, change: Change, branch: str) -> None:
+    def _record_events(self, change: Change, branch: str) -> None:
         """For people who look at the hub and not at git."""
         for name in change.scorers:
-            if (item := self._view.scorers.items.get(name)) is not None:
+            scorer = self._view.scorers.items.get(name)
+            if scorer is not None:
                 message = (
                     f"/config differs from the lock; a new lock is proposed on branch {branch}"
                 )
-                self._events.record(scorer_reference(item), "LockProposed", message)
+                self._context.events.record(scorer_reference(scorer), "LockProposed", message)
 
     async def _drop(
         self,
         clone: Clone,
-        kind: Kind,
+        kind: ProposalKind,
         own: dict[str, str],
+        *,
         outcome: str,
         why: str,
-        *,
         keep: str = "",
     ) -> None:
         """Closes the requests of outdated branches, and deletes the branches."""
         for branch, commit in sorted(own.items()):
             if branch == keep:
                 continue
-            if other := await self._other_author(clone, branch, commit):
+            other = await self._other_author(clone, branch, commit)
+            if other:
                 LOG.info("outdated branch %s is kept: its last commit is by %s", branch, other)
                 continue
             if self._forge is not None:

@@ -11,15 +11,17 @@ from typing import Any, Final
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Pauses
+from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.metadata import NOT_SAID, Condition, timestamp_of
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.context import INTERVAL_SECONDS, ControllerContext, keep_looking
+from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.freshness import Assessment, named
 from gitops_dsf.reconciler.hub.api import REFUSED
 from gitops_dsf.reconciler.hub.kinds import placement_reference, scorer_reference
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
+from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, run_controller
 from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus, Prober
 from gitops_dsf.sync.fetch import Fetcher
@@ -255,9 +257,13 @@ class ScorerController:
         flapping: FlappingReporter | None = None,
     ) -> None:
         """`allowed` is spec.allowedTokenHosts. `flapping` is None without a journal."""
-        self._api, self._scanner, self._metrics = context.api, context.scanner, context.metrics
+        self._context = context
+        self._api = context.api
         self._view = view = context.view
-        self._interval, self._flapping = interval, flapping
+        self._interval = interval
+        self._next_round = 0.0
+        """When all scorers are probed again, by the loop's time."""
+        self._flapping = flapping
         self.prober = Prober(fetcher=fetcher, metrics=context.metrics, allowed=allowed)
         self._reporter, self._writer = FreshnessReporter(context), StatusWriter(context)
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
@@ -274,53 +280,57 @@ class ScorerController:
                 group.create_task(work)
 
     async def _probe_loop(self) -> None:
-        await self._view.scorers.synced.wait()
-        while True:
-            self._take_changed()
+        await run_controller(
+            self._probe,
+            name="probes",
+            context=self._context,
+            failing="scoring APIs are not probed now",
+            reads=(self._view.scorers,),
+            wake=self._probe_now,
+        )
+
+    async def _probe(self) -> float:
+        """Probes all scorers when it is time, and else those that changed."""
+        now = monotonic()
+        if now >= self._next_round:
+            self._changed.clear()
             await self.prober.round(dict(self._view.scorers.items))
+            self._next_round = monotonic() + self._interval
             self._status_now.set()
-            ends = asyncio.get_running_loop().time() + self._interval
-            while await self._changes(ends):
-                await self.prober.round(dict(self._view.scorers.items), only=self._take_changed())
-                self._status_now.set()
-
-    async def _changes(self, until: float) -> bool:
-        """Waits until a scorer appears, changes or is deleted. False when none did until this loop time."""
-        try:
-            async with asyncio.timeout_at(until):
-                await self._probe_now.wait()
-                await asyncio.sleep(DEBOUNCE_SECONDS)
-        except TimeoutError:
-            return False
-        return True
-
-    def _take_changed(self) -> frozenset[str]:
-        found = frozenset(self._changed)
-        self._changed.clear()
-        self._probe_now.clear()
-        return found
+        elif self._changed:
+            # A sync brings many changes. They are probed together, a moment after the first one.
+            await asyncio.sleep(DEBOUNCE_SECONDS)
+            changed = frozenset(self._changed)
+            self._changed.clear()
+            await self.prober.round(dict(self._view.scorers.items), only=changed)
+            self._status_now.set()
+        return self._next_round - monotonic()
 
     async def _status_loop(self) -> None:
-        await self._view.synced(*self._sources)
-        failing = "statuses that are not written yet wait for the next pass"
-        await keep_looking(self.write, wake=self._status_now, failing=failing)
+        await run_controller(
+            self.write_statuses,
+            name="scorers",
+            context=self._context,
+            failing="statuses that are not written yet wait for the next pass",
+            reads=self._sources,
+            requires=(self._view.scorers,),
+            wake=self._status_now,
+        )
 
-    async def write(self) -> float:
+    async def write_statuses(self) -> float:
         """Writes statuses that differ. Returns the seconds until the next pass. Raises ApiError.
 
         What informers say that are known to be outdated is neither written nor reported: in them every score
         expires.
         """
         view = self._view
-        if outdated := view.stale_reason((view.scorers,)):
-            raise ApiError(outdated)
         outdated = view.stale_reason((view.scores, view.clusters, view.addons))
         if outdated and outdated != self._outdated:
             LOG.warning("the condition Scored of all scorers stays as it is: %s", outdated)
         self._outdated = outdated
         now = self._api.now()
-        self._metrics.clock_offset.set(self._api.clock.offset or 0.0)
-        scan = await self._scanner.scan()
+        self._context.metrics.clock_offset.set(self._api.clock.offset or 0.0)
+        scan = await self._context.scanner.scan()
         if not outdated:
             await self._reporter.report(scan)
         self._writer.keep_only(self._view.scorers.items)

@@ -153,7 +153,7 @@ class Leader(Replica):
                 break
             await asyncio.sleep(1)
         before = self.metric("status_patches_total") or 0.0
-        await self.controller.write()
+        await self.controller.write_statuses()
         await self.events_written()
         return int((self.metric("status_patches_total") or 0.0) - before)
 

@@ -14,7 +14,8 @@ import pytest
 
 from gitops_dsf.hub.scorers import Auth, DynamicScorer
 from gitops_dsf.reconciler.hub.kinds import scorer as decoded
-from gitops_dsf.reconciler.proposals.worker import Kind, Task, work
+from gitops_dsf.reconciler.proposals.worker import work
+from gitops_dsf.reconciler.proposals.workload import ProposalKind, Task
 from gitops_dsf.reconciler.scorers.probes import compare, config_page, health_page, probe
 from gitops_dsf.sync.credentials import page_request
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page
@@ -407,7 +408,7 @@ def test_a_proposal_reads_the_page_with_credentials(
     server.pages["/config"] = gate(lambda: "s3cret-value")
     repository.scorer("cpu", f"{server.url}/config", scoring={"auth": TOKEN})
     folder = put(tmp_path / "secrets", "api", token="s3cret-value")
-    task = Task(root=str(repository.root), kind=Kind.LOCKS, scorers=["cpu"])
+    task = Task(root=str(repository.root), kind=ProposalKind.LOCKS, scorers=["cpu"])
     assert asyncio.run(work(task)).refused == ["cpu"]
     change = asyncio.run(work(msgspec.structs.replace(task, secrets=str(folder))))
     assert change.files == ["locks/cpu.yaml"]

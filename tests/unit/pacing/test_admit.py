@@ -3,17 +3,11 @@
 import pytest
 
 from gitops_dsf.hub.pace import PacedRanking, Term
+from gitops_dsf.hub.reasons import MoveReason
 from gitops_dsf.hub.scores import score_of
-from gitops_dsf.pacing.admit import Reason, Situation, admit
-from gitops_dsf.pacing.ledger import (
-    Move,
-    Phase,
-    Shift,
-    assume,
-    shifts_of,
-    surely_unmeasured,
-    unmeasured,
-)
+from gitops_dsf.pacing.admit import Situation, admit
+from gitops_dsf.pacing.assumptions import Shift, assume, shifts_of, surely_unmeasured, unmeasured
+from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.waves import waves
 from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
 
@@ -45,7 +39,7 @@ def test_a_herd_is_admitted_one_arrival_at_a_time() -> None:
     assert [(desired.placement, desired.target, desired.points) for desired in found.moves] == [
         ("ns/app-00", "c2", 22.0)
     ]
-    assert {each.reason for each in found.waiting} == {Reason.ARRIVALS}
+    assert {each.reason for each in found.waiting} == {MoveReason.ARRIVALS}
     assert len(found.waiting) == 19
 
 
@@ -72,7 +66,7 @@ def test_no_more_than_the_pace_allows_are_under_way() -> None:
         pace = PACE.model_copy(update={"arrivals_per_cluster": 9})
         found = admit(situation(herd(scores, placed), pace=pace, moves=[other]))
         assert len(found.moves) == count
-        assert {each.reason for each in found.waiting} == {Reason.CONCURRENT}
+        assert {each.reason for each in found.waiting} == {MoveReason.CONCURRENT}
 
 
 def test_what_ocm_moved_itself_is_no_admitted_move() -> None:
@@ -86,13 +80,15 @@ def test_what_ocm_moved_itself_is_no_admitted_move() -> None:
         admitted=False,
     )
     found = admit(situation(herd(FOUR, {"a": ("c1",)}), moves=[lost]))
-    assert [each.reason for each in found.waiting] == [Reason.ARRIVALS]
+    assert [each.reason for each in found.waiting] == [MoveReason.ARRIVALS]
 
 
 def test_a_cluster_settles_before_the_next_arrival() -> None:
     """The next arrival waits until the scores have measured the last one."""
     found = admit(situation(herd(FOUR, {"a": ("c1",)}), moves=[ended("z", "c1", "c2", 599)]))
-    assert [(each.reason, each.until) for each in found.waiting] == [(Reason.SETTLE, SECONDS + 1)]
+    assert [(each.reason, each.until) for each in found.waiting] == [
+        (MoveReason.SETTLE, SECONDS + 1)
+    ]
     assert moved(situation(herd(FOUR, {"a": ("c1",)}), moves=[ended("z", "c1", "c2", 600)]))
 
 
@@ -100,7 +96,7 @@ def test_settling_follows_the_scorers_unless_it_is_written() -> None:
     """The delay of 60 s and the range of 600 s of the scorer of the application that arrived."""
     pace = PACE.model_copy(update={"settle_seconds": None})
     placed = {"a": ("c1",), "b": ("c2",)}
-    for ago, expected in ((659, Reason.SETTLE), (660, None)):
+    for ago, expected in ((659, MoveReason.SETTLE), (660, None)):
         found = admit(situation(herd(FOUR, placed), pace=pace, moves=[ended("b", "c1", "c2", ago)]))
         assert [each.reason for each in found.waiting if each.move.placement == "ns/a"] == (
             [expected] if expected else []
@@ -111,9 +107,11 @@ SHARED = {"a": ("c1",), "z": ("c1",)}
 """z came from c2 a short time ago; the scores are those of a scorer of 360 s without a range."""
 
 
-@pytest.mark.parametrize(("ago", "expected"), [(1, [(Reason.MEASURING, SECONDS + 359)]), (360, [])])
+@pytest.mark.parametrize(
+    ("ago", "expected"), [(1, [(MoveReason.MEASURING, SECONDS + 359)]), (360, [])]
+)
 def test_a_move_back_waits_while_the_last_move_may_be_measured(
-    ago: float, expected: list[tuple[Reason, float]]
+    ago: float, expected: list[tuple[MoveReason, float]]
 ) -> None:
     """Both clusters have 79 points. If they do not show the move of z, c2 is 12 points better, which is more
     than the stickiness of 10; if they do, it is not better at all.
@@ -159,7 +157,7 @@ def test_a_cluster_where_a_lower_score_is_better_may_have_measured_a_move_too() 
     admission = admit(situation(found, moves=[ended("z", "c2", "c1", 1)]))
     assert not admission.moves
     assert [each.reason for each in admission.waiting if each.move.placement == "ns/a"] == [
-        Reason.MEASURING
+        MoveReason.MEASURING
     ]
 
 
@@ -204,13 +202,15 @@ def test_an_application_cools_down() -> None:
     moves = [ended("a", "c3", "c1", 3599)]
     found = admit(situation(herd(FOUR, placed), moves=moves))
     assert [desired.placement for desired in found.moves] == ["ns/b"]
-    assert [(each.reason, each.until) for each in found.waiting] == [(Reason.COOLDOWN, SECONDS + 1)]
+    assert [(each.reason, each.until) for each in found.waiting] == [
+        (MoveReason.COOLDOWN, SECONDS + 1)
+    ]
 
 
 def test_an_application_rests_until_its_move_is_measured() -> None:
     """Also without a cooldown: 600 s of the pace. A drain does not wait for it."""
     pace = PACE.model_copy(update={"cooldown_seconds": 0})
-    for ago, expected in ((599, [(Reason.COOLDOWN, SECONDS + 1)]), (600, [])):
+    for ago, expected in ((599, [(MoveReason.COOLDOWN, SECONDS + 1)]), (600, [])):
         moves = [ended("a", "c3", "c1", ago)]
         found = admit(situation(herd(FOUR, {"a": ("c1",)}), pace=pace, moves=moves))
         assert [(each.reason, each.until) for each in found.waiting] == expected
@@ -245,7 +245,7 @@ def test_frozen(name: str) -> None:
     """An application, a source and a target can be frozen."""
     found = admit(situation(herd(FOUR, {"a": ("c1",)}), frozen={name: "maintenance night"}))
     assert [(each.reason, each.message) for each in found.waiting] == [
-        (Reason.FROZEN, "maintenance night")
+        (MoveReason.FROZEN, "maintenance night")
     ]
 
 
@@ -269,7 +269,7 @@ def test_a_drained_cluster_is_left_first() -> None:
         ("ns/a", "c3", True)
     ]
     assert [(each.move.placement, each.reason) for each in found.waiting] == [
-        ("ns/b", Reason.CONCURRENT)
+        ("ns/b", MoveReason.CONCURRENT)
     ]
 
 

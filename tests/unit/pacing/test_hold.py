@@ -14,9 +14,9 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import score_of
+from gitops_dsf.pacing.items import Items, items_of
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.publication import Round
-from gitops_dsf.pacing.refuges import Items, items_of
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.resolve.paced_rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate

@@ -8,7 +8,8 @@ import pytest
 from gitops_dsf.hub.maintenance import Maintenance, Period, read_maintenance
 from gitops_dsf.hub.names import MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster
-from gitops_dsf.pacing.admit import Reason, Situation, admit
+from gitops_dsf.hub.reasons import MoveReason
+from gitops_dsf.pacing.admit import Situation, admit
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.maintenance import (
     CORDON,
@@ -103,7 +104,7 @@ class TestAdmission:
 
     def admitted(
         self, *, frozen: dict[str, str] | None = None
-    ) -> tuple[list[tuple[str, str]], list[Reason]]:
+    ) -> tuple[list[tuple[str, str]], list[MoveReason]]:
         hub, paced = herd(self.SCORES, self.PLACED)
         left, _ = herd(
             self.SCORES, self.PLACED, taints={"c1": [{"key": MAINTENANCE_TAINT, "effect": LEAVE}]}
@@ -122,11 +123,11 @@ class TestAdmission:
         ]
 
     def test_a_drain_moves_within_the_pace_and_nobody_arrives(self) -> None:
-        assert self.admitted() == ([("ns/a", "c2")], [Reason.ARRIVALS])
+        assert self.admitted() == ([("ns/a", "c2")], [MoveReason.ARRIVALS])
 
     def test_a_freeze_holds_a_drain(self) -> None:
-        assert self.admitted(frozen={"c1": "why"}) == ([], [Reason.FROZEN] * 2)
-        assert self.admitted(frozen={"ns/a": "why"}) == ([("ns/b", "c2")], [Reason.FROZEN])
+        assert self.admitted(frozen={"c1": "why"}) == ([], [MoveReason.FROZEN] * 2)
+        assert self.admitted(frozen={"ns/a": "why"}) == ([("ns/b", "c2")], [MoveReason.FROZEN])
 
 
 class TestDepartures:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase, advance
+from gitops_dsf.pacing.ledger import Ledger, Move, Phase
 from gitops_dsf.pacing.maintenance import Drain, MaintenanceState
+from gitops_dsf.pacing.progress import advance
 from gitops_dsf.pacing.stored import Queue, Queued, StoredMoves
 
 FOLLOW_SECONDS = 60.0

@@ -10,16 +10,10 @@ from msgspec.structs import replace
 
 from gitops_dsf.hub.objects import Toleration
 from gitops_dsf.pacing.desired import Paced
+from gitops_dsf.pacing.items import Items, drawn_by, items_of, moving_in
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.publication import Round, Values
-from gitops_dsf.pacing.refuges import (
-    Items,
-    by_lost_cluster,
-    drawn_by,
-    items_of,
-    moving_in,
-    plan_refuges,
-)
+from gitops_dsf.pacing.refuges import by_lost_cluster, plan_refuges
 from gitops_dsf.simulator import HubState
 from tests.unit.pacing.fleet import MOMENT, herd
 

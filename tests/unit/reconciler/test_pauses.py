@@ -12,10 +12,9 @@ import pytest
 
 from dsf_runtime import informer
 from dsf_runtime.backoff import Backoff
-from gitops_dsf.reconciler import refresh
-from gitops_dsf.reconciler.git import clone
+from gitops_dsf.reconciler import loop, refresh
+from gitops_dsf.reconciler.git import pushing
 from gitops_dsf.reconciler.hub import api
-from gitops_dsf.reconciler.journal import controller as journal
 from gitops_dsf.reconciler.moves import controller as moves
 
 RECONCILER = Path(api.__file__).parents[1]
@@ -29,7 +28,7 @@ RECONCILER = Path(api.__file__).parents[1]
         ),
         pytest.param(moves.RETRIES, [5, 10, 20, 40, 60, 60], id="a move"),
         pytest.param(refresh.REFUSED, [2, 4, 8, 16, 32, 64, 120, 120], id="a refresh"),
-        pytest.param(clone.RETRIES, [10, 20, 40, 80, 160, 320, 600, 600], id="a push"),
+        pytest.param(pushing.RETRIES, [10, 20, 40, 80, 160, 320, 600, 600], id="a push"),
         pytest.param(informer.RETRIES, [0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 23, 23], id="a watch"),
     ],
 )
@@ -40,8 +39,8 @@ def test_pauses_after_failures(backoff: Backoff, seconds: list[float]) -> None:
 
 def test_other_limits() -> None:
     assert refresh.RETRY_SECONDS == 2
-    assert journal.RETRY_SECONDS == 5
-    assert moves.PER_MINUTE == 10
+    assert (loop.RETRY_SECONDS, loop.CONFLICT_SECONDS) == (10, 1)
+    assert moves.MAX_PER_MINUTE == 10
 
 
 def test_no_pauses_are_written_twice() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.applications import ApplicationSet
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.placements import decision_of
-from gitops_dsf.reconciler.hub.view import DecisionSet, DecisionSets
+from gitops_dsf.reconciler.hub.decisions import DecisionSet, DecisionSets
 from gitops_dsf.reconciler.refresh import RefreshDebounce
 
 FORGET_SECONDS = 600.0

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.reconciler.git.clone import Clone, run, working_clone
+from gitops_dsf.reconciler.git.clone import Clone, working_clone
 from gitops_dsf.reconciler.git.credentials import GitError
+from gitops_dsf.reconciler.git.program import run
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer

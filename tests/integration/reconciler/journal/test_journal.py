@@ -239,7 +239,7 @@ async def test_a_push_without_an_answer_is_not_repeated(scene: JournalHub) -> No
     assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
 
 
-@pytest.mark.parametrize(("limit", "most"), [("MOST_PENDING", 1), ("MOST_PENDING_BYTES", 500)])
+@pytest.mark.parametrize(("limit", "most"), [("MAX_PENDING", 1), ("MAX_PENDING_BYTES", 500)])
 async def test_when_too_many_wait_changes_are_recorded_later(
     scene: JournalHub, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:

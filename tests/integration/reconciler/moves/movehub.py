@@ -13,7 +13,8 @@ from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import cluster
 from gitops_dsf.reconciler.moves.deletion import Blocked, Candidate, CopyDeleter
-from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, ReachabilityTracker
+from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState
 from tests.integration.reconciler.replica import from_now
 from tests.support.objecthub import ObjectHub
 

@@ -35,8 +35,8 @@ FIRST_RETRY, LONGEST_RETRY = 5.0, 60.0
 class Counted(MoveController):
     passes = 0
 
-    async def _look(self) -> float:
-        pause = await super()._look()
+    async def _reconcile(self) -> float:
+        pause = await super()._reconcile()
         self.passes += 1
         return pause
 
@@ -325,7 +325,7 @@ async def test_many_copies_go_one_by_one_and_not_faster_than_the_limit(
     scene: MoveHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = 4
-    monkeypatch.setattr(controller, "PER_MINUTE", limit)
+    monkeypatch.setattr(controller, "MAX_PER_MINUTE", limit)
     old = [f"old-{number}" for number in range(limit + 2)]
     scene.decide("b")
     for name in ("b", *old):

@@ -9,8 +9,8 @@ import pytest
 from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.pace import DRAW
+from gitops_dsf.pacing.items import items_of
 from gitops_dsf.pacing.ledger import Move
-from gitops_dsf.pacing.refuges import items_of
 from gitops_dsf.pacing.stored import read_moves
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
 from gitops_dsf.repository.model.reconciler import Pace
@@ -337,10 +337,13 @@ async def test_maintenance_that_nobody_can_read_for_long_is_not_known(
             hub.refusals[f"GET configmaps/{MAINTENANCE_CONFIGMAP}"] = [403] * 4
             await asyncio.sleep(125)
             assert hub.refusals[f"GET configmaps/{MAINTENANCE_CONFIGMAP}"] == []
-            assert "the maintenance is not known now" not in caplog.text
+            assert "gitops-dsf-maintenance could not be read" not in caplog.text
             hub.refusals[f"GET configmaps/{MAINTENANCE_CONFIGMAP}"] = [403] * 1000
             await asyncio.sleep(200)
-            assert "moves are not paced now: the maintenance is not known now" in caplog.text
+            assert (
+                "ConfigMap gitops-dsf-maintenance could not be read for more than 150 s"
+                in caplog.text
+            )
             for name in ("c2", "c3", "c4"):
                 hub.score(name, 95)
             hub.score("c1", 10)

@@ -12,8 +12,8 @@ import pytest
 from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.pacing.items import Items, items_of
 from gitops_dsf.pacing.ledger import Move
-from gitops_dsf.pacing.refuges import Items, items_of
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time

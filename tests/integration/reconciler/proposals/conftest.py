@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from gitops_dsf.reconciler.proposals import controller, worker
-from gitops_dsf.reconciler.proposals.worker import Change, Task
+from gitops_dsf.reconciler.proposals.workload import Change, Task
 from tests.integration.reconciler.proposals.proposalhub import (
     SETTINGS,
     TOKEN,

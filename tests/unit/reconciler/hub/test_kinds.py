@@ -13,14 +13,8 @@ from gitops_dsf.hub.applications import ApplicationSet, Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.placements import PlacementSummary, RankedBy
 from gitops_dsf.hub.scores import Interner, Score, score_of
-from gitops_dsf.reconciler.hub.kinds import (
-    ScoreColumns,
-    ScoreMarks,
-    application,
-    application_set,
-    decision_page,
-    placement,
-)
+from gitops_dsf.reconciler.hub.kinds import application, application_set, decision_page, placement
+from gitops_dsf.reconciler.hub.scorecolumns import ScoreColumns, ScoreMarks
 from gitops_dsf.repository.model.apps import Moves
 from tests.support.typed import raw
 

@@ -14,7 +14,7 @@ from gitops_dsf.hub.causes import KINDS, Cause
 from gitops_dsf.hub.placements import PlacementSummary, decision_of
 from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.hub.view import DecisionSets
+from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.reconciler.journal.branch import Move, observe
 from gitops_dsf.reconciler.journal.explaining import Deployed
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter, flapping_of

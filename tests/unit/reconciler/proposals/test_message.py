@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from gitops_dsf.reconciler.proposals.worker import Change, Kind, commit_message, request_body, title
+from gitops_dsf.reconciler.proposals.texts import commit_message, request_body, title
+from gitops_dsf.reconciler.proposals.workload import Change, ProposalKind
 
 
 @pytest.mark.parametrize(
@@ -30,10 +31,10 @@ from gitops_dsf.reconciler.proposals.worker import Change, Kind, commit_message,
 def test_texts_of_strangers_close_nothing_and_mention_nobody(text: str, shown: str) -> None:
     """In the commit, in the pull request's text, which a squashed commit repeats, and in both titles."""
     item = Change(title="Accept it", details=[text])
-    assert commit_message(Kind.LOCKS, item).endswith(f"- {shown}")
-    assert f"text\n{shown}\n" in request_body(Kind.LOCKS, item)
+    assert commit_message(ProposalKind.LOCKS, item).endswith(f"- {shown}")
+    assert f"text\n{shown}\n" in request_body(ProposalKind.LOCKS, item)
     titled = Change(title=text)
-    assert commit_message(Kind.LOCKS, titled).startswith(f"{shown}\n")
+    assert commit_message(ProposalKind.LOCKS, titled).startswith(f"{shown}\n")
     assert title(titled) == shown
 
 
@@ -51,7 +52,7 @@ def test_texts_of_strangers_close_nothing_and_mention_nobody(text: str, shown: s
 )
 def test_texts_of_strangers_command_neither_ci_nor_forge(words: str) -> None:
     details = [f"description: a -> {words} fixes #12", "query: rate(x[5m])"]
-    message = commit_message(Kind.LOCKS, Change(title="Accept it", details=details))
+    message = commit_message(ProposalKind.LOCKS, Change(title="Accept it", details=details))
     assert words not in message
     assert not re.search(
         r"\[(skip|ci|no|actions)[ -](ci|skip|actions)\]|#[0-9]", message, re.IGNORECASE
@@ -60,6 +61,8 @@ def test_texts_of_strangers_command_neither_ci_nor_forge(words: str) -> None:
 
 
 def test_long_lists_are_cut_and_fences_hold() -> None:
-    body = request_body(Kind.LOCKS, Change(details=[f"{number} ```" for number in range(300)]))
+    body = request_body(
+        ProposalKind.LOCKS, Change(details=[f"{number} ```" for number in range(300)])
+    )
     assert "199 ```\nand 100 more\n````\n" in body
     assert "\n````text\n0 ```\n" in body

@@ -3,6 +3,9 @@
 Clocks of other replicas are not trusted: a Lease is free when nobody renewed it for its duration by the clock
 of this process. The own claim counts from the moment when a renewal was sent, not from its answer: others
 count from its arrival at the hub, which is in between. A process leads once: it ends when it lost the Lease.
+
+Not guaranteed: that only one process believes to lead. One that was frozen believes it until it looks at its
+clock again. So `api` looks at the claim right before each write.
 """
 
 import asyncio
@@ -11,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -20,11 +23,10 @@ from dsf_runtime.clock import monotonic
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import RECONCILER
 
-LOG = logging.getLogger(__name__)
 DURATION: Final = 15
 """Seconds from a renewal until another replica may take the Lease."""
 DEADLINE: Final = 12.0
-"""Seconds for which the own claim counts."""
+"""Seconds for which the own claim counts. Others may take the Lease three seconds later."""
 RENEW: Final = 2.0
 """Seconds between two renewals."""
 CONFLICT_SECONDS: Final = 0.5
@@ -32,9 +34,18 @@ CONFLICT_SECONDS: Final = 0.5
 RELEASES: Final = 3
 """Attempts to give the Lease back."""
 
+LOG = logging.getLogger(__name__)
+
 
 class LeaseLost(HubError):  # noqa: N818 - a state, not a mistake
     """Another replica may lead by now."""
+
+
+class _SeenRenewal(NamedTuple):
+    """Who held the Lease, and the time that the holder wrote: a change of either is a renewal."""
+
+    holder: str = ""
+    renew_time: str = ""
 
 
 class Leadership:
@@ -58,8 +69,9 @@ class Leadership:
         self._api = api
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._identity = identity
-        self._seen: tuple[str, str] = ("", "")
-        self._seen_at = self._sent_at = 0.0
+        self._seen = _SeenRenewal()
+        self._seen_at = 0.0
+        self._sent_at = 0.0
         self._written: dict[str, Any] | None = None
         """The Lease as the last write left it. None after a failure, which may have taken effect."""
         self.is_leader = False
@@ -69,23 +81,24 @@ class Leadership:
         return self._left() if self.is_leader else 0.0
 
     async def acquire(self) -> None:
-        last = ""
+        """Waits until this replica leads."""
+        last_message = ""
         while not self.is_leader:
             taken = False
             try:
                 taken = await self._try()
-                words = f"{self._seen[0]} leads; waiting"
+                message = f"{self._seen.holder} leads; waiting"
             except ApiError as error:
-                words = f"the Lease cannot be taken: {error}"
+                message = f"the Lease cannot be taken: {error}"
             if taken:
                 # With a claim that is nearly over, renew it before it is used.
                 self.is_leader = self._left() >= DEADLINE * 2 / 3
-                words = f"not leading: the hub takes more than {DEADLINE / 3:g} s to answer"
+                message = f"not leading: the hub takes more than {DEADLINE / 3:g} s to answer"
                 if self.is_leader:
-                    words = f"leading as {self._identity}"
-            if words != last:
-                LOG.info("%s", words)
-                last = words
+                    message = f"leading as {self._identity}"
+            if message != last_message:
+                LOG.info("%s", message)
+                last_message = message
             if not taken:
                 await asyncio.sleep(RENEW)
 
@@ -98,12 +111,13 @@ class Leadership:
                 try:
                     async with asyncio.timeout(max(0.1, self._left())):
                         if not await self._try():
-                            msg = f"no longer leading: {self._seen[0]} took the Lease"
+                            msg = f"no longer leading: {self._seen.holder} took the Lease"
                             raise LeaseLost(msg)
                 except (ApiError, TimeoutError) as error:
                     if self._left() <= 0:
-                        msg = f"no longer leading: the Lease was not renewed for {DEADLINE:g} s: {error}"
-                        raise LeaseLost(msg) from error
+                        raise LeaseLost(
+                            f"no longer leading: the Lease was not renewed for {DEADLINE:g} s: {error}"
+                        ) from error
                     LOG.warning("Lease not renewed: %s", error)
                     # A conflict does not say who wrote: it may be an annotation of somebody. So it is read
                     # again until the deadline, as client-go does (tools/leaderelection, renew, v0.37.2).
@@ -116,14 +130,15 @@ class Leadership:
         """Lets another replica lead at once. Never raises, because the Lease expires by itself."""
         for attempt in range(1, RELEASES + 1):
             try:
-                item = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
-                if item["spec"].get("holderIdentity") == self._identity:
-                    item["spec"] |= {
+                lease = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
+                if lease["spec"].get("holderIdentity") == self._identity:
+                    lease["spec"] |= {
                         "holderIdentity": "",
+                        # Nobody holds it, so others need not wait for its end.
                         "leaseDurationSeconds": 1,
                         "renewTime": self._now(),
                     }
-                    await self._api.replace(f"{self._path}/{RECONCILER}", item)
+                    await self._api.replace(f"{self._path}/{RECONCILER}", lease)
             except ApiError as error:
                 if _is_conflict(error) and attempt < RELEASES:
                     continue
@@ -140,7 +155,8 @@ class Leadership:
         """Takes or renews the Lease once. False when another replica holds it. Raises ApiError, with status
         409 when somebody wrote it after it was read, or created it: nobody knows yet who holds it.
         """
-        written, self._written = self._written, None
+        written = self._written
+        self._written = None
         if self.is_leader and written is not None:
             written["spec"] = self._spec(written["spec"])
             try:
@@ -151,51 +167,53 @@ class Leadership:
             else:
                 return True
         try:
-            item = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
+            lease = _lease(await self._api.get(f"{self._path}/{RECONCILER}"))
         except ApiError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
-            item = {
+            lease = {
                 "apiVersion": "coordination.k8s.io/v1",
                 "kind": "Lease",
                 "metadata": {"name": RECONCILER},
                 "spec": self._spec({}),
             }
-            await self._write(self._api.create, self._path, item)
+            await self._write(self._api.create, self._path, lease)
             return True
-        spec = item["spec"]
+        spec = lease["spec"]
         holder = str(spec.get("holderIdentity") or "")
-        seen = (holder, str(spec.get("renewTime") or ""))
-        if seen != self._seen:
-            self._seen, self._seen_at = seen, monotonic()
-        lasts = float(spec.get("leaseDurationSeconds") or DURATION)
-        if holder not in {"", self._identity} and monotonic() < self._seen_at + lasts:
+        renewal = _SeenRenewal(holder, str(spec.get("renewTime") or ""))
+        if renewal != self._seen:
+            self._seen = renewal
+            self._seen_at = monotonic()
+        duration = float(spec.get("leaseDurationSeconds") or DURATION)
+        if holder not in {"", self._identity} and monotonic() < self._seen_at + duration:
             return False
-        item["spec"] = self._spec(spec)
-        await self._write(self._api.replace, f"{self._path}/{RECONCILER}", item)
+        # The object that was read has its resourceVersion: of two replicas that take it, one gets a conflict.
+        lease["spec"] = self._spec(spec)
+        await self._write(self._api.replace, f"{self._path}/{RECONCILER}", lease)
         return True
 
     def _spec(self, before: dict[str, Any]) -> dict[str, Any]:
-        mine = before.get("holderIdentity") == self._identity
+        is_own = before.get("holderIdentity") == self._identity
+        transitions = int(before.get("leaseTransitions") or 0)
         return {
             **before,
             "holderIdentity": self._identity,
             "leaseDurationSeconds": DURATION,
-            "acquireTime": before.get("acquireTime") if mine else self._now(),
+            "acquireTime": before.get("acquireTime") if is_own else self._now(),
             "renewTime": self._now(),
-            "leaseTransitions": int(before.get("leaseTransitions") or 0)
-            + (not mine and bool(before)),
+            "leaseTransitions": transitions + (not is_own and bool(before)),
         }
 
     async def _write(
         self,
         send: Callable[[str, dict[str, Any]], Awaitable[bytes]],
         path: str,
-        item: dict[str, Any],
+        lease: dict[str, Any],
     ) -> None:
         """Raises ApiError. The claim counts from the moment of sending."""
         sent_at = monotonic()
-        self._written = _lease(await send(path, item))
+        self._written = _lease(await send(path, lease))
         self._sent_at = sent_at
 
 
@@ -206,8 +224,8 @@ def _is_conflict(error: Exception) -> bool:
 def _lease(answer: bytes) -> dict[str, Any]:
     """The Lease. Raises ApiError when the answer is something else, such as the page of a proxy."""
     try:
-        item = msgspec.json.decode(answer, type=dict[str, Any])
-        return {**item, "spec": msgspec.convert(item.get("spec") or {}, dict[str, Any])}
+        decoded = msgspec.json.decode(answer, type=dict[str, Any])
+        return {**decoded, "spec": msgspec.convert(decoded.get("spec") or {}, dict[str, Any])}
     except msgspec.DecodeError as error:
         msg = f"the answer is not a Lease: {error}"
         raise ApiError(msg) from error

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsf_runtime.apiserver import ApiError
-from gitops_dsf.reconciler.lease import Leadership, LeaseLost
+from gitops_dsf.reconciler.hub.leadership import Leadership, LeaseLost
 from tests.support import virtual_time
 from tests.support.laws import examples
 from tests.support.objecthub import ObjectHub

@@ -1,0 +1,127 @@
+"""Why a move does not go on: every reason, which of them pass by themselves, and which need a person.
+
+A move waits twice. Before it begins, the pace, a maintenance or the scores hold it back. After OCM has decided,
+the old copy stays until the new one is healthy. Labels of metrics, Events, the ConfigMap `gitops-dsf-moves`
+and `status` have these words, so none of them may change.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+
+class MoveReason(StrEnum):
+    """One word for each reason (docs/operate/reconciler.md#make-before-break)."""
+
+    # Before a move begins.
+    CONCURRENT = "Concurrent"
+    """As many moves as the pace allows are under way."""
+    ARRIVALS = "Arrivals"
+    """The target receives as many applications as the pace allows."""
+    SETTLE = "Settle"
+    """The scores of the target have not measured the last arrival yet."""
+    MEASURING = "Measuring"
+    """It is a gain only if the scores do not show the last moves of its source and its target yet, and they
+    may show them.
+    """
+    COOLDOWN = "Cooldown"
+    """The application moved a short time ago."""
+    FROZEN = "Frozen"
+    """A maintenance forbids it."""
+    UNSETTLED = "Unsettled"
+    """A decision that names the target keeps changing, so nobody knows what arrives there."""
+
+    # Before a move begins, and before an old copy goes.
+    REFUSED = "Refused"
+    """The hub refuses to write what would carry the move out, or to delete the old copy."""
+
+    # While an old copy stays.
+    NEW_COPY_MISSING = "NewCopyMissing"
+    """A decided cluster has no Application yet."""
+    NEW_COPY_NOT_HEALTHY = "NewCopyNotHealthy"
+    """The new copy is not Healthy and Synced yet."""
+    TIMED_OUT = "TimedOut"
+    """The time-out is over, and the new copy is still less healthy. Also the reason of a deletion then."""
+    HEALTHY = "Healthy"
+    """Enough good copies stay: the reason of a deletion."""
+    WANTED_COUNT = "WantedCount"
+    """Fewer clusters are decided than the Placement wants."""
+    CLUSTER_UNREACHABLE = "ClusterUnreachable"
+    """OCM does not reach the cluster of the old copy, so its workload could not be deleted."""
+    CLUSTER_RETURNED = "ClusterReturned"
+    """The cluster became reachable a short time ago, and OCM may decide for it again."""
+    DECISION_EMPTY = "DecisionEmpty"
+    """The decision names no cluster."""
+    PLACEMENT_GONE = "PlacementGone"
+    """The Placement is deleted."""
+    DECISION_FOREIGN = "DecisionForeign"
+    """A PlacementDecision with the Placement's label belongs to another owner."""
+    DECISION_UNSETTLED = "DecisionUnsettled"
+    """The decision changed within the last seconds."""
+    DECISION_INCOMPLETE = "DecisionIncomplete"
+    """The pages of the decision do not add up to the numbers in the Placement's status."""
+    REFRESH_PENDING = "RefreshPending"
+    """Somebody asked for a hard refresh of a copy that stays, and Argo CD has not done it yet."""
+    GOING = "Going"
+    """A copy is being deleted."""
+    QUEUED = "Queued"
+    """Another copy is deleted first."""
+    RATE_LIMITED = "RateLimited"
+    """As many copies as allowed were deleted within the last minute."""
+    CONFLICT = "Conflict"
+    """An Application changed during each attempt to delete the copy."""
+    CHANGED = "Changed"
+    """The ApplicationSet has changed."""
+    GONE = "Gone"
+    """The copy does not exist any more, or somebody moved it."""
+    HUB_SILENT = "HubSilent"
+    """The hub does not answer."""
+    INFORMER_BROKEN = "InformerBroken"
+    """What the deletion depends on may be outdated."""
+    UNREADABLE = "Unreadable"
+    """An object that the deletion depends on cannot be read."""
+
+    # Of copies that are never deleted.
+    RENAMED = "Renamed"
+    """The copy has another name than its ApplicationSet would give it, so somebody moved it."""
+    NO_CLUSTER = "NoCluster"
+    """The destination of the copy names no cluster."""
+    NOT_RENDERED = "NotRendered"
+    """The copy has no label gitops-dsf.io/application."""
+    WORKLOAD_WOULD_STAY = "WorkloadWouldStay"
+    """The copy has no resources-finalizer, so its workload would stay."""
+    GENERATORS = "Generators"
+    """The ApplicationSet does not consist of one generator that follows one Placement."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether it passes within moments by itself, so that nobody needs to hear of it."""
+        return self in _PASSING
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether somebody should look at it."""
+        return self in _WARNINGS
+
+
+_PASSING: Final = frozenset(
+    {
+        MoveReason.CHANGED,
+        MoveReason.CONFLICT,
+        MoveReason.DECISION_UNSETTLED,
+        MoveReason.GONE,
+        MoveReason.HUB_SILENT,
+        MoveReason.QUEUED,
+        MoveReason.RATE_LIMITED,
+    }
+)
+_WARNINGS: Final = frozenset(
+    {
+        MoveReason.DECISION_FOREIGN,
+        MoveReason.GENERATORS,
+        MoveReason.INFORMER_BROKEN,
+        MoveReason.REFUSED,
+        MoveReason.TIMED_OUT,
+        MoveReason.UNREADABLE,
+        MoveReason.WORKLOAD_WOULD_STAY,
+    }
+)

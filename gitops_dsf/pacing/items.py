@@ -1,0 +1,51 @@
+"""The items of `gitops-dsf-moves`, by which OCM is drawn to a cluster or pushed away from one. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from gitops_dsf.hub.pace import DRAW, PUSH
+from gitops_dsf.hub.scores import Score
+from gitops_dsf.pacing.ledger import Move, Phase
+
+Items = Mapping[str, Mapping[str, int]]
+"""By cluster, then by name of the item: namespace/name of the Placement."""
+
+
+def items_of(moves: Iterable[Move], refuges: Mapping[str, str]) -> Items:
+    """The items that should be published. `refuges` are clusters by namespace/name of the Placement.
+
+    A move has items until OCM has followed: afterwards Steady alone holds the decision, and OCM may return
+    to the old cluster if the new one is lost. The target of a move takes the place of the refuge.
+    """
+    admitted = [each for each in moves if each.phase is Phase.ADMITTED]
+    found: dict[str, dict[str, int]] = {}
+    for placement, cluster in {
+        **refuges,
+        **{each.placement: each.target for each in admitted},
+    }.items():
+        found.setdefault(cluster, {})[placement] = DRAW
+    for move in admitted:
+        found.setdefault(move.source, {})[move.placement] = PUSH
+    return {cluster: dict(sorted(items.items())) for cluster, items in sorted(found.items())}
+
+
+def items_in(column: Mapping[str, Score]) -> Items:
+    """The published items, by the scores of that name."""
+    found = {cluster: dict(score.items()) for cluster, score in column.items()}
+    return {cluster: items for cluster, items in found.items() if items}
+
+
+def moving_in(items: Items, moves: Iterable[Move]) -> frozenset[str]:
+    """The Placements that published items push away from the source of their move."""
+    return frozenset(
+        move.placement for move in moves if items.get(move.source, {}).get(move.placement) == PUSH
+    )
+
+
+def drawn_by(items: Items) -> dict[str, str]:
+    """The refuges, and targets of moves that OCM has not followed, by namespace/name of the Placement."""
+    return {
+        name: cluster
+        for cluster, values in sorted(items.items(), reverse=True)
+        for name, value in values.items()
+        if value == DRAW
+    }

@@ -1,0 +1,56 @@
+"""Runs another program, such as git. A run that was cancelled ends with all its child processes."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from gitops_dsf.reconciler.git.credentials import GitError
+
+MAX_SECONDS: Final = 180.0
+
+
+class Finished(NamedTuple):
+    """What a program left behind."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+async def run(
+    command: Sequence[str],
+    *,
+    what: str,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    seconds: float = MAX_SECONDS,
+) -> Finished:
+    """Runs a command to its end. Raises GitError, which names `what`, after the time limit."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=folder,
+        env=environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        # A process group of its own, so that what git starts (ssh, helpers) ends with it.
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            out, err = await process.communicate(stdin)
+    except TimeoutError as error:
+        msg = f"{what}: it took longer than {seconds:g} s"
+        raise GitError(msg) from error
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            # A pipe stays open while it holds output that nobody has read.
+            await process.communicate()
+    return Finished(process.returncode or 0, out, err)

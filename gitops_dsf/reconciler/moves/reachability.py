@@ -1,0 +1,73 @@
+"""Which clusters OCM reaches, and which it reaches again only for a short time."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dsf_runtime.informer import Informer
+from gitops_dsf.hub.objects import ManagedCluster
+
+HOLD_SECONDS: Final = 180.0
+"""A cluster that became reachable keeps its copies for this time. OCM decides within seconds while it runs.
+When the leader of its placement controller has crashed, another one leads after 163 s at the latest (a lease
+of 137 s, and 26 s between two attempts to take it).
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reachability:
+    unreachable: frozenset[str]
+    """Clusters that OCM does not reach."""
+    returned: frozenset[str]
+    """Clusters that became reachable, or lost a taint, within HOLD_SECONDS."""
+
+
+class ReachabilityTracker:
+    """Remembers changes that this process saw. Of earlier ones the condition has the hub's time."""
+
+    def __init__(
+        self,
+        *,
+        clusters: Informer[ManagedCluster],
+        clock: Callable[[], float],
+        hub_time: Callable[[], float],
+    ) -> None:
+        self._clusters = clusters
+        self._clock = clock
+        self._hub_time = hub_time
+        self._returned_at: dict[str, float] = {}
+        """By the clock of this process."""
+        clusters.compare(self._note)
+
+    def of(self, clusters: Mapping[str, ManagedCluster]) -> Reachability:
+        """Of these clusters, as they are now: the informer may be behind what was just read."""
+        now = self._clock()
+        hub_now = self._hub_time()
+        self._returned_at = {
+            name: at for name, at in self._returned_at.items() if now < at + HOLD_SECONDS
+        }
+        unreachable = set[str]()
+        returned = set[str]()
+        for name, cluster in clusters.items():
+            if cluster.unreachable:
+                unreachable.add(name)
+            if name in self._returned_at or self._has_just_returned(name, cluster, hub_now):
+                returned.add(name)
+        return Reachability(unreachable=frozenset(unreachable), returned=frozenset(returned))
+
+    def _has_just_returned(self, name: str, cluster: ManagedCluster, hub_now: float) -> bool:
+        since = cluster.available_since
+        if since is not None and hub_now < since + HOLD_SECONDS:
+            return True
+        before = self._clusters.items.get(name)
+        return before is not None and _returns(before, cluster)
+
+    def _note(self, name: str, before: ManagedCluster | None, after: ManagedCluster | None) -> None:
+        if before is not None and after is not None and _returns(before, after):
+            self._returned_at[name] = self._clock()
+
+
+def _returns(before: ManagedCluster, after: ManagedCluster) -> bool:
+    """Whether OCM may decide for the cluster now, and could not before."""
+    lost_taint = any(taint not in after.taints for taint in before.taints)
+    return (before.unreachable and not after.unreachable) or lost_taint

@@ -1,0 +1,52 @@
+"""Computes admissions beside the event loop, and only when something that they depend on has changed."""
+
+import asyncio
+from typing import NamedTuple
+
+from gitops_dsf.pacing.admit import Admission, Waiting, admit
+from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.reconciler.pacing.situation import Inputs, holds_until, situation_of
+from gitops_dsf.repository.model.reconciler import Pace
+
+
+class _Last(NamedTuple):
+    """The last admission, and what it depended on."""
+
+    inputs: Inputs
+    """Without the scores, which would stay in memory after a new list."""
+    ledger: Ledger
+    admission: Admission
+    holds_until: float
+    """When time alone changes it, in seconds since 1970."""
+
+
+class CachedAdmission:
+    """An admission of a large fleet takes seconds of CPU, and most passes change nothing that it needs."""
+
+    def __init__(self) -> None:
+        self._last: _Last | None = None
+
+    @property
+    def waiting(self) -> tuple[Waiting, ...]:
+        """What the moves of the last admission waited for."""
+        return () if self._last is None else self._last.admission.waiting
+
+    async def admit(self, inputs: Inputs, ledger: Ledger, pace: Pace, now: float) -> Admission:
+        """The admission, or the last one if nothing has changed."""
+        last = self._last
+        if last is not None and (last.inputs, last.ledger) == (inputs, ledger):
+            ends = [each.until for each in last.admission.waiting if each.until is not None]
+            due = min(ends, default=None)
+            is_over = (due is not None and now >= due) or now > last.holds_until
+            # Moves that were admitted and are not in the ledger must be computed again.
+            if not last.admission.moves and not is_over:
+                return last.admission
+        # In a thread: the Lease must be renewed meanwhile.
+        self._last = await asyncio.to_thread(_computed, inputs, ledger, pace, now)
+        return self._last.admission
+
+
+def _computed(inputs: Inputs, ledger: Ledger, pace: Pace, now: float) -> _Last:
+    admission = admit(situation_of(inputs, ledger=ledger, pace=pace, now=now))
+    until = holds_until(inputs, ledger=ledger, now=now)
+    return _Last(inputs.without_scores(), ledger, admission, until)

@@ -1,0 +1,106 @@
+"""Plans refuges beside the event loop, and only those that a change touches."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.pacing.admit import known_shifts
+from gitops_dsf.pacing.assumptions import assume
+from gitops_dsf.pacing.ledger import Ledger
+from gitops_dsf.pacing.refuges import Refuges, plan_refuges
+from gitops_dsf.reconciler.pacing.situation import Inputs, situation_of
+from gitops_dsf.repository.model.reconciler import Pace
+
+REPLAN_SECONDS: Final = 300.0
+"""Between two plans of all refuges. Scores change all the time, and a refuge need not be the best cluster."""
+
+
+class RefugePlanner:
+    """Keeps the plan of refuges between two passes. All are planned again now and then, and at once those that
+    a change touches. A new leader goes on with the published plan.
+    """
+
+    def __init__(self) -> None:
+        self._seen: Inputs | None = None
+        """What the last plan depended on."""
+        self._refuges: Refuges = {}
+        self._next = 0.0
+        """When all are planned again, in seconds since 1970."""
+
+    async def plan(
+        self, inputs: Inputs, ledger: Ledger, *, pace: Pace, published: Refuges, now: float
+    ) -> Refuges:
+        """The refuges that should be published, computed beside the event loop where something changed."""
+        if not any(paced.ranking.refuges for paced in inputs.paced.values()):
+            self._seen = None
+            return {}
+        current = published
+        due: frozenset[str] | None = None
+        if self._seen is not None:
+            current = self._refuges
+            if now < self._next:
+                due = _due(self._seen, inputs, current)
+        refuges: Refuges
+        if due is not None and not due:
+            refuges = {key: cluster for key, cluster in current.items() if key in inputs.paced}
+        else:
+            refuges = await asyncio.to_thread(
+                _planned, inputs, ledger, pace=pace, current=current, due=due, now=now
+            )
+        if due is None:
+            self._next = now + REPLAN_SECONDS
+        self._seen = inputs.without_scores()
+        self._refuges = refuges
+        return refuges
+
+
+def _planned(
+    inputs: Inputs,
+    ledger: Ledger,
+    *,
+    pace: Pace,
+    current: Refuges,
+    due: frozenset[str] | None,
+    now: float,
+) -> Refuges:
+    situation = situation_of(inputs, ledger=ledger, pace=pace, now=now)
+    scores = assume(situation.hub.scores, known_shifts(situation))
+    state = situation.hub.scoring(scores)
+    return plan_refuges(situation.paced, state=state, now=situation.now, current=current, only=due)
+
+
+def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | None:
+    """The Placements whose refuge a change touches; None means all of them."""
+    if before.sets != inputs.sets or before.bindings != inputs.bindings:
+        return None
+    changed = _changed(before.clusters, inputs.clusters)
+    due = set[str]()
+    for key, paced in inputs.paced.items():
+        known = before.paced.get(key)
+        # A decision that is not settled says nothing yet.
+        is_decided_anew = key in inputs.decided and inputs.decided[key] != before.decided.get(key)
+        is_edited = known is None or (
+            (known.written.spec, known.ranking) != (paced.written.spec, paced.ranking)
+        )
+        refuge = refuges.get(key)
+        is_touched = bool(changed) and (refuge is None or refuge in changed)
+        if is_decided_anew or is_edited or is_touched:
+            due.add(key)
+    return frozenset(due)
+
+
+def _changed(
+    before: Mapping[str, ManagedCluster], after: Mapping[str, ManagedCluster]
+) -> frozenset[str]:
+    """The clusters for which Placements may pass or fail other filters than before."""
+    return frozenset(
+        name
+        for name in before.keys() | after.keys()
+        if before.get(name) is not after.get(name)
+        and _filtered_by(before.get(name)) != _filtered_by(after.get(name))
+    )
+
+
+def _filtered_by(cluster: ManagedCluster | None) -> object:
+    return cluster and (cluster.labels, cluster.claims, cluster.taints, cluster.deleting)

@@ -1,0 +1,67 @@
+"""Decisions of paced Placements: which have settled, and where moves may go while others keep changing."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from gitops_dsf.pacing.desired import Paced
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
+
+PATIENCE_SECONDS: Final = 60.0
+"""All moves wait for decisions that change, for so long. After it only those to the clusters that such a
+decision names, because one Placement whose decision changes every few seconds must not stop all others.
+"""
+
+
+class Settled(NamedTuple):
+    """The decisions that count now."""
+
+    decided: Mapping[str, frozenset[str]]
+    """The clusters of complete decisions that have not changed for a while, by namespace/name."""
+    unsettled: frozenset[str] | None
+    """Clusters that no move may go to, because a decision that keeps changing names them; None while no move
+    may begin at all.
+    """
+
+
+class SettledDecisions:
+    """Remembers since when there has always been a decision that changes. A new leader counts again."""
+
+    def __init__(self, decisions: DecisionSets, *, clock: Callable[[], float]) -> None:
+        self._decisions = decisions
+        self._clock = clock
+        self._changing_since: float | None = None
+        self._changing: dict[str, frozenset[str]] = {}
+        """The clusters that changing decisions have named meanwhile, by Placement."""
+
+    def of(self, paced: Mapping[str, Paced]) -> Settled:
+        """The settled decisions of these Placements."""
+        now = self._clock()
+        decided: dict[str, frozenset[str]] = {}
+        changing: dict[str, frozenset[str]] = {}
+        for key, each in paced.items():
+            _, _, name = key.partition("/")
+            decision = self._decisions.get(name)
+            wanted = each.placement.spec.number_of_clusters or 0
+            if decision is None:
+                continue
+            if now < decision.since + DEBOUNCE_SECONDS:
+                changing[key] = decision.clusters
+            elif decision.clusters and len(decision.clusters) <= wanted:
+                decided[key] = decision.clusters
+        return Settled(decided, self._unsettled(changing))
+
+    def _unsettled(self, changing: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
+        if not changing:
+            self._changing_since = None
+            self._changing = {}
+            return frozenset()
+        now = self._clock()
+        if self._changing_since is None:
+            self._changing_since = now
+        nothing = frozenset[str]()
+        self._changing = {
+            key: self._changing.get(key, nothing) | clusters for key, clusters in changing.items()
+        }
+        if now < self._changing_since + PATIENCE_SECONDS:
+            return None
+        return nothing.union(*self._changing.values())
