@@ -118,9 +118,7 @@ class Copy(Struct, frozen=True):
 
 
 class ApplicationView(Struct, frozen=True, kw_only=True):
-    """One of our ApplicationSets: the clusters of its decision, and the clusters of its
-    Applications.
-    """
+    """One of our ApplicationSets: the clusters of its decision, and those of its Applications."""
 
     name: str
     strategy: str
