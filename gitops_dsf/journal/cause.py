@@ -22,9 +22,10 @@ def cause_of(
 ) -> MoveCause | None:
     """Why the decision changed; None for the first record of a Placement, which is no move.
 
-    `verdict` is that of the simulator with the decision before as the current one, and `by_scores` the same
-    by the written weights. `admitted` is the move of the ledger that led to it. `edit` is the commit of a
-    change of the Placement just before (empty if the commit is not known), and None without one.
+    `verdict` is that of the simulator with the decision before as the current one, and `by_scores`
+    the same by the written weights. `admitted` is the move of the ledger that led to it. `edit` is
+    the commit of a change of the Placement just before (empty if the commit is not known), and None
+    without one.
     """
     if record.kind == "Start":
         return None
@@ -43,8 +44,8 @@ def cause_of(
     wanted = verdict.source.spec.number_of_clusters
     if not record.left and (wanted is None or record.before < wanted):
         return MoveCause(Cause.ELIGIBLE, ", ".join(record.joined))
-    # While nobody looked, scores came and went. And where the simulator decides otherwise, they do not
-    # explain what happened.
+    # While nobody looked, scores came and went. And where the simulator decides otherwise, they do
+    # not explain what happened.
     if (
         record.kind == "Later"
         or verdict.outcome is not Outcome.SCHEDULED
@@ -55,7 +56,9 @@ def cause_of(
 
 
 def _by_scores(record: Record, verdict: Verdict) -> str:
-    """The largest change of a score of a cluster that moved, or by how much the new cluster leads."""
+    """The largest change of a score of a cluster that moved, or by how much the new cluster
+    leads.
+    """
     change = largest_change(record)
     if change is not None:
         after = "none" if change.after is None else str(change.after)
@@ -69,14 +72,18 @@ def _by_scores(record: Record, verdict: Verdict) -> str:
 
 
 def scores_of_people(record: Record) -> tuple[ScoreChange, ...]:
-    """The changed scores, without items of moves, which records of earlier versions have among them."""
+    """The changed scores, without items of moves, which records of earlier versions have among
+    them.
+    """
     return tuple(
-        each for each in record.scores if not each.name.startswith(f"AddOn/{MOVES_SCORE}/")
+        score for score in record.scores if not score.name.startswith(f"AddOn/{MOVES_SCORE}/")
     )
 
 
 def largest_change(record: Record) -> ScoreChange | None:
-    """The largest change of a score of a cluster that left or joined, if values before are known."""
+    """The largest change of a score of a cluster that left or joined, if values before are
+    known.
+    """
     moved = {*record.left, *record.joined}
     known = [
         each

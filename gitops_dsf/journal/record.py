@@ -1,5 +1,5 @@
-"""A record of the journal: one change of a decision, and why OCM decided so. Records are JSON lines: one line
-for each record, one file for each month of the records' times.
+"""A record of the journal: one change of a decision, and why OCM decided so. Records are JSON
+lines: one line for each record, one file for each month of the records' times.
 """
 
 import hashlib
@@ -19,11 +19,13 @@ from gitops_dsf.hub.metadata import Timestamp
 from gitops_dsf.simulator.explain import Explanation
 
 Kind = Literal["Change", "Later", "Start"]
-"""Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when it was
-found. Start: the first record of a Placement; the decision before it is not known.
+"""Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when
+it was found. Start: the first record of a Placement; the decision before it is not known.
 """
 MOST_NAMED: Final = 100
-"""Clusters that a record names in each list. A larger decision is recorded by what left and joined."""
+"""Clusters that a record names in each list. A larger decision is recorded by what left and
+joined.
+"""
 MOST_EXPLAINED: Final = 20
 """Clusters that a record explains."""
 MOST_SCORES: Final = 200
@@ -87,7 +89,8 @@ class Record(
 ):
     """One change of the decision of one Placement. Clusters are in order of name.
 
-    A record that was written is never changed: its id stays, so it can be told from others wherever it is.
+    A record that was written is never changed: its id stays, so it can be told from others wherever
+    it is.
     """
 
     id: str
@@ -115,7 +118,9 @@ class Record(
     clusters: tuple[ClusterReason, ...] = ()
     """Clusters that left or joined."""
     doubt: str = ""
-    """Why the explanations may not be OCM's reasons; empty if the simulator came to the same decision."""
+    """Why the explanations may not be OCM's reasons; empty if the simulator came to the same
+    decision.
+    """
     scores: tuple[ScoreChange, ...] = ()
     more_scores: int = 0
     """Changed scores that are left out, because there are too many."""
@@ -128,7 +133,9 @@ class Record(
     gain: float | None = None
     """Points of the weighted mean of the scores that an admitted move was to gain."""
     cause: MoveCause | None = None
-    """Why it moved; None in the first record of a Placement, and in records of versions without it."""
+    """Why it moved; None in the first record of a Placement, and in records of versions without
+    it.
+    """
 
     @property
     def key(self) -> tuple[str, str]:
@@ -215,8 +222,9 @@ def encode(record: Record) -> bytes:
 
 
 def read(files: Mapping[str, bytes], *, about: str | None = None, explained: bool = True) -> Read:
-    """A record that appears twice is read once, and unknown keys are ignored. `about` limits the records to
-    those of one application; without `explained` they lack their explanations, which are most of a journal.
+    """A record that appears twice is read once, and unknown keys are ignored. `about` limits the
+    records to those of one application; without `explained` they lack their explanations, which are
+    most of a journal.
     """
     found: dict[str, Record] = {}
     bad: list[str] = []
@@ -258,7 +266,8 @@ def appended(files: Mapping[str, bytes], records: Iterable[Record]) -> dict[str,
     changed = {}
     for name, lines in added.items():
         content = files.get(name, b"")
-        # A last line without its line break was cut off, or edited by hand. It must not swallow a record.
+        # A last line without its line break was cut off, or edited by hand. It must not swallow a
+        # record.
         separator = b"" if not content or content.endswith(b"\n") else b"\n"
         changed[name] = b"".join((content, separator, *lines))
     return changed

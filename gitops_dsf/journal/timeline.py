@@ -13,7 +13,9 @@ Values = Mapping[tuple[str, str], int]
 
 
 def by_placement(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """The records of each name of a Placement, of one life (UID) after the other, each in order of number."""
+    """The records of each name of a Placement, of one life (UID) after the other, each in order of
+    number.
+    """
     found: dict[str, dict[str, list[Record]]] = {}
     for record in records:
         found.setdefault(record.placement, {}).setdefault(record.uid, []).append(record)
@@ -38,7 +40,9 @@ def in_order(records: Iterable[Record]) -> list[Record]:
 
 
 def times(records: Sequence[Record]) -> list[float]:
-    """Unix seconds of the records of one Placement. A clock that went back makes two changes simultaneous."""
+    """Unix seconds of the records of one Placement. A clock that went back makes two changes
+    simultaneous.
+    """
     found: list[float] = []
     for record in records:
         at = record.time.timestamp()
@@ -58,7 +62,9 @@ def changes(records: Sequence[Record]) -> tuple[DecisionChange, ...]:
 def values_at(
     records: Iterable[Record], *, start: Values = MappingProxyType({})
 ) -> Iterator[Values]:
-    """The scores that are told after each record of one Placement. `start` are those known before."""
+    """The scores that are told after each record of one Placement. `start` are those known
+    before.
+    """
     known = dict(start)
     for record in records:
         for score in record.scores:
@@ -70,15 +76,16 @@ def values_at(
 
 
 def recent(records: Sequence[Record], *, since: float, most: int) -> list[Record]:
-    """The newest records of one Placement: at most so many, and none before `since` but the last one. The
-    first of them holds all scores that the records up to it tell, so that none is lost.
+    """The newest records of one Placement: at most so many, and none before `since` but the last
+    one. The first of them holds all scores that the records up to it tell, so that none is lost.
     """
     at = times(records)
     start = max(sum(each < since for each in at), len(records) - most, 0)
     if start == 0:
         return list(records)
     start = min(start, len(records) - 1)
-    first, values = records[start], list(values_at(records[: start + 1]))[-1]
+    first = records[start]
+    values = list(values_at(records[: start + 1]))[-1]
     scores = tuple(
         ScoreChange(name=name, cluster=cluster, after=value)
         for (name, cluster), value in sorted(values.items())

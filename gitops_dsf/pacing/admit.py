@@ -1,4 +1,12 @@
-"""Which desired moves may begin now, and what the others wait for. Pure."""
+"""Which desired moves may begin now, and what the others wait for. Pure.
+
+Moves are admitted in order of gain, each one with the load of those before it. A move is refused
+whenever it could be wrong: when somebody else may arrive at the target, when the scores have not
+measured the last arrival, and when it would be a loss if the scores show the last moves already.
+
+Not guaranteed: that every desired move begins at last. While the scores change faster than they are
+measured, some wait without end.
+"""
 
 import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,7 +40,9 @@ class Situation:
     pace: Pace
     now: datetime
     frozen: Mapping[str, str] = field(default_factory=dict)
-    """The maintenance by which an application (namespace/name) or a cluster takes no part in moves."""
+    """The maintenance by which an application (namespace/name) or a cluster takes no part in
+    moves.
+    """
     refused: Mapping[str, str] = field(default_factory=dict)
     """Why an application (namespace/name) or a cluster gets no items of moves."""
     drained: HubState | None = None
@@ -44,7 +54,9 @@ class Situation:
     only: Collection[str] | None = None
     """The Placements (namespace/name) that may move; None means all."""
     pace_time: float | None = None
-    """Seconds since 1970 by which the pace counts; None: `now`. Previews of many moves run ahead."""
+    """Seconds since 1970 by which the pace counts; None: `now`. Previews of many moves run
+    ahead.
+    """
 
     @property
     def seconds(self) -> float:
@@ -59,6 +71,8 @@ class Situation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
+    """A desired move that may not begin now."""
+
     move: DesiredMove
     reason: MoveReason
     message: str
@@ -85,10 +99,12 @@ class DesiredMoves(Protocol):
 
 
 def admit(situation: Situation, desired_moves: DesiredMoves | None = None) -> Admission:
-    """Admits moves in order of gain while the pace allows. Each one sees the load of those before it.
+    """Admits moves in order of gain while the pace allows. Each one sees the load of those before
+    it.
 
-    A desired move is computed again before it is admitted, because the moves admitted before it changed what the
-    scores will say. By default the simulator computes it for the hub of the situation.
+    A desired move is computed again before it is admitted, because the moves admitted before it
+    changed what the scores will say. By default the simulator computes it for the hub of the
+    situation.
     """
     return _Round(situation, desired_moves or _Simulated(situation)).run()
 
@@ -120,6 +136,8 @@ class _Simulated:
 
 
 class _Round:
+    """One admission, from the largest gain to the smallest."""
+
     def __init__(self, situation: Situation, desired_moves: DesiredMoves) -> None:
         self._situation = situation
         self._desired_moves = desired_moves
@@ -134,11 +152,11 @@ class _Round:
     def run(self) -> Admission:
         moves: list[DesiredMove] = []
         waiting: list[Waiting] = []
-        queue = [
-            (*_order(desired), desired.placement, 0, desired)
-            for desired in map(self._desired, self._desired_moves.asking(self._shifts))
-            if desired is not None
-        ]
+        queue: list[tuple[bool, float, float, str, int, DesiredMove]] = []
+        for key in self._desired_moves.asking(self._shifts):
+            desired = self._desired(key)
+            if desired is not None:
+                queue.append((*_order(desired), desired.placement, 0, desired))
         heapq.heapify(queue)
         while queue:
             *_, version, desired = heapq.heappop(queue)
@@ -152,23 +170,27 @@ class _Round:
                 waiting.append(obstacle)
                 continue
             moves.append(desired)
-            move = move_of(desired, self._situation.seconds)
-            self._ledger = self._ledger.adding([move])
-            ranking = self._situation.paced[desired.placement].ranking
-            found = list(shifts_of(move, ranking, now=self._situation.seen))
-            self._shifts += found
-            self._version += bool(found)
+            self._note_admitted(desired)
         waiting.sort(key=lambda each: (*_order(each.move), each.move.placement))
         return Admission(moves=tuple(moves), waiting=tuple(waiting))
 
+    def _note_admitted(self, desired: DesiredMove) -> None:
+        move = move_of(desired, self._situation.seconds)
+        self._ledger = self._ledger.adding([move])
+        ranking = self._situation.paced[desired.placement].ranking
+        shifts = list(shifts_of(move, ranking, now=self._situation.seen))
+        self._shifts += shifts
+        # Without a demand a move changes no score, so what was computed before it still holds.
+        self._version += bool(shifts)
+
     def _desired(self, key: str) -> DesiredMove | None:
-        return (
-            None if self._ledger.of(key) is not None else self._desired_moves.of(key, self._shifts)
-        )
+        if self._ledger.of(key) is not None:
+            return None
+        return self._desired_moves.of(key, self._shifts)
 
     def _obstacle(self, desired: DesiredMove) -> Waiting | None:
         """What the move waits for; None if it may begin."""
-        situation, pace, ledger = self._situation, self._situation.pace, self._ledger
+        situation = self._situation
         for name in (desired.placement, desired.source, desired.target):
             if name in situation.frozen:
                 return Waiting(
@@ -184,58 +206,70 @@ class _Round:
         if self._is_full():
             message = f"{plural(self._under_way(), 'move')} under way"
             return Waiting(move=desired, reason=MoveReason.CONCURRENT, message=message)
-        ended = ledger.last_end(desired.placement)
-        rest = max(pace.cooldown_seconds, self._settle(desired.placement))
-        if ended is not None and not desired.drains and situation.seconds < ended + rest:
-            until = ended + rest
-            return Waiting(
-                move=desired,
-                reason=MoveReason.COOLDOWN,
-                message="it moved a short time ago",
-                until=until,
-            )
-        arrivals = [each for each in ledger.moves if each.target == desired.target]
-        coming = sum(each.under_way for each in arrivals)
-        if coming >= pace.arrivals_per_cluster:
+        return self._rests(desired) or self._arrivals(desired) or self._doubtful(desired)
+
+    def _rests(self, desired: DesiredMove) -> Waiting | None:
+        """The cooldown of the application. It does not hold one on a cluster that is drained."""
+        ended = self._ledger.last_end(desired.placement)
+        rest = max(self._situation.pace.cooldown_seconds, self._settle(desired.placement))
+        if ended is None or desired.drains or self._situation.seconds >= ended + rest:
+            return None
+        return Waiting(
+            move=desired,
+            reason=MoveReason.COOLDOWN,
+            message="it moved a short time ago",
+            until=ended + rest,
+        )
+
+    def _arrivals(self, desired: DesiredMove) -> Waiting | None:
+        """What the target receives, and what its scores have not measured yet."""
+        now = self._situation.seconds
+        limit = self._situation.pace.arrivals_per_cluster
+        arrivals = [move for move in self._ledger.moves if move.target == desired.target]
+        coming = sum(move.under_way for move in arrivals)
+        if coming >= limit:
             message = f"{desired.target} receives {coming} already"
             return Waiting(move=desired, reason=MoveReason.ARRIVALS, message=message)
-        ends = [
-            each.phase_since + self._settle(each.placement)
-            for each in arrivals
-            if not each.under_way
-        ]
-        unmeasured = sorted(end for end in ends if situation.seconds < end)
-        if coming + len(unmeasured) >= pace.arrivals_per_cluster:
-            until = unmeasured[coming + len(unmeasured) - pace.arrivals_per_cluster]
-            message = f"the scores of {desired.target} have not measured its last arrival"
-            return Waiting(move=desired, reason=MoveReason.SETTLE, message=message, until=until)
-        if not desired.drains and not _is_sure(
-            desired, situation.paced[desired.placement].ranking, self._doubts
-        ):
-            message = f"the scores of {desired.source} and {desired.target} may show their last moves already"
-            return Waiting(
-                move=desired,
-                reason=MoveReason.MEASURING,
-                message=message,
-                until=self._measured(desired),
-            )
-        return None
+        unmeasured: list[float] = []
+        for move in arrivals:
+            measured_at = move.phase_since + self._settle(move.placement)
+            if not move.under_way and now < measured_at:
+                unmeasured.append(measured_at)
+        if coming + len(unmeasured) < limit:
+            return None
+        unmeasured.sort()
+        message = f"the scores of {desired.target} have not measured its last arrival"
+        until = unmeasured[coming + len(unmeasured) - limit]
+        return Waiting(move=desired, reason=MoveReason.SETTLE, message=message, until=until)
 
-    def _measured(self, desired: DesiredMove) -> float | None:
-        """When the scores have surely measured the moves of these clusters; None if one is under way."""
+    def _doubtful(self, desired: DesiredMove) -> Waiting | None:
+        """Whether the move may be a loss, because the scores may show the last moves already."""
+        ranking = self._situation.paced[desired.placement].ranking
+        if desired.drains or _is_sure(desired, ranking, self._doubts):
+            return None
+        message = (
+            f"the scores of {desired.source} and {desired.target} may show their last moves already"
+        )
+        until = self._measured_at(desired)
+        return Waiting(move=desired, reason=MoveReason.MEASURING, message=message, until=until)
+
+    def _measured_at(self, desired: DesiredMove) -> float | None:
+        """When the scores have surely measured the moves of these clusters; None if one is under
+        way.
+        """
+        clusters = (desired.source, desired.target)
         ends = []
         for move in self._ledger.moves:
             paced = self._situation.paced.get(move.placement)
-            if paced is not None and not {move.source, move.target}.isdisjoint(
-                (desired.source, desired.target)
-            ):
-                if move.under_way:
-                    return None
-                ends.append(move.phase_since + paced.ranking.measured_after)
+            if paced is None or (move.source not in clusters and move.target not in clusters):
+                continue
+            if move.under_way:
+                return None
+            ends.append(move.phase_since + paced.ranking.measured_after)
         return max((end for end in ends if self._situation.seen < end), default=None)
 
     def _under_way(self) -> int:
-        return sum(each.admitted for each in self._ledger.under_way)
+        return sum(move.admitted for move in self._ledger.under_way)
 
     def _is_full(self) -> bool:
         return self._under_way() >= self._situation.pace.concurrent
@@ -243,38 +277,39 @@ class _Round:
     def _settle(self, placement: str) -> float:
         """Seconds until scores have measured a move of a Placement."""
         paced = self._situation.paced.get(placement)
-        after = paced.ranking.measured_after if paced is not None else 0.0
-        return self._situation.pace.settle(after)
+        measured_after = paced.ranking.measured_after if paced is not None else 0.0
+        return self._situation.pace.settle(measured_after)
 
 
 _Doubts = Mapping[tuple[str, str, str, bool], float]
-"""Points that scores may show already, by resource, dimension, cluster, and whether they raise the score."""
+"""Points that scores may show already, by resource, dimension, cluster, and whether they raise the
+score.
+"""
 
 
 def _doubts(shifts: Iterable[Shift]) -> _Doubts:
-    summed: dict[tuple[str, str, str, bool], float] = {}
+    points: dict[tuple[str, str, str, bool], float] = {}
     for shift in shifts:
         if shift.doubt:
             key = shift.resource, shift.dimension, shift.cluster, shift.points > 0
-            summed[key] = summed.get(key, 0.0) + shift.doubt
-    return summed
+            points[key] = points.get(key, 0.0) + shift.doubt
+    return points
 
 
 def _is_sure(desired: DesiredMove, ranking: PacedRanking, doubts: _Doubts) -> bool:
     """Whether OCM would make this move whatever the scores show of the last moves already.
 
-    A load that a published score shows and that is assumed as well counts twice. Then the source of the move
-    is better than it seems, if something arrived there, and the target is worse, if something left it. So an
-    application would follow a move in the other direction, and another one follow it back, for ever.
+    A load that a published score shows and that is assumed as well counts twice. Then the source of
+    the move is better than it seems, if something arrived there, and the target is worse, if
+    something left it. So an application would follow a move in the other direction, and another one
+    follow it back, for ever.
     """
     doubt = 0.0
     for term in ranking.terms:
-        is_better_raised = term.weight > 0
-        arrived = doubts.get(
-            (term.resource, term.dimension, desired.source, not is_better_raised), 0.0
-        )
-        left = doubts.get((term.resource, term.dimension, desired.target, is_better_raised), 0.0)
-        doubt += abs(term.weight) * (arrived + left)
+        higher_is_better = term.weight > 0
+        arrival = (term.resource, term.dimension, desired.source, not higher_is_better)
+        departure = (term.resource, term.dimension, desired.target, higher_is_better)
+        doubt += abs(term.weight) * (doubts.get(arrival, 0.0) + doubts.get(departure, 0.0))
     if not doubt:
         return True
     lead = round(desired.points * ranking.total_weight) - doubt
@@ -289,11 +324,10 @@ def move_of(
     desired: DesiredMove, now: float, *, drains: Mapping[str, str] = MappingProxyType({})
 ) -> Move:
     """The move that is admitted. `drains`: the maintenance by drained cluster."""
-    cause = (
-        by_drain(desired.source, drains.get(desired.source, ""))
-        if desired.drains
-        else by_pace(desired.points)
-    )
+    if desired.drains:
+        cause = by_drain(desired.source, drains.get(desired.source, ""))
+    else:
+        cause = by_pace(desired.points)
     return Move(
         placement=desired.placement,
         source=desired.source,
@@ -314,5 +348,7 @@ def known_shifts(situation: Situation) -> Iterable[Shift]:
 
 
 def _order(desired: DesiredMove) -> tuple[bool, float, float]:
-    """Clusters that are drained first, then by gain, then by load: so fewer moves even a fleet out."""
+    """Clusters that are drained first, then by gain, then by load: so fewer moves even a fleet
+    out.
+    """
     return (not desired.drains, -desired.points, -desired.load)

@@ -1,7 +1,7 @@
 """What is assumed about scores that have not measured the last moves yet. Pure.
 
-A score is measured over a range and published after a delay. Until then the load of a move is assumed, so that
-moves do not all go to the cluster that looks best.
+A score is measured over a range and published after a delay. Until then the load of a move is
+assumed, so that moves do not all go to the cluster that looks best.
 """
 
 import math
@@ -31,19 +31,21 @@ def shifts_of(move: Move, ranking: PacedRanking, *, now: float) -> Iterable[Shif
     """What a move changes that may not be measured yet."""
     for term in ranking.terms:
         share = unmeasured(move, term, now=now)
-        if term.demand and term.weight and share:
-            # Where a lower score is better, an arrival raises the score.
-            points = term.demand * share * (1 if term.weight > 0 else -1)
-            doubt = term.demand * (share - surely_unmeasured(move, term, now=now))
-            for cluster, change in ((move.target, -points), (move.source, points)):
-                if cluster:
-                    yield Shift(
-                        cluster=cluster,
-                        resource=term.resource,
-                        dimension=term.dimension,
-                        points=change,
-                        doubt=doubt,
-                    )
+        if not (term.demand and term.weight and share):
+            continue
+        # Where a lower score is better, an arrival raises the score.
+        sign = 1 if term.weight > 0 else -1
+        points = term.demand * share * sign
+        doubt = term.demand * (share - surely_unmeasured(move, term, now=now))
+        for cluster, change in ((move.target, -points), (move.source, points)):
+            if cluster:
+                yield Shift(
+                    cluster=cluster,
+                    resource=term.resource,
+                    dimension=term.dimension,
+                    points=change,
+                    doubt=doubt,
+                )
 
 
 def unmeasured(move: Move, term: Term, *, now: float) -> float:
@@ -59,9 +61,9 @@ def unmeasured(move: Move, term: Term, *, now: float) -> float:
 def surely_unmeasured(move: Move, term: Term, *, now: float) -> float:
     """The share of a move that a score cannot show yet, between 0 and 1.
 
-    `term.delay` is the longest time until a measurement is published; it may also be published at once. And
-    from the decision on the new copy may run, and the old one may be gone. Between this share and
-    `unmeasured`, nobody knows what a score shows.
+    `term.delay` is the longest time until a measurement is published; it may also be published at
+    once. And from the decision on the new copy may run, and the old one may be gone. Between this
+    share and `unmeasured`, nobody knows what a score shows.
     """
     if move.phase is Phase.ADMITTED:
         return 1.0
@@ -75,46 +77,53 @@ def surely_unmeasured(move: Move, term: Term, *, now: float) -> float:
 
 
 def next_measured(ledger: Ledger, rankings: Mapping[str, PacedRanking], *, now: float) -> float:
-    """When time alone changes next what is assumed about the scores, in seconds since 1970. Infinite if it
-    changes nothing. `rankings` are by namespace/name of the Placement.
+    """When time alone changes next what is assumed about the scores, in seconds since 1970.
+
+    Infinite if it changes nothing. `rankings` are by namespace/name of the Placement.
     """
     changes = [math.inf]
     for move in ledger.moves:
         ranking = rankings.get(move.placement)
-        for term in ranking.terms if ranking is not None and not move.under_way else ():
+        if ranking is None or move.under_way:
+            continue
+        for term in ranking.terms:
             begin = move.phase_since + term.delay
             end = begin + term.range
-            if term.demand and now < end:
-                # While a range measures it little by little, ten looks are enough.
-                changes.append(begin if now < begin else min(end, now + term.range / 10))
+            if not term.demand or now >= end:
+                continue
+            # While a range measures it little by little, ten looks are enough.
+            changes.append(begin if now < begin else min(end, now + term.range / 10))
     return min(changes)
 
 
 def summed(shifts: Iterable[Shift]) -> Mapping[tuple[str, str, str], int]:
     """The points that are assumed, by resource, dimension and cluster."""
-    found: dict[tuple[str, str, str], float] = {}
-    for each in shifts:
-        key = each.resource, each.dimension, each.cluster
-        found[key] = found.get(key, 0.0) + each.points
-    return {key: round(points) for key, points in found.items()}
+    sums: dict[tuple[str, str, str], float] = {}
+    for shift in shifts:
+        key = shift.resource, shift.dimension, shift.cluster
+        sums[key] = sums.get(key, 0.0) + shift.points
+    return {key: round(points) for key, points in sums.items()}
 
 
 def assume(scores: Scores, shifts: Iterable[Shift]) -> Scores:
-    """The scores with the assumed load, within -100 and 100. A cluster without the score stays as it is."""
-    found = dict[str, Mapping[str, Score]](scores)
+    """The scores with the assumed load, within -100 and 100. A cluster without the score stays as
+    it is.
+    """
+    columns = dict[str, Mapping[str, Score]](scores)
     copied: dict[str, dict[str, Score]] = {}
     for (resource, dimension, cluster), points in summed(shifts).items():
-        column = copied.get(resource) or dict(found.get(resource, {}))
+        # Only columns that change are copied: a fleet has thousands of clusters in each.
+        column = copied.get(resource) or dict(columns.get(resource, {}))
         score = column.get(cluster)
         if score is not None and score.get(dimension) is not None:
             column[cluster] = _shifted(score, dimension, points)
             copied[resource] = column
-    return found | copied
+    return columns | copied
 
 
 def _shifted(score: Score, dimension: str, points: int) -> Score:
-    values = tuple(
-        max(-MAX_SCORE, min(MAX_SCORE, value + points)) if name == dimension else value
-        for name, value in score.items()
-    )
-    return Score(score.valid_until, score.names, values, score.on_hub)
+    values = []
+    for name, value in score.items():
+        is_shifted = name == dimension
+        values.append(max(-MAX_SCORE, min(MAX_SCORE, value + points)) if is_shifted else value)
+    return Score(score.valid_until, score.names, tuple(values), score.on_hub)

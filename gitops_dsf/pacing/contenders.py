@@ -1,8 +1,8 @@
 """The moves that many paced Placements desire, without a simulation of each.
 
-Most Placements of a fleet rank the same clusters by the same scores, and differ only in where they are. The
-simulator ranks the clusters once for all of these. Then a comparison of sums tells what each of them
-desires. The answers are those of `desired_move`.
+Most Placements of a fleet rank the same clusters by the same scores, and differ only in where they
+are. The simulator ranks the clusters once for all of these. Then a comparison of sums tells what
+each of them desires. The answers are those of `desired_move`.
 """
 
 from collections.abc import Collection, Mapping
@@ -39,7 +39,9 @@ class Contenders:
             for position in state.tainted
             for taint in state.clusters[position].taints
         )
-        """Whether a taint spares the clusters of a decision. Then each Placement has clusters of its own."""
+        """Whether a taint spares the clusters of a decision. Then each Placement has clusters of
+        its own.
+        """
 
     def desired(self, paced: Paced) -> DesiredMove | None:
         """The move that this Placement desires; None if it desires none."""
@@ -57,7 +59,8 @@ class Contenders:
             return desired_move(paced, state=self._state, now=self._now, drained=self._drained)
         sums = standing.sums
         bonus = MAX_SCORE * paced.ranking.steady
-        # No cluster after these can be chosen: each of them is better, or is held by Steady as well.
+        # No cluster after these can be chosen: each of them is better, or is held by Steady as
+        # well.
         rivals = {*standing.order[: 2 * wanted], *(name for name in current if name in sums)}
         ranked = sorted(
             rivals, key=lambda name: (-sums[name] - (bonus if name in current else 0), name)

@@ -1,7 +1,8 @@
-"""Desired moves: where OCM would move a Placement by the weights and the stickiness that people wrote.
+"""Desired moves: where OCM would move a Placement by the weights and the stickiness that people
+wrote.
 
-A paced Placement on the hub has other weights: its Steady is so heavy that scores alone move nothing. So the
-simulator is asked about the Placement as people wrote it.
+A paced Placement on the hub has other weights: its Steady is so heavy that scores alone move
+nothing. So the simulator is asked about the Placement as people wrote it.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,7 +25,9 @@ class Paced:
     ranking: PacedRanking
     written: Placement
     kind: bytes
-    """Equal for Placements that rank the same clusters by the same scores, wherever they are now."""
+    """Equal for Placements that rank the same clusters by the same scores, wherever they are
+    now.
+    """
 
     @classmethod
     def of(cls, placement: Placement, ranking: PacedRanking) -> "Paced":
@@ -71,9 +74,9 @@ def desired_move(
 ) -> DesiredMove | None:
     """The move with the largest gain that OCM would make; None if it would make none.
 
-    A Placement whose decision is not complete, or names a cluster that is not eligible, desires no move: OCM
-    chooses for it at once, whatever the pace is. `drained` are clusters that must be left; in `state` they
-    must have a taint that forbids them.
+    A Placement whose decision is not complete, or names a cluster that is not eligible, desires no
+    move: OCM chooses for it at once, whatever the pace is. `drained` are clusters that must be
+    left; in `state` they must have a taint that forbids them.
     """
     verdict = simulate_placement(paced.written, state=state, now=now)
     ranking = verdict.ranking
@@ -114,13 +117,16 @@ def best_swap(
         )
     points = (sums[target] - sums[source]) / total
     if points + paced.ranking.stickiness < 2 * load:
-        # With the load of the application itself the source would be better, and it would move back.
+        # With the load of the application itself the source would be better, and it would move
+        # back.
         return None
     return DesiredMove(placement=paced.key, source=source, target=target, points=points, load=load)
 
 
 def _sums(verdict: Verdict, names: frozenset[str]) -> dict[str, int]:
-    """The weighted sums of these clusters without Steady; without those that did not pass filters."""
+    """The weighted sums of these clusters without Steady; without those that did not pass
+    filters.
+    """
     if verdict.ranking is None:
         return {}
     clusters = verdict.ranking.clusters

@@ -1,4 +1,9 @@
-"""The items of `gitops-dsf-moves`, by which OCM is drawn to a cluster or pushed away from one. Pure."""
+"""The items of `gitops-dsf-moves`, by which OCM is drawn to a cluster or pushed away from one.
+Pure.
+
+Each cluster has one such AddOnPlacementScore, and each paced Placement ranks by the item of its own
+name with a large weight. DRAW makes a cluster the best one, PUSH the worst.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,27 +16,31 @@ Items = Mapping[str, Mapping[str, int]]
 
 
 def items_of(moves: Iterable[Move], refuges: Mapping[str, str]) -> Items:
-    """The items that should be published. `refuges` are clusters by namespace/name of the Placement.
+    """The items that should be published. `refuges` are clusters by namespace/name of the
+    Placement.
 
-    A move has items until OCM has followed: afterwards Steady alone holds the decision, and OCM may return
-    to the old cluster if the new one is lost. The target of a move takes the place of the refuge.
+    A move has items until OCM has followed: afterwards Steady alone holds the decision, and OCM may
+    return to the old cluster if the new one is lost. The target of a move takes the place of the
+    refuge.
     """
-    admitted = [each for each in moves if each.phase is Phase.ADMITTED]
-    found: dict[str, dict[str, int]] = {}
-    for placement, cluster in {
-        **refuges,
-        **{each.placement: each.target for each in admitted},
-    }.items():
-        found.setdefault(cluster, {})[placement] = DRAW
+    admitted = [move for move in moves if move.phase is Phase.ADMITTED]
+    drawn_to = {**refuges, **{move.placement: move.target for move in admitted}}
+    items: dict[str, dict[str, int]] = {}
+    for placement, cluster in drawn_to.items():
+        items.setdefault(cluster, {})[placement] = DRAW
     for move in admitted:
-        found.setdefault(move.source, {})[move.placement] = PUSH
-    return {cluster: dict(sorted(items.items())) for cluster, items in sorted(found.items())}
+        items.setdefault(move.source, {})[move.placement] = PUSH
+    return {cluster: dict(sorted(values.items())) for cluster, values in sorted(items.items())}
 
 
 def items_in(column: Mapping[str, Score]) -> Items:
     """The published items, by the scores of that name."""
-    found = {cluster: dict(score.items()) for cluster, score in column.items()}
-    return {cluster: items for cluster, items in found.items() if items}
+    items: dict[str, dict[str, int]] = {}
+    for cluster, score in column.items():
+        values = dict(score.items())
+        if values:
+            items[cluster] = values
+    return items
 
 
 def moving_in(items: Items, moves: Iterable[Move]) -> frozenset[str]:
@@ -42,10 +51,13 @@ def moving_in(items: Items, moves: Iterable[Move]) -> frozenset[str]:
 
 
 def drawn_by(items: Items) -> dict[str, str]:
-    """The refuges, and targets of moves that OCM has not followed, by namespace/name of the Placement."""
-    return {
-        name: cluster
-        for cluster, values in sorted(items.items(), reverse=True)
-        for name, value in values.items()
-        if value == DRAW
-    }
+    """The refuges, and targets of moves that OCM has not followed, by namespace/name of the
+    Placement.
+    """
+    clusters: dict[str, str] = {}
+    # Of two clusters that draw the same Placement the first name wins.
+    for cluster, values in sorted(items.items(), reverse=True):
+        for name, value in values.items():
+            if value == DRAW:
+                clusters[name] = cluster
+    return clusters

@@ -1,8 +1,11 @@
 """The ledger of moves: what was admitted, how far it is, and what ended lately.
 
-The reconciler keeps it in one ConfigMap and writes it with the resourceVersion that it read. A move is
-admitted when that write succeeds, so two leaders cannot exceed the pace together, and a new leader goes on
-where the last one stopped.
+The reconciler keeps it in one ConfigMap and writes it with the resourceVersion that it read. A move
+is admitted when that write succeeds, so two leaders cannot exceed the pace together, and a new
+leader goes on where the last one stopped.
+
+Not guaranteed: that it holds every move. A ConfigMap has room for 1 MB, and what ended first is
+left out. While something is left out, nobody can count, so nothing begins.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +20,7 @@ from gitops_dsf.hub.causes import MoveCause
 from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.repository.model.reconciler import Pace
 
-MOST_MOVES: Final = 20_000
+MAX_MOVES: Final = 20_000
 """Entries of a ledger: no ConfigMap is larger."""
 
 
@@ -29,7 +32,9 @@ class Phase(StrEnum):
     WITHDRAWN = "Withdrawn"
     """The items are being taken away, because OCM did not follow."""
     HANDOVER = "Handover"
-    """OCM decided for the new cluster; the old copy still runs, or the new one is not healthy yet."""
+    """OCM decided for the new cluster; the old copy still runs, or the new one is not healthy
+    yet.
+    """
     ENDED = "Ended"
 
 
@@ -70,26 +75,32 @@ class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
 class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Moves in order of admission, and the decisions that were seen."""
 
-    moves: Annotated[tuple[Move, ...], Meta(max_length=MOST_MOVES)] = ()
+    moves: Annotated[tuple[Move, ...], Meta(max_length=MAX_MOVES)] = ()
     decided: dict[str, tuple[str, ...]] = {}
-    """By namespace/name of the Placement. What differs later, and was not admitted, OCM moved itself."""
+    """By namespace/name of the Placement. What differs later, and was not admitted, OCM moved
+    itself.
+    """
     omitted: int = 0
-    """Moves that had no room in the ConfigMap. While there are some, nobody can count, so nothing begins."""
+    """Moves that had no room in the ConfigMap. While there are some, nobody can count, so nothing
+    begins.
+    """
     whole_after: float = 0.0
     """When the moves that were left out no longer matter, in seconds since 1970."""
 
     @property
     def under_way(self) -> Iterator[Move]:
-        return (each for each in self.moves if each.under_way)
+        return (move for move in self.moves if move.under_way)
 
     def of(self, placement: str) -> Move | None:
-        return next((each for each in self.under_way if each.placement == placement), None)
+        """The move of a Placement that is under way. There is one at most."""
+        return next((move for move in self.under_way if move.placement == placement), None)
 
     def last_end(self, placement: str) -> float | None:
+        """When the last admitted move of a Placement ended; None if none is remembered."""
         ends = [
-            each.phase_since
-            for each in self.moves
-            if each.placement == placement and each.admitted and not each.under_way
+            move.phase_since
+            for move in self.moves
+            if move.placement == placement and move.admitted and not move.under_way
         ]
         return max(ends, default=None)
 
@@ -97,58 +108,63 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         return replace(self, moves=(*self.moves, *moves))
 
     def not_after(self, now: float) -> "Ledger":
-        """With times in the future as now. The hub's clock was wrong when they were written, and what waits
-        for such a time would wait until the clock gets there.
+        """With times in the future as now. The hub's clock was wrong when they were written, and
+        what waits for such a time would wait until the clock gets there.
         """
-        return replace(self, moves=tuple(each.not_after(now) for each in self.moves))
+        return replace(self, moves=tuple(move.not_after(now) for move in self.moves))
 
     def pruned(self, *, kept: float, now: float) -> "Ledger":
         """Without moves that nothing depends on. `kept` is how long one matters after it ended."""
         moves = tuple(
-            each for each in self.moves if each.under_way or now < each.phase_since + kept
+            move for move in self.moves if move.under_way or now < move.phase_since + kept
         )
         if self.omitted and now >= self.whole_after:
             return replace(self, moves=moves, omitted=0, whole_after=0.0)
         return replace(self, moves=moves)
 
     def fitted(self, room: int, *, kept: float) -> "Ledger":
-        """The ledger in so many bytes. First the decisions are left out: without them a new leader begins as
-        at its first look. Then go the moves that ended first. A move that was admitted and is under way
-        always stays: the pace allows only a few. `kept` is how long a move matters after its last change.
+        """The ledger in so many bytes. `kept` is how long a move matters after its last change.
+
+        First the decisions are left out: without them a new leader begins as at its first look.
+        Then go the moves that ended first. A move that was admitted and is under way always stays:
+        the pace allows only a few.
         """
-        if _size(self) <= room:
+        if encoded_size(self) <= room:
             return self
         ledger = replace(self, decided={})
-        used = _size(replace(ledger, moves=(), omitted=MOST_MOVES, whole_after=1e12))
-        first_to_stay = sorted(
-            self.moves,
-            key=lambda each: (each.under_way and each.admitted, each.under_way, each.phase_since),
-            reverse=True,
-        )
-        stay, gone = set[int](), list[Move]()
-        for each in first_to_stay:
-            used += _size(each) + 1
-            if used <= room or (each.under_way and each.admitted):
-                stay.add(id(each))
+        used = encoded_size(replace(ledger, moves=(), omitted=MAX_MOVES, whole_after=1e12))
+        stay = set[int]()
+        omitted: list[Move] = []
+        for move in sorted(self.moves, key=_importance, reverse=True):
+            used += encoded_size(move) + 1
+            if used <= room or (move.under_way and move.admitted):
+                stay.add(id(move))
             else:
-                gone.append(each)
-        if not gone:
+                omitted.append(move)
+        if not omitted:
             return ledger
         return replace(
             ledger,
-            moves=tuple(each for each in self.moves if id(each) in stay),
-            omitted=self.omitted + len(gone),
-            whole_after=max(self.whole_after, *(each.phase_since + kept for each in gone)),
+            moves=tuple(move for move in self.moves if id(move) in stay),
+            omitted=self.omitted + len(omitted),
+            whole_after=max(self.whole_after, *(move.phase_since + kept for move in omitted)),
         )
 
 
-def _size(part: Struct) -> int:
+def _importance(move: Move) -> tuple[bool, bool, float]:
+    """The larger, the longer a move stays when there is no room for all."""
+    return (move.under_way and move.admitted, move.under_way, move.phase_since)
+
+
+def encoded_size(part: Struct) -> int:
+    """Bytes of a part of the ConfigMap."""
     return len(msgspec.json.encode(part))
 
 
 def remembered(pace: Pace, rankings: Iterable[PacedRanking]) -> float:
-    """Seconds that a move matters after it ended: for the cooldown, for the time that its cluster settles,
-    and until every score has measured it. `spec.pace.settleSeconds` may be shorter than the last one.
+    """Seconds that a move matters after it ended: for the cooldown, for the time that its cluster
+    settles, and until every score has measured it. `spec.pace.settleSeconds` may be shorter than
+    the last one.
     """
-    measured = max((each.measured_after for each in rankings), default=0.0)
+    measured = max((ranking.measured_after for ranking in rankings), default=0.0)
     return max(pace.cooldown_seconds, pace.settle(measured), measured)

@@ -19,21 +19,27 @@ from gitops_dsf.simulator import HubState
 CORDON: Final = "NoSelectIfNew"
 """Effect of the taint: a Placement keeps the cluster if it has it already."""
 LEAVE: Final = "NoSelect"
-"""Effect that asks the simulator where a Placement would go without the cluster. Never written to a hub."""
-MOST_DRAINS: Final = 500
+"""Effect that asks the simulator where a Placement would go without the cluster. Never written to a
+hub.
+"""
+MAX_DRAINS: Final = 500
 """Clusters that are listed."""
-MOST_NAMED: Final = 100
+MAX_NAMED: Final = 100
 """Placements of a cluster that are listed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drained:
+    """The window that drains a cluster; of several the one that ends last."""
+
     maintenance: str
     period: Period
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Effect:
+    """What the windows that are open now mean."""
+
     cordoned: frozenset[str] = frozenset()
     """Clusters that no application may enter: those that are cordoned or drained."""
     drained: Mapping[str, Drained] = field(default_factory=dict)
@@ -44,7 +50,10 @@ class Effect:
     @property
     def drains(self) -> Mapping[str, str]:
         """The maintenance by drained cluster."""
-        return {name: each.maintenance for name, each in self.drained.items()}
+        return {cluster: drained.maintenance for cluster, drained in self.drained.items()}
+
+
+NOTHING: Final = Effect()
 
 
 class Drain(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -84,28 +93,28 @@ class MaintenanceState(Struct, frozen=True, omit_defaults=True):
     """What `status` shows of maintenance."""
 
     windows: tuple[Stage, ...] = ()
-    drains: Annotated[tuple[Drain, ...], Meta(max_length=MOST_DRAINS)] = ()
+    drains: Annotated[tuple[Drain, ...], Meta(max_length=MAX_DRAINS)] = ()
     omitted: int = 0
     """Windows and drains that are not listed."""
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.windows and not self.drains
+
     def naming(self, most: int) -> "MaintenanceState":
         """With at most so many Placements of each drained cluster."""
-        drains = tuple(
-            replace(each, left=each.left[:most], stays=each.stays[:most]) for each in self.drains
-        )
-        return replace(self, drains=drains)
+        drains = [
+            replace(drain, left=drain.left[:most], stays=drain.stays[:most])
+            for drain in self.drains
+        ]
+        return replace(self, drains=tuple(drains))
 
     def halved(self) -> "MaintenanceState":
         """With half of the windows and drains."""
-        windows, drains = (
-            self.windows[: len(self.windows) // 2],
-            self.drains[: len(self.drains) // 2],
-        )
-        gone = len(self.windows) - len(windows) + len(self.drains) - len(drains)
-        return MaintenanceState(windows=windows, drains=drains, omitted=self.omitted + gone)
-
-
-NOTHING: Final = Effect()
+        windows = self.windows[: len(self.windows) // 2]
+        drains = self.drains[: len(self.drains) // 2]
+        omitted = len(self.windows) - len(windows) + len(self.drains) - len(drains)
+        return MaintenanceState(windows=windows, drains=drains, omitted=self.omitted + omitted)
 
 
 def effect_of(
@@ -115,37 +124,42 @@ def effect_of(
     placements: Iterable[str],
     now: float,
 ) -> Effect:
-    """What the windows that are open now mean. `placements` are the paced ones, by namespace/name."""
+    """What the windows that are open now mean. `placements` are the paced ones, by
+    namespace/name.
+    """
     keys = tuple(placements)
-    cordoned, drained, frozen = set[str](), dict[str, Drained](), dict[str, str]()
-    for item in items:
-        period = open_period(item.window, now)
+    cordoned = set[str]()
+    drained: dict[str, Drained] = {}
+    frozen: dict[str, str] = {}
+    for maintenance in items:
+        period = open_period(maintenance.window, now)
         if period is None:
             continue
-        chosen = clusters_of(item, clusters)
-        if item.action is Action.FREEZE:
-            why = f"maintenance {item.name} freezes it until {timestamp_of(period.end)}"
-            names = frozenset(item.applications or ())
+        chosen = clusters_of(maintenance, clusters)
+        if maintenance.action is Action.FREEZE:
+            why = f"maintenance {maintenance.name} freezes it until {timestamp_of(period.end)}"
             frozen |= dict.fromkeys(chosen, why)
+            names = frozenset(maintenance.applications or ())
             frozen |= {key: why for key in keys if key.partition("/")[2] in names}
             continue
         cordoned |= chosen
-        if item.action is Action.DRAIN:
-            for name in chosen:
-                known = drained.get(name)
-                if known is None or known.period.end < period.end:
-                    drained[name] = Drained(maintenance=item.name, period=period)
+        if maintenance.action is not Action.DRAIN:
+            continue
+        for name in chosen:
+            known = drained.get(name)
+            if known is None or known.period.end < period.end:
+                drained[name] = Drained(maintenance=maintenance.name, period=period)
     return Effect(cordoned=frozenset(cordoned), drained=drained, frozen=frozen)
 
 
-def clusters_of(item: Maintenance, clusters: Mapping[str, ManagedCluster]) -> frozenset[str]:
+def clusters_of(maintenance: Maintenance, clusters: Mapping[str, ManagedCluster]) -> frozenset[str]:
     """The clusters of a maintenance: those that are named, or that have the labels."""
-    if item.clusters is not None:
-        return frozenset(item.clusters)
-    if item.cluster_selector is None:
+    if maintenance.clusters is not None:
+        return frozenset(maintenance.clusters)
+    if maintenance.cluster_selector is None:
         return frozenset()
-    selector = lenient_selector(item.cluster_selector)
-    return frozenset(name for name, each in clusters.items() if selector.matches(each.labels))
+    selector = lenient_selector(maintenance.cluster_selector)
+    return frozenset(name for name, cluster in clusters.items() if selector.matches(cluster.labels))
 
 
 def tainted(
@@ -153,38 +167,40 @@ def tainted(
 ) -> dict[str, ManagedCluster]:
     """The clusters, with our taint on those of these names."""
     taint = Taint(key=MAINTENANCE_TAINT, effect=effect)
-    found = dict(clusters)
+    after = dict(clusters)
     for name in names:
-        item = found.get(name)
-        if item is not None:
-            item = _without_taint(item)
-            spec = replace(item.spec or ManagedClusterSpec(), taints=(*item.taints, taint))
-            found[name] = replace(item, spec=spec)
-    return found
+        cluster = after.get(name)
+        if cluster is not None:
+            cluster = _without_taint(cluster)
+            taints = (*cluster.taints, taint)
+            spec = replace(cluster.spec or ManagedClusterSpec(), taints=taints)
+            after[name] = replace(cluster, spec=spec)
+    return after
 
 
-def _without_taint(item: ManagedCluster) -> ManagedCluster:
-    kept = tuple(each for each in item.taints if each.key != MAINTENANCE_TAINT)
-    if item.spec is None or len(kept) == len(item.taints):
-        return item
-    return replace(item, spec=replace(item.spec, taints=kept))
+def _without_taint(cluster: ManagedCluster) -> ManagedCluster:
+    kept = tuple(taint for taint in cluster.taints if taint.key != MAINTENANCE_TAINT)
+    if cluster.spec is None or len(kept) == len(cluster.taints):
+        return cluster
+    return replace(cluster, spec=replace(cluster.spec, taints=kept))
 
 
 def tainted_by(state: HubState, effect: Effect) -> HubState:
     """The hub as the open windows leave it: with our taint on these clusters, and on no others."""
-    plain = {item.metadata.name: _without_taint(item) for item in state.clusters}
-    found = tuple(tainted(plain, effect.cordoned, effect=CORDON).values())
-    return state if found == state.clusters else dataclasses.replace(state, clusters=found)
+    plain = {cluster.metadata.name: _without_taint(cluster) for cluster in state.clusters}
+    clusters = tuple(tainted(plain, effect.cordoned, effect=CORDON).values())
+    if clusters == state.clusters:
+        return state
+    return dataclasses.replace(state, clusters=clusters)
 
 
 def without_drained(state: HubState, effect: Effect) -> HubState | None:
     """The hub with a taint that forbids the drained clusters; None while none is drained."""
     if not effect.drained:
         return None
-    clusters = {item.metadata.name: item for item in state.clusters}
-    return dataclasses.replace(
-        state, clusters=tuple(tainted(clusters, effect.drained, effect=LEAVE).values())
-    )
+    by_name = {cluster.metadata.name: cluster for cluster in state.clusters}
+    clusters = tuple(tainted(by_name, effect.drained, effect=LEAVE).values())
+    return dataclasses.replace(state, clusters=clusters)
 
 
 def state_of(
@@ -196,49 +212,57 @@ def state_of(
     before: MaintenanceState,
     now: float,
 ) -> MaintenanceState:
-    """How far windows and drains are. `decided` are the clusters of every Placement, by namespace/name."""
-    known = {(each.cluster, each.maintenance, each.until): each for each in before.drains}
-    on: dict[str, list[str]] = {name: [] for name in effect.drained}
+    """How far windows and drains are. `decided` are the clusters of every Placement, by
+    namespace/name.
+    """
+    known = {(drain.cluster, drain.maintenance, drain.until): drain for drain in before.drains}
+    placements_on: dict[str, list[str]] = {cluster: [] for cluster in effect.drained}
     for key in sorted(decided):
         for cluster in decided[key]:
-            if cluster in on:
-                on[cluster].append(key)
+            if cluster in placements_on:
+                placements_on[cluster].append(key)
     drains = []
-    for cluster, why in sorted(effect.drained.items())[:MOST_DRAINS]:
-        left = [key for key in on[cluster] if key in paced]
-        stays = [key for key in on[cluster] if key not in paced]
-        earlier = known.get((cluster, why.maintenance, why.period.end))
+    for cluster, drained in sorted(effect.drained.items())[:MAX_DRAINS]:
+        left = [key for key in placements_on[cluster] if key in paced]
+        stays = [key for key in placements_on[cluster] if key not in paced]
+        until = drained.period.end
+        earlier = known.get((cluster, drained.maintenance, until))
         since = now if earlier is None else earlier.since
         # An application may have arrived at the last moment before the cordon.
         first = len(left) if earlier is None else max(earlier.first, len(left))
+        gone = first - len(left)
         drain = Drain(
             cluster=cluster,
-            maintenance=why.maintenance,
+            maintenance=drained.maintenance,
             since=since,
-            until=why.period.end,
+            until=until,
             first=first,
             count=len(left),
-            left=tuple(left[:MOST_NAMED]),
-            stays=tuple(stays[:MOST_NAMED]),
+            left=tuple(left[:MAX_NAMED]),
+            stays=tuple(stays[:MAX_NAMED]),
             stays_count=len(stays),
-            late=_late(len(left), first - len(left), since=since, until=why.period.end, now=now),
+            late=_late(len(left), gone, since=since, until=until, now=now),
         )
         drains.append(drain)
-    windows = tuple(_stage(item, now) for item in items)
+    windows = tuple(_stage(maintenance, now) for maintenance in items)
     omitted = len(effect.drained) - len(drains)
     return MaintenanceState(windows=windows, drains=tuple(drains), omitted=omitted)
 
 
-def _stage(item: Maintenance, now: float) -> Stage:
-    found = next_period(item.window, now)
-    if found is None:
-        return Stage(item.name, str(item.action))
-    is_open = found.start <= now
-    return Stage(item.name, str(item.action), is_open, found.end if is_open else found.start)
+def _stage(maintenance: Maintenance, now: float) -> Stage:
+    period = next_period(maintenance.window, now)
+    action = str(maintenance.action)
+    if period is None:
+        return Stage(maintenance.name, action)
+    if period.start <= now:
+        return Stage(maintenance.name, action, open=True, changes=period.end)
+    return Stage(maintenance.name, action, open=False, changes=period.start)
 
 
 def _late(left: int, gone: int, *, since: float, until: float, now: float) -> bool:
-    """At the rate so far; without any departure, half of the time has passed."""
+    """Whether a drain will not be done at its end: at the rate so far, or, while nothing has left,
+    when half of the time has passed.
+    """
     if not left:
         return False
     if not gone:

@@ -1,4 +1,8 @@
-"""How the moves of a ledger go on, by what the hub shows. Pure."""
+"""How the moves of a ledger go on, by what the hub shows. Pure.
+
+What is not shown changes nothing: a move of a Placement whose decision has not settled stays as it
+is.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
@@ -10,11 +14,8 @@ from gitops_dsf.pacing.ledger import Ledger, Move, Phase
 
 FOLLOW_SECONDS: Final = 60.0
 """OCM follows an item within a second. A move that it has not followed for so long is withdrawn."""
-
-
 LAST_PASS_SECONDS: Final = 10.0
 """A pass that OCM began before the items were taken away has written its decision by then."""
-
 
 Decisions = Mapping[str, frozenset[str]]
 """The clusters of complete decisions, by namespace/name of the Placement."""
@@ -31,34 +32,40 @@ def advance(
     loss: Callable[[str], MoveCause | None] = lambda _cluster: None,
     now: float,
 ) -> Ledger:
-    """The ledger by what the hub shows: settled decisions, `published` Placements with items of a move.
-    `refused` are the clusters and Placements whose items the hub does not take. `loss` says why a cluster is
-    lost, or None.
+    """The ledger by what the hub shows: settled decisions, `published` Placements with items of a
+    move.
+
+    `refused` are the clusters and Placements whose items the hub does not take. `loss` says why a
+    cluster is lost, or None.
     """
     moves = []
     for move in ledger.moves:
-        if move.under_way and move.placement not in paced:
+        if not move.under_way:
+            moves.append(move)
             continue
-        found = move
-        if move.under_way and move.placement in decided:
-            next_one = _next(move, decided[move.placement], published, finished, now)
-            if next_one is None:
-                continue
-            is_refused = any(name in refused for name in (move.placement, move.source, move.target))
-            if next_one.phase is Phase.ADMITTED and is_refused and move.placement not in published:
-                # OCM cannot follow what nobody can publish, and meanwhile others wait.
-                next_one = next_one.entered(Phase.WITHDRAWN, now)
-            found = next_one
-        moves.append(found)
-    seen = {key: decided.get(key, frozenset(ledger.decided.get(key, ()))) for key in paced}
-    advanced = replace(
-        ledger,
-        moves=tuple(moves),
-        decided={
-            key: tuple(sorted(clusters)) for key, clusters in sorted(seen.items()) if clusters
-        },
-    )
-    return advanced.adding(_unasked(ledger, advanced, loss, now)) if ledger.decided else advanced
+        if move.placement not in paced:
+            # The Placement is gone, or is not paced any more.
+            continue
+        if move.placement not in decided:
+            moves.append(move)
+            continue
+        advanced = _next(move, decided[move.placement], published, finished, now)
+        if advanced is None:
+            continue
+        is_refused = any(name in refused for name in (move.placement, move.source, move.target))
+        is_published = move.placement in published
+        if advanced.phase is Phase.ADMITTED and is_refused and not is_published:
+            # OCM cannot follow what nobody can publish, and meanwhile others wait.
+            advanced = advanced.entered(Phase.WITHDRAWN, now)
+        moves.append(advanced)
+    seen: dict[str, tuple[str, ...]] = {}
+    for key in sorted(paced):
+        clusters = decided.get(key, ledger.decided.get(key, ()))
+        if clusters:
+            seen[key] = tuple(sorted(clusters))
+    after = replace(ledger, moves=tuple(moves), decided=seen)
+    # A new leader without known decisions cannot tell what has just arrived.
+    return after.adding(_unasked(ledger, after, loss, now)) if ledger.decided else after
 
 
 def _next(
@@ -72,42 +79,40 @@ def _next(
     followed = move.target in clusters and move.source not in clusters
     if move.phase is Phase.HANDOVER:
         # OCM has decided again when the target is gone.
-        return move.entered(Phase.ENDED, now) if not followed or finished(move) else move
+        has_ended = not followed or finished(move)
+        return move.entered(Phase.ENDED, now) if has_ended else move
     if followed:
         return move.entered(Phase.HANDOVER, now)
     if move.phase is Phase.ADMITTED:
-        late = now >= move.phase_since + FOLLOW_SECONDS or move.source not in clusters
-        return move.entered(Phase.WITHDRAWN, now) if late else move
-    if move.placement in published:
-        # Counts from when the items are gone.
-        return (
-            move.entered(Phase.WITHDRAWN, now)
-            if now >= move.phase_since + LAST_PASS_SECONDS
-            else move
-        )
-    return None if now >= move.phase_since + LAST_PASS_SECONDS else move
+        is_late = now >= move.phase_since + FOLLOW_SECONDS or move.source not in clusters
+        return move.entered(Phase.WITHDRAWN, now) if is_late else move
+    if now < move.phase_since + LAST_PASS_SECONDS:
+        return move
+    # The time counts from when the items are gone.
+    return move.entered(Phase.WITHDRAWN, now) if move.placement in published else None
 
 
 def _unasked(
     before: Ledger, after: Ledger, loss: Callable[[str], MoveCause | None], now: float
 ) -> Iterator[Move]:
-    """Arrivals that nobody admitted: OCM chose for a new application, or for one that lost its cluster."""
+    """Arrivals that nobody admitted: OCM chose for a new application, or for one that lost its
+    cluster.
+    """
     for key, clusters in after.decided.items():
         known = before.decided.get(key, ())
-        expected = {
-            each.target for each in before.moves if each.placement == key and each.under_way
-        }
+        expected = {move.target for move in before.under_way if move.placement == key}
         left = sorted(set(known) - set(clusters), reverse=True)
         for cluster in clusters:
-            if cluster not in known and cluster not in expected:
-                source = left.pop() if left else ""
-                yield Move(
-                    placement=key,
-                    source=source,
-                    target=cluster,
-                    since=now,
-                    phase=Phase.HANDOVER,
-                    phase_since=now,
-                    admitted=False,
-                    cause=loss(source) if source else None,
-                )
+            if cluster in known or cluster in expected:
+                continue
+            source = left.pop() if left else ""
+            yield Move(
+                placement=key,
+                source=source,
+                target=cluster,
+                since=now,
+                phase=Phase.HANDOVER,
+                phase_since=now,
+                admitted=False,
+                cause=loss(source) if source else None,
+            )

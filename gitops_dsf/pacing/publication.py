@@ -1,30 +1,38 @@
 """In which order the items of moves are written, whatever the hub refuses meanwhile. Pure.
 
-One law: **a Placement is pushed away only while it is drawn to the wanted cluster and to no other, for
-certain.** Otherwise OCM would send it to another cluster than the move says. So the items change in three
-steps. Each step is decided by what is known after the one before it:
+One law: **a Placement is pushed away only while it is drawn to the wanted cluster and to no other,
+for certain.** Otherwise OCM would send it to another cluster than the move says. So the items
+change in three steps. Each step is decided by what is known after the one before it:
 
-1. Items that push away are taken away, where they are not wanted or the Placement is drawn to the wrong
-   cluster.
-2. Items that draw are written and taken away, except those of a Placement that is still pushed away.
+1. Items that push away are taken away, where they are not wanted or the Placement is drawn to the
+   wrong cluster.
+2. Items that draw are written and taken away, except those of a Placement that is still pushed
+   away.
 3. Items that push away are written, of Placements that are now drawn as wanted.
+
+Not guaranteed: that all wanted items are written in one round. What a refused write would have made
+safe waits for the next round.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from gitops_dsf.pacing.items import Items
 
 Values = Mapping[str, int]
 """The items of one cluster, by namespace/name of the Placement."""
 Known = Mapping[str, tuple[Values, ...]]
-"""By cluster, everything that may be published there. More than one after a write without an answer."""
-_NOTHING: tuple[Values, ...] = ({},)
+"""By cluster, everything that may be published there. More than one after a write without an
+answer.
+"""
+
+_NOTHING: Final[tuple[Values, ...]] = ({},)
 
 
 class Round:
-    """One look at the items. The caller sends each of the `writes` and says what became of it before it takes
-    the next one. A write of which nothing is said did not happen.
+    """One look at the items. The caller sends each of the `writes` and says what became of it
+    before it takes the next one. A write of which nothing is said did not happen.
     """
 
     def __init__(self, known: Known, wanted: Items) -> None:
@@ -36,28 +44,26 @@ class Round:
         for prepare in (self._releasing, self._drawing, self._pushing):
             goal = prepare()
             for cluster in sorted(self._known.keys() | self._wanted.keys()):
-                items = goal(cluster)
-                if any(values != items for values in self._of(cluster)):
-                    yield cluster, dict(sorted(items.items()))
+                values = goal(cluster)
+                if any(possible != values for possible in self._of(cluster)):
+                    yield cluster, dict(sorted(values.items()))
 
-    def wrote(self, cluster: str, items: Values) -> None:
+    def wrote(self, cluster: str, values: Values) -> None:
         """The hub has confirmed a write."""
-        self._known[cluster] = (items,)
+        self._known[cluster] = (values,)
 
-    def lost(self, cluster: str, items: Values) -> None:
+    def lost(self, cluster: str, values: Values) -> None:
         """A write was not answered, so it may have taken effect."""
-        self._known[cluster] = (*self._of(cluster), items)
+        self._known[cluster] = (*self._of(cluster), values)
 
     def paused(self) -> dict[str, frozenset[str]]:
-        """The Placements whose items that push away are not as wanted, with the clusters that differ."""
-        pushed = self._pushed()
-        wanted = {
-            (name, cluster)
-            for cluster, values in self._wanted.items()
-            for name, value in values.items()
-            if value < 0
-        }
-        names = {name for name, _ in pushed ^ wanted}
+        """The Placements whose items that push away are not as wanted, with the clusters that
+        differ.
+        """
+        wanted = set[tuple[str, str]]()
+        for cluster, values in self._wanted.items():
+            wanted |= {(name, cluster) for name, value in values.items() if value < 0}
+        names = {name for name, _ in self._pushed() ^ wanted}
         differing: defaultdict[str, set[str]] = defaultdict(set)
         for cluster in self._known.keys() | self._wanted.keys():
             goal = self._wanted.get(cluster, {})
@@ -71,29 +77,26 @@ class Round:
 
     def _pushed(self) -> set[tuple[str, str]]:
         """Placements that may be pushed away, with the cluster."""
-        return {
-            (name, cluster)
-            for cluster, found in self._known.items()
-            for values in found
-            for name, value in values.items()
-            if value < 0
-        }
+        pushed = set[tuple[str, str]]()
+        for cluster, possible in self._known.items():
+            for values in possible:
+                pushed |= {(name, cluster) for name, value in values.items() if value < 0}
+        return pushed
 
     def _settled(self) -> Callable[[str], bool]:
         """Whether a Placement is drawn to the wanted clusters and to no other, for certain."""
         maybe: defaultdict[str, set[str]] = defaultdict(set)
         surely: defaultdict[str, set[str]] = defaultdict(set)
         wanted: defaultdict[str, set[str]] = defaultdict(set)
-        for cluster, found in self._known.items():
-            drawn = [{name for name, value in values.items() if value > 0} for values in found]
+        for cluster, possible in self._known.items():
+            drawn = [_drawn_in(values) for values in possible]
             for name in set.union(*drawn):
                 maybe[name].add(cluster)
             for name in set.intersection(*drawn):
                 surely[name].add(cluster)
         for cluster, values in self._wanted.items():
-            for name, value in values.items():
-                if value > 0:
-                    wanted[name].add(cluster)
+            for name in _drawn_in(values):
+                wanted[name].add(cluster)
         return lambda name: bool(wanted[name]) and maybe[name] == surely[name] == wanted[name]
 
     def _releasing(self) -> Callable[[str], Values]:
@@ -113,10 +116,10 @@ class Round:
         held = {name for name, _ in self._pushed()}
 
         def goal(cluster: str) -> Values:
-            now = self._of(cluster)[-1]
+            current = self._of(cluster)[-1].items()
             wanted = self._wanted.get(cluster, {}).items()
             drawn = {name: value for name, value in wanted if value > 0 and name not in held}
-            kept = {name: value for name, value in now.items() if value < 0 or name in held}
+            kept = {name: value for name, value in current if value < 0 or name in held}
             return drawn | kept
 
         return goal
@@ -125,10 +128,14 @@ class Round:
         settled = self._settled()
 
         def goal(cluster: str) -> Values:
+            current = self._of(cluster)[-1].items()
             wanted = self._wanted.get(cluster, {}).items()
+            kept = {name: value for name, value in current if value > 0}
             pushed = {name: value for name, value in wanted if value < 0 and settled(name)}
-            return {
-                name: value for name, value in self._of(cluster)[-1].items() if value > 0
-            } | pushed
+            return kept | pushed
 
         return goal
+
+
+def _drawn_in(values: Values) -> set[str]:
+    return {name for name, value in values.items() if value > 0}

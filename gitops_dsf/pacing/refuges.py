@@ -1,7 +1,10 @@
 """Refuges: where each paced Placement goes when its cluster is lost. Pure.
 
-The applications of one cluster are planned together, so that they do not all go to the cluster that looks
-best: each one sees the load of those that were planned before it.
+The applications of one cluster are planned together, so that they do not all go to the cluster that
+looks best: each one sees the load of those that were planned before it.
+
+OCM follows a refuge by itself, because its item is published in advance. So a lost cluster is left
+also while no reconciler runs. Not guaranteed: that the refuge is the best cluster at that moment.
 """
 
 from bisect import bisect_left
@@ -20,14 +23,13 @@ from gitops_dsf.simulator.prioritizers import own_decisions
 from gitops_dsf.simulator.ranking import Ranking, add_up
 
 SPREAD: Final = 10.0
-"""Points of the weighted mean of the scores. Clusters that are nearer to the best one than this are used
-evenly, and a refuge stays until another cluster is better by it.
+"""Points of the weighted mean of the scores. Clusters that are nearer to the best one than this are
+used evenly, and a refuge stays until another cluster is better by it.
 """
 SHARE: Final = 1
-"""Points of each score that an application without a demand is assumed to take. Nobody knows how many, and
-without any all would go to one cluster.
+"""Points of each score that an application without a demand is assumed to take. Nobody knows how
+many, and without any all would go to one cluster.
 """
-
 _NO_LOAD: Final = Counter[tuple[str, str]]()
 
 Refuges = Mapping[str, str]
@@ -42,36 +44,36 @@ def plan_refuges(
     current: Refuges,
     only: Collection[str] | None = None,
 ) -> dict[str, str]:
-    """The refuges of all Placements that ask for them. A Placement for which no other cluster is eligible has
-    none.
+    """The refuges of all Placements that ask for them. A Placement for which no other cluster is
+    eligible has none.
 
-    `current` are the refuges so far. They stay unless the new plan is clearly better, and where it is not
-    known, because the Placement has no decision or OCM reports a mistake in it. With `only`, the other
-    Placements keep theirs without a look at them.
+    `current` are the refuges so far. They stay unless the new plan is clearly better, and where it
+    is not known, because the Placement has no decision or OCM reports a mistake in it. With `only`,
+    the other Placements keep theirs without a look at them.
     """
-    wanted = {key: item for key, item in paced.items() if item.ranking.refuges}
-    decided = {key: own_decisions(item.placement, state) for key, item in wanted.items()}
+    wanted = {key: each for key, each in paced.items() if each.ranking.refuges}
+    decided = {key: own_decisions(each.placement, state) for key, each in wanted.items()}
     members: defaultdict[str, list[str]] = defaultdict(list)
     for key, clusters in decided.items():
         for cluster in clusters:
             members[cluster].append(key)
-    found = {key: current[key] for key in wanted if key in current}
+    refuges = {key: current[key] for key in wanted if key in current}
     for lost, keys in sorted(members.items()):
         # A Placement on several clusters has one refuge, which is planned with the first of them.
-        planned = [
-            key for key in keys if lost == min(decided[key]) and (only is None or key in only)
-        ]
+        planned = [key for key in keys if lost == min(decided[key])]
+        if only is not None:
+            planned = [key for key in planned if key in only]
         if not planned:
             continue
-        together = _Together({key: wanted[key].ranking for key in keys}, found)
-        for key in sorted(planned, key=lambda each: (-wanted[each].ranking.load, each)):
+        together = _Together({key: wanted[key].ranking for key in keys}, refuges)
+        for key in sorted(planned, key=lambda key: (-wanted[key].ranking.load, key)):
             ranked = _ranked(wanted[key], state=state, now=now)
             if ranked is None:
                 continue
-            refuge = together.place(key, ranked, before=found.pop(key, None))
+            refuge = together.place(key, ranked, before=refuges.pop(key, None))
             if refuge is not None:
-                found[key] = refuge
-    return dict(sorted(found.items()))
+                refuges[key] = refuge
+    return dict(sorted(refuges.items()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,15 +86,14 @@ class _Ranked:
 
     def sum_of(self, cluster: str) -> int | None:
         """None if the cluster cannot be a refuge."""
-        position, clusters = self.verdict.state.positions.get(cluster), self.ranking.clusters
+        position = self.verdict.state.positions.get(cluster)
         if position is None or cluster in self.verdict.current:
             return None
+        clusters = self.ranking.clusters
         place = bisect_left(clusters, position)
-        return (
-            self.ranking.sums[place]
-            if place < len(clusters) and clusters[place] == position
-            else None
-        )
+        if place < len(clusters) and clusters[place] == position:
+            return self.ranking.sums[place]
+        return None
 
     def best(self, without: Collection[str]) -> Iterator[str]:
         """The best cluster that is not among these, if there is one."""
@@ -103,17 +104,17 @@ class _Ranked:
                 return
 
 
-def _ranked(item: Paced, *, state: HubState, now: datetime) -> _Ranked | None:
+def _ranked(paced: Paced, *, state: HubState, now: datetime) -> _Ranked | None:
     """None if OCM would report a mistake."""
-    verdict = simulate_placement(item.written, state=state, now=now)
+    verdict = simulate_placement(paced.written, state=state, now=now)
     ranking = verdict.ranking
     if ranking is None or verdict.outcome is not Outcome.SCHEDULED or verdict.status.failed:
         return None
-    # Steady counts only for clusters of the decision, so the order of all others is that of the scores.
-    plain = [each for each in verdict.prioritizers if each.prioritizer.built_in != "Steady"]
-    return _Ranked(
-        verdict=verdict, ranking=replace(ranking, sums=add_up(plain, len(ranking.clusters)))
-    )
+    # Steady counts only for clusters of the decision, so the order of all others is that of the
+    # scores.
+    plain = [result for result in verdict.prioritizers if result.prioritizer.built_in != "Steady"]
+    sums = add_up(plain, len(ranking.clusters))
+    return _Ranked(verdict=verdict, ranking=replace(ranking, sums=sums))
 
 
 class _Together:
@@ -122,21 +123,26 @@ class _Together:
     def __init__(self, rankings: Mapping[str, PacedRanking], refuges: Refuges) -> None:
         self._rankings = rankings
         self._load: dict[str, Counter[tuple[str, str]]] = {}
-        """Points that are assumed in addition to a score: by cluster, then by resource and dimension."""
+        """Points that are assumed in addition to a score: by cluster, then by resource and
+        dimension.
+        """
         self._counts = Counter[str]()
         for key in rankings:
             if key in refuges:
                 self._add(key, refuges[key])
 
     def place(self, key: str, ranked: _Ranked, *, before: str | None) -> str | None:
-        """The refuge of an application; None if there is no cluster for it. `before` is the one so far."""
+        """The refuge of an application; None if there is no cluster for it. `before` is the one so
+        far.
+        """
         if before is not None:
             self._add(key, before, times=-1)
         ranking = self._rankings[key]
         points = dict(self._points(ranking, ranked))
-        refuge = self._chosen(ranking, points, before) if points else None
-        if refuge is not None:
-            self._add(key, refuge)
+        if not points:
+            return None
+        refuge = self._chosen(ranking, points, before)
+        self._add(key, refuge)
         return refuge
 
     def _chosen(
@@ -145,34 +151,33 @@ class _Together:
         best = max(points.values())
         if before is not None and before in points and points[before] > best - SPREAD:
             return before
+        taken = sum(abs(term.weight) * _taken(term, ranking) for term in ranking.terms)
+        own = taken / ranking.total_weight
         # With the application itself the cluster is still within the spread.
-        own = (
-            sum(abs(each.weight) * _taken(each, ranking) for each in ranking.terms)
-            / ranking.total_weight
-        )
         near = [
             name for name, value in points.items() if value == best or value - own >= best - SPREAD
         ]
         return min(near, key=lambda name: (self._counts[name], -points[name], name))
 
     def _points(self, ranking: PacedRanking, ranked: _Ranked) -> Iterator[tuple[str, float]]:
-        """The weighted mean with the assumed load, of clusters that have such load, and of the best other
-        one. No cluster without load is chosen before that.
+        """The weighted mean with the assumed load, of clusters that have such load, and of the best
+        other one. No cluster without load is chosen before that.
         """
         for name in (*self._load, *ranked.best(self._load)):
             plain = ranked.sum_of(name)
             if plain is not None:
                 load = self._load.get(name, _NO_LOAD)
-                more = sum(each.weight * load[_item(each)] for each in ranking.terms)
+                more = sum(term.weight * load[_item(term)] for term in ranking.terms)
                 yield name, (plain + more) / ranking.total_weight
 
     def _add(self, key: str, cluster: str, *, times: int = 1) -> None:
         ranking = self._rankings[key]
         self._counts[cluster] += times
         load = self._load.setdefault(cluster, Counter())
-        for each in ranking.terms:
+        for term in ranking.terms:
             # Where a lower score is better, an arrival raises the score.
-            load[_item(each)] -= times * _taken(each, ranking) * (1 if each.weight > 0 else -1)
+            sign = 1 if term.weight > 0 else -1
+            load[_item(term)] -= times * _taken(term, ranking) * sign
 
 
 def _taken(term: Term, ranking: PacedRanking) -> int:
@@ -185,7 +190,9 @@ def _item(term: Term) -> tuple[str, str]:
 
 
 def published_refuges(scores: Scores) -> Refuges:
-    """The refuges that the reconciler has published, and where moves go that OCM has not followed."""
+    """The refuges that the reconciler has published, and where moves go that OCM has not
+    followed.
+    """
     return drawn_by(items_in(scores.get(MOVES_SCORE, {})))
 
 
@@ -193,11 +200,12 @@ def by_lost_cluster(
     refuges: Refuges, decided: Mapping[str, Iterable[str]]
 ) -> dict[str, dict[str, str]]:
     """The plan as people read it: by lost cluster, and then by Placement, where it goes to."""
-    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    plan: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for key, refuge in sorted(refuges.items()):
         clusters = set(decided.get(key, ()))
         if refuge in clusters:
-            continue  # OCM went there just now, and the next plan names another one
+            # OCM went there just now, and the next plan names another one.
+            continue
         for cluster in clusters:
-            found[cluster][key] = refuge
-    return dict(sorted(found.items()))
+            plan[cluster][key] = refuge
+    return dict(sorted(plan.items()))

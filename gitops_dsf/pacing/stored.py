@@ -1,4 +1,6 @@
-"""Paced moves as the hub has them, in one ConfigMap: what is under way, and the queue that `status` shows."""
+"""Paced moves as the hub has them, in one ConfigMap: what is under way, and the queue that `status`
+shows.
+"""
 
 import contextlib
 from collections.abc import Iterable
@@ -11,8 +13,20 @@ from msgspec.structs import replace
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
 from gitops_dsf.pacing.admit import Waiting
-from gitops_dsf.pacing.ledger import MOST_MOVES, Ledger
-from gitops_dsf.pacing.maintenance import MOST_NAMED, MaintenanceState
+from gitops_dsf.pacing.ledger import MAX_MOVES, Ledger, encoded_size
+from gitops_dsf.pacing.maintenance import MAX_NAMED, MaintenanceState
+
+ROOM: Final = 1_000_000
+"""Bytes of all keys and values. The API server refuses more than 1,048,576 (ValidateConfigMap of
+Kubernetes 1.33), and then no move could begin or end, because the write of the ledger is the
+admission.
+"""
+NAMED: Final = (MAX_NAMED, 10, 3, 0)
+"""Placements that are listed for each drained cluster: the most for which there is room."""
+LEDGER_KEY: Final = "ledger"
+QUEUE_KEY: Final = "queue"
+_LEAST: Final = 1_000
+"""Bytes for a part of which nearly everything is left out."""
 
 
 class Queued(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -33,58 +47,43 @@ class Queued(Struct, frozen=True, rename="camel", omit_defaults=True):
 class Queue(Struct, frozen=True, omit_defaults=True):
     """The moves that wait, the largest gain first."""
 
-    waiting: Annotated[tuple[Queued, ...], Meta(max_length=MOST_MOVES)] = ()
+    waiting: Annotated[tuple[Queued, ...], Meta(max_length=MAX_MOVES)] = ()
     omitted: int = 0
     """How many more wait, which had no room in the ConfigMap."""
 
     def fitted(self, room: int) -> "Queue":
         """The moves with the largest gain that have room in so many bytes."""
-        used, count = _size(Queue(omitted=MOST_MOVES)), 0
-        for each in self.waiting:
-            used += _size(each) + 1
+        used = encoded_size(Queue(omitted=MAX_MOVES))
+        count = 0
+        for queued in self.waiting:
+            used += encoded_size(queued) + 1
             if used > room:
                 break
             count += 1
+        if count == len(self.waiting):
+            return self
         omitted = self.omitted + len(self.waiting) - count
-        return self if count == len(self.waiting) else Queue(self.waiting[:count], omitted=omitted)
-
-
-_LEAST: Final = 1_000
-"""Bytes for a part of which nearly everything is left out."""
-
-
-def _size(part: Struct) -> int:
-    return len(msgspec.json.encode(part))
+        return Queue(self.waiting[:count], omitted=omitted)
 
 
 def queue_of(waiting: Iterable[Waiting], before: Queue, *, now: float) -> Queue:
     """The queue now. A move to the same cluster keeps the time since when it waits."""
-    since = {(each.placement, each.target): each.since for each in before.waiting}
-    return Queue(
-        tuple(
-            Queued(
-                placement=each.move.placement,
-                source=each.move.source,
-                target=each.move.target,
-                points=round(each.move.points, 1),
-                reason=str(each.reason),
-                message=each.message,
-                since=min(since.get((each.move.placement, each.move.target), now), now),
-                until=each.until,
-            )
-            for each in waiting
+    since = {(queued.placement, queued.target): queued.since for queued in before.waiting}
+    queue = []
+    for each in waiting:
+        move = each.move
+        queued = Queued(
+            placement=move.placement,
+            source=move.source,
+            target=move.target,
+            points=round(move.points, 1),
+            reason=str(each.reason),
+            message=each.message,
+            since=min(since.get((move.placement, move.target), now), now),
+            until=each.until,
         )
-    )
-
-
-ROOM: Final = 1_000_000
-"""Bytes of all keys and values. The API server refuses more than 1,048,576 (ValidateConfigMap of Kubernetes
-1.33), and then no move could begin or end, because the write of the ledger is the admission.
-"""
-NAMED: Final = (MOST_NAMED, 10, 3, 0)
-"""Placements that are listed for each drained cluster: the most for which there is room."""
-LEDGER_KEY: Final = "ledger"
-QUEUE_KEY: Final = "queue"
+        queue.append(queued)
+    return Queue(tuple(queue))
 
 
 class MovesError(GitopsDsfError):
@@ -99,55 +98,60 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
     maintenance: MaintenanceState = MaintenanceState()
 
     def not_after(self, now: float) -> "StoredMoves":
-        """With times of the past that lie in the future as now: the hub's clock was wrong meanwhile."""
-        waiting = tuple(replace(each, since=min(each.since, now)) for each in self.queue.waiting)
-        drains = tuple(
-            replace(each, since=min(each.since, now)) for each in self.maintenance.drains
-        )
+        """With times of the past that lie in the future as now: the hub's clock was wrong
+        meanwhile.
+        """
+        waiting = [replace(each, since=min(each.since, now)) for each in self.queue.waiting]
+        drains = [replace(drain, since=min(drain.since, now)) for drain in self.maintenance.drains]
         return StoredMoves(
             ledger=self.ledger.not_after(now),
-            queue=replace(self.queue, waiting=waiting),
-            maintenance=replace(self.maintenance, drains=drains),
+            queue=replace(self.queue, waiting=tuple(waiting)),
+            maintenance=replace(self.maintenance, drains=tuple(drains)),
         )
 
     def fitted(self, room: int, *, kept: float) -> "StoredMoves":
-        """What has room in so many bytes. What the pace needs comes first, and what is only shown afterwards:
-        drains, the moves that wait, and at last the names of the Placements that must leave drained clusters.
-        `kept` is how many seconds a move matters after its last change.
+        """What has room in so many bytes. `kept` is how many seconds a move matters after its last
+        change.
+
+        What the pace needs comes first, and what is only shown afterwards: drains, the moves that
+        wait, and at last the names of the Placements that must leave drained clusters.
         """
         room -= sum(map(len, (LEDGER_KEY, QUEUE_KEY, MAINTENANCE_KEY)))
         ledger = self.ledger.fitted(room, kept=kept)
-        room -= _size(ledger)
+        room -= encoded_size(ledger)
         maintenance = self.maintenance.naming(0)
-        while (size := _size(maintenance)) > max(room, _LEAST) and (
-            maintenance.windows or maintenance.drains
-        ):
+        while encoded_size(maintenance) > max(room, _LEAST) and not maintenance.is_empty:
             maintenance = maintenance.halved()
-        room -= size
-        queue = self.queue.fitted(max(room, _LEAST))
-        room += size - _size(queue)
+        queue_room = room - encoded_size(maintenance)
+        queue = self.queue.fitted(max(queue_room, _LEAST))
+        room -= encoded_size(queue)
         if maintenance.omitted == self.maintenance.omitted:
             shown = (self.maintenance.naming(most) for most in NAMED)
-            maintenance = next((each for each in shown if _size(each) <= room), maintenance)
+            fitting = (each for each in shown if encoded_size(each) <= room)
+            maintenance = next(fitting, maintenance)
         return StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
 
     @property
     def data(self) -> dict[str, str]:
+        """The keys of the ConfigMap, with their content."""
         parts = {LEDGER_KEY: self.ledger, QUEUE_KEY: self.queue, MAINTENANCE_KEY: self.maintenance}
         return {key: msgspec.json.encode(part).decode() for key, part in parts.items()}
 
 
 def read_moves(data: object) -> StoredMoves:
-    """The moves in the data of the ConfigMap, which may be absent. A queue or a maintenance that cannot
-    be read is empty, because it is only shown. Raises MovesError.
+    """The moves in the data of the ConfigMap, which may be absent. Raises MovesError.
+
+    A queue or a maintenance that cannot be read is empty, because it is only shown.
     """
     try:
         texts = msgspec.convert(data, dict[str, str] | None) or {}
         ledger = msgspec.json.decode(texts.get(LEDGER_KEY) or "{}", type=Ledger)
     except msgspec.DecodeError as error:
-        msg = f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; delete the ConfigMap to start anew"
-        raise MovesError(msg) from error
-    queue, maintenance = Queue(), MaintenanceState()
+        raise MovesError(
+            f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; delete the ConfigMap to start anew"
+        ) from error
+    queue = Queue()
+    maintenance = MaintenanceState()
     with contextlib.suppress(msgspec.DecodeError):
         queue = msgspec.json.decode(texts.get(QUEUE_KEY) or "{}", type=Queue)
     with contextlib.suppress(msgspec.DecodeError):

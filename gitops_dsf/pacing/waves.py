@@ -1,4 +1,4 @@
-"""All moves that the scores ask for, one admission after the other, for previews."""
+"""All moves that the scores ask for, one admission after the other, for previews. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -26,11 +26,12 @@ class Wave(NamedTuple):
 
 
 def waves(situation: Situation, *, most: int = MOST_WAVES, measured: bool = True) -> Iterator[Wave]:
-    """The moves in waves: each begins when the one before it is done and measured. Without `measured`, only
-    the moves away from drained clusters: each begins when the one before it is done.
+    """The moves in waves: each begins when the one before it is done and measured. Without
+    `measured`, only the moves away from drained clusters: each begins when the one before it is
+    done.
 
-    Every move is assumed to succeed, those of the ledger at once. What the moves change about the scores is
-    the demand that people wrote.
+    Every move is assumed to succeed, those of the ledger at once. What the moves change about the
+    scores is the demand that people wrote.
     """
     situation = _caught_up(situation)
     for _ in range(most):
@@ -40,10 +41,10 @@ def waves(situation: Situation, *, most: int = MOST_WAVES, measured: bool = True
             situation = _done(situation, admission.moves, measured=measured)
             continue
         ends = [
-            each.until
-            for each in admission.waiting
+            waiting.until
+            for waiting in admission.waiting
             # The scores stay as they are, so what they may show already stays in doubt.
-            if each.until is not None and each.reason is not MoveReason.MEASURING
+            if waiting.until is not None and waiting.reason is not MoveReason.MEASURING
         ]
         if not ends:
             return
@@ -52,47 +53,48 @@ def waves(situation: Situation, *, most: int = MOST_WAVES, measured: bool = True
 
 def staying(situation: Situation) -> frozenset[str]:
     """The paced Placements (namespace/name) that are on a cluster that is drained."""
-    return frozenset(
-        key
-        for page in situation.hub.decisions.values()
-        if (key := f"{page.metadata.namespace}/{page.placement}") in situation.paced
-        and not situation.leaving.isdisjoint(page.cluster_names)
-    )
+    keys = set[str]()
+    for page in situation.hub.decisions.values():
+        key = f"{page.metadata.namespace}/{page.placement}"
+        if key in situation.paced and not situation.leaving.isdisjoint(page.cluster_names):
+            keys.add(key)
+    return frozenset(keys)
 
 
 def _caught_up(situation: Situation) -> Situation:
-    """The situation when the moves under way have ended. Those that are withdrawn did not happen."""
-    kept = [each for each in situation.ledger.moves if each.phase is not Phase.WITHDRAWN]
-    following = {each.placement: each for each in kept if each.phase is Phase.ADMITTED}
-    # OCM has not followed these, so no score can show them yet.
-    current = [
-        msgspec.structs.replace(each, since=situation.seen)
-        if each.phase is Phase.ADMITTED
-        else each
-        for each in kept
-    ]
-    ledger = Ledger(
-        tuple(
-            each.entered(Phase.ENDED, situation.seen) if each.under_way else each
-            for each in current
-        )
-    )
-    return _after(situation, ledger, following)
+    """The situation when the moves under way have ended. Those that are withdrawn did not
+    happen.
+    """
+    following: dict[str, Move] = {}
+    ended: list[Move] = []
+    for move in situation.ledger.moves:
+        if move.phase is Phase.WITHDRAWN:
+            continue
+        after = move
+        if move.phase is Phase.ADMITTED:
+            following[move.placement] = move
+            # OCM has not followed it, so no score can show it yet.
+            after = msgspec.structs.replace(after, since=situation.seen)
+        if move.under_way:
+            after = after.entered(Phase.ENDED, situation.seen)
+        ended.append(after)
+    return _after(situation, Ledger(tuple(ended)), following)
 
 
 def _done(situation: Situation, moves: Iterable[DesiredMove], *, measured: bool) -> Situation:
-    """The situation when these moves have ended, or also their load is measured. The scores stay as they were
-    published, so the load of these moves is still assumed.
+    """The situation when these moves have ended, or also their load is measured. The scores stay as
+    they were published, so the load of these moves is still assumed.
     """
-    found = [move_of(desired, situation.seconds) for desired in moves]
-    ended = [each.entered(Phase.ENDED, situation.seconds) for each in found]
-    rankings = [situation.paced[each.placement].ranking for each in found]
-    after = (
-        max(situation.pace.settle(each.measured_after) for each in rankings) if measured else 0.0
-    )
+    now = situation.seconds
+    admitted = [move_of(desired, now) for desired in moves]
+    ended = [move.entered(Phase.ENDED, now) for move in admitted]
+    pause = 0.0
+    if measured:
+        rankings = [situation.paced[move.placement].ranking for move in admitted]
+        pause = max(situation.pace.settle(ranking.measured_after) for ranking in rankings)
     ledger = Ledger((*situation.ledger.moves, *ended))
-    later = _after(situation, ledger, {each.placement: each for each in found})
-    return replace(later, pace_time=situation.seconds + after)
+    later = _after(situation, ledger, {move.placement: move for move in admitted})
+    return replace(later, pace_time=now + pause)
 
 
 def _after(situation: Situation, ledger: Ledger, following: Mapping[str, Move]) -> Situation:
@@ -107,18 +109,17 @@ def _after(situation: Situation, ledger: Ledger, following: Mapping[str, Move]) 
 
 
 def _following(state: HubState, moves: Mapping[str, Move]) -> HubState:
-    kept = [
-        item
-        for item in state.decisions.values()
-        if f"{item.metadata.namespace}/{item.placement}" not in moves
+    """The hub after OCM has followed these moves (by namespace/name)."""
+    pages = [
+        page
+        for page in state.decisions.values()
+        if f"{page.metadata.namespace}/{page.placement}" not in moves
     ]
     for key, move in moves.items():
         namespace, _, name = key.partition("/")
-        before = {
-            cluster
-            for page in state.decisions_of.get((namespace, name), ())
-            for cluster in page.cluster_names
-        }
+        before = set[str]()
+        for page in state.decisions_of.get((namespace, name), ()):
+            before.update(page.cluster_names)
         clusters = sorted(before - {move.source} | {move.target})
-        kept.append(decision_of(namespace=namespace, placement=name, clusters=clusters))
-    return state.deciding(kept)
+        pages.append(decision_of(namespace=namespace, placement=name, clusters=clusters))
+    return state.deciding(pages)

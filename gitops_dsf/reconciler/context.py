@@ -45,12 +45,14 @@ class ControllerContext:
         self.ledger = Ledger()
         """The paced moves, as this leader wrote or read them last."""
         self.causes: dict[str, MoveCause] = {}
-        """By Placement (namespace/name): why its decision changed last, while this replica led, if there is a
-        journal.
+        """By Placement (namespace/name): why its decision changed last, while this replica led, if
+        there is a journal.
         """
 
     def cause_of(self, placement: str) -> MoveCause | None:
-        """Why the decision of a Placement (namespace/name) changed last; None if that is not known."""
+        """Why the decision of a Placement (namespace/name) changed last; None if that is not
+        known.
+        """
         move = self.ledger.of(placement)
         if move is not None and move.cause is not None:
             return move.cause

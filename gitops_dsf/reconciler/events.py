@@ -1,8 +1,8 @@
-"""Kubernetes Events (core/v1) about what the reconciler saw and did. They are for people: nothing depends on
-them.
+"""Kubernetes Events (core/v1) about what the reconciler saw and did. They are for people: nothing
+depends on them.
 
-The name of an Event is a digest of its content. So the same Event again, also from the next leader, increases
-the count of the first one while the API server has it, which is an hour.
+The name of an Event is a digest of its content. So the same Event again, also from the next leader,
+increases the count of the first one while the API server has it, which is an hour.
 """
 
 import asyncio
@@ -42,16 +42,18 @@ class _Event(NamedTuple):
 
 
 class Events:
-    """Writes Events into the namespace of their object, one after another and beside its callers: a hub that
-    is slow must not hold up a control loop. What waits when the process ends is lost.
+    """Writes Events into the namespace of their object, one after another and beside its callers: a
+    hub that is slow must not hold up a control loop. What waits when the process ends is lost.
     """
 
     def __init__(self, *, api: HubApi, outcomes: Counter) -> None:
-        self._api, self._outcomes = api, outcomes
+        self._api = api
+        self._outcomes = outcomes
         self._waiting = deque[_Event]()
         self._work: asyncio.Task[None] | None = None
         """Writes what waits. It ends when nothing does."""
-        self._left, self._at = float(BURST), monotonic()
+        self._left = float(BURST)
+        self._at = monotonic()
         """Events that may be written now, and when that was computed: a token bucket."""
 
     def record(self, about: Reference, reason: str, message: str, *, warning: bool = False) -> None:
@@ -59,7 +61,8 @@ class Events:
         message = shortened(message, most=MAX_MESSAGE)
         LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)
         now = monotonic()
-        self._left, self._at = min(BURST, self._left + (now - self._at) * PER_SECOND), now
+        self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)
+        self._at = now
         if self._left < 1 or len(self._waiting) >= BURST:
             self._outcomes.labels(outcome="dropped").inc()
             return
@@ -83,7 +86,8 @@ class Events:
             self._outcomes.labels(outcome=outcome).inc()
 
     async def _write(self, about: Reference, kind: str, reason: str, message: str) -> str:
-        path, now = f"/api/v1/namespaces/{about.namespace}/events", timestamp_of(self._api.now())
+        path = f"/api/v1/namespaces/{about.namespace}/events"
+        now = timestamp_of(self._api.now())
         content = f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}"
         # At most 253 characters, which the API server accepts.
         name = (

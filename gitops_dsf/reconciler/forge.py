@@ -1,4 +1,6 @@
-"""How the reconciler sends requests to a forge: with the token and the certificates of the mounted Secret."""
+"""How the reconciler sends requests to a forge: with the token and the certificates of the mounted
+Secret.
+"""
 
 import asyncio
 import ssl
@@ -17,14 +19,16 @@ from gitops_dsf.reconciler.hub.api import MANAGER
 
 SECONDS: Final = 60.0
 ANSWER_BYTES: Final = 4 << 20
-"""Size of an answer at most: 10 pull requests with the longest text that GitHub accepts have 2.6 MB."""
+"""Size of an answer at most: 10 pull requests with the longest text that GitHub accepts have 2.6
+MB.
+"""
 
 
 async def send(
     method: str, url: str, *, sign: Sign, body: bytes | None, credentials: Credentials
 ) -> Answer:
-    """See `gitops_dsf.forge.Send`. Reads the Secret for each request: it may be rotated at any time. Raises
-    ForgeError, and GitError if the Secret lacks what is needed.
+    """See `gitops_dsf.forge.Send`. Reads the Secret for each request: it may be rotated at any
+    time. Raises ForgeError, and GitError if the Secret lacks what is needed.
     """
     token = credentials.token()
     client = _client(sign(token), credentials)

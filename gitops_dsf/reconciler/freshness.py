@@ -1,5 +1,6 @@
-"""On which clusters a scorer's scores are fresh, about to expire, expired or missing, and which scores are
-dead: expired for more than one TTL, and nobody is left to renew them. Pure. Times are the hub's.
+"""On which clusters a scorer's scores are fresh, about to expire, expired or missing, and which
+scores are dead: expired for more than one TTL, and nobody is left to renew them. Pure. Times are
+the hub's.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +29,9 @@ class Assessment:
     expired: frozenset[str] = _NONE
     """Includes clusters whose score has no item."""
     endless: frozenset[str] = _NONE
-    """It has no validUntil, as no agent writes it: OCM counts it for ever, and it is never fresh."""
+    """It has no validUntil, as no agent writes it: OCM counts it for ever, and it is never
+    fresh.
+    """
     missing: frozenset[str] = _NONE
     """The scorer should run there, and nothing is published, or no longer."""
     waiting: frozenset[str] = _NONE
@@ -50,7 +53,9 @@ def assess(
     masks_known: bool,
     now: float,
 ) -> Assessment:
-    """`scores` are those that are not clearly fresh, and `since` tells when a cluster came to be expected."""
+    """`scores` are those that are not clearly fresh, and `since` tells when a cluster came to be
+    expected.
+    """
     if scorer.spec.suspend:
         return Assessment(reason="Suspended", message="spec.suspend is true, so it runs nowhere")
     if not scorer.publishes:
@@ -59,17 +64,15 @@ def assess(
             message="scoreDestination is None, so scores are exported as metrics only",
         )
     by_state: dict[ScoreState, set[str]] = {state: set() for state in ScoreState}
-    for cluster, item in scores.items():
-        until = None if item.valid_until is None else item.valid_until.timestamp()
-        by_state[state_of(until, filled=bool(item.names), ttl=scorer.ttl, now=now)].add(cluster)
+    for cluster, score in scores.items():
+        until = None if score.valid_until is None else score.valid_until.timestamp()
+        by_state[state_of(until, filled=bool(score.names), ttl=scorer.ttl, now=now)].add(cluster)
     for cluster in expected - published:
         by_state[state_of_absent(since=since(cluster), interval=scorer.interval, now=now)].add(
             cluster
         )
-    missing, expired = (
-        by_state[ScoreState.MISSING],
-        by_state[ScoreState.EXPIRED] | by_state[ScoreState.EMPTY],
-    )
+    missing = by_state[ScoreState.MISSING]
+    expired = by_state[ScoreState.EXPIRED] | by_state[ScoreState.EMPTY]
     unclear = missing if not masks_known else set[str]()
     found = Assessment(
         fresh=len(published) - len(expired) - len(by_state[ScoreState.ENDLESS]),
@@ -140,10 +143,10 @@ class Owner:
 def owners(scorers: Iterable[DynamicScorer]) -> dict[str, Owner]:
     """By name of the AddOnPlacementScores."""
     found: dict[str, Owner] = {}
-    for item in sorted(scorers, key=lambda each: each.name):
-        known = found.get(item.resource)
-        ttl = float(item.ttl) if known is None else max(known.ttl, item.ttl)
-        found[item.resource] = Owner(item=item if known is None else known.item, ttl=ttl)
+    for scorer in sorted(scorers, key=lambda each: each.name):
+        known = found.get(scorer.resource)
+        ttl = float(scorer.ttl) if known is None else max(known.ttl, scorer.ttl)
+        found[scorer.resource] = Owner(item=scorer if known is None else known.item, ttl=ttl)
     return found
 
 
@@ -184,7 +187,9 @@ def find_dead(
     owner: Owner | None,
     now: float,
 ) -> list[tuple[str, str]]:
-    """By cluster. Who manages a score is not kept, so only reading it tells whether it is one of ours."""
+    """By cluster. Who manages a score is not kept, so only reading it tells whether it is one of
+    ours.
+    """
     before = deadline(owner, now=now)
     return sorted(
         (resource, name)

@@ -1,23 +1,26 @@
 """The loop in which every controller of the leader runs.
 
-A controller is a function `reconcile`: it reads what the informers show, writes what differs, and returns the
-seconds after which it must look again (None: only after a change). `run_controller` does the rest:
+A controller is a function `reconcile`: it reads what the informers show, writes what differs, and
+returns the seconds after which it must look again (None: only after a change). `run_controller`
+does the rest:
 
 - It waits until every source of the controller was read once.
-- It reconciles only while nothing that the controller `requires` may be outdated. So what an informer merely
-  missed is never taken for absent.
+- It reconciles only while nothing that the controller `requires` may be outdated. So what an
+  informer merely missed is never taken for absent.
 - It looks again after a change, after the time that `reconcile` asked for, and after a failure.
 - It counts the outcomes of each controller, and logs failures.
 
 What is not guaranteed:
 
-- That each change has a pass of its own. Changes that arrive during a pass are seen by the next one.
-- That a pass ends. It may be cancelled at any await, and the next leader knows nothing of it, so `reconcile`
-  must be correct without memory.
-- That this replica still leads. A process can be frozen after any look at its claim, so `HubApi` looks at it
-  right before each write leaves, and `Clone` before each push.
+- That each change has a pass of its own. Changes that arrive during a pass are seen by the next
+  one.
+- That a pass ends. It may be cancelled at any await, and the next leader knows nothing of it, so
+  `reconcile` must be correct without memory.
+- That this replica still leads. A process can be frozen after any look at its claim, so `HubApi`
+  looks at it right before each write leaves, and `Clone` before each push.
 
-Any other exception than NotReady and ApiError is a bug. It ends the loop, and `restarts` begins it again.
+Any other exception than NotReady and ApiError is a bug. It ends the loop, and `restarts` begins it
+again.
 """
 
 import asyncio
@@ -36,8 +39,9 @@ from gitops_dsf.reconciler.hub.configmaps import ConfigMapPoll
 INTERVAL_SECONDS: Final = 10.0
 """Between two passes of a controller that does not say when it must look again."""
 RETRY_SECONDS: Final = 10.0
-"""After a pass that failed on the hub. It does not grow: what the hub refuses for one object has growing
-pauses of its own in the controller, and the first answer after an outage should be used at once.
+"""After a pass that failed on the hub. It does not grow: what the hub refuses for one object has
+growing pauses of its own in the controller, and the first answer after an outage should be used at
+once.
 """
 CONFLICT_SECONDS: Final = 1.0
 """After a conflict: a moment later the informer shows what the other writer wrote."""
@@ -72,13 +76,14 @@ async def run_controller(
 ) -> None:
     """Runs a controller until it is cancelled.
 
-    `name` is the label of its metric, and `failing` says in the log what does not happen while it fails.
-    `requires` are the sources that must be current in each pass, and `reads` those that must only have been
-    read once. `needs_clock` is for what depends on the hub's time. `wake` is set when something changed.
+    `name` is the label of its metric, and `failing` says in the log what does not happen while it
+    fails. `requires` are the sources that must be current in each pass, and `reads` those that must
+    only have been read once. `needs_clock` is for what depends on the hub's time. `wake` is set
+    when something changed.
 
-    `min_interval` is the shortest time between two passes. `backoff` is for other servers than the hub: its
-    pauses grow with each failure, and no change shortens them. Without it a pass that failed is repeated
-    after RETRY_SECONDS, or when something changes.
+    `min_interval` is the shortest time between two passes. `backoff` is for other servers than the
+    hub: its pauses grow with each failure, and no change shortens them. Without it a pass that
+    failed is repeated after RETRY_SECONDS, or when something changes.
     """
     changed = wake if wake is not None else asyncio.Event()
     failures = 0

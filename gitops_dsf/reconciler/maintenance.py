@@ -40,9 +40,9 @@ class _Cluster(msgspec.Struct, frozen=True):
 class MaintenanceController:
     """Writes one taint of ManagedClusters, with the resourceVersion that was read.
 
-    OCM writes the same list: its registration controller adds and removes taints of its own (v1.2.1). The
-    version makes the hub refuse a list that OCM changed meanwhile. While the windows are not known, taints
-    stay as they are.
+    OCM writes the same list: its registration controller adds and removes taints of its own
+    (v1.2.1). The version makes the hub refuse a list that OCM changed meanwhile. While the windows
+    are not known, taints stay as they are.
     """
 
     def __init__(self, context: ControllerContext) -> None:

@@ -1,11 +1,11 @@
 """Asks Argo CD to look at a decision when it changed, and not at its next poll.
 
-It also asks for an ApplicationSet that is newer than the first page of its decision: Argo CD found no
-decision, and would look again after three minutes.
+It also asks for an ApplicationSet that is newer than the first page of its decision: Argo CD found
+no decision, and would look again after three minutes.
 
 Argo CD looks after every change of an annotation, and removes this one only after it succeeded
-(docs/contributing/behaviour.md#refresh-annotation). Setting the same value again is no change, so each
-value is new.
+(docs/contributing/behaviour.md#refresh-annotation). Setting the same value again is no change, so
+each value is new.
 """
 
 import asyncio
@@ -45,7 +45,9 @@ Decisions = frozenset[tuple[str, frozenset[str]]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Due:
-    """An ApplicationSet to refresh, the decisions that Argo CD should look at, and since when they hold."""
+    """An ApplicationSet to refresh, the decisions that Argo CD should look at, and since when they
+    hold.
+    """
 
     name: str
     uid: str
@@ -64,10 +66,11 @@ class _Refresh(NamedTuple):
 
 @dataclass(kw_only=True)
 class RefreshDebounce:
-    """Remembers for which decisions each ApplicationSet was refreshed, and when. Pure: times are passed in.
+    """Remembers for which decisions each ApplicationSet was refreshed, and when. Pure: times are
+    passed in.
 
-    An empty decision never counts, so nothing is deleted because something is missing; when it has clusters
-    again, it counts as changed.
+    An empty decision never counts, so nothing is deleted because something is missing; when it has
+    clusters again, it counts as changed.
     """
 
     decisions: DecisionSets
@@ -75,7 +78,9 @@ class RefreshDebounce:
     """By UID of the ApplicationSet."""
 
     def due(self, sets: Mapping[str, ApplicationSet], now: float) -> tuple[list[Due], float | None]:
-        """ApplicationSets to refresh now, and the seconds until the next one is due (None: unknown)."""
+        """ApplicationSets to refresh now, and the seconds until the next one is due (None:
+        unknown).
+        """
         due_now: list[Due] = []
         waits: list[float] = []
         kept: dict[str, _Refresh] = {}

@@ -1,4 +1,6 @@
-"""Starts work again that ended by a bug, so that a bug in one part of the process ends no other part."""
+"""Starts work again that ended by a bug, so that a bug in one part of the process ends no other
+part.
+"""
 
 import asyncio
 import logging
@@ -21,8 +23,8 @@ async def keep(
     failures = 0
     while True:
         began = monotonic()
-        # A task of its own: in Python 3.11 and 3.12 a TaskGroup that fails may leave its task marked as
-        # cancelled.
+        # A task of its own: in Python 3.11 and 3.12 a TaskGroup that fails may leave its task
+        # marked as cancelled.
         work = asyncio.ensure_future(run())
         try:
             await work
@@ -44,7 +46,9 @@ async def keep(
 
 
 def _end_if_cancelled() -> None:
-    """Raises it again when another exception replaced it: else it would go on without leadership."""
+    """Raises it again when another exception replaced it: else it would go on without
+    leadership.
+    """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

@@ -39,13 +39,15 @@ from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 LOG = logging.getLogger(__name__)
 CONCURRENT: Final = 512
 Controllers = Mapping[str, Callable[[], Awaitable[None]]]
-"""Control loops of the leader, by a word for logs and metrics. Each works until it is cancelled, at any
-point: the next run repeats nothing that was done already.
+"""Control loops of the leader, by a word for logs and metrics. Each works until it is cancelled, at
+any point: the next run repeats nothing that was done already.
 """
 
 
 async def keep_running(controllers: Controllers, *, failures: Counter) -> None:
-    """Runs all controllers until cancelled. `failures` has the label `duty`: the controller's name."""
+    """Runs all controllers until cancelled. `failures` has the label `duty`: the controller's
+    name.
+    """
     async with asyncio.TaskGroup() as group:
         for name, run in controllers.items():
             group.create_task(keep(name, run, failed=partial(_count, failures, name)), name=name)
@@ -59,7 +61,9 @@ def _count(failures: Counter, duty: str) -> None:
 async def serve_pages(
     *, host: str, port: int, metrics: Metrics, waits_for: Callable[[], str]
 ) -> AsyncIterator[int]:
-    """Serves, and yields the port. It is ready while `waits_for` says nothing. Raises UsageError."""
+    """Serves, and yields the port. It is ready while `waits_for` says nothing. Raises
+    UsageError.
+    """
 
     async def scrape(_accept: str) -> Page:
         return Page(content_type=CONTENT_TYPE_LATEST, parts=[generate_latest(metrics.registry)])
@@ -87,11 +91,12 @@ async def serve_pages(
 async def run(
     settings: Settings, *, load: Callable[[], Access], wall: Callable[[], float] = time.time
 ) -> None:
-    """Works until SIGTERM or SIGINT. Raises HubError without credentials or leadership, and UsageError.
-    `wall` is Unix time by the clock of this machine.
+    """Works until SIGTERM or SIGINT. Raises HubError without credentials or leadership, and
+    UsageError. `wall` is Unix time by the clock of this machine.
     """
     use_threads(CONCURRENT)
-    metrics, probe = Metrics(), settings.spec.reconciler.probe
+    metrics = Metrics()
+    probe = settings.spec.reconciler.probe
     # A client for the Lease alone, and one that looks at the claim before every write.
     lease_api = ApiServer(load=load, user_agent=MANAGER, timeout_seconds=15.0, wall=wall)
     leadership = Leadership(
@@ -144,7 +149,8 @@ async def run(
             await leadership.release()
             LOG.info("stopped")
         else:
-            # Kubernetes starts it again, and what another leader did meanwhile is read from the hub.
+            # Kubernetes starts it again, and what another leader did meanwhile is read from the
+            # hub.
             leading.result()
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from gitops_dsf.hub.metadata import moment_of
 from gitops_dsf.hub.objects import ManagedCluster
@@ -18,13 +18,15 @@ from gitops_dsf.wording import plural
 
 SCAN_SECONDS: Final = 15.0
 """For so long one look serves, unless scorers change."""
-NAMED: Final = 3
-"""Placements that a message names at most."""
+MAX_NAMED: Final = 3
+"""Placements that a message names."""
 _NONE: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scan:
+    """What one look at the scores has shown."""
+
     targets: TargetClusters
     owners: Mapping[str, Owner]
     """The scorer by the name of its scores."""
@@ -36,22 +38,35 @@ class Scan:
     """Clusters counted as 0, by Placement and name of the score."""
 
     def affected_placements(self, resource: str) -> str:
-        """A sentence about the Placements that count clusters as 0 by this score; empty when none does."""
-        words = [
-            f"Placement {name} counts {plural(len(clusters), 'cluster')} as 0"
-            for (name, each), clusters in sorted(self.zeros.items(), key=lambda item: item[0])
-            if each == resource and clusters
-        ]
-        more = f", and {len(words) - NAMED} more Placements do so" if len(words) > NAMED else ""
-        return "; ".join(words[:NAMED]) + more
+        """A sentence about the Placements that count clusters as 0 by this score; empty when none
+        does.
+        """
+        affected = []
+        for (placement, score), clusters in sorted(self.zeros.items(), key=lambda entry: entry[0]):
+            if score == resource and clusters:
+                count = plural(len(clusters), "cluster")
+                affected.append(f"Placement {placement} counts {count} as 0")
+        if len(affected) <= MAX_NAMED:
+            return "; ".join(affected)
+        more = f"and {len(affected) - MAX_NAMED} more Placements do so"
+        return f"{'; '.join(affected[:MAX_NAMED])}, {more}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Expected:
+    """Where a scorer should run."""
+
     resource: str
     clusters: frozenset[str]
     since: dict[str, float] = field(default_factory=dict)
     """Clusters that came to be expected while this process ran, and when."""
+
+
+class _LastScan(NamedTuple):
+    at: float
+    scorers: set[tuple[str, int]]
+    """UID and generation of the scorers."""
+    scan: Scan
 
 
 class ScoreScanner:
@@ -60,10 +75,11 @@ class ScoreScanner:
     def __init__(
         self, *, view: HubView, now: Callable[[], float], seconds: float = SCAN_SECONDS
     ) -> None:
-        self._view, self._now, self._seconds = view, now, seconds
+        self._view = view
+        self._now = now
+        self._seconds = seconds
         self._lock = asyncio.Lock()
-        self._last: tuple[float, set[tuple[str, int]], Scan] | None = None
-        """When, of which scorers, and the result."""
+        self._last: _LastScan | None = None
         self._expected: dict[str, _Expected] = {}
         """By the scorer's UID."""
 
@@ -72,78 +88,64 @@ class ScoreScanner:
         async with self._lock:
             scorers = dict(self._view.scorers.items)
             identities = {
-                (item.metadata.uid, item.metadata.generation) for item in scorers.values()
+                (scorer.metadata.uid, scorer.metadata.generation) for scorer in scorers.values()
             }
             last = self._last
+            # The age is less than 0 when the hub's clock turned out to be another.
             if (
                 last is None
-                or last[1] != identities
-                # Less than 0 when the hub's clock turned out to be another.
-                or not 0 <= self._now() - last[0] < self._seconds
+                or last.scorers != identities
+                or not 0 <= self._now() - last.at < self._seconds
             ):
                 now = self._now()
-                last = (now, identities, await self._look(scorers, now))
+                last = _LastScan(now, identities, await self._look(scorers, now))
                 self._last = last
-            return last[2]
+            return last.scan
 
     async def _look(self, scorers: Mapping[str, DynamicScorer], now: float) -> Scan:
-        view, by_owner = self._view, owners(scorers.values())
+        view = self._view
+        by_owner = owners(scorers.values())
         targets = TargetClusters(
             clusters=view.clusters.items,
             addons=view.addons.items,
+            # What could not be read for long may have changed, so it counts as not known.
             masks=None if view.masks.broken else view.masks.current,
         )
         by_resource: dict[str, list[DynamicScorer]] = defaultdict(list)
-        for item in scorers.values():
-            by_resource[item.resource].append(item)
+        for scorer in scorers.values():
+            by_resource[scorer.resource].append(scorer)
         placements = dict(view.placements.items)
         ranked = {
-            (each.resource, each.dimension)
-            for item in placements.values()
-            for each in item.ranked_by
+            (prioritizer.resource, prioritizer.dimension)
+            for placement in placements.values()
+            for prioritizer in placement.ranked_by
         }
         assessments: dict[str, Assessment] = {}
         dead: list[tuple[str, str]] = []
         not_counted: dict[tuple[str, str], frozenset[str]] = {}
         expected: dict[str, _Expected] = {}
-        shared: dict[frozenset[str], frozenset[str]] = {}
-        moment = moment_of(now)
+        # Equal sets of clusters are kept once: many scorers run on the same clusters.
+        same: dict[frozenset[str], frozenset[str]] = {}
         for resource in {*view.scores.columns, *by_resource, *(name for name, _ in ranked)}:
-            column, here = view.scores.of(resource), by_resource.get(resource, [])
-            soon = moment_of(now + EXPIRING_SHARE * max((item.ttl for item in here), default=0.0))
-            # The scores of a healthy fleet are all left out here.
-            late = {
-                cluster: score
-                for cluster, score in column.items()
-                if score.valid_until is None or score.valid_until < soon or not score.names
-            }
-            for item in here:
-                uid, wanted = item.metadata.uid, targets.expected(item)
-                known = expected[uid] = self._expectation(
-                    item, shared.setdefault(wanted, wanted), now
-                )
-                assessments[item.name] = assess(
-                    item,
+            column = view.scores.of(resource)
+            here = by_resource.get(resource, [])
+            late = _late(column, here, now=now)
+            for scorer in here:
+                clusters = targets.expected(scorer)
+                known = self._expectation(scorer, same.setdefault(clusters, clusters), now)
+                expected[scorer.metadata.uid] = known
+                assessments[scorer.name] = assess(
+                    scorer,
                     late,
                     published=column.keys(),
                     expected=known.clusters,
-                    since=_since(item, targets, known),
+                    since=_since(scorer, targets, known),
                     masks_known=targets.masks is not None,
                     now=now,
                 )
             dimensions = [dimension for name, dimension in ranked if name == resource]
-            names = {score.names for score in column.values()} if dimensions else set()
-            for dimension in dimensions:
-                expired = {
-                    cluster
-                    for cluster, score in late.items()
-                    if score.valid_until is not None and moment > score.valid_until
-                }
-                if any(dimension not in each for each in names):
-                    expired |= {
-                        name for name, score in column.items() if dimension not in score.names
-                    }
-                not_counted[resource, dimension] = frozenset(expired)
+            for dimension, clusters in _not_counted(column, late, dimensions, now=now).items():
+                not_counted[resource, dimension] = clusters
             dead += find_dead(
                 resource,
                 late,
@@ -159,19 +161,25 @@ class ScoreScanner:
             targets=targets, owners=by_owner, assessments=assessments, dead=dead, zeros=zeros
         )
 
-    def _expectation(self, item: DynamicScorer, clusters: frozenset[str], now: float) -> _Expected:
-        """Where it should run now, and since when. After a change of their name all its scores are new."""
-        before, since = self._expected.get(item.metadata.uid), dict[str, float]()
+    def _expectation(
+        self, scorer: DynamicScorer, clusters: frozenset[str], now: float
+    ) -> _Expected:
+        """Where it should run now, and since when. After a change of their name all its scores are
+        new.
+        """
+        before = self._expected.get(scorer.metadata.uid)
+        since: dict[str, float] = {}
         if before is not None:
-            patience = grace(item.interval)
+            patience = grace(scorer.interval)
             since = {
                 name: at
                 for name, at in before.since.items()
                 if now < at + patience and name in clusters
             }
-            renamed = before.resource != item.resource
-            since.update(dict.fromkeys(clusters if renamed else clusters - before.clusters, now))
-        return _Expected(resource=item.resource, clusters=clusters, since=since)
+            is_renamed = before.resource != scorer.resource
+            new = clusters if is_renamed else clusters - before.clusters
+            since.update(dict.fromkeys(new, now))
+        return _Expected(resource=scorer.resource, clusters=clusters, since=since)
 
     async def _zeros(
         self,
@@ -181,30 +189,75 @@ class ScoreScanner:
         not_counted: Mapping[tuple[str, str], frozenset[str]],
     ) -> Mapping[tuple[str, str], frozenset[str]]:
         view = self._view
-        found: dict[tuple[str, str], frozenset[str]] = defaultdict(frozenset)
+        zeros: dict[tuple[str, str], frozenset[str]] = defaultdict(frozenset)
         if not (view.placements.synced.is_set() and view.decisions.synced.is_set()):
-            return found
+            return zeros
         decided_by = clusters_by_placement(view.decisions.items.values())
-        for name, item in placements.items():
-            for each in item.ranked_by:
-                owner = by_owner.get(each.resource)
-                found[name, each.resource] |= counted_as_zero(
-                    item,
+        for name, placement in placements.items():
+            for prioritizer in placement.ranked_by:
+                resource = prioritizer.resource
+                owner = by_owner.get(resource)
+                zeros[name, resource] |= counted_as_zero(
+                    placement,
                     clusters=view.clusters.items,
                     decided=decided_by.get(name, _NONE),
-                    scores=view.scores.of(each.resource),
-                    not_counted=not_counted[each.resource, each.dimension],
+                    scores=view.scores.of(resource),
+                    not_counted=not_counted[resource, prioritizer.dimension],
                     assessment=None if owner is None else assessments[owner.item.name],
                 )
             await asyncio.sleep(0)
-        return found
+        return zeros
+
+
+def _late(
+    column: Mapping[str, Score], scorers: Iterable[DynamicScorer], *, now: float
+) -> dict[str, Score]:
+    """The scores that are not clearly fresh. The scores of a healthy fleet are all left out
+    here.
+    """
+    ttl = max((scorer.ttl for scorer in scorers), default=0.0)
+    soon = moment_of(now + EXPIRING_SHARE * ttl)
+    return {
+        cluster: score
+        for cluster, score in column.items()
+        if score.valid_until is None or score.valid_until < soon or not score.names
+    }
+
+
+def _not_counted(
+    column: Mapping[str, Score],
+    late: Mapping[str, Score],
+    dimensions: Sequence[str],
+    *,
+    now: float,
+) -> dict[str, frozenset[str]]:
+    """The clusters whose score does not count, by dimension: it expired, or lacks the dimension."""
+    if not dimensions:
+        return {}
+    moment = moment_of(now)
+    expired = {
+        cluster
+        for cluster, score in late.items()
+        if score.valid_until is not None and moment > score.valid_until
+    }
+    # Most scores of a column have the same names, so few sets are compared in place of all scores.
+    all_names = {score.names for score in column.values()}
+    by_dimension: dict[str, frozenset[str]] = {}
+    for dimension in dimensions:
+        clusters = set(expired)
+        if any(dimension not in names for names in all_names):
+            clusters |= {
+                cluster for cluster, score in column.items() if dimension not in score.names
+            }
+        by_dimension[dimension] = frozenset(clusters)
+    return by_dimension
 
 
 def _since(
-    item: DynamicScorer, targets: TargetClusters, known: _Expected
+    scorer: DynamicScorer, targets: TargetClusters, known: _Expected
 ) -> Callable[[str], float]:
     return lambda cluster: max(
-        item.created, targets.since(cluster, item), known.since.get(cluster, 0.0)
+        scorer.created, targets.since(cluster, scorer), known.since.get(cluster, 0.0)
     )
 
 
@@ -218,30 +271,31 @@ def counted_as_zero(
     assessment: Assessment | None,
 ) -> frozenset[str]:
     """Clusters that a Placement counts as 0 by one prioritizer
-    (docs/decisions/scheduler.md#what-the-scores-do-not-say). `scores` and `not_counted` are those of its
-    resource and dimension, and `assessment` that of its scorer (None when no scorer of ours publishes the
-    resource).
+    (docs/decisions/scheduler.md#what-the-scores-do-not-say).
 
-    A cluster that the Placement may choose, by labels and claims, is counted when its score is missing or
-    does not count: ManagedClusterSets and CEL expressions are not evaluated. A decided cluster is counted
-    when it has no score. Clusters where the scorer is new are not counted, and masked clusters only when they
-    are decided.
+    `scores` and `not_counted` are those of its resource and dimension, and `assessment` that of its
+    scorer (None when no scorer of ours publishes the resource).
+
+    A cluster that the Placement may choose, by labels and claims, is counted when its score is
+    missing or does not count: ManagedClusterSets and CEL expressions are not evaluated. A decided
+    cluster is counted when it has no score. Clusters where the scorer is new are not counted, and
+    masked clusters only when they are decided.
     """
-    suspects = not_counted if assessment is None else not_counted | assessment.missing
-    found = {
-        name
-        for name in suspects
-        if (cluster := clusters.get(name)) is not None
-        and not cluster.deleting
-        and (
-            not placement.predicates
-            or placement.may_choose(labels=cluster.labels, claims=cluster.claims)
-        )
-    }
-    waiting = assessment.waiting if assessment is not None else _NONE
-    found.update(
-        name
-        for name in decided
-        if (name not in scores or name in not_counted) and name not in waiting
-    )
-    return frozenset(found)
+    suspects = not_counted
+    waiting = _NONE
+    if assessment is not None:
+        suspects = not_counted | assessment.missing
+        waiting = assessment.waiting
+    zeros = set[str]()
+    for name in suspects:
+        cluster = clusters.get(name)
+        if cluster is None or cluster.deleting:
+            continue
+        if not placement.predicates or placement.may_choose(
+            labels=cluster.labels, claims=cluster.claims
+        ):
+            zeros.add(name)
+    for name in decided:
+        if (name not in scores or name in not_counted) and name not in waiting:
+            zeros.add(name)
+    return frozenset(zeros)

@@ -1,13 +1,14 @@
 """Score garbage collection: deletes expired scores that no agent will renew.
 
-An expired score still satisfies a predicate on its existence (`onMissingScore: Exclude`), and OCM does not
-schedule again when a score expires. Deleting the score is an event that OCM reacts to.
+An expired score still satisfies a predicate on its existence (`onMissingScore: Exclude`), and OCM
+does not schedule again when a score expires. Deleting the score is an event that OCM reacts to.
 
-Everything that a deletion depends on is read again first. The request names UID and resourceVersion, so the
-hub deletes the version that was read, or nothing (docs/operate/reconciler.md#score-garbage-collection).
+Everything that a deletion depends on is read again first. The request names UID and
+resourceVersion, so the hub deletes the version that was read, or nothing
+(docs/operate/reconciler.md#score-garbage-collection).
 
-Not guaranteed: that a dead score goes soon. It must be dead for a minute by informers that are current, and
-what cannot be deleted is left for an hour.
+Not guaranteed: that a dead score goes soon. It must be dead for a minute by informers that are
+current, and what cannot be deleted is left for an hour.
 """
 
 import logging
@@ -35,7 +36,9 @@ from gitops_dsf.wording import names_text
 
 INTERVAL_SECONDS: Final = 15.0
 CONFIRM_SECONDS: Final = 60.0
-"""A score must be dead for this long: while an agent is replaced its add-on is unavailable for a moment."""
+"""A score must be dead for this long: while an agent is replaced its add-on is unavailable for a
+moment.
+"""
 MAX_READS: Final = 50
 """Scores that one pass reads again."""
 KEPT_SECONDS: Final = 3600.0

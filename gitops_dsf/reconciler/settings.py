@@ -34,7 +34,9 @@ class Settings:
     metrics_host: str
     metrics_port: int
     replica: str = field(default_factory=socket.gethostname)
-    """Name of the pod. The holder of the Lease begins with it, and an admission policy compares both."""
+    """Name of the pod. The holder of the Lease begins with it, and an admission policy compares
+    both.
+    """
     git: GitSettings | None = None
     """None: nothing is written to git."""
     placement_namespaces: tuple[str, ...] = ()
@@ -52,7 +54,9 @@ def read(path: Path) -> FleetRepositorySpec:
         raise UsageError(
             f"--config {path}: {reason}; name the gitops-dsf.yaml of the fleet"
         ) from error
-    for item in (each for each in found.diagnostics if each.severity is Severity.ERROR):
+    for item in (
+        diagnostic for diagnostic in found.diagnostics if diagnostic.severity is Severity.ERROR
+    ):
         message = f"--config {replace(item.position, file=str(path))}: {item.message}"
         raise UsageError(f"{message}; {item.hint}" if item.hint else message)
     if found.repository is None:

@@ -1,8 +1,10 @@
-"""The state branch: a snapshot of scores, decisions and clusters, for previews without access to the hub.
+"""The state branch: a snapshot of scores, decisions and clusters, for previews without access to
+the hub.
 
-It is pushed when the hub changed, and once an hour (docs/decisions/preview.md#the-state-branch). The branch has
-one commit without a parent, replaced each time, so that clones stay small. Values are rounded so that a file
-changes only when the hub did. Published scores are never rounded: one point can decide a Placement.
+It is pushed when the hub changed, and once an hour (docs/decisions/preview.md#the-state-branch).
+The branch has one commit without a parent, replaced each time, so that clones stay small. Values
+are rounded so that a file changes only when the hub did. Published scores are never rounded: one
+point can decide a Placement.
 """
 
 import asyncio
@@ -127,7 +129,9 @@ class StateBranchController:
             )
 
     async def _files(self) -> dict[str, bytes]:
-        """Raises NotReady when a resource may be outdated: a partial snapshot would say there is no more."""
+        """Raises NotReady when a resource may be outdated: a partial snapshot would say there is no
+        more.
+        """
         view = self._view
         stale_reason = view.stale_reason((view.scores, view.decisions, view.clusters))
         if stale_reason:
@@ -181,10 +185,12 @@ def selectable(cluster: ManagedCluster) -> ManagedCluster:
 
 
 def rounded_valid_until(until: datetime | None, *, observed: datetime) -> datetime | None:
-    """The next full hour. A score that was expired when it was observed gets the last full hour instead.
+    """The next full hour. A score that was expired when it was observed gets the last full hour
+    instead.
 
-    So a fresh score stays fresh at the moment of observation, and an expired one stays expired. Agents renew
-    validUntil at half of the TTL, so the exact time would change every line of every snapshot.
+    So a fresh score stays fresh at the moment of observation, and an expired one stays expired.
+    Agents renew validUntil at half of the TTL, so the exact time would change every line of every
+    snapshot.
     """
     if until is None:
         return None

@@ -20,7 +20,9 @@ from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.recorded import index_entries, lost
 
 RENEW_AFTER: Final = 200
-"""Commits fetched or made, after which the clone is created again, so that old objects do not pile up."""
+"""Commits fetched or made, after which the clone is created again, so that old objects do not pile
+up.
+"""
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "origin"
 MOST_QUOTED: Final = 400
@@ -37,7 +39,9 @@ _KEPT: Final = frozenset(
         *(name.upper() for name in _PROXIES),
     }
 )
-"""Variables that git inherits. None of them leads git to another repository, configuration or trace."""
+"""Variables that git inherits. None of them leads git to another repository, configuration or
+trace.
+"""
 
 _ALWAYS: Final = (
     ("gc.auto", "0"),
@@ -54,15 +58,16 @@ _ALWAYS: Final = (
 class Clone:
     """Owns a folder. One call at a time. Commits are named by their full id.
 
-    Every method raises GitError. A method that was cancelled may have pushed or not; `heads` tells. After a
-    failure the clone is created again.
+    Every method raises GitError. A method that was cancelled may have pushed or not; `heads` tells.
+    After a failure the clone is created again.
     """
 
     def __init__(
         self, *, settings: GitSettings, folder: Path, may_push: Callable[[], None] = lambda: None
     ) -> None:
         self._may_push = may_push
-        self._url, self._protected = settings.url, settings.branch
+        self._url = settings.url
+        self._protected = settings.branch
         self._folder = folder / "repository.git"
         self.author = settings.author
         self.tree = folder / "tree"
@@ -71,11 +76,12 @@ class Clone:
         self._credentials = Credentials(folder=settings.credentials)
         name, _, mail = self.author.removesuffix(">").partition(" <")
         self._identity = (("user.name", name), ("user.email", mail))
-        self._created, self._commits = False, 0
+        self._created = False
+        self._commits = 0
 
     async def heads(self, *names: str) -> dict[str, str]:
-        """Branches of the server with their commits. A name may end with `*` as a wildcard. A pass begins
-        with it: it sometimes creates the clone again, without its commits.
+        """Branches of the server with their commits. A name may end with `*` as a wildcard. A pass
+        begins with it: it sometimes creates the clone again, without its commits.
         """
         if not self._created or self._commits >= RENEW_AFTER:
             await self._create()
@@ -84,7 +90,9 @@ class Clone:
         return {ref.removeprefix(_HEADS): commit for commit, ref in found}
 
     async def fetch(self, branch: str) -> str:
-        """Fetches the newest commit of a branch, without its history and without the contents of files."""
+        """Fetches the newest commit of a branch, without its history and without the contents of
+        files.
+        """
         self._commits += 1
         refs = f"+{_HEADS}{branch}:refs/gitops-dsf/heads/{branch}"
         await self._run(
@@ -103,8 +111,8 @@ class Clone:
         self.head = commit
 
     async def lost_sources(self, *, folder: str) -> list[str]:
-        """Sources of the fleet in this folder that the checked-out commit has and the working tree lacks: a
-        clone of the reconciler fills no submodule.
+        """Sources of the fleet in this folder that the checked-out commit has and the working tree
+        lacks: a clone of the reconciler fills no submodule.
         """
         below = (f":(literal){folder}",) if folder else ()
         listing = await self._bytes("ls-files", "-z", "--stage", "-t", "--", *below)
@@ -123,7 +131,9 @@ class Clone:
         return await self._bytes("cat-file", "blob", f"{commit}:{name}")
 
     async def changes(self, before: str, after: str) -> dict[str, str]:
-        """The paths that differ between two commits, with the mode and the object that the second one has."""
+        """The paths that differ between two commits, with the mode and the object that the second
+        one has.
+        """
         out = await self._run(
             "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", before, after
         )
@@ -134,7 +144,9 @@ class Clone:
         }
 
     async def written_by(self, commit: str) -> str:
-        """Author of a fetched commit, as `Name <mail>`; the committer if somebody amended our commit."""
+        """Author of a fetched commit, as `Name <mail>`; the committer if somebody amended our
+        commit.
+        """
         names = await self._run(
             "show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit
         )
@@ -157,7 +169,9 @@ class Clone:
     async def commit(
         self, names: Iterable[str], *, parent: str | None, message: str, at: datetime
     ) -> str:
-        """A commit of the parent's files, where these paths are as in the working tree. It is not pushed."""
+        """A commit of the parent's files, where these paths are as in the working tree. It is not
+        pushed.
+        """
         self._commits += 1
         index = str(self._folder / "index.new")
         await self._run("read-tree", parent or "--empty", GIT_INDEX_FILE=index)
@@ -177,8 +191,9 @@ class Clone:
         )
 
     async def push(self, commit: str | None, *, branch: str, expected: str | None) -> None:
-        """Makes a branch point at a commit (None: deletes it), if it points at `expected` (None: absent).
-        Raises GitError, and ApiError when another replica may lead: fetching and committing can take minutes.
+        """Makes a branch point at a commit (None: deletes it), if it points at `expected` (None:
+        absent). Raises GitError, and ApiError when another replica may lead: fetching and
+        committing can take minutes.
         """
         if branch == self._protected:
             msg = f"{branch} is the protected branch; it is never overwritten or deleted"
@@ -247,7 +262,8 @@ class Clone:
         self.tree.mkdir()
         await self._run("init", "--quiet", "--template=")
         await self._run("remote", "add", _REMOTE, self._url)
-        self._created, self._commits = True, 0
+        self._created = True
+        self._commits = 0
 
 
 def _summary(output: str) -> str:
@@ -265,8 +281,8 @@ def _summary(output: str) -> str:
 async def working_clone(
     settings: GitSettings, name: str, *, may_push: Callable[[], None]
 ) -> AsyncIterator[Clone]:
-    """The clone of one controller, in a folder that is removed at the end. Raises RepositoryError. `may_push`
-    raises ApiError when another replica may lead.
+    """The clone of one controller, in a folder that is removed at the end. Raises RepositoryError.
+    `may_push` raises ApiError when another replica may lead.
     """
     folder = settings.work_dir.absolute() / name if settings.work_dir else None
     try:

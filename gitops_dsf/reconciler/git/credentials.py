@@ -58,9 +58,10 @@ class Credentials:
 
     @contextmanager
     def usable(self, *, scratch: Path) -> Iterator["Credentials"]:
-        """These credentials, for one run of git. OpenSSH refuses a private key without a last line break, or
-        with those of Windows, and a byte order mark hides a first line. Such a file is copied without that
-        into `scratch` and read there, by this user alone, until the run ends. Raises GitError.
+        """These credentials, for one run of git. OpenSSH refuses a private key without a last line
+        break, or with those of Windows, and a byte order mark hides a first line. Such a file is
+        copied without that into `scratch` and read there, by this user alone, until the run ends.
+        Raises GitError.
         """
         changed = {
             name: text for name in _PEM_FILES if (text := self._mended_text(name)) is not None
@@ -94,7 +95,9 @@ class Credentials:
         )
 
     def settings(self, url: str) -> tuple[tuple[str, str], ...]:
-        """Settings of git, without secrets. Raises GitError when the Secret lacks what the URL needs."""
+        """Settings of git, without secrets. Raises GitError when the Secret lacks what the URL
+        needs.
+        """
         if is_ssh(url):
             return (("core.sshCommand", self._ssh_command()),)
         if self.folder is None or not is_http(url):
@@ -109,9 +112,11 @@ class Credentials:
         for file in (name, "username"):
             if self._has(file):
                 self._secret(file, read=line_secret)
-        folder, parts = self.folder.absolute(), urlsplit(url)
+        folder = self.folder.absolute()
+        parts = urlsplit(url)
         helper = _HELPER.format(folder=shlex.quote(str(folder)), file=name, default_user=TOKEN_USER)
-        # The empty helper clears the list. The origin in the name keeps the secret from other servers.
+        # The empty helper clears the list. The origin in the name keeps the secret from other
+        # servers.
         origin = f"{parts.scheme}://{parts.netloc}"
         found = (("credential.helper", ""), (f"credential.{origin}.helper", helper))
         return (
@@ -149,7 +154,9 @@ class Credentials:
         return self._secret("token", read=header_secret)
 
     def _secret(self, name: str, *, read: Callable[[bytes], str]) -> str:
-        """A file of the Secret. Raises GitError if it cannot be sent: git would send its first line only."""
+        """A file of the Secret. Raises GitError if it cannot be sent: git would send its first line
+        only.
+        """
         path = Path(self.folder or "", name)
         try:
             return read(path.read_bytes())
@@ -169,8 +176,8 @@ class Credentials:
         return self._secret("ca.crt", read=certificates) if self._has("ca.crt") else None
 
     def cleaned(self, text: str) -> str:
-        """The text without the folder's secrets, in every form in which git or a server could repeat them.
-        Clean a text before you cut it: a secret that was cut short is not recognised.
+        """The text without the folder's secrets, in every form in which git or a server could
+        repeat them. Clean a text before you cut it: a secret that was cut short is not recognised.
         """
         return hide(text, *sorted(set(self._forms()), key=len, reverse=True))
 
@@ -185,7 +192,9 @@ class Credentials:
         return self.folder is not None and (self.folder / name).is_file()
 
     def _lines(self, name: str) -> list[str]:
-        """The lines of a file, without empty ones. A file of several lines is not sent, but it is hidden."""
+        """The lines of a file, without empty ones. A file of several lines is not sent, but it is
+        hidden.
+        """
         if self.folder is None:
             return []
         try:
@@ -204,7 +213,9 @@ def is_ssh(url: str) -> bool:
 
 
 def checked(url: str) -> str:
-    """Returns the URL. Raises UsageError when it holds a password. The message does not repeat the URL."""
+    """Returns the URL. Raises UsageError when it holds a password. The message does not repeat the
+    URL.
+    """
     if re.match(r"https?://[^/]*@|ssh://[^/@]*:[^/@]*@", url):
         msg = (
             "git.url holds a user or a password; write the URL without them, and put them into the Secret"

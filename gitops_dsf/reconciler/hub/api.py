@@ -1,10 +1,11 @@
 """The client of the hub's API server. It sends no write without a claim on the Lease.
 
-The claim is looked at right before the bytes are sent, because every await before that may take minutes: a
-process can be frozen (SIGSTOP, a paused virtual machine, a node without CPU) after any check.
+The claim is looked at right before the bytes are sent, because every await before that may take
+minutes: a process can be frozen (SIGSTOP, a paused virtual machine, a node without CPU) after any
+check.
 
-Not guaranteed: that a write arrives while the claim holds. A request can be delayed on its way. Only a write
-that names the version that it changes is safe against that.
+Not guaranteed: that a write arrives while the claim holds. A request can be delayed on its way.
+Only a write that names the version that it changes is safe against that.
 """
 
 import asyncio
@@ -28,8 +29,8 @@ DELETION_SECONDS: Final = 4.0
 MARGIN_SECONDS: Final = 1.0
 """What must be left of the claim after the time limit."""
 REFUSED: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
-"""Pauses after the hub refused writes of one object, such as the status of a scorer or the items of moves of
-one cluster.
+"""Pauses after the hub refused writes of one object, such as the status of a scorer or the items of
+moves of one cluster.
 """
 
 LOG = logging.getLogger(__name__)
@@ -57,12 +58,14 @@ class HubApi(ApiServer):
         )
         self._left = left
         self.on_conflict: Callable[[str], None] = lambda _resource: None
-        """Called with the plural name of a resource when somebody else wrote an object meanwhile."""
+        """Called with the plural name of a resource when somebody else wrote an object
+        meanwhile.
+        """
         self._beside = set[asyncio.Task[None]]()
 
     def beside(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
-        """Runs requests beside the caller. They end with the connections: one that outlived them would leave
-        its socket open.
+        """Runs requests beside the caller. They end with the connections: one that outlived them
+        would leave its socket open.
         """
         task = asyncio.create_task(work, name=name)
         self._beside.add(task)
@@ -81,7 +84,8 @@ class HubApi(ApiServer):
         try:
             return await super().request(method, path, **how)
         except ApiError as error:
-            # A POST is answered 409 when the object exists, which is not a conflict about a version.
+            # A POST is answered 409 when the object exists, which is not a conflict about a
+            # version.
             if error.status == HTTPStatus.CONFLICT and method != "POST":
                 LOG.info("another writer was faster; it is read again: %s", error)
                 self.on_conflict(_resource_of(path))
@@ -113,15 +117,17 @@ class HubApi(ApiServer):
     async def delete(self, path: str, *, uid: str, resource_version: str) -> None:
         """Deletes one object of this UID and version.
 
-        The UID protects a new object of the same name, and the version an object that changed after it was
-        judged. Raises ApiError: 404 if it is gone, 409 if it changed.
+        The UID protects a new object of the same name, and the version an object that changed after
+        it was judged. Raises ApiError: 404 if it is gone, 409 if it changed.
         """
         conditions = {"uid": uid, "resourceVersion": resource_version}
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
         await self.request("DELETE", path, body=body, seconds=DELETION_SECONDS)
 
     def check_leads(self) -> None:
-        """Raises ApiError if no write may be sent now. For writes to other servers, such as a push."""
+        """Raises ApiError if no write may be sent now. For writes to other servers, such as a
+        push.
+        """
         self._check_claim("PUSH", "")
 
     def _check_claim(self, method: str, path: str) -> None:

@@ -1,7 +1,8 @@
-"""ConfigMaps of the hub namespace: those that are rendered, which are polled, and those of the reconciler.
+"""ConfigMaps of the hub namespace: those that are rendered, which are polled, and those of the
+reconciler.
 
-They are read by name and not watched: a watch would need rights to all ConfigMaps of the namespace, because
-RBAC cannot limit `list` and `watch` to a name as it can limit `get`.
+They are read by name and not watched: a watch would need rights to all ConfigMaps of the namespace,
+because RBAC cannot limit `list` and `watch` to a name as it can limit `get`.
 """
 
 import asyncio
@@ -56,7 +57,8 @@ class ConfigMapPoll(Generic[T]):
     def broken(self) -> str:
         """Why the content may be outdated; empty if it is current.
 
-        Like an informer it is outdated after a while: what could not be read for so long may have changed.
+        Like an informer it is outdated after a while: what could not be read for so long may have
+        changed.
         """
         if self._read_at is None:
             return f"ConfigMap {self.name} could not be read yet"
@@ -65,7 +67,9 @@ class ConfigMapPoll(Generic[T]):
         return ""
 
     async def refresh(self) -> None:
-        """Reads the ConfigMap once. When it cannot be read or is invalid, the content stays as it is."""
+        """Reads the ConfigMap once. When it cannot be read or is invalid, the content stays as it
+        is.
+        """
         try:
             stored = msgspec.json.decode(await self._api.get(self._path), type=dict[str, Any])
             content = self._read(stored.get("data"))
@@ -122,8 +126,8 @@ class OwnConfigMap:
             **item,
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            # The metadata that was read holds the resourceVersion. With it the API server refuses the
-            # replacement of an object that somebody wrote meanwhile.
+            # The metadata that was read holds the resourceVersion. With it the API server refuses
+            # the replacement of an object that somebody wrote meanwhile.
             "metadata": {
                 **metadata,
                 "labels": {**(metadata.get("labels") or {}), MANAGED_BY_LABEL: MANAGER},

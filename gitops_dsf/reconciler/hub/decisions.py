@@ -1,7 +1,8 @@
 """Decisions: each Placement's clusters over all pages, and since when they are unchanged.
 
-OCM writes a decision as one or more PlacementDecisions, one after another. Between two writes the pages
-together are a decision that never existed, so a decision counts only when it has not changed for a while.
+OCM writes a decision as one or more PlacementDecisions, one after another. Between two writes the
+pages together are a decision that never existed, so a decision counts only when it has not changed
+for a while.
 """
 
 import asyncio
@@ -16,9 +17,13 @@ from gitops_dsf.hub.placements import clusters_by_placement
 from gitops_dsf.reconciler.metrics import Metrics
 
 DEBOUNCE_SECONDS: Final = 5.0
-"""A decision counts when it has not changed for this long: OCM writes its pages one after another."""
+"""A decision counts when it has not changed for this long: OCM writes its pages one after
+another.
+"""
 FORGET_SECONDS: Final = 600.0
-"""A Placement without pages is forgotten after this time. Until then its return counts as a change."""
+"""A Placement without pages is forgotten after this time. Until then its return counts as a
+change.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +38,9 @@ class DecisionSets(dict[str, DecisionSet]):
     """The decisions of all Placements that ever had a page, by name. Pure: times are passed in."""
 
     def observe(self, pages: Iterable[PlacementDecision], now: float) -> set[str]:
-        """Updates the decisions by all pages. Returns the Placements that are new or have changed."""
+        """Updates the decisions by all pages. Returns the Placements that are new or have
+        changed.
+        """
         current = clusters_by_placement(pages)
         changed = set[str]()
         for name in current.keys() | self.keys():

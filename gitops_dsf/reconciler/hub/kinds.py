@@ -83,7 +83,8 @@ def placement(raw: msgspec.Raw) -> tuple[str, PlacementSummary]:
 def versioned(raw: msgspec.Raw) -> VersionedApplication:
     """An Application that is read in order to be changed or deleted."""
     metadata = msgspec.json.decode(raw, type=Stored).metadata
-    # On the hub nobody compares an Application of OCM's pull integration, or removes its annotation.
+    # On the hub nobody compares an Application of OCM's pull integration, or removes its
+    # annotation.
     is_pulled = PULL_ANNOTATION in (metadata.annotations or {})
     return VersionedApplication(
         copy=read_application(raw),
@@ -94,7 +95,9 @@ def versioned(raw: msgspec.Raw) -> VersionedApplication:
 
 
 def scorer_reference(item: DynamicScorer) -> Reference:
-    """With the UID, so that Events about a deleted scorer do not belong to a new one of the same name."""
+    """With the UID, so that Events about a deleted scorer do not belong to a new one of the same
+    name.
+    """
     metadata = item.metadata
     namespace = metadata.namespace or ""
     return Reference(SCORERS.api_version, "DynamicScorer", namespace, metadata.name, metadata.uid)

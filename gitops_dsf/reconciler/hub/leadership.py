@@ -1,11 +1,12 @@
 """Leadership by a Lease (coordination.k8s.io/v1), by the rules of Kubernetes' own leader election.
 
-Clocks of other replicas are not trusted: a Lease is free when nobody renewed it for its duration by the clock
-of this process. The own claim counts from the moment when a renewal was sent, not from its answer: others
-count from its arrival at the hub, which is in between. A process leads once: it ends when it lost the Lease.
+Clocks of other replicas are not trusted: a Lease is free when nobody renewed it for its duration by
+the clock of this process. The own claim counts from the moment when a renewal was sent, not from
+its answer: others count from its arrival at the hub, which is in between. A process leads once: it
+ends when it lost the Lease.
 
-Not guaranteed: that only one process believes to lead. One that was frozen believes it until it looks at its
-clock again. So `api` looks at the claim right before each write.
+Not guaranteed: that only one process believes to lead. One that was frozen believes it until it
+looks at its clock again. So `api` looks at the claim right before each write.
 """
 
 import asyncio
@@ -51,9 +52,10 @@ class _SeenRenewal(NamedTuple):
 class Leadership:
     """It leads as long as the hub answers within a third of the deadline.
 
-    To take the Lease is a read and a write. To renew it is one write of what the last write returned, as in
-    client-go (tools/leaderelection, tryAcquireOrRenew, v0.37.2). The resourceVersion makes the hub refuse it
-    if anybody wrote meanwhile. After a failure the Lease is read again.
+    To take the Lease is a read and a write. To renew it is one write of what the last write
+    returned, as in client-go (tools/leaderelection, tryAcquireOrRenew, v0.37.2). The
+    resourceVersion makes the hub refuse it if anybody wrote meanwhile. After a failure the Lease is
+    read again.
     """
 
     def __init__(
@@ -73,7 +75,9 @@ class Leadership:
         self._seen_at = 0.0
         self._sent_at = 0.0
         self._written: dict[str, Any] | None = None
-        """The Lease as the last write left it. None after a failure, which may have taken effect."""
+        """The Lease as the last write left it. None after a failure, which may have taken
+        effect.
+        """
         self.is_leader = False
 
     def left(self) -> float:
@@ -119,8 +123,9 @@ class Leadership:
                             f"no longer leading: the Lease was not renewed for {DEADLINE:g} s: {error}"
                         ) from error
                     LOG.warning("Lease not renewed: %s", error)
-                    # A conflict does not say who wrote: it may be an annotation of somebody. So it is read
-                    # again until the deadline, as client-go does (tools/leaderelection, renew, v0.37.2).
+                    # A conflict does not say who wrote: it may be an annotation of somebody. So it
+                    # is read again until the deadline, as client-go does (tools/leaderelection,
+                    # renew, v0.37.2).
                     pause = CONFLICT_SECONDS if _is_conflict(error) else RENEW
                     await asyncio.sleep(min(pause, self._left()))
         finally:
@@ -152,8 +157,9 @@ class Leadership:
         return self._sent_at + DEADLINE - monotonic()
 
     async def _try(self) -> bool:
-        """Takes or renews the Lease once. False when another replica holds it. Raises ApiError, with status
-        409 when somebody wrote it after it was read, or created it: nobody knows yet who holds it.
+        """Takes or renews the Lease once. False when another replica holds it. Raises ApiError,
+        with status 409 when somebody wrote it after it was read, or created it: nobody knows yet
+        who holds it.
         """
         written = self._written
         self._written = None
@@ -188,7 +194,8 @@ class Leadership:
         duration = float(spec.get("leaseDurationSeconds") or DURATION)
         if holder not in {"", self._identity} and monotonic() < self._seen_at + duration:
             return False
-        # The object that was read has its resourceVersion: of two replicas that take it, one gets a conflict.
+        # The object that was read has its resourceVersion: of two replicas that take it, one gets a
+        # conflict.
         lease["spec"] = self._spec(spec)
         await self._write(self._api.replace, f"{self._path}/{RECONCILER}", lease)
         return True

@@ -1,7 +1,7 @@
 """The scores of the hub in little memory: by the name of the score, then by cluster.
 
-A fleet of 3,500 clusters has hundreds of thousands of AddOnPlacementScores. So keys are not stored as text,
-and one informer serves all controllers.
+A fleet of 3,500 clusters has hundreds of thousands of AddOnPlacementScores. So keys are not stored
+as text, and one informer serves all controllers.
 """
 
 import itertools
@@ -127,8 +127,8 @@ class ScoreInformer(Informer[Score]):
 
     @property
     def versions_of_moves(self) -> Mapping[str, str]:
-        """The resourceVersion of each `gitops-dsf-moves`, by cluster. The writer of these objects compares it
-        with what it wrote, because an informer may be behind.
+        """The resourceVersion of each `gitops-dsf-moves`, by cluster. The writer of these objects
+        compares it with what it wrote, because an informer may be behind.
         """
         return {
             cluster: self._versions_of_moves.get(cluster, "") for cluster in self.of(MOVES_SCORE)

@@ -1,4 +1,6 @@
-"""What all controllers see of the hub: one informer for each resource, and polls of rendered ConfigMaps."""
+"""What all controllers see of the hub: one informer for each resource, and polls of rendered
+ConfigMaps.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -39,8 +41,8 @@ from gitops_dsf.reconciler.restarts import keep
 class HubView:
     """Read-only for controllers. Its informers run while this replica leads.
 
-    An informer can be behind, or outdated without knowing it yet. So a controller reads what it deletes or
-    replaces again, and names its UID and resourceVersion.
+    An informer can be behind, or outdated without knowing it yet. So a controller reads what it
+    deletes or replaces again, and names its UID and resourceVersion.
     """
 
     def __init__(
@@ -52,8 +54,8 @@ class HubView:
         broken: Gauge,
         on_bug: Callable[[], None] = lambda: None,
     ) -> None:
-        """`broken` shows which informers are, by the label resource. `on_bug` counts bugs in informers and
-        their listeners.
+        """`broken` shows which informers are, by the label resource. `on_bug` counts bugs in
+        informers and their listeners.
         """
         self._on_bug = on_bug
         self.hub_namespace = hub_namespace
@@ -103,14 +105,18 @@ class HubView:
 
     @property
     def waits_for(self) -> str:
-        """Resources whose list was not read yet, and why informers are broken. Empty when all is well."""
+        """Resources whose list was not read yet, and why informers are broken. Empty when all is
+        well.
+        """
         unread = [each.resource for each in self.informers if not each.synced.is_set()]
         reasons = [", ".join(unread), *(informer.broken for informer in self.informers)]
         return "; ".join(reason for reason in reasons if reason)
 
     @staticmethod
     def stale_reason(sources: Iterable[Informer[Any] | ConfigMapPoll[Any]]) -> str:
-        """Why something that depends on these must not be decided now; empty if they are current."""
+        """Why something that depends on these must not be decided now; empty if they are
+        current.
+        """
         for source in sources:
             if source.broken:
                 return f"what it depends on may be outdated: {source.broken}"

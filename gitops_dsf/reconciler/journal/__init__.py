@@ -1,1 +1,3 @@
-"""The journal: each change of a decision becomes a record on a branch (docs/operate/reconciler.md)."""
+"""The journal: each change of a decision becomes a record on a branch
+(docs/operate/reconciler.md).
+"""

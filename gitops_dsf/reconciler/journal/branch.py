@@ -1,7 +1,7 @@
 """The branch of the journal. Records are appended by commits on top of it, and never with force.
 
-The server takes a push only on top of what was read, and a record is pushed only if it continues the last one
-of its Placement there. So of several replicas that saw the same move one writes it.
+The server takes a push only on top of what was read, and a record is pushed only if it continues
+the last one of its Placement there. So of several replicas that saw the same move one writes it.
 """
 
 import asyncio
@@ -35,7 +35,9 @@ _README: Final = b"""Written by `gitops-dsf reconcile`: each change of a decisio
 `gitops-dsf log` reads it. Records are only appended. Old months may be removed by a commit.
 """  # noqa: E501
 SETTLE_SECONDS: Final = 1.0
-"""A decision is recorded when it has not changed for this long: OCM writes its pages one after another."""
+"""A decision is recorded when it has not changed for this long: OCM writes its pages one after
+another.
+"""
 
 
 class Move(NamedTuple):
@@ -73,16 +75,18 @@ def observe(
     now: float,
     hub_time: float,
 ) -> tuple[list[Move], float | None]:
-    """Compares decisions with the last records. Returns those that need a record, and the seconds until
-    another one is settled.
+    """Compares decisions with the last records. Returns those that need a record, and the seconds
+    until another one is settled.
 
-    `last` are the last records by namespace/name, and `unnamed` decisions by the id of a record that does not
-    name them. Decisions that have not changed since `started` were made before this replica looked.
+    `last` are the last records by namespace/name, and `unnamed` decisions by the id of a record
+    that does not name them. Decisions that have not changed since `started` were made before this
+    replica looked.
     """
     moves: list[Move] = []
     wait: float | None = None
     for name, placement in placements.items():
-        decision, key = decisions.get(name), f"{namespace}/{name}"
+        decision = decisions.get(name)
+        key = f"{namespace}/{name}"
         if decision is None:
             continue
         known = last.get(key)
@@ -117,13 +121,16 @@ class JournalBranch:
     """Every method raises GitError, and RepositoryError when the branch holds something else."""
 
     def __init__(self, *, clone: Clone, name: str) -> None:
-        self._clone, self._name = clone, name
+        self._clone = clone
+        self._name = name
         self._tip: str | None = None
         self.last: Mapping[str, Record] = {}
         """By Placement (namespace/name), as the branch had it at the last look or push."""
 
     async def look(self, placements: Collection[str]) -> Read:
-        """Reads the newest months, and older ones until each of these Placements has its last record."""
+        """Reads the newest months, and older ones until each of these Placements has its last
+        record.
+        """
         return await self._look(await self._fetch(), placements)
 
     async def append(self, records: Sequence[Record], *, at: datetime) -> Sequence[Record]:
@@ -131,7 +138,8 @@ class JournalBranch:
         tip = await self._fetch()
         if tip != self._tip:
             await self._look(tip, {record.placement for record in records})
-        new, last = list[Record](), dict(self.last)
+        new = list[Record]()
+        last = dict(self.last)
         for record in records:
             before = last.get(record.placement)
             if before is None or continues(record, before):
@@ -147,11 +155,13 @@ class JournalBranch:
             commit = await self._clone.commit(files, parent=tip, message=message, at=at)
             # On top of what the branch holds, so the lease overwrites nothing.
             await self._clone.push(commit, branch=self._name, expected=tip)
-            self._tip, self.last = commit, last
+            self._tip = commit
+            self.last = last
         return [record for record in records if record not in new]
 
     async def _look(self, tip: str | None, placements: Collection[str]) -> Read:
-        missing, last = set(placements), dict[str, Record]()
+        missing = set(placements)
+        last = dict[str, Record]()
         recent: list[Read] = []
         for number, name in enumerate(sorted(await self._months(tip), reverse=True)):
             if number >= MONTHS and not missing:
@@ -162,7 +172,8 @@ class JournalBranch:
                 recent.insert(0, found)
             last = {**last_of(found.records), **last}
             missing -= last.keys()
-        self._tip, self.last = tip, {**self.last, **last}
+        self._tip = tip
+        self.last = {**self.last, **last}
         return Read(
             records=tuple(record for each in recent for record in each.records),
             bad=tuple(bad for each in recent for bad in each.bad),

@@ -1,10 +1,11 @@
-"""The controllers of the journal: one records changed decisions, one appends the records to the branch.
+"""The controllers of the journal: one records changed decisions, one appends the records to the
+branch.
 
-What was recorded last is on the branch, and what is not pushed yet is in memory. A leader that is killed
-takes that with it; the next one compares all decisions with the branch.
+What was recorded last is on the branch, and what is not pushed yet is in memory. A leader that is
+killed takes that with it; the next one compares all decisions with the branch.
 
-Not guaranteed: a record of each change. Of several changes while no reconciler looked, or while too much waits
-for a push, there is one record, from the last one that is known to the decision now.
+Not guaranteed: a record of each change. Of several changes while no reconciler looked, or while too
+much waits for a push, there is one record, from the last one that is known to the decision now.
 """
 
 import asyncio
@@ -38,19 +39,25 @@ from gitops_dsf.wording import names_text
 COUNT_SECONDS: Final = 600.0
 """Between two counts of moves back and forth, when nothing is recorded."""
 AT_A_TIME: Final = 50
-"""Records that are explained before the loop goes on. One outage can move a thousand applications."""
+"""Records that are explained before the loop goes on. One outage can move a thousand
+applications.
+"""
 SETS_SECONDS: Final = 10.0
 """How long the first records wait for the list of ApplicationSets."""
 EDIT_SECONDS: Final = 60.0
-"""A decision that changes within this time after its Placement was changed in git changed because of that.
-OCM decides again within a second of the change, and a busy hub within some.
+"""A decision that changes within this time after its Placement was changed in git changed because
+of that. OCM decides again within a second of the change, and a busy hub within some.
 """
 SLACK_SECONDS: Final = 5.0
 """The informers show a Placement and its decision in any order."""
 MAX_PENDING: Final = 4000
-"""Records that are not on the branch yet. What became of more changes is recorded when there is room."""
+"""Records that are not on the branch yet. What became of more changes is recorded when there is
+room.
+"""
 MAX_PENDING_BYTES: Final = 32 << 20
-"""Bytes of these records on the branch. One can have 64 KiB, so 4,000 would take a quarter of a GB."""
+"""Bytes of these records on the branch. One can have 64 KiB, so 4,000 would take a quarter of a
+GB.
+"""
 
 LOG = logging.getLogger(__name__)
 
@@ -119,7 +126,9 @@ class JournalController:
             *_, self._values[placement] = values_at(each, start=self._values.get(placement, {}))
 
     async def _record_loop(self, branch: JournalBranch) -> None:
-        """Records changes, and counts moves back and forth after each record and as they grow old."""
+        """Records changes, and counts moves back and forth after each record and as they grow
+        old.
+        """
         await self._learned.wait()
         await run_controller(
             partial(self._record_and_count, branch),
@@ -150,7 +159,9 @@ class JournalController:
         )
 
     async def _record(self, branch: JournalBranch) -> float | None:
-        """Records what is due. Returns when to look again. Raises ApiError and SimulatorInputError."""
+        """Records what is due. Returns when to look again. Raises ApiError and
+        SimulatorInputError.
+        """
         if self._is_full:
             return None
         moves, wait = observe(
@@ -180,11 +191,13 @@ class JournalController:
     async def _add(self, moves: Sequence[Move], facts: Facts) -> None:
         records: list[Record] = []
         for move in moves:
-            key, name = move.record.placement, move.record.key[1]
+            key = move.record.placement
+            name = move.record.key[1]
             sets = self._view.sets.items.items()
             followers = tuple(sorted(each for each, item in sets if name in item.placements))
             admitted = self._admitted(move.record)
-            # In a thread, because thousands of clusters take a while, and leadership must be renewed.
+            # In a thread, because thousands of clusters take a while, and leadership must be
+            # renewed.
             record, self._values[key] = await asyncio.to_thread(
                 filled,
                 msgspec.structs.replace(move.record, applications=followers),
@@ -218,7 +231,9 @@ class JournalController:
         self._recorded.set()
 
     def _admitted(self, record: Record) -> PacedMove | None:
-        """The move that the reconciler admitted and that led to this change; None if OCM moved by itself."""
+        """The move that the reconciler admitted and that led to this change; None if OCM moved by
+        itself.
+        """
         move = self._context.ledger.of(record.placement)
         return move if move is not None and move.admitted and move.target in record.joined else None
 
@@ -263,7 +278,8 @@ class JournalController:
             self._flapping.forget(gone)
 
     async def _push(self, branch: JournalBranch) -> float | None:
-        """Learns what was recorded last, which only the branch says, and then appends records as they come.
+        """Learns what was recorded last, which only the branch says, and then appends records as
+        they come.
 
         Returns when the next push may be. Raises NotReady when git fails.
         """

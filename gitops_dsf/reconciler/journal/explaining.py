@@ -1,4 +1,6 @@
-"""Fills a record with the simulator's explanations, the scores that changed, and the live commit."""
+"""Fills a record with the simulator's explanations, the scores that changed, and the live
+commit.
+"""
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -57,17 +59,22 @@ class Deployed(msgspec.Struct, frozen=True):
 
     @property
     def commit(self) -> str:
-        """Empty if there is none. A commit that changes no object is not synced, so not in the history."""
-        sync, history = self.status.sync, self.status.history or ()
+        """Empty if there is none. A commit that changes no object is not synced, so not in the
+        history.
+        """
+        sync = self.status.sync
+        history = self.status.history or ()
         if sync.status == "Synced" and sync.revision:
             return sync.revision
         return history[-1].revision if history else ""
 
     @property
     def applied(self) -> str:
-        """The commit of the last sync, or of one that still runs: it changed an object that changed just now.
+        """The commit of the last sync, or of one that still runs: it changed an object that changed
+        just now.
 
-        Argo CD 3.4 writes `status.sync` and the history only after the sync (controller/appcontroller.go).
+        Argo CD 3.4 writes `status.sync` and the history only after the sync
+        (controller/appcontroller.go).
         """
         operation = self.status.operation_state
         return (operation.sync_result.revision if operation is not None else "") or self.commit
@@ -86,11 +93,14 @@ class Facts:
 
 
 async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> Facts:
-    """Raises ApiError. Scores come first, from the informer: they are what OCM saw when it decided."""
+    """Raises ApiError. Scores come first, from the informer: they are what OCM saw when it
+    decided.
+    """
     now = datetime.fromtimestamp(api.now(), tz=UTC)
     known = {each.resource for name in names for each in view.placements.items[name].ranked_by}
     scores = {resource: dict(view.scores.of(resource)) for resource in sorted(known)}
-    path, placement = PLACEMENTS.within(view.argocd_namespace).path, msgspec.json.Decoder(Placement)
+    path = PLACEMENTS.within(view.argocd_namespace).path
+    placement = msgspec.json.Decoder(Placement)
     listed = await api.listed(path, placement.decode)
     placements = [item for item in listed if item.metadata.name in names]
     for read in map(resources_read, placements):
@@ -134,8 +144,9 @@ def filled(
     admitted: Move | None = None,
     edited: bool = False,
 ) -> tuple[Record, Values]:
-    """The record with its cause and details, and the scores at it. `known` are those at the record before.
-    `admitted` is the paced move that led to it; `edited`: whether the Placement was changed just before.
+    """The record with its cause and details, and the scores at it. `known` are those at the record
+    before. `admitted` is the paced move that led to it; `edited`: whether the Placement was changed
+    just before.
 
     The scores and explanations are by the weights that people wrote. Items of moves are no scores.
     """
@@ -145,9 +156,9 @@ def filled(
     if placement is None:
         return msgspec.structs.replace(record, doubt="the Placement was deleted"), {}
     old = [
-        each
-        for each in facts.state.decisions.values()
-        if (each.metadata.namespace, each.placement) != record.key
+        decision
+        for decision in facts.state.decisions.values()
+        if (decision.metadata.namespace, decision.placement) != record.key
     ]
     if before:
         # One page holds any number of clusters here.
@@ -184,8 +195,8 @@ def filled(
 
 
 def _explained(by_scores: Verdict, cluster: str, *, decided: bool) -> ClusterReason:
-    """What the scores say of a cluster, and whether it is decided: the cause may be another one than the
-    scores.
+    """What the scores say of a cluster, and whether it is decided: the cause may be another one
+    than the scores.
     """
     reason = reason_of(explain(by_scores, cluster))
     return msgspec.structs.replace(reason, selected=decided)

@@ -1,4 +1,6 @@
-"""Applications that move back and forth: a metric, Events, and a condition of the scorer behind it."""
+"""Applications that move back and forth: a metric, Events, and a condition of the scorer behind
+it.
+"""
 
 import asyncio
 from collections import Counter
@@ -48,8 +50,9 @@ class Flapping:
     clusters: tuple[str, ...]
     """In order of name."""
     cause: str | None
-    """Name of the AddOnPlacementScore with the largest swing; None if no score changed, none is known, or
-    scores are not the reason."""
+    """Name of the AddOnPlacementScore with the largest swing; None if no score changed, none is
+    known, or scores are not the reason.
+    """
     other: str = ""
     """What most moves are because of, where that is not a score."""
 
@@ -95,8 +98,8 @@ def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
 def _counts(left: CauseKind, joined: CauseKind) -> bool:
     """Whether a return is a move back and forth that nobody wants.
 
-    It is not if somebody asked in git for one of the two moves. And one that OCM had to make back to the
-    cluster, because the other one was lost, counts when the other one is chosen again.
+    It is not if somebody asked in git for one of the two moves. And one that OCM had to make back
+    to the cluster, because the other one was lost, counts when the other one is chosen again.
     """
     is_forced_back = left.by_scores and not joined.by_scores
     return not (left.on_purpose or joined.on_purpose or is_forced_back)
@@ -135,7 +138,9 @@ def _leads(each: Return, values: Values, weights: Mapping[str, int]) -> Leads:
 
 
 def flapping_text(found: Flapping) -> str:
-    """`moved back and forth 4 times within a day between eu-1 and eu-2, most of all because of cpu; ...`."""
+    """`moved back and forth 4 times within a day between eu-1 and eu-2, most of all because of cpu;
+    ...`.
+    """
     between = " and ".join([", ".join(found.clusters[:-1]), found.clusters[-1]])
     text = f"moved back and forth {found.returns} times within a day between {between}"
     if found.other:
@@ -150,7 +155,8 @@ class FlappingReporter:
     """Follows the records of the last day."""
 
     def __init__(self, context: ControllerContext) -> None:
-        self._returns, self._events = context.metrics.flapping_returns, context.events
+        self._returns = context.metrics.flapping_returns
+        self._events = context.events
         self._namespace = context.view.argocd_namespace
         self._records: dict[str, list[Record]] = {}
         self._found: Mapping[str, Flapping] | None = None
@@ -168,9 +174,12 @@ class FlappingReporter:
             self._records.pop(key, None)
 
     async def assess(self, *, now: float, placements: Mapping[str, PlacementSummary]) -> None:
-        """Counts again, and reports what began or ended. `placements` are those of the namespace, by name."""
+        """Counts again, and reports what began or ended. `placements` are those of the namespace,
+        by name.
+        """
         before = self._found or {}
-        # In a thread, because it takes a while for thousands of Placements, and leadership must be renewed.
+        # In a thread, because it takes a while for thousands of Placements, and leadership must be
+        # renewed.
         found = await asyncio.to_thread(_flapping, dict(self._records), now)
         self._found = found
         self._returns.set(
@@ -188,7 +197,9 @@ class FlappingReporter:
                     self._events.record(about, "FlappingEnded", "it no longer moves back and forth")
 
     def settled(self, resource: str) -> Condition | None:
-        """The condition of the scorer that publishes this AddOnPlacementScore; None: not known yet."""
+        """The condition of the scorer that publishes this AddOnPlacementScore; None: not known
+        yet.
+        """
         if self._found is None:
             return None
         caused = {key: each for key, each in sorted(self._found.items()) if each.cause == resource}
@@ -208,5 +219,5 @@ class FlappingReporter:
 
 
 def _flapping(records: Mapping[str, list[Record]], now: float) -> dict[str, Flapping]:
-    found = {key: flapping_of(each, now=now) for key, each in records.items()}
+    found = {key: flapping_of(record, now=now) for key, record in records.items()}
     return {key: each for key, each in found.items() if each is not None}

@@ -1,8 +1,9 @@
-"""The controller of moves: deletes the old copy of a moved application when the new copy is healthy.
+"""The controller of moves: deletes the old copy of a moved application when the new copy is
+healthy.
 
-With the policies of these ApplicationSets Argo CD never deletes, so nobody else deletes the copies that this
-controller deletes. It remembers times only: when a decision changed, and when it deleted. A new leader starts
-counting again, which makes it slower and nothing else.
+With the policies of these ApplicationSets Argo CD never deletes, so nobody else deletes the copies
+that this controller deletes. It remembers times only: when a decision changed, and when it deleted.
+A new leader starts counting again, which makes it slower and nothing else.
 """
 
 from collections import deque
@@ -64,8 +65,8 @@ class _BestRanks(NamedTuple):
 
 
 class MoveController:
-    """Deletes Applications, asks Argo CD to refresh those that stay, and writes Events and one key of the
-    ConfigMap `gitops-dsf-moves`.
+    """Deletes Applications, asks Argo CD to refresh those that stay, and writes Events and one key
+    of the ConfigMap `gitops-dsf-moves`.
     """
 
     def __init__(self, context: ControllerContext, *, pause: float = PAUSE_SECONDS) -> None:
@@ -85,10 +86,12 @@ class MoveController:
         """By UID of the ApplicationSet. Losing it only means that the hub is asked more often."""
         self._deleted = deque[float](maxlen=MAX_PER_MINUTE)
         self._best: dict[str, _BestRanks] = {}
-        """By UID of the ApplicationSet. A copy that is rolling out a change is not an unhealthy one."""
+        """By UID of the ApplicationSet. A copy that is rolling out a change is not an unhealthy
+        one.
+        """
         self._complete: dict[str, tuple[object, ...]] = {}
-        """By name: what was seen of an ApplicationSet none of whose copies has left its decision. As long as
-        nothing of this changes, there is nothing to do for it.
+        """By name: what was seen of an ApplicationSet none of whose copies has left its decision.
+        As long as nothing of this changes, there is nothing to do for it.
         """
         self._silent = ""
         """Why the hub did not answer in this pass."""
@@ -106,7 +109,8 @@ class MoveController:
             name="handover",
             context=self._context,
             failing="old copies stay",
-            # Nothing is deleted by outdated informers either. But each copy shall show that as its reason.
+            # Nothing is deleted by outdated informers either. But each copy shall show that as its
+            # reason.
             reads=self._informers,
             wake=self._wake,
             min_interval=self._pause,
@@ -164,7 +168,9 @@ class MoveController:
         reach: Reachability,
         now: float,
     ) -> tuple[CopyVerdict, ...]:
-        """The verdicts on the old copies of an ApplicationSet, after the deletion if there is one."""
+        """The verdicts on the old copies of an ApplicationSet, after the deletion if there is
+        one.
+        """
         state = self._state_of(application_set, copies, reach, now)
         if not isinstance(state, MoveState):
             return state
@@ -186,7 +192,9 @@ class MoveController:
         reach: Reachability,
         now: float,
     ) -> MoveState | tuple[CopyVerdict, ...]:
-        """The state by the informers, or verdicts when it allows no deletion; none when no copy left."""
+        """The state by the informers, or verdicts when it allows no deletion; none when no copy
+        left.
+        """
         decisions = [self._decisions.get(placement) for placement in application_set.placements]
         decided = frozenset[str]().union(*(each.clusters for each in decisions if each is not None))
         leaving = [copy for copy in copies if copy.cluster not in decided]

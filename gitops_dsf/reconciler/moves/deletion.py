@@ -5,15 +5,15 @@
 3. Read and evaluate once more.
 4. Delete the copy with the UID and the resourceVersion of step 1.
 
-Step 2 protects against two replicas that both believe to lead. Each deletes with a version that it read
-before it changed the copies that stay. So when one replica relies on the copy that the other one deletes, the
-API server answers one of them 409, however long a process or a request was stopped and whatever its clock
-says. Therefore the last copy is never deleted.
+Step 2 protects against two replicas that both believe to lead. Each deletes with a version that it
+read before it changed the copies that stay. So when one replica relies on the copy that the other
+one deletes, the API server answers one of them 409, however long a process or a request was stopped
+and whatever its clock says. Therefore the last copy is never deleted.
 
 Nothing is remembered, so after a crash at any point the next attempt starts from the beginning.
 
-Not guaranteed: that a deletion succeeds. Argo CD writes the status of an Application every few seconds, so
-the version of step 1 may be over by step 4; after a few attempts the deletion waits.
+Not guaranteed: that a deletion succeeds. Argo CD writes the status of an Application every few
+seconds, so the version of step 1 may be over by step 4; after a few attempts the deletion waits.
 """
 
 import uuid
@@ -89,8 +89,8 @@ def complete_decision(
 ) -> frozenset[str]:
     """The clusters of a complete decision, never empty. Raises Blocked when it does not count.
 
-    OCM writes a decision page by page, and the numbers in the status of the Placement after the last page. So
-    pages that do not add up to these numbers are half of a decision.
+    OCM writes a decision page by page, and the numbers in the status of the Placement after the
+    last page. So pages that do not add up to these numbers are half of a decision.
     """
     if placement is None or placement.metadata.deleting:
         raise Blocked(MoveReason.PLACEMENT_GONE, PLACEMENT_GONE)
@@ -172,7 +172,8 @@ class CopyDeleter:
                 await self._api.merge(path, {"metadata": metadata})
             except ApiError as error:
                 is_gone = error.status in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}
-                # The API server calls another UID in a patch of a custom resource an invalid value (422).
+                # The API server calls another UID in a patch of a custom resource an invalid value
+                # (422).
                 if is_gone or "metadata.uid" in str(error):
                     return False
                 raise
@@ -188,8 +189,8 @@ class CopyDeleter:
 
     async def _evaluate(self, candidate: Candidate) -> _Evaluation:
         await self._check_application_set(candidate)
-        # Copies with the candidate's label that the ApplicationSet controls. Leaving out others only makes a
-        # deletion less likely.
+        # Copies with the candidate's label that the ApplicationSet controls. Leaving out others
+        # only makes a deletion less likely.
         label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
         copies = {
             each.copy.uid: each

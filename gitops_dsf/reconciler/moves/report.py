@@ -55,7 +55,8 @@ class MoveReporter:
             key=lambda verdict: (verdict.action is Action.KEEP, verdict.copy.name),
         )
         if not lasting:
-            # A reason that only pauses, because another one passes, is not announced again afterwards.
+            # A reason that only pauses, because another one passes, is not announced again
+            # afterwards.
             if not staying:
                 known.reason = None
             return

@@ -2,18 +2,20 @@
 
 A copy on a cluster that left the decision is deleted
 
-- at once, when enough copies stay that are Healthy and Synced, at least one of them on a decided cluster;
-- after the time-out, when every decided cluster has a copy, and enough copies stay that are no less healthy
-  than the copy has been at best since the decision. So a healthy copy is never given up for an unhealthy one,
-  and a rollout on the old cluster does not make its copy look unhealthy. The time-out ends the wait for a new
-  copy that never becomes Synced, that is Suspended, whose health nobody reports (delivery Pull without
-  feedback), or that is no worse than the old one.
+- at once, when enough copies stay that are Healthy and Synced, at least one of them on a decided
+  cluster;
+- after the time-out, when every decided cluster has a copy, and enough copies stay that are no less
+  healthy than the copy has been at best since the decision. So a healthy copy is never given up for
+  an unhealthy one, and a rollout on the old cluster does not make its copy look unhealthy. The
+  time-out ends the wait for a new copy that never becomes Synced, that is Suspended, whose health
+  nobody reports (delivery Pull without feedback), or that is no worse than the old one.
 
-Enough is the number of decided clusters, or the Placement's numberOfClusters when that is more: clusters that
-are away for a while make the decision smaller, and must not cost a copy. Copies count once per cluster, and
-not while their cluster is unreachable.
+Enough is the number of decided clusters, or the Placement's numberOfClusters when that is more:
+clusters that are away for a while make the decision smaller, and must not cost a copy. Copies count
+once per cluster, and not while their cluster is unreachable.
 
-Not guaranteed: that an old copy goes at all. Where the new copy stays worse than the old one, both stay.
+Not guaranteed: that an old copy goes at all. Where the new copy stays worse than the old one, both
+stay.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +63,9 @@ class MoveState:
     returned: frozenset[str]
     overdue: bool
     best: Mapping[str, int]
-    """The best rank of each copy since the decision, by UID. The present rank counts in any case."""
+    """The best rank of each copy since the decision, by UID. The present rank counts in any
+    case.
+    """
     name_on: Callable[[str], str]
     """The name that the ApplicationSet gives to the Application of a cluster."""
 
@@ -72,7 +76,9 @@ class MoveState:
 
 
 def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
-    """One verdict for each copy that is not on a decided cluster, by name. At most one is a deletion."""
+    """One verdict for each copy that is not on a decided cluster, by name. At most one is a
+    deletion.
+    """
     if not state.decided:
         msg = "an empty decision cannot be evaluated"
         raise ValueError(msg)
@@ -171,7 +177,8 @@ def _candidate(copy: Application, staying: Iterable[Application], state: MoveSta
 def is_good(copy: Application, unreachable: frozenset[str]) -> bool:
     """Healthy and Synced, and the last sync neither runs nor failed.
 
-    What Argo CD shows of a copy on a cluster that OCM does not reach may be of the past, so it is not good.
+    What Argo CD shows of a copy on a cluster that OCM does not reach may be of the past, so it is
+    not good.
     """
     settled = copy.phase in {"", "Succeeded"}
     return (

@@ -1,4 +1,6 @@
-"""Computes admissions beside the event loop, and only when something that they depend on has changed."""
+"""Computes admissions beside the event loop, and only when something that they depend on has
+changed.
+"""
 
 import asyncio
 from typing import NamedTuple
@@ -21,7 +23,9 @@ class _Last(NamedTuple):
 
 
 class CachedAdmission:
-    """An admission of a large fleet takes seconds of CPU, and most passes change nothing that it needs."""
+    """An admission of a large fleet takes seconds of CPU, and most passes change nothing that it
+    needs.
+    """
 
     def __init__(self) -> None:
         self._last: _Last | None = None

@@ -1,12 +1,13 @@
 """The controller of paced moves.
 
-Each pass observes the hub, plans, commits the plan by one write of the ledger, reports it, and publishes the
-items that carry the moves out. The order is what keeps the pace:
+Each pass observes the hub, plans, commits the plan by one write of the ledger, reports it, and
+publishes the items that carry the moves out. The order is what keeps the pace:
 
-- The ledger is written before any item, with the resourceVersion that was read. The write is the admission:
-  of two leaders that would admit at the same time, the API server refuses one.
-- Items are published after it, and again in each pass until they are as the ledger says. So a leader that
-  dies in between leaves a move that is counted and not carried out yet, and never one that is not counted.
+- The ledger is written before any item, with the resourceVersion that was read. The write is the
+  admission: of two leaders that would admit at the same time, the API server refuses one.
+- Items are published after it, and again in each pass until they are as the ledger says. So a
+  leader that dies in between leaves a move that is counted and not carried out yet, and never one
+  that is not counted.
 
 `gitops_dsf.pacing` tells the life of a move.
 """
@@ -75,12 +76,15 @@ class _Plan:
 
 
 class PaceController:
-    """Writes the keys of `StoredMoves` in one ConfigMap, and the AddOnPlacementScores `gitops-dsf-moves`. The
-    controller of moves writes another key of that ConfigMap, so now and then a write here is a conflict.
+    """Writes the keys of `StoredMoves` in one ConfigMap, and the AddOnPlacementScores
+    `gitops-dsf-moves`. The controller of moves writes another key of that ConfigMap, so now and
+    then a write here is a conflict.
     """
 
     def __init__(self, context: ControllerContext, *, pace: Pace | None) -> None:
-        """`pace` is None where moves are not paced: then what an earlier pace left is taken away."""
+        """`pace` is None where moves are not paced: then what an earlier pace left is taken
+        away.
+        """
         self._context = context
         self._pace = pace
         self._api = context.api
@@ -99,8 +103,8 @@ class PaceController:
         """What of it had room in the ConfigMap."""
         self._left_out = ""
         self._reported: Ledger | None = None
-        """The last ledger whose moves were reported. A write without an answer may have taken effect, so the
-        ledger that is read next is not always the last one that was reported.
+        """The last ledger whose moves were reported. A write without an answer may have taken
+        effect, so the ledger that is read next is not always the last one that was reported.
         """
         self._waiting_since: float | None = None
         context.metrics.paced_moves_waiting_seconds.set_function(self._waiting_seconds)
@@ -190,8 +194,9 @@ class PaceController:
         )
         unsettled = observed.settled.unsettled
         if unsettled is None or ledger.omitted:
-            # Nobody can count what was left out of the ledger. And before a decision has settled, OCM may
-            # have sent something to the cluster that is best now, and the ledger does not say so yet.
+            # Nobody can count what was left out of the ledger. And before a decision has settled,
+            # OCM may have sent something to the cluster that is best now, and the ledger does not
+            # say so yet.
             admission = Admission(moves=(), waiting=self._admission.waiting)
         else:
             inputs = replace(inputs, unsettled=unsettled)
@@ -205,7 +210,9 @@ class PaceController:
         return _Plan(moves=moves, inputs=inputs, kept_seconds=kept + TIMEOUT_SECONDS)
 
     async def _commit(self, observed: _Observed, plan: _Plan) -> None:
-        """Writes what has room, before any item. Raises ApiError, with 409 if somebody wrote meanwhile."""
+        """Writes what has room, before any item. Raises ApiError, with 409 if somebody wrote
+        meanwhile.
+        """
         whole = plan.moves
         fitted = whole.fitted(_room(observed.config_map), kept=plan.kept_seconds)
         if fitted != observed.stored:
@@ -220,7 +227,9 @@ class PaceController:
         self._left_out = left_out
 
     def _report(self, observed: _Observed, plan: _Plan) -> None:
-        """Before the items are published: what the ledger says has happened, whatever becomes of them."""
+        """Before the items are published: what the ledger says has happened, whatever becomes of
+        them.
+        """
         earlier = self._reported or observed.known.ledger
         self._reported = plan.moves.ledger
         report_moves(

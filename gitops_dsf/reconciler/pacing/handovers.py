@@ -1,4 +1,6 @@
-"""Whether the handover of a paced move is done, by the copies of all ApplicationSets that follow it."""
+"""Whether the handover of a paced move is done, by the copies of all ApplicationSets that follow
+it.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -9,7 +11,9 @@ from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.reconciler.moves.rules import is_good
 
 TIMEOUT_SECONDS: Final = 1800.0
-"""An arrival that nobody admitted and whose copy does not become healthy counts as ended after this time."""
+"""An arrival that nobody admitted and whose copy does not become healthy counts as ended after this
+time.
+"""
 
 
 def is_handed_over(
@@ -20,7 +24,9 @@ def is_handed_over(
     clusters: Mapping[str, ManagedCluster],
     now: float,
 ) -> bool:
-    """Whether the new copy is healthy and the old one is gone, for every ApplicationSet that follows."""
+    """Whether the new copy is healthy and the old one is gone, for every ApplicationSet that
+    follows.
+    """
     if not move.admitted and now >= move.phase_since + TIMEOUT_SECONDS:
         return True
     name = move.placement.partition("/")[2]
@@ -34,7 +40,8 @@ def is_handed_over(
         new_copies = [copy for copy in copies if copy.cluster == move.target]
         if not any(is_good(copy, unreachable) for copy in new_copies):
             return False
-        # Without a handover nobody deletes the old copy. On a lost cluster it cannot be deleted now.
+        # Without a handover nobody deletes the old copy. On a lost cluster it cannot be deleted
+        # now.
         if application_set.handover is None or move.source in unreachable:
             continue
         if any(copy.cluster == move.source for copy in copies):

@@ -1,10 +1,16 @@
-"""The AddOnPlacementScores `gitops-dsf-moves`: writes the items of moves, whatever single clusters refuse."""
+"""The AddOnPlacementScores `gitops-dsf-moves`: writes the items of moves, whatever single clusters
+refuse.
+
+Not guaranteed: that the items of all clusters are those of one moment. They are separate objects,
+so the order of writes (`gitops_dsf.pacing.publication`) keeps a Placement from being pushed where
+nothing draws it.
+"""
 
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -20,23 +26,38 @@ from gitops_dsf.pacing.publication import Round, Values
 from gitops_dsf.reconciler.hub.api import MANAGER, REFUSED, HubApi
 from gitops_dsf.reconciler.hub.scorecolumns import StoredScore
 
-LOG = logging.getLogger(__name__)
 FORGET_SECONDS: Final = 600.0
-"""A refusal is forgotten when the cluster was not asked again for so long: nothing is wanted there."""
+"""A refusal is forgotten when the cluster was not asked again for so long: nothing is wanted
+there.
+"""
 LASTING: Final = 2
-"""Refusals in a row after which a cluster takes no part in moves. A single one may be an accident."""
-MOST_REFUSED: Final = 10
-"""Refusals of one look. The rest waits for the next one: a webhook that is silent takes 10 s each time."""
+"""Refusals in a row after which a cluster takes no part in moves. A single one may be an
+accident.
+"""
+MAX_REFUSED: Final = 10
+"""Refusals of one pass. The rest waits for the next one: a webhook that is silent takes 10 s each
+time.
+"""
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Expected:
-    """What this replica wrote to a cluster, until the informer shows it. The informer may be behind."""
+    """What this replica wrote to a cluster, until the informer shows it. The informer may be
+    behind.
+    """
 
     possible: tuple[Values, ...]
     """Everything that may be there: more than one after a write without an answer."""
     version: str | None
     """The resourceVersion of the last answer; None: there was none; empty: there is no object."""
+
+
+class _Refusal(NamedTuple):
+    message: str
+    at: float
+    """By the clock of this process."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,76 +70,86 @@ class Published:
 
 
 class ItemPublisher:
-    """The objects have no validUntil: an expired one would be a warning of OCM in every pass."""
+    """Writes the items, and remembers which clusters refuse them.
+
+    The objects have no validUntil: an expired one would be a warning of OCM in every pass.
+    """
 
     def __init__(self, api: HubApi) -> None:
         self._api = api
         self._expected: dict[str, _Expected] = {}
         self._pauses = Pauses(REFUSED)
         """By cluster."""
-        self._refusals: dict[str, tuple[str, float]] = {}
-        """By cluster, the last refusal and when it came."""
+        self._refusals: dict[str, _Refusal] = {}
+        """The last one of each cluster."""
         self.refused: Mapping[str, str] = {}
-        """Why a cluster or a Placement (namespace/name) takes part in no move: the hub refuses its items."""
+        """Why a cluster or a Placement (namespace/name) takes part in no move: the hub refuses its
+        items.
+        """
 
     async def publish(self, published: Published, wanted: Items) -> None:
-        """Writes what differs, in the order that is safe. What one cluster refuses stops only the moves that
-        need it. Raises ApiError when the hub does not answer; what was written stays.
+        """Writes what differs, in the order that is safe. What one cluster refuses stops only the
+        moves that need it. Raises ApiError when the hub does not answer; what was written stays.
         """
         known: dict[str, tuple[Values, ...]] = {
-            name: (items,) for name, items in published.items.items()
+            cluster: (values,) for cluster, values in published.items.items()
         }
         known |= await self._not_shown_yet(published)
-        self._forget()
-        look, failed = Round(known, wanted), set[str]()
-        for cluster, items in look.writes():
-            if cluster in failed or self._pauses.left(cluster) or len(failed) >= MOST_REFUSED:
+        self._forget_old_refusals()
+        writing = Round(known, wanted)
+        failed = set[str]()
+        for cluster, values in writing.writes():
+            if cluster in failed or self._pauses.left(cluster) or len(failed) >= MAX_REFUSED:
                 continue
             before = known.get(cluster, ({},))
             # Noted before the request, because its answer may never arrive.
-            self._expected[cluster] = _Expected(possible=(*before, items), version=None)
+            self._expected[cluster] = _Expected(possible=(*before, values), version=None)
             try:
-                version = await self._write(cluster, items)
+                version = await self._write(cluster, values)
             except ApiError as error:
+                # Only a 4xx says for sure that nothing was written.
                 if not HTTPStatus.BAD_REQUEST <= error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
-                    look.lost(cluster, items)
+                    writing.lost(cluster, values)
                 if not error.status:
                     raise
                 failed.add(cluster)
-                # In a conflict somebody else wrote meanwhile, so the next look reads the object again.
+                # In a conflict somebody else wrote meanwhile, so the next pass reads the object
+                # again.
                 if error.status != HTTPStatus.CONFLICT:
                     self._refuse(cluster, str(error))
             else:
-                look.wrote(cluster, items)
-                known[cluster] = (items,)
-                self._expected[cluster] = _Expected(possible=(items,), version=version)
+                writing.wrote(cluster, values)
+                known[cluster] = (values,)
+                self._expected[cluster] = _Expected(possible=(values,), version=version)
                 self._pauses.worked(cluster)
                 if self._refusals.pop(cluster, None) is not None:
                     LOG.info("cluster %s takes part in moves again", cluster)
-        self.refused = self._lasting(look)
+        self.refused = self._lasting_refusals(writing)
 
     async def _not_shown_yet(self, published: Published) -> dict[str, tuple[Values, ...]]:
-        """What is in the clusters whose last write the informer does not show, read from the API server."""
-        found: dict[str, tuple[Values, ...]] = {}
+        """What is in the clusters whose last write the informer does not show, read from the API
+        server.
+        """
+        possible: dict[str, tuple[Values, ...]] = {}
         for cluster, expected in tuple(self._expected.items()):
             shown = published.versions.get(cluster, "")
             if shown == expected.version:
                 del self._expected[cluster]
                 continue
             try:
-                item = await self._read(cluster)
+                score = await self._read(cluster)
             except ApiError as error:
                 if not error.status:
                     raise
-                found[cluster] = expected.possible
+                possible[cluster] = expected.possible
                 continue
-            found[cluster] = (_values(item),)
-            version = item.metadata.resource_version if item is not None else ""
+            possible[cluster] = (_values(score),)
+            version = score.metadata.resource_version if score is not None else ""
             if shown == version:
                 del self._expected[cluster]
             else:
-                self._expected[cluster] = _Expected(possible=found[cluster], version=version)
-        return found
+                self._expected[cluster] = _Expected(possible=possible[cluster], version=version)
+        return possible
 
     @property
     def refusing(self) -> int:
@@ -127,30 +158,28 @@ class ItemPublisher:
 
     def _refuse(self, cluster: str, message: str) -> None:
         before = self._refusals.get(cluster)
-        self._refusals[cluster] = message, monotonic()
+        self._refusals[cluster] = _Refusal(message, monotonic())
         self._pauses.failed(cluster)
-        if before is None or before[0] != message:
+        if before is None or before.message != message:
             LOG.warning("the items of moves of cluster %s are not written: %s", cluster, message)
 
-    def _forget(self) -> None:
-        for cluster, (_, at) in tuple(self._refusals.items()):
-            if monotonic() > at + FORGET_SECONDS:
+    def _forget_old_refusals(self) -> None:
+        for cluster, refusal in tuple(self._refusals.items()):
+            if monotonic() > refusal.at + FORGET_SECONDS:
                 del self._refusals[cluster]
                 self._pauses.worked(cluster)
 
-    def _lasting(self, look: Round) -> dict[str, str]:
+    def _lasting_refusals(self, writing: Round) -> dict[str, str]:
         """Why clusters and Placements take part in no move."""
-        refused = {
-            cluster: message
-            for cluster, (message, _) in self._refusals.items()
-            if self._pauses.times(cluster) >= LASTING and self._pauses.left(cluster)
-        }
-        paused = {
-            name: refused[cluster]
-            for name, clusters in look.paused().items()
-            for cluster in sorted(clusters)
-            if cluster in refused
-        }
+        refused: dict[str, str] = {}
+        for cluster, refusal in self._refusals.items():
+            if self._pauses.times(cluster) >= LASTING and self._pauses.left(cluster):
+                refused[cluster] = refusal.message
+        paused: dict[str, str] = {}
+        for placement, clusters in writing.paused().items():
+            for cluster in sorted(clusters):
+                if cluster in refused:
+                    paused[placement] = refused[cluster]
         return refused | paused
 
     async def _read(self, cluster: str) -> StoredScore | None:
@@ -161,37 +190,49 @@ class ItemPublisher:
             msg = f"AddOnPlacementScore {cluster}/{MOVES_SCORE} cannot be read: {error}; delete it"
             raise ApiError(msg, status=HTTPStatus.UNPROCESSABLE_ENTITY) from error
 
-    async def _write(self, cluster: str, items: Values) -> str:
-        """Returns the resourceVersion; empty if there is no object, and none is needed. Raises ApiError."""
-        path, found = SCORES.within(cluster).path, await self._read(cluster)
-        if found is None:
-            if not items:
+    async def _write(self, cluster: str, values: Values) -> str:
+        """Returns the resourceVersion; empty if there is no object, and none is needed. Raises
+        ApiError.
+        """
+        path = SCORES.within(cluster).path
+        score = await self._read(cluster)
+        if score is None:
+            if not values:
                 return ""
-            labels = {MANAGED_BY_LABEL: MANAGER}
-            new = {
-                "apiVersion": SCORES.api_version,
-                "kind": "AddOnPlacementScore",
-                "metadata": {"name": MOVES_SCORE, "namespace": cluster, "labels": labels},
-            }
-            try:
-                found = msgspec.json.decode(await self._api.create(path, new), type=StoredScore)
-            except ApiError as error:
-                if error.status == HTTPStatus.NOT_FOUND:
-                    msg = f"cluster {cluster} has no namespace on the hub"
-                    raise ApiError(msg, status=error.status) from error
-                raise
-        if _values(found) == items:
-            return found.metadata.resource_version
+            score = await self._create(cluster)
+        if _values(score) == values:
+            return score.metadata.resource_version
+        items = [{"name": name, "value": value} for name, value in sorted(values.items())]
+        # The version makes the API server refuse the items of a leader that read before another one
+        # wrote.
         change = {
-            "metadata": {"resourceVersion": found.metadata.resource_version},
-            "status": {
-                "scores": [{"name": name, "value": value} for name, value in sorted(items.items())]
-            },
+            "metadata": {"resourceVersion": score.metadata.resource_version},
+            "status": {"scores": items},
         }
         answer = await self._api.merge(f"{path}/{MOVES_SCORE}/status", change)
         return msgspec.json.decode(answer, type=StoredScore).metadata.resource_version
 
+    async def _create(self, cluster: str) -> StoredScore:
+        """Creates the object, without items: those are in its status, which a create does not
+        take.
+        """
+        labels = {MANAGED_BY_LABEL: MANAGER}
+        new = {
+            "apiVersion": SCORES.api_version,
+            "kind": "AddOnPlacementScore",
+            "metadata": {"name": MOVES_SCORE, "namespace": cluster, "labels": labels},
+        }
+        try:
+            answer = await self._api.create(SCORES.within(cluster).path, new)
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                msg = f"cluster {cluster} has no namespace on the hub"
+                raise ApiError(msg, status=error.status) from error
+            raise
+        return msgspec.json.decode(answer, type=StoredScore)
 
-def _values(item: StoredScore | None) -> Values:
-    scores = (item.status.scores if item is not None and item.status is not None else None) or ()
-    return {each.name: each.value for each in scores}
+
+def _values(score: StoredScore | None) -> Values:
+    if score is None or score.status is None:
+        return {}
+    return {item.name: item.value for item in score.status.scores or ()}

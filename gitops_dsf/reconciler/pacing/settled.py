@@ -1,4 +1,6 @@
-"""Decisions of paced Placements: which have settled, and where moves may go while others keep changing."""
+"""Decisions of paced Placements: which have settled, and where moves may go while others keep
+changing.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
@@ -7,8 +9,9 @@ from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
 
 PATIENCE_SECONDS: Final = 60.0
-"""All moves wait for decisions that change, for so long. After it only those to the clusters that such a
-decision names, because one Placement whose decision changes every few seconds must not stop all others.
+"""All moves wait for decisions that change, for so long. After it only those to the clusters that
+such a decision names, because one Placement whose decision changes every few seconds must not stop
+all others.
 """
 
 
@@ -18,13 +21,15 @@ class Settled(NamedTuple):
     decided: Mapping[str, frozenset[str]]
     """The clusters of complete decisions that have not changed for a while, by namespace/name."""
     unsettled: frozenset[str] | None
-    """Clusters that no move may go to, because a decision that keeps changing names them; None while no move
-    may begin at all.
+    """Clusters that no move may go to, because a decision that keeps changing names them; None
+    while no move may begin at all.
     """
 
 
 class SettledDecisions:
-    """Remembers since when there has always been a decision that changes. A new leader counts again."""
+    """Remembers since when there has always been a decision that changes. A new leader counts
+    again.
+    """
 
     def __init__(self, decisions: DecisionSets, *, clock: Callable[[], float]) -> None:
         self._decisions = decisions

@@ -1,4 +1,6 @@
-"""What an admission and refuges depend on: the informers, and lists of what nothing else watches."""
+"""What an admission and refuges depend on: the informers, and lists of what nothing else
+watches.
+"""
 
 import contextlib
 from collections.abc import Mapping
@@ -42,16 +44,20 @@ class Inputs:
     scores: Mapping[str, Mapping[str, Score]] = field(compare=False)
     """Those that rank paced Placements, as the view has them: they change."""
     maintenance: Effect = NOTHING
-    """What the open windows say. Cordoned clusters have the taint here before they have it on the hub."""
+    """What the open windows say. Cordoned clusters have the taint here before they have it on the
+    hub.
+    """
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Why a cluster or a Placement gets no items of moves. Such a cluster is cordoned here, so that what
-    would go there goes elsewhere.
+    """Why a cluster or a Placement gets no items of moves. Such a cluster is cordoned here, so that
+    what would go there goes elsewhere.
     """
     unsettled: frozenset[str] = frozenset()
     """Clusters that decisions name which keep changing."""
 
     def without_scores(self) -> "Inputs":
-        """To compare later inputs with: after a new list, the scores before it would stay in memory."""
+        """To compare later inputs with: after a new list, the scores before it would stay in
+        memory.
+        """
         return replace(self, scores={})
 
 
@@ -65,7 +71,9 @@ class SituationReader:
         self._bindings: tuple[str, ...] = ()
         self._next_poll = 0.0
         self._paced: Mapping[str, Paced] = {}
-        """The last answer of `paced`. Placements that have not changed since are the same objects."""
+        """The last answer of `paced`. Placements that have not changed since are the same
+        objects.
+        """
 
     def paced(self) -> dict[str, Paced]:
         """The paced Placements by namespace/name, without those whose annotation cannot be read."""
@@ -133,7 +141,8 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
         bindings=[(namespace, name) for namespace in namespaces for name in inputs.bindings],
         placements=[paced.placement for paced in inputs.paced.values()],
         decisions=pages,
-        # Copied here, so that there is one copy, and only meanwhile. Copying a dict is atomic in CPython.
+        # Copied here, so that there is one copy, and only meanwhile. Copying a dict is atomic in
+        # CPython.
         scores={name: dict(column) for name, column in inputs.scores.items()},
     )
     effect = inputs.maintenance
@@ -152,9 +161,9 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
 
 
 def holds_until(inputs: Inputs, *, ledger: Ledger, now: float) -> float:
-    """Until when these inputs have the same desired moves, in seconds since 1970, unless something is written:
-    then a score expires, a toleration runs out, or less is assumed about the scores. Infinite if nothing
-    does. Pure, and slow for large fleets.
+    """Until when these inputs have the same desired moves, in seconds since 1970, unless something
+    is written: then a score expires, a toleration runs out, or less is assumed about the scores.
+    Infinite if nothing does. Pure, and slow for large fleets.
     """
     moment = datetime.fromtimestamp(now, UTC)
     ends: list[datetime] = []

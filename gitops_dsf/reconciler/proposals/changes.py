@@ -22,7 +22,9 @@ from gitops_dsf.sync.plan import plan_sync
 from gitops_dsf.wording import plural
 
 MOST_LEAVE: Final = 0.2
-"""Share of the clusters in git that one proposal may remove: a render may not remove more ManifestWorks."""
+"""Share of the clusters in git that one proposal may remove: a render may not remove more
+ManifestWorks.
+"""
 
 
 _KIND: Final = "ManagedCluster"
@@ -33,15 +35,19 @@ async def locks(
 ) -> Change:
     """Raises RepositoryError when the checkout cannot be read, or a lock cannot be written."""
     declared = declare(load(root))
-    full = {item.name for item in declared.scorers if item.value.spec.reads_config}
+    full = {scorer.name for scorer in declared.scorers if scorer.value.spec.reads_config}
     full |= {name for kind, name in declared.left_out if kind == "DynamicScorer"}
     asked = sorted(full.intersection(scorers))
     if not asked:
         return Change()
     async with Fetcher(limits=FetchLimits(seconds=seconds), secrets=secrets) as fetcher:
         plan = await plan_sync(root, fetcher=fetcher, only=asked)
-    changed = [item for item in plan.outcomes if item.verdict in {LockState.NEW, LockState.CHANGED}]
-    refused = [item for item in plan.outcomes if item.verdict is LockState.REFUSED]
+    changed = [
+        outcome
+        for outcome in plan.outcomes
+        if outcome.verdict in {LockState.NEW, LockState.CHANGED}
+    ]
+    refused = [outcome for outcome in plan.outcomes if outcome.verdict is LockState.REFUSED]
     why = "; ".join(f"{item.scorer}: {'; '.join(item.reasons)}" for item in refused)
     if not changed:
         return Change(why=why, refused=[item.scorer for item in refused])
@@ -49,7 +55,8 @@ async def locks(
     for item in changed:
         details += [f"{item.url} says:"]
         details += [
-            f"{each.field}: {_value(each.before)} -> {_value(each.after)}" for each in item.changes
+            f"{change.field}: {_value(change.before)} -> {_value(change.after)}"
+            for change in item.changes
         ]
         details += [f"warning: {note}" for note in item.notes]
     write_files(root, plan.files)
@@ -70,9 +77,11 @@ def _value(value: Any) -> str:  # noqa: ANN401 - any plain value
 
 
 def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str]) -> Change:
-    """Raises RepositoryError when the checkout or a cluster cannot be read, or a file cannot be written."""
+    """Raises RepositoryError when the checkout or a cluster cannot be read, or a file cannot be
+    written.
+    """
     loaded = load(root)
-    documents = {item.name: item for item in loaded.documents if item.kind == _KIND}
+    documents = {document.name: document for document in loaded.documents if document.kind == _KIND}
     known = sorted(documents)
     found = take_valid(root, clusters, selection=Selection(), loaded=loaded) if clusters else None
     leaving = [documents[name] for name in gone if name in documents]
@@ -97,7 +106,8 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     if mistakes and leaving:
         names = ", ".join(item.name for item in leaving[:5])
         note = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
-        leaving, files = [], _files(root, found, [])
+        leaving = []
+        files = _files(root, found, [])
         mistakes = _mistakes(loaded, files)
     told = "; ".join([*left_out, *([note] if note else [])])
     if mistakes or not files:

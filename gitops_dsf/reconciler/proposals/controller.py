@@ -1,7 +1,7 @@
 """The controller of proposals: offers what differs between hub and git as pull requests.
 
-Not guaranteed: that a proposal is made at once. A change must be found twice, and pushes have long pauses, so
-that a page or a label that flips does not fill the inbox of reviewers.
+Not guaranteed: that a proposal is made at once. A change must be found twice, and pushes have long
+pauses, so that a page or a label that flips does not fill the inbox of reviewers.
 """
 
 import hashlib
@@ -39,13 +39,17 @@ from gitops_dsf.repository.model.reconciler import Proposals
 MAX_PAUSE_SECONDS: Final = 1800.0
 """Longest pause between two passes while git or the forge fails."""
 APART: Final = 30.0
-"""Seconds between two passes that must find the same: pages and labels that flap are not proposed."""
+"""Seconds between two passes that must find the same: pages and labels that flap are not
+proposed.
+"""
 BETWEEN: Final = Backoff(first=600.0, ceiling=4 * 3600.0, jitter=0)
-"""Pauses between two pushes of a kind. They double with each push, so that a page that flips does not cause
-pushes all day. After twice the longest one without a push they begin anew.
+"""Pauses between two pushes of a kind. They double with each push, so that a page that flips does
+not cause pushes all day. After twice the longest one without a push they begin anew.
 """
 LEFT: Final = 600.0
-"""Seconds after which a cluster in git without a ManagedCluster has left. An unavailable one has one."""
+"""Seconds after which a cluster in git without a ManagedCluster has left. An unavailable one has
+one.
+"""
 BRANCHES: Final = "gitops-dsf/"
 DIGITS: Final = 16
 """Hexadecimal digits of the digest in a branch's name."""
@@ -54,7 +58,9 @@ LOG = logging.getLogger(__name__)
 
 
 class _Made(NamedTuple):
-    """A change, its commit, and the digest of its files. The last two are empty if nothing differs."""
+    """A change, its commit, and the digest of its files. The last two are empty if nothing
+    differs.
+    """
 
     change: Change
     commit: str = ""
@@ -96,7 +102,9 @@ class ProposalController:
         page_seconds: float,
         secrets: Path | None = None,
     ) -> None:
-        """`page_seconds` limits the time for a /config page. `secrets` is the folder with its credentials."""
+        """`page_seconds` limits the time for a /config page. `secrets` is the folder with its
+        credentials.
+        """
         self._context = context
         self._api = context.api
         self._view = context.view
@@ -136,7 +144,9 @@ class ProposalController:
             )
 
     async def _reconcile(self, clone: Clone) -> float:
-        """Looks at every kind: what fails for one stops no other. Raises NotReady if something failed."""
+        """Looks at every kind: what fails for one stops no other. Raises NotReady if something
+        failed.
+        """
         try:
             branches = await self._update(clone)
         except GitError as error:
@@ -164,7 +174,9 @@ class ProposalController:
         return float(self._settings.interval_seconds)
 
     async def _update(self, clone: Clone) -> Mapping[str, str]:
-        """Fetches the newest head. Returns the branches of this fleet with their commits. Raises GitError."""
+        """Fetches the newest head. Returns the branches of this fleet with their commits. Raises
+        GitError.
+        """
         heads = await clone.heads(self._git.branch, f"{self._stem}*")
         head = heads.get(self._git.branch)
         if head is None:
@@ -233,8 +245,8 @@ class ProposalController:
         if self._forge is not None:
             is_open = is_open and request is not None and request.is_open
         outcome = "unchanged"
-        # Without a request the leader before ended between push and request. After a merge the branch starts
-        # again on the newest head.
+        # Without a request the leader before ended between push and request. After a merge the
+        # branch starts again on the newest head.
         if branch not in own or (not is_open and request is not None):
             if now >= memory.pushed_at + 2 * BETWEEN.ceiling:
                 memory.pushes = 0
@@ -275,8 +287,8 @@ class ProposalController:
         """What differs now. Raises GitError."""
         memory = self._memory[kind]
         view = self._view
-        # Absence in an informer that is known to be outdated says nothing: a cluster that has joined since
-        # would count as gone.
+        # Absence in an informer that is known to be outdated says nothing: a cluster that has
+        # joined since would count as gone.
         source = view.scorers if kind is ProposalKind.LOCKS else view.clusters
         stale_reason = view.stale_reason([source])
         if stale_reason:

@@ -1,7 +1,7 @@
 """The texts of a proposal: of its commit and its pull request.
 
-They quote /config pages and claims of clusters, which anybody may have written. So they are kept from being
-commands to a forge or to CI.
+They quote /config pages and claims of clusters, which anybody may have written. So they are kept
+from being commands to a forge or to CI.
 """
 
 import re
@@ -18,8 +18,8 @@ _COMMANDS: Final = re.compile(
     r"|(?<![\w@])@(?=\w)|\[(?=[^\[\]]*\b(?:ci|skip|actions)\b)",
     re.IGNORECASE,
 )
-"""What commands CI and forges: `fixes #12` in a merged commit closes the issue, `@name` notifies the person,
-and `[skip ci]` skips the checks. A space after the match prevents that.
+"""What commands CI and forges: `fixes #12` in a merged commit closes the issue, `@name` notifies
+the person, and `[skip ci]` skips the checks. A space after the match prevents that.
 """
 
 
@@ -45,9 +45,9 @@ def title(change: Change) -> str:
 
 
 def request_body(kind: ProposalKind, change: Change) -> str:
-    """The body in Markdown. Texts from /config pages and clusters stand in a code block, so that they mention
-    nobody and link nowhere. A squashed commit repeats them as plain text, so commands are removed from them
-    as well.
+    """The body in Markdown. Texts from /config pages and clusters stand in a code block, so that
+    they mention nobody and link nowhere. A squashed commit repeats them as plain text, so commands
+    are removed from them as well.
     """
     listed = "\n".join(_listed(change))
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", listed)), default=0))
@@ -59,7 +59,9 @@ def request_body(kind: ProposalKind, change: Change) -> str:
 
 
 def _without_commands(text: str) -> str:
-    """The text without commands to CI and forges: it may come from a /config page or a cluster claim."""
+    """The text without commands to CI and forges: it may come from a /config page or a cluster
+    claim.
+    """
     return _COMMANDS.sub(r"\g<0> ", text)
 
 

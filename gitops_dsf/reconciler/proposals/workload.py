@@ -32,7 +32,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A change that was made in a checkout."""
 
     files: list[str] = []
-    """The files that were written or removed, below the folder of the fleet; empty if nothing differs."""
+    """The files that were written or removed, below the folder of the fleet; empty if nothing
+    differs.
+    """
     title: str = ""
     details: list[str] = []
     """One change each. They may quote /config pages and clusters, without control characters."""

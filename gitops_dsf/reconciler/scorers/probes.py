@@ -1,4 +1,6 @@
-"""Probes scoring APIs, and remembers between rounds health, and /config against the accepted settings."""
+"""Probes scoring APIs, and remembers between rounds health, and /config against the accepted
+settings.
+"""
 
 import asyncio
 import logging
@@ -44,12 +46,15 @@ class Health:
     """Latest probes in a row that contradict the status."""
 
     def after(self, answer: Page | Fault) -> "Health":
-        """Its health after one more probe; Unknown until one reached it: the hub's network may not."""
+        """Its health after one more probe; Unknown until one reached it: the hub's network may
+        not.
+        """
         if isinstance(answer, Page):
             if self.status is HealthStatus.INACTIVE and self.contradictions + 1 < SUCCESSES:
                 return replace(self, contradictions=self.contradictions + 1)
             return Health(status=HealthStatus.ACTIVE, reason="Answers", message="/healthz answers")
-        reason, message = answer.reason, answer.message
+        reason = answer.reason
+        message = answer.message
         if self.status is HealthStatus.ACTIVE:
             if self.contradictions + 1 < FAILURES:
                 return replace(self, contradictions=self.contradictions + 1)
@@ -128,14 +133,14 @@ async def probe(
     """Asks /healthz and, with configSyncMode Full, /config of all scorers at once, each page once.
     `allowed` is spec.allowedTokenHosts.
 
-    /config is asked only after /healthz was reached, so an API that hangs costs one time limit and one place.
-    A round takes one time limit, plus the time to ask all others; two when /healthz is slow and /config
-    hangs. A token server that hangs costs one more.
+    /config is asked only after /healthz was reached, so an API that hangs costs one time limit and
+    one place. A round takes one time limit, plus the time to ask all others; two when /healthz is
+    slow and /config hangs. A token server that hangs costs one more.
     """
     pages: dict[Request, set[Request]] = {}
-    for item in scorers:
-        config = {config_page(item, allowed)} if item.spec.mode == "Full" else set[Request]()
-        pages.setdefault(health_page(item, allowed), set()).update(config)
+    for scorer in scorers:
+        config = {config_page(scorer, allowed)} if scorer.spec.mode == "Full" else set[Request]()
+        pages.setdefault(health_page(scorer, allowed), set()).update(config)
     answers: dict[Request, Page | Fault] = {}
 
     async def ask(page: Request, configs: list[Request]) -> None:
@@ -153,10 +158,14 @@ async def probe(
 
 
 class Prober:
-    """Remembers results between rounds. After a change of leader it starts from the status on the hub."""
+    """Remembers results between rounds. After a change of leader it starts from the status on the
+    hub.
+    """
 
     def __init__(self, *, fetcher: Fetcher, metrics: Metrics, allowed: Sequence[str] = ()) -> None:
-        self._fetcher, self._metrics, self._allowed = fetcher, metrics, allowed
+        self._fetcher = fetcher
+        self._metrics = metrics
+        self._allowed = allowed
         self.health: dict[str, Health] = {}
         """By scorer; a scorer has none before its first probe."""
         self._probed: dict[str, tuple[str, str]] = {}
@@ -171,17 +180,19 @@ class Prober:
     async def round(
         self, scorers: Mapping[str, DynamicScorer], *, only: Collection[str] | None = None
     ) -> None:
-        """Probes all, or those named: several probes in a row decide about health. Forgets others."""
+        """Probes all, or those named: several probes in a row decide about health. Forgets
+        others.
+        """
         began = monotonic()
-        scorers = {name: item for name, item in scorers.items() if not item.scored_by_query}
-        chosen = [item for name, item in scorers.items() if only is None or name in only]
+        scorers = {name: scorer for name, scorer in scorers.items() if not scorer.scored_by_query}
+        chosen = [scorer for name, scorer in scorers.items() if only is None or name in only]
         answers = await probe(chosen, fetcher=self._fetcher, allowed=self._allowed)
         for item in chosen:
             self._record(item, answers)
             await asyncio.sleep(0)  # checking a long query takes time
         if only is None:
             self._metrics.probe_round_seconds.set(monotonic() - began)
-        pages = (health_page(item, self._allowed) for item in scorers.values())
+        pages = (health_page(scorer, self._allowed) for scorer in scorers.values())
         self._fetcher.credentials.keep_only({page.auth for page in pages if page.auth is not None})
         for gone in self.health.keys() - scorers.keys():
             del self.health[gone], self._probed[gone]
@@ -219,15 +230,18 @@ class Prober:
 
     def _health_before(self, item: DynamicScorer) -> Health:
         """The health so far. A scorer that names another origin now starts as Unknown."""
-        name, now = item.metadata.name, (item.metadata.uid, origin(item.spec.config_url))
-        before, self._probed[name] = self._probed.get(name), now
+        name = item.metadata.name
+        now = (item.metadata.uid, origin(item.spec.config_url))
+        before = self._probed.get(name)
+        self._probed[name] = now
         if before is None:
             # The leader before wrote it. Unknown when the spec has changed since.
             seen = item.status.get("observedGeneration") == item.metadata.generation
             if not seen or item.health not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
                 return Health()
             known = item.condition("Healthy")
-            status, reason = HealthStatus(item.health), known.reason or "Unknown"
+            status = HealthStatus(item.health)
+            reason = known.reason or "Unknown"
             return Health(status=status, reason=reason, message=known.message)
         if before == now:
             return self.health.get(name, Health())

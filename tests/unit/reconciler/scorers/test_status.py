@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
-from gitops_dsf.reconciler.scorers.controller import desired_status, patch
 from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus, compare
+from gitops_dsf.reconciler.scorers.status import desired_status, patch
 from gitops_dsf.schema.crd import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, Page
 from tests.support import typed

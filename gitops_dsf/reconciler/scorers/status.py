@@ -1,0 +1,173 @@
+"""The status of a DynamicScorer: what it should be, and writing it."""
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+from dsf_runtime.apiserver import ApiError
+from dsf_runtime.backoff import Pauses
+from gitops_dsf.hub.metadata import NOT_SAID, Condition, timestamp_of
+from gitops_dsf.hub.resources import SCORERS
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.reconciler.context import ControllerContext
+from gitops_dsf.reconciler.freshness import Assessment
+from gitops_dsf.reconciler.hub.api import REFUSED
+from gitops_dsf.reconciler.hub.kinds import scorer_reference
+from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus
+from gitops_dsf.wording import shortened
+
+MAX_MESSAGE: Final = 2048
+"""Characters of a condition's message at most. The CRD allows 32,768."""
+BUSY: Final = frozenset(
+    {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
+)
+"""The cause is the hub, and not one status."""
+_HEALTHY: Final = {
+    HealthStatus.ACTIVE: "True",
+    HealthStatus.INACTIVE: "False",
+    HealthStatus.UNKNOWN: "Unknown",
+}
+_BY_SCORES: Final = {"True": HealthStatus.ACTIVE, "False": HealthStatus.INACTIVE}
+
+LOG = logging.getLogger(__name__)
+
+
+class _DesiredCondition(NamedTuple):
+    """A condition without its times."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+def desired_status(
+    scorer: DynamicScorer,
+    *,
+    health: Health | None,
+    config: ConfigSync | None,
+    scores: Assessment | Condition,
+    now: float,
+    settled: Condition = NOT_SAID,
+) -> dict[str, Any]:
+    """The whole status.
+
+    `health` is None for a scorer without a scoring API: then its scores tell whether it works.
+    `config` is None for a scorer without configSyncMode Full, `settled` is NOT_SAID without a
+    journal. `scores` is a Condition where the scores are not known now: then Scored stays what it
+    was.
+    """
+    conditions = []
+    if health is not None:
+        status = _HEALTHY[health.status]
+        conditions.append(_DesiredCondition("Healthy", status, health.reason, health.message))
+    if config is not None:
+        conditions.append(
+            _DesiredCondition("ConfigSynced", config.status, config.reason, config.message)
+        )
+    message = scores.message
+    if health is None and not isinstance(scores, Condition):
+        message += "; there is no scoring API, so healthStatus follows this condition"
+    conditions.append(_DesiredCondition("Scored", scores.status, scores.reason, message))
+    if settled is not NOT_SAID:
+        conditions.append(
+            _DesiredCondition(settled.type, settled.status, settled.reason, settled.message)
+        )
+    health_status = _BY_SCORES.get(scores.status, HealthStatus.UNKNOWN)
+    if health is not None:
+        health_status = health.status
+    after: dict[str, Any] = {
+        "observedGeneration": scorer.metadata.generation,
+        "healthStatus": str(health_status),
+        "conditions": [_condition(scorer, condition, now=now) for condition in conditions],
+    }
+    if config is not None:
+        # While /config is unreachable, the configuration that was read last stays.
+        last = config.config if config.config is not None else scorer.status.get("lastSyncedConfig")
+        if last:
+            after["lastSyncedConfig"] = last
+    return after
+
+
+def _condition(scorer: DynamicScorer, desired: _DesiredCondition, *, now: float) -> dict[str, Any]:
+    before = scorer.condition(desired.type)
+    since = before.last_transition_time if before.status == desired.status else None
+    return {
+        "type": desired.type,
+        "status": desired.status,
+        "reason": desired.reason,
+        "message": shortened(desired.message, most=MAX_MESSAGE),
+        "lastTransitionTime": since or timestamp_of(now),
+        "observedGeneration": scorer.metadata.generation,
+    }
+
+
+def scored_before(scorer: DynamicScorer, outdated: str) -> Condition:
+    """The condition Scored as it is on the hub; Unknown for a scorer that has none yet."""
+    known = scorer.condition("Scored")
+    if known is not NOT_SAID:
+        return known
+    return Condition(type="Scored", status="Unknown", reason="NotKnown", message=outdated)
+
+
+def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON merge patch (RFC 7386) from one object to another; empty when they are equal."""
+    change: dict[str, Any] = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        old = before.get(key)
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            inner = patch(old, value)
+            if inner:
+                change[key] = inner
+        elif old != value:
+            change[key] = value
+    return change
+
+
+class StatusWriter:
+    """Writes a status that the hub refused again after a pause."""
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+        self._path = SCORERS.within(context.view.hub_namespace).path
+        self._pauses = Pauses(REFUSED, clock=context.clock)
+        """By scorer: the hub refused its status."""
+
+    async def write(self, scorer: DynamicScorer, status: Mapping[str, Any]) -> None:
+        """Raises ApiError when the hub takes no statuses now."""
+        name = scorer.metadata.name
+        change = patch(scorer.status, status)
+        if not change or self._pauses.left(name):
+            return
+        metrics = self._context.metrics
+        # The UID makes the hub refuse the status of a scorer that was deleted and created again.
+        body = {"metadata": {"uid": scorer.metadata.uid}, "status": change}
+        try:
+            await self._context.api.merge(f"{self._path}/{name}/status", body)
+        except ApiError as error:
+            metrics.patch_failures.inc()
+            if not error.status or error.status in BUSY:
+                raise
+            pause = self._pauses.failed(name)
+            LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
+            return
+        self._pauses.worked(name)
+        metrics.patches.inc()
+        self._record_events(scorer, status)
+
+    def keep_only(self, scorers: Mapping[str, DynamicScorer]) -> None:
+        self._pauses.keep_only(scorers)
+
+    def _record_events(self, before: DynamicScorer, status: Mapping[str, Any]) -> None:
+        """An Event for each condition that changed."""
+        for condition in status["conditions"]:
+            known = before.condition(condition["type"])
+            is_bad = condition["status"] == "False"
+            changed = (known.status, known.reason) != (condition["status"], condition["reason"])
+            # A condition that is new and good needs no Event.
+            is_news = is_bad if known is NOT_SAID else changed
+            if is_news:
+                message = f"{condition['type']} is {condition['status']}: {condition['message']}"
+                about = scorer_reference(before)
+                self._context.events.record(about, condition["reason"], message, warning=is_bad)
