@@ -38,9 +38,7 @@ class Scan:
     """Clusters counted as 0, by Placement and name of the score."""
 
     def affected_placements(self, resource: str) -> str:
-        """A sentence about the Placements that count clusters as 0 by this score; empty when none
-        does.
-        """
+        """The Placements that count clusters as 0 by this score, as a sentence; empty if none does."""
         affected = []
         for (placement, score), clusters in sorted(self.zeros.items(), key=lambda entry: entry[0]):
             if score == resource and clusters:
@@ -48,8 +46,8 @@ class Scan:
                 affected.append(f"Placement {placement} counts {count} as 0")
         if len(affected) <= MAX_NAMED:
             return "; ".join(affected)
-        more = f"and {len(affected) - MAX_NAMED} more Placements do so"
-        return f"{'; '.join(affected[:MAX_NAMED])}, {more}"
+        named = "; ".join(affected[:MAX_NAMED])
+        return f"{named}, and {len(affected) - MAX_NAMED} more Placements do so"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -62,12 +62,12 @@ def _report_progress(
         context.metrics.paced_moves_duration.observe(seconds)
         _record_event(context, move, "MoveEnded", f"{way}: {seconds:.0f} s")
     elif earlier.phase is Phase.ADMITTED and move.phase is Phase.WITHDRAWN:
-        reason = f"OCM did not follow; is {move.target} eligible?"
+        message = f"{way}: OCM did not follow; is {move.target} eligible?"
         for name in (move.target, move.source, move.placement):
             if name in refused:
-                reason = refused[name]
+                message = f"{way}: {refused[name]}"
                 break
-        _record_event(context, move, "MoveWithdrawn", f"{way}: {reason}", warning=True)
+        _record_event(context, move, "MoveWithdrawn", message, warning=True)
 
 
 def _record_event(

@@ -457,7 +457,7 @@ def test_a_repository_that_git_does_not_read(fleet: GitFleet, tmp_path: Path, ru
     shutil.copytree(fleet.path, tmp_path / "copy", ignore=shutil.ignore_patterns(".git"))
     (tmp_path / "copy/.git").write_text("gitdir: /nonexistent/worktrees/copy\n")
     out = run("validate", tmp_path / "copy")
-    assert "gitops-dsf.yaml:1:1: warning DSF036: git cannot say which files it has" in out
+    assert "gitops-dsf.yaml:1:1: warning DSF036: git cannot list its files" in out
     assert "not a git repository: /nonexistent/worktrees/copy" in out
 
 
@@ -468,7 +468,7 @@ def test_where_git_is_not_installed(
     shutil.copytree(fleet.path, tmp_path / "copy", ignore=shutil.ignore_patterns(".git"))
     monkeypatch.setenv("PATH", str(tmp_path / "plain"))
     out = run("validate", fleet.path)
-    assert "warning DSF036: git cannot say which files it has" in out
+    assert "warning DSF036: git cannot list its files" in out
     assert "git is not installed or not on PATH" in out
     assert finds_nothing(run, tmp_path / "copy")
 
@@ -479,5 +479,5 @@ def test_a_folder_of_somebody_else(
     """Git refuses folders of others, as in containers, and says what to do."""
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     out = run("validate", fleet.path)
-    assert "warning DSF036: git cannot say which files it has" in out
+    assert "warning DSF036: git cannot list its files" in out
     assert f"run `git config --global --add safe.directory {fleet.path}`" in out

@@ -42,7 +42,7 @@ def candidate(cluster: str, *decided: str, overdue: bool = False) -> Candidate:
         name=f"web-{cluster}", uid=f"copy-{cluster}", application="web", cluster=cluster
     )
     return Candidate(
-        item=ApplicationSet(
+        application_set=ApplicationSet(
             name="web", uid="set-1", placements=frozenset({"web"}), handover=HANDOVER
         ),
         handover=HANDOVER,
