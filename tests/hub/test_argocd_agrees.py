@@ -72,8 +72,9 @@ def rendered(
     clusters = [
         each for item in context.declared.applications for each in cluster_parameters(context, item)
     ]
+    # Of few clusters, because the limits of what is rendered are not the subject.
     fleet = check_declared(
-        declared({"repoURL": source["repoURL"], "path": "."}, None, labels)
+        declared({"repoURL": source["repoURL"], "path": "."}, None, LABELS)
     ).fleet
     assert fleet is not None
     found = application_set(fleet.applications[0], namespace="argocd", clusters=clusters)

@@ -8,6 +8,7 @@ from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.plane import SPOKES
 from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.installation import wait_for_policies
 from tests.hub.scenario.placements import BINDING, CLUSTER_SET, PLACEMENT, delete_scores
 
 OURS = "app.kubernetes.io/managed-by=gitops-dsf,app.kubernetes.io/part-of=gitops-dsf"
@@ -40,10 +41,14 @@ KINDS = (
 
 def remove_leftovers(hub: Client) -> None:
     """Deletes it, and waits until it is gone. Where nothing is left this takes one request for each kind."""
-    if any(True for _ in _left(hub)):
+    left = list(_left(hub))
+    if left:
         wait_for(
             lambda: not _deleted(hub), what="leftovers are gone", seen=lambda: list(_left(hub))
         )
+    if any(kind.startswith(f"{ADMISSION}/") for kind, _, _ in left):
+        # The API server enforces a policy for up to a second after it is gone.
+        wait_for_policies(hub)
     for cluster in SPOKES:
         try:
             delete_scores(hub, cluster)
