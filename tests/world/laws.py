@@ -352,7 +352,8 @@ class Laws:
             and "deletionTimestamp" not in each["metadata"]
         ]
         reached = self._reached_at.get(cluster)
-        if reached is not None:
+        # A cluster that was detached does not come back with its old copies: nothing holds them.
+        if reached is not None and ("managedclusters", "", cluster) in self._world.hub.objects:
             self.checks["held"] += 1
             if reached <= self._decided_at() < reached + HELD_SECONDS:
                 since = self._decided_at() - reached
