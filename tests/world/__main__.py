@@ -92,7 +92,7 @@ def first_seed(asked: str | None, commit: str) -> int:
     """The first new seed."""
     if asked is None:
         return random.SystemRandom().randrange(SEEDS)
-    # Another commit has other seeds, so CI explores; the same commit has the same ones, so it can be repeated.
+    # Another commit has other seeds, and the same commit the same ones, so a failure can be repeated.
     return int(commit or "0", 16) % SEEDS if asked == "commit" else int(asked)
 
 
