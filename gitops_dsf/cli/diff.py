@@ -12,6 +12,7 @@ from dsf_wire.text import printable
 from gitops_dsf.cli.hubdata import read_hub_data
 from gitops_dsf.cli.inputs import check_is_folder
 from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.output import unwanted
 from gitops_dsf.pipeline import CheckResult, check
@@ -23,7 +24,7 @@ from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.revision import Base, checkout, find_base, paths_at
 from gitops_dsf.repository.safefolder import SafeFolder
 from gitops_dsf.show.jsontext import json_text
-from gitops_dsf.views.preview.build import ErrorFinding, Preview, compare, differs
+from gitops_dsf.views.preview.build import Preview, compare, differs
 from gitops_dsf.views.preview.fleet import resources_ranked
 from gitops_dsf.views.preview.markdown import markdown, text
 from gitops_dsf.views.preview.moves import UNKNOWN
@@ -137,8 +138,8 @@ def _preview(
         differs=bool(foreign) or differs(comparison),
         foreign_files=foreign,
         hub=data.shown(),
-        base_errors=() if before.absent else tuple(map(ErrorFinding.of, before.errors)),
-        head_errors=tuple(map(ErrorFinding.of, after.errors)),
+        base_errors=() if before.absent else tuple(map(FindingOutput.of_error, before.errors)),
+        head_errors=tuple(map(FindingOutput.of_error, after.errors)),
         comparison=comparison,
     )
     return preview, data.describe()

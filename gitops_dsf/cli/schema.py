@@ -18,11 +18,11 @@ from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.explainplacement import ExplainOutput, PlacementOutput
 from gitops_dsf.cli.log import LogOutput
 from gitops_dsf.cli.simulate import PacedOutput, SimulateOutput
+from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.repository.files import write_file
 from gitops_dsf.repository.model.field_rules import Schema
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import DRAFT, FILE, bundle, editor_schemas, summaries_schema
-from gitops_dsf.show.findings import FindingOutput
 from gitops_dsf.sync.locks import LockResult
 from gitops_dsf.views.doctor.finding import DoctorOutput
 from gitops_dsf.views.preview.build import Preview

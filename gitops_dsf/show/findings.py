@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from msgspec import Struct
-
 from dsf_wire.text import printable
 from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.wording import plural
 
@@ -23,18 +22,6 @@ _COLOURS: Final = {
 _BOLD: Final = "\033[1m"
 _DIM: Final = "\033[2m"
 _END: Final = "\033[0m"
-
-
-class FindingOutput(Struct, frozen=True, kw_only=True):
-    """A finding of `validate`. Line and column count from 1."""
-
-    code: str
-    severity: Severity
-    message: str
-    hint: str
-    file: str
-    line: int
-    column: int
 
 
 def findings_text(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
@@ -72,21 +59,8 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
 
 def findings_json(diagnostics: Iterable[Diagnostic]) -> str:
     """Formats a JSON array with one FindingOutput for each finding."""
-    output = []
-    for diagnostic in map(printable_finding, diagnostics):
-        position = diagnostic.position
-        output.append(
-            FindingOutput(
-                code=diagnostic.code,
-                severity=diagnostic.severity,
-                message=diagnostic.message,
-                hint=diagnostic.hint,
-                file=position.file,
-                line=position.line,
-                column=position.column,
-            )
-        )
-    return json_text(output)
+    printable_findings = map(printable_finding, diagnostics)
+    return json_text(list(map(FindingOutput.of, printable_findings)))
 
 
 def github_annotations(diagnostics: Iterable[Diagnostic]) -> str:

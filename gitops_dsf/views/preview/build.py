@@ -1,11 +1,8 @@
 """Compares two repositories on what is known of a hub, and computes what the change does. Pure."""
 
-from dataclasses import asdict
-from typing import Self
-
 from msgspec import UNSET, Struct, UnsetType
 
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.hub.placements import decided
 from gitops_dsf.hub.snapshot import HubData, HubSource, Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -39,23 +36,6 @@ class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warning
     maintenance: tuple[MaintenanceChange, ...] | UnsetType = UNSET
 
 
-class ErrorFinding(Struct, frozen=True, kw_only=True):
-    """A finding of `validate` that is an error. Line and column count from 1."""
-
-    code: str
-    message: str
-    hint: str
-    file: str
-    line: int
-    column: int
-
-    @classmethod
-    def of(cls, found: Diagnostic) -> Self:
-        return cls(
-            code=found.code, message=found.message, hint=found.hint, **asdict(found.position)
-        )
-
-
 class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
     """The output of `diff`: what a change does, or why it is not known."""
 
@@ -68,8 +48,8 @@ class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
     foreign_files: tuple[str, ...]
     """Files in the head's rendered/ that are not rendered from its sources, and that Argo CD would apply."""
     hub: HubSource
-    base_errors: tuple[ErrorFinding, ...]
-    head_errors: tuple[ErrorFinding, ...]
+    base_errors: tuple[FindingOutput, ...]
+    head_errors: tuple[FindingOutput, ...]
     comparison: Comparison | None
     """None if one of the sides is invalid."""
 

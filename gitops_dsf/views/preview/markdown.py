@@ -10,9 +10,10 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET
 
 from dsf_wire.text import printable
+from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.views.markdown import code, escaped
-from gitops_dsf.views.preview.build import Comparison, ErrorFinding, Preview
+from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.changes import SourceChange, alike
 from gitops_dsf.views.preview.maintenance import maintenance_lines, maintenance_text
 from gitops_dsf.views.preview.moves import UNKNOWN, Move, Standing, Term, Unknown
@@ -152,7 +153,7 @@ def _collapsed(
     yield "</details>"
 
 
-def _errors(side: str, errors: Sequence[ErrorFinding], limit: _Limit) -> Iterator[str]:
+def _errors(side: str, errors: Sequence[FindingOutput], limit: _Limit) -> Iterator[str]:
     if errors:
         count = plural(len(errors), "error")
         yield f"\n**The {side} does not validate**, so nothing can be compared: {count}.\n"
