@@ -20,10 +20,10 @@ from pathlib import Path
 from benchmarks import fleet
 from benchmarks.bench_reconciler import wide_hub
 from benchmarks.measure import Figure, best, options, shown
-from gitops_dsf.hub.placements import decision_of
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import score_of
-from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.hub.snapshotfile import files
+from gitops_dsf.hub.snapshots.file_format import files
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from tests.support.agent.hub import kubeconfig
 
 PROGRAM = (sys.executable, "-m", "gitops_dsf")

@@ -20,11 +20,11 @@ from demo.network import HOST, ClusterLoad, network
 from demo.programs import Programs, Stop
 from dsf_wire.constants import CONFIGMAP_NAME
 from gitops_dsf.errors import GitopsDsfError
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.points import mean_weight
-from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
-from gitops_dsf.hub.snapshotfile import files
+from gitops_dsf.hub.snapshots.file_format import files
+from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hubreader.files import from_path
 from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet

@@ -16,7 +16,7 @@ from gitops_dsf.backtest.contest import Contest, score_expiries, tracks_of
 from gitops_dsf.backtest.result import Advice, Trial
 from gitops_dsf.backtest.track import Grid, Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
-from gitops_dsf.hub.flapping import moves_back, returns
+from gitops_dsf.hub.moves.flapping import moves_back, returns
 from gitops_dsf.hub.pace import Term
 from gitops_dsf.resolve.stickiness import Weights
 from gitops_dsf.wording import plural

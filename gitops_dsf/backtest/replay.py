@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from gitops_dsf.backtest.contest import Contest, score_expiries, tracks_of
 from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Track, Tracks
-from gitops_dsf.hub.placements import decision_of
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.notes import RESYNC_SECONDS

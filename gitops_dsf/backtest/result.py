@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, Struct, UnsetType
 
-from gitops_dsf.hub.flapping import DecisionChange
+from gitops_dsf.hub.moves.flapping import DecisionChange
 
 
 class Flapping(Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.result import Figures, Flapping, PacedFigures
 from gitops_dsf.backtest.track import DecisionLine, Grid, Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
-from gitops_dsf.hub.flapping import Return, cause_of, episodes, moves_back, returns
+from gitops_dsf.hub.moves.flapping import Return, cause_of, episodes, moves_back, returns
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.repository.model.reconciler import Pace

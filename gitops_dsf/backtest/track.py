@@ -14,7 +14,7 @@ from dsf_wire import dimension, scorevalue
 from dsf_wire.publishrule import Published, Rule, decide, stable_fraction
 from dsf_wire.scorevalue import Aggregation
 from dsf_wire.summary import Summary
-from gitops_dsf.hub.flapping import DecisionChange
+from gitops_dsf.hub.moves.flapping import DecisionChange
 
 
 @dataclass(frozen=True, kw_only=True)

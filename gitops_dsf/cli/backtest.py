@@ -20,8 +20,7 @@ from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.journalfiles import journal_files, since_month
 from gitops_dsf.cli.timespan import Span, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
-from gitops_dsf.hub.metadata import timestamp_of
-from gitops_dsf.hub.urls import is_store_page, origin, store_of_page
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.record import read as read_journal
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -29,6 +28,8 @@ from gitops_dsf.repository.git import RevisionError
 from gitops_dsf.repository.revision import find_base
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.terminal import Step, progress
+from gitops_dsf.urls.parts import origin
+from gitops_dsf.urls.store_pages import is_store_page, store_of_page
 from gitops_dsf.wording import names_text
 
 try:

@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 
 from gitops_dsf.cli.inputs import chosen_context
-from gitops_dsf.hub.metadata import timestamp
+from gitops_dsf.hub.times import timestamp
 from gitops_dsf.hubreader.facts import read_facts
 from gitops_dsf.show.doctor import findings_text
 from gitops_dsf.show.jsontext import json_text

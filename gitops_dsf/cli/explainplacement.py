@@ -13,7 +13,7 @@ from gitops_dsf.cli.hubdata import assumed_bindings, placement_key, read_fleet, 
 from gitops_dsf.cli.simulate import SimulateOutput
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.pace import written
-from gitops_dsf.hub.snapshot import HubData, HubSource
+from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.simulations import assumption_lines, pace_lines, wish_line

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from gitops_dsf.canonicalyaml import scalar
 from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.urls import browsed_branch, git_fault, holds_credentials
+from gitops_dsf.urls.git import browsed_branch, git_fault, holds_credentials
 
 FORGES: Final = {
     "github": "github",

@@ -11,7 +11,7 @@ from dsf_wire.text import printable
 from gitops_dsf.cli.inputs import check_is_folder
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.snapshot import HubData, Snapshot
+from gitops_dsf.hub.snapshots.snapshot import HubData, Snapshot
 from gitops_dsf.hubreader.files import SUFFIXES, from_contents, from_path
 from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet

@@ -13,7 +13,7 @@ from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.journalfiles import JournalFiles, journal_files, since_month
 from gitops_dsf.cli.timespan import span
 from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.metadata import age_text, timestamp_of
+from gitops_dsf.hub.times import age_text, timestamp_of
 from gitops_dsf.journal.record import Read, Record, read
 from gitops_dsf.journal.timeline import by_placement, in_order, times
 from gitops_dsf.repository.revision import fetch_branch, find_branch

@@ -11,7 +11,7 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.cli.hubdata import assumed_bindings, placement_key, read_fleet, read_hub_data
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.snapshot import HubSource
+from gitops_dsf.hub.snapshots.snapshot import HubSource
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.simulations import assumption_lines, waves_lines

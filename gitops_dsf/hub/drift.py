@@ -9,7 +9,9 @@ from msgspec import Struct
 from dsf_wire.scoring import ScorerConfig, without_nulls
 from dsf_wire.text import printable
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, origin
+from gitops_dsf.urls.defaults import SCORING_PATH
+from gitops_dsf.urls.parts import origin
+from gitops_dsf.urls.query_apis import QUERY_PATH
 
 Config = Mapping[str, Any]
 """The content of a page: nested mappings, as `spec.config` of a lock."""

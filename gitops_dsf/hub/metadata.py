@@ -1,48 +1,14 @@
-"""Metadata and conditions of objects, and times as metav1.Time: RFC 3339, UTC, whole seconds."""
+"""What every Kubernetes object has: metadata, owners and conditions."""
 
-from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
-EARLIEST: Final = datetime(1, 1, 1, tzinfo=UTC)
-LATEST: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-
-
-def in_utc(moment: datetime) -> datetime:
-    """The moment in UTC; the first or last one that a datetime can hold, where an offset leads beyond it."""
-    return min(max(moment, EARLIEST), LATEST).astimezone(UTC)
-
-
-def moment_of(seconds: float) -> datetime:
-    """The moment of seconds since 1970, within the same bounds."""
-    return datetime.fromtimestamp(
-        min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp()), tz=UTC
-    )
-
-
-def timestamp(moment: datetime) -> str:
-    """Formats a time with a time zone such as `2026-11-21T08:30:00Z`, without fractions of a second."""
-    return in_utc(moment).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def timestamp_of(seconds: float) -> str:
-    return timestamp(moment_of(int(seconds)))
-
-
-def age_text(seconds: float) -> str:
-    """Formats a duration for people: `45 s`, `12 min`, `3 h`, `2 d`."""
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{int(seconds // size)} {unit}"
-    return f"{max(0, int(seconds))} s"
-
+from gitops_dsf.hub.times import Timestamp
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-Timestamp = Annotated[datetime, Meta(tz=True)]
-"""RFC 3339 with an offset, as metav1.Time. The datetime must have a time zone."""
 
 
 class OwnerReference(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dsf_wire.constants import AGENT_NAMESPACE
-from gitops_dsf.hub.glob import matches
+from gitops_dsf.globs import matches
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,8 +5,9 @@ Unused fields are ignored; what no API server stores is rejected.
 
 from msgspec import Struct
 
-from gitops_dsf.hub.metadata import Condition, Int32, Int64, Metadata, Timestamp, condition_of
+from gitops_dsf.hub.metadata import Condition, Int32, Int64, Metadata, condition_of
 from gitops_dsf.hub.names import AVAILABLE_CONDITION, PLACEMENT_LABEL
+from gitops_dsf.hub.times import Timestamp
 
 
 class Conditions(Struct, frozen=True, gc=False):

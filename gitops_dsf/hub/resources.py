@@ -1,10 +1,6 @@
-"""Where API servers have the kinds of a hub: group, version and plural name.
-
-What of it could not be read.
-"""
+"""Where API servers have the kinds of a hub: group, version and plural name."""
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Final, Self
 
 from dsf_wire.constants import DSF_GROUP, DSF_VERSION, SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
@@ -56,30 +52,3 @@ APPLICATIONS: Final = Resource(group="argoproj.io", version="v1alpha1", plural="
 APPLICATION_SETS: Final = Resource(
     group="argoproj.io", version="v1alpha1", plural="applicationsets"
 )
-
-
-class Why(StrEnum):
-    FORBIDDEN = "Forbidden"
-    NOT_INSTALLED = "NotInstalled"
-    FAILED = "Failed"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Unread:
-    """A part of a hub that could not be read."""
-
-    what: str
-    """Resource, group and namespace, such as `applicationsets.argoproj.io in namespace argocd`."""
-    why: Why
-    verb: str = "list"
-    detail: str = ""
-    """The server's message, unless a permission or the kind is missing."""
-    refused: bool = False
-    """The hub has it, and did not give it: a right is missing, or the request failed."""
-
-    def __str__(self) -> str:
-        if self.why is Why.FORBIDDEN:
-            return f"needs the right to {self.verb} {self.what}"
-        if self.why is Why.NOT_INSTALLED:
-            return f"the hub does not serve {self.what}"
-        return f"{self.verb} {self.what}: {self.detail}"

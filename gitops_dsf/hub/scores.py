@@ -1,19 +1,18 @@
-"""AddOnPlacementScores and their states.
+"""AddOnPlacementScores, and their content with equal parts shared.
 
-A fleet has hundreds of thousands, so equal parts are shared. OCM counts a score until just after
-validUntil, and forever without one (pkg/placement/plugins/addon).
+A fleet has hundreds of thousands of them.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from datetime import datetime
-from enum import StrEnum
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
 
 from dsf_wire.constants import AGENT_MANAGER, RUNS_ON_HUB, RUNS_ON_LABEL
 from dsf_wire.ownership import STATUS, FieldsOwner
-from gitops_dsf.hub.metadata import Int32, Timestamp
+from gitops_dsf.hub.metadata import Int32
+from gitops_dsf.hub.times import Timestamp
 
 
 class ScoreItem(Struct, frozen=True, gc=False):
@@ -161,73 +160,3 @@ def score_of(
     """Makes a score from values by dimension."""
     pairs = tuple(values.items() if isinstance(values, Mapping) else values)
     return Score(valid_until, tuple(name for name, _ in pairs), tuple(value for _, value in pairs))
-
-
-Moment = TypeVar("Moment", float, datetime)
-
-GRACE_SECONDS: Final = 120.0
-"""How long something new may take to publish. The kubelet alone takes 60 to 90 s to show an entry.
-"""
-GRACE_INTERVALS: Final = 2
-EXPIRING_SHARE: Final = 0.25
-"""A score is expiring when less than this share of its TTL is left. Agents renew at half."""
-
-
-class ScoreState(StrEnum):
-    """The state of a scorer's score on one cluster."""
-
-    FRESH = "fresh"
-    EXPIRING = "expiring"
-    """Less than a quarter of the TTL is left. Agents renew at half."""
-    EXPIRED = "expired"
-    """OCM counts it as 0."""
-    ENDLESS = "endless"
-    """Published without validUntil: OCM counts it forever, even if the agent is gone."""
-    EMPTY = "empty"
-    """The AddOnPlacementScore has no items: OCM counts it as 0."""
-    MISSING = "missing"
-    """The scorer should run there, but nothing is published: OCM counts it as 0."""
-    WAITING = "waiting"
-    """Nothing is published yet, but the scorer, the cluster or the add-on is new, so this is not a
-    fault.
-    """
-    MASKED = "masked"
-    """A mask excludes the cluster."""
-
-
-LIVE: Final = frozenset({ScoreState.FRESH, ScoreState.EXPIRING, ScoreState.ENDLESS})
-"""States in which OCM counts the value."""
-DEAD: Final = frozenset({ScoreState.EXPIRED, ScoreState.EMPTY})
-"""States in which a score is published but OCM counts it as 0."""
-
-
-def expired(valid_until: Moment | None, now: Moment) -> bool:
-    """Whether OCM no longer counts a score.
-
-    At validUntil itself it still does (now.After in Go).
-    """
-    return valid_until is not None and now > valid_until
-
-
-def state_of(valid_until: float | None, *, filled: bool, ttl: float, now: float) -> ScoreState:
-    """The state of a published score. Times are seconds since 1970; `filled`: it has an item."""
-    if not filled:
-        return ScoreState.EMPTY
-    if valid_until is None:
-        return ScoreState.ENDLESS
-    if expired(valid_until, now):
-        return ScoreState.EXPIRED
-    return ScoreState.EXPIRING if valid_until - now < ttl * EXPIRING_SHARE else ScoreState.FRESH
-
-
-def grace(interval: float) -> float:
-    """How many seconds an expected score may be missing, given the interval of its scorer."""
-    return max(GRACE_SECONDS, GRACE_INTERVALS * interval)
-
-
-def state_of_absent(*, since: float, interval: float, now: float) -> ScoreState:
-    """The state when nothing is published.
-
-    `since`: when the last of scorer, cluster and add-on was made.
-    """
-    return ScoreState.WAITING if now < since + grace(interval) else ScoreState.MISSING

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from gitops_dsf.hub.glob import is_glob, matches
+from gitops_dsf.globs import is_glob, matches
+from gitops_dsf.hub.label_index import LabelIndex
 from gitops_dsf.hub.names import MASKS_KEY
 from gitops_dsf.hub.objects import LabelSelector, ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.selectors import LabelIndex, Selector, lenient_selector
+from gitops_dsf.hub.selectors import Selector, lenient_selector
 
 
 class Mask(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

@@ -6,15 +6,8 @@ from pathlib import Path
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import PART_OF_LABEL, POD_LABEL, RECONCILER, WORK_NAME
-from gitops_dsf.hub.resources import (
-    ADDON_GROUP,
-    ADDONS,
-    APPLICATIONS,
-    SCORING_CONFIGS,
-    Resource,
-    Unread,
-    Why,
-)
+from gitops_dsf.hub.resources import ADDON_GROUP, ADDONS, APPLICATIONS, SCORING_CONFIGS, Resource
+from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import Hub, Object, whole
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE

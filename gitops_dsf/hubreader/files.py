@@ -10,8 +10,8 @@ import msgspec
 
 from dsf_wire.jsontext import without_mark
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.hub.collect import Document, collect
-from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
+from gitops_dsf.hub.snapshots.collect import Document, collect
+from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.load.compose import MAX_DEPTH
 from gitops_dsf.repository.load.discover import MEBIBYTE

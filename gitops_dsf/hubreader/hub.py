@@ -13,15 +13,8 @@ import msgspec
 from dsf_wire.text import printable
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.metadata import problem_of
-from gitops_dsf.hub.resources import (
-    CLUSTER_SETS,
-    CLUSTERS,
-    SCORERS,
-    SCORING_CONFIGS,
-    Resource,
-    Unread,
-    Why,
-)
+from gitops_dsf.hub.resources import CLUSTER_SETS, CLUSTERS, SCORERS, SCORING_CONFIGS, Resource
+from gitops_dsf.hub.unread import Unread, Why
 
 try:
     from dsf_runtime.access import AccessError

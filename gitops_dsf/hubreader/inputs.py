@@ -16,13 +16,13 @@ from dsf_wire.ownership import FieldsOwner
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub import objects
 from gitops_dsf.hub import resources as api
-from gitops_dsf.hub.applications import read_application, read_application_set
-from gitops_dsf.hub.collect import unreadable
-from gitops_dsf.hub.collect import whole as whole_cluster
+from gitops_dsf.hub.application_sets import read_application_set
+from gitops_dsf.hub.applications import read_application
+from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.metadata import problem_of
+from gitops_dsf.hub.moves.waiting import WaitingCopy, read_waits
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY, MOVES_CONFIGMAP
 from gitops_dsf.hub.pace import PACE_ANNOTATION
-from gitops_dsf.hub.placements import decided
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import (
     AddOnPlacementScore,
@@ -32,9 +32,11 @@ from gitops_dsf.hub.scores import (
     Score,
     other_managers,
 )
-from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshots.collect import unreadable
+from gitops_dsf.hub.snapshots.collect import whole as whole_cluster
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hub.targets import Mask, read_masks
-from gitops_dsf.hub.waits import WaitingCopy, read_waits
+from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import Hub, Object, Page, T, as_type
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.views.status.build import Filter, resources_shown
@@ -59,7 +61,7 @@ def observe(
         moves = hub.find(where, MOVES_CONFIGMAP) if moves_in is not None else None
         for part in parts.unread.values():
             raise HubError(hub.lacks(part))
-        if isinstance(moves, api.Unread):
+        if isinstance(moves, Unread):
             raise HubError(hub.lacks(moves))
         return snapshot if moves is None else replace(snapshot, moves=moves.get("data"))
 
@@ -123,9 +125,7 @@ def read_inputs(
 def _snapshot(hub: Hub, parts: "_Parts", scores: "_Scores") -> Snapshot:
     """Raises HubError when the hub does not answer, or is no hub."""
     clusters = parts.take(Part.CLUSTERS, hub.read(api.CLUSTERS, as_type(objects.ManagedCluster)))
-    if (
-        unread := parts.unread.get(Part.CLUSTERS)
-    ) is not None and unread.why is api.Why.NOT_INSTALLED:
+    if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is Why.NOT_INSTALLED:
         raise HubError(hub.lacks(unread))
     sets = parts.take(Part.SETS, hub.read(api.CLUSTER_SETS, as_type(objects.ManagedClusterSet)))
     bindings = parts.take(
@@ -194,7 +194,7 @@ class _Scores:
         self.unowned: list[tuple[str, str]] = []
         self.contested: list[tuple[str, str, str]] = []
 
-    def read(self, hub: Hub) -> api.Unread | None:
+    def read(self, hub: Hub) -> Unread | None:
         """A few names are read one by one. Returns why a list could not be read."""
         names, needed = [""], self._needed
         if (
@@ -205,7 +205,7 @@ class _Scores:
             names, self.skipped = sorted(needed), total
         for name in names:
             found = hub.take(api.SCORES, self._take, of=self._page, name=name)
-            if isinstance(found, api.Unread):
+            if isinstance(found, Unread):
                 return found
             if name:
                 self.skipped = max(0, self.skipped - len(self.tables.get(name, ())))
@@ -254,10 +254,10 @@ class _Scores:
 
 class _Parts:
     def __init__(self) -> None:
-        self.unread: dict[Part, api.Unread] = {}
+        self.unread: dict[Part, Unread] = {}
 
-    def take(self, part: Part, found: tuple[T, ...] | api.Unread) -> tuple[T, ...]:
-        if isinstance(found, api.Unread):
+    def take(self, part: Part, found: tuple[T, ...] | Unread) -> tuple[T, ...]:
+        if isinstance(found, Unread):
             self.unread[part] = found
             return ()
         return found
@@ -265,18 +265,18 @@ class _Parts:
 
 def _configmap(
     hub: Hub, namespace: str, name: str, read: Callable[[Object | None], tuple[T, ...] | str]
-) -> tuple[T, ...] | api.Unread:
+) -> tuple[T, ...] | Unread:
     """What a ConfigMap says.
 
     `read` gets it, or None, and returns a text if it cannot be understood.
     """
     where = api.Resource(plural="configmaps", namespace=namespace)
     found = hub.find(where, name)
-    if isinstance(found, api.Unread):
+    if isinstance(found, Unread):
         return found
     said = read(found)
     if isinstance(said, str):
-        return api.Unread(what=where.describe(name), why=api.Why.FAILED, verb="get", detail=said)
+        return Unread(what=where.describe(name), why=Why.FAILED, verb="get", detail=said)
     return said
 
 

@@ -18,7 +18,7 @@ import msgspec
 from dsf_wire.constants import GENERATOR_MANAGER
 from dsf_wire.text import printable
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.resources import Unread
+from gitops_dsf.hub.unread import Unread
 from gitops_dsf.hubreader.hub import Hub
 
 try:

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from gitops_dsf.argocd import failure_of
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.leadership import read_leadership
 from gitops_dsf.hub.names import POD_LABEL, RECONCILER
-from gitops_dsf.hub.pods import obstacles
+from gitops_dsf.hub.programs.leadership import read_leadership
+from gitops_dsf.hub.programs.pods import obstacles
 from gitops_dsf.installation.hub import ApplyOutcome, WritableHub, object_text, report
 from gitops_dsf.installation.source import Source
 from gitops_dsf.schema.crd import crds

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from gitops_dsf.hub.causes import Cause, MoveCause, by_edit, by_pace, loss_of
+from gitops_dsf.hub.moves.causes import Cause, MoveCause, by_edit, by_pace, loss_of
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.journal.record import Record, ScoreChange
 from gitops_dsf.pacing.ledger import Move

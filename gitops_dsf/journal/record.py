@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from dsf_wire.jsontext import without_mark
-from gitops_dsf.hub.causes import MoveCause
-from gitops_dsf.hub.metadata import Timestamp
+from gitops_dsf.hub.moves.causes import MoveCause
+from gitops_dsf.hub.times import Timestamp
 from gitops_dsf.simulator.explain import Explanation
 
 Kind = Literal["Change", "Later", "Start"]

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from gitops_dsf.hub.flapping import DecisionChange
+from gitops_dsf.hub.moves.flapping import DecisionChange
 from gitops_dsf.journal.record import Record, ScoreChange
 
 Values = Mapping[tuple[str, str], int]

@@ -15,9 +15,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol
 
-from gitops_dsf.hub.causes import by_drain, by_pace
+from gitops_dsf.hub.moves.causes import by_drain, by_pace
+from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.hub.pace import PacedRanking
-from gitops_dsf.hub.reasons import MoveReason
 from gitops_dsf.pacing.assumptions import Shift, assume, shifts_of
 from gitops_dsf.pacing.contenders import Contenders
 from gitops_dsf.pacing.desired import DesiredMove, Paced

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.repository.model.reconciler import Pace
 

@@ -9,11 +9,12 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from gitops_dsf.hub.maintenance import Action, Maintenance, Period, next_period, open_period
-from gitops_dsf.hub.metadata import timestamp_of
+from gitops_dsf.hub.maintenance import Action, Maintenance
 from gitops_dsf.hub.names import MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, Taint
 from gitops_dsf.hub.selectors import lenient_selector
+from gitops_dsf.hub.times import timestamp_of
+from gitops_dsf.hub.windows import Period, next_period, open_period
 from gitops_dsf.simulator import HubState
 
 CORDON: Final = "NoSelectIfNew"

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase
 
 FOLLOW_SECONDS: Final = 60.0

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from gitops_dsf.hub.placements import decision_of
-from gitops_dsf.hub.reasons import MoveReason
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.desired import DesiredMove
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase

@@ -6,7 +6,7 @@ from typing import Any
 
 from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
-from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi

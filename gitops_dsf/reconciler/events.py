@@ -17,7 +17,7 @@ from prometheus_client import Counter
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
-from gitops_dsf.hub.metadata import timestamp_of
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import Reference
 from gitops_dsf.wording import shortened

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from gitops_dsf.hub.metadata import moment_of
 from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
+from gitops_dsf.hub.score_states import ScoreState, state_of, state_of_absent
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import Score, ScoreState, state_of, state_of_absent
+from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.times import moment_of
 from gitops_dsf.wording import names_text, plural
 
 _NONE: Final[frozenset[str]] = frozenset()

@@ -9,10 +9,10 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff, Pauses
-from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.resources import CLUSTERS
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.maintenance import CORDON, Drain, MaintenanceState, effect_of
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.kinds import Reference, StoredMetadata

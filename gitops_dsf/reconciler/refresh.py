@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff, Pauses
-from gitops_dsf.hub.applications import ApplicationSet
+from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.resources import APPLICATION_SETS
 from gitops_dsf.reconciler.context import ControllerContext

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from gitops_dsf.hub.metadata import moment_of
+from gitops_dsf.hub.decisions import clusters_by_placement
 from gitops_dsf.hub.objects import ManagedCluster
-from gitops_dsf.hub.placements import PlacementSummary, clusters_by_placement
+from gitops_dsf.hub.placements import PlacementSummary
+from gitops_dsf.hub.score_states import EXPIRING_SHARE, grace
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import EXPIRING_SHARE, Score, grace
+from gitops_dsf.hub.scores import Score
 from gitops_dsf.hub.targets import TargetClusters
+from gitops_dsf.hub.times import moment_of
 from gitops_dsf.reconciler.freshness import Assessment, Owner, assess, find_dead, owners
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.wording import plural

@@ -16,12 +16,13 @@ from functools import partial
 from typing import Final
 
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.hub.metadata import LATEST, Metadata, in_utc
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.resources import DECISIONS
-from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.hub.snapshotfile import MOMENT, files
+from gitops_dsf.hub.snapshots.file_format import MOMENT, files
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
+from gitops_dsf.hub.times import LATEST, in_utc
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.git.clone import Clone, working_clone
 from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures

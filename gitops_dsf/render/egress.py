@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from dsf_wire.summary import Summary
-from gitops_dsf.hub.urls import RECEIVER_ORIGIN, is_in_cluster
 from gitops_dsf.render.objects import Object, filled
 from gitops_dsf.repository.model.repository import Egress
+from gitops_dsf.urls.defaults import RECEIVER_ORIGIN
+from gitops_dsf.urls.hosts import is_in_cluster
 
 _LOOPBACK: Final = urlsplit(RECEIVER_ORIGIN).hostname
 """Policies do not apply inside of a pod."""

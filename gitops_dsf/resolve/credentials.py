@@ -10,13 +10,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.urls import host_of, may_get_credentials
+from gitops_dsf.globs import matches
 from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.repository.model.scorer import Auth, OAuth2
 from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.urls.hosts import may_get_credentials
+from gitops_dsf.urls.parts import host_of
 
 RESERVED_SECRETS: Final = (
     "*-hub-kubeconfig",

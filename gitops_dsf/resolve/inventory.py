@@ -6,8 +6,8 @@ Also which variant of a MetricSource a cluster uses: the first that selects it.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from gitops_dsf.hub.label_index import LabelIndex
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
-from gitops_dsf.hub.selectors import LabelIndex
 from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.declared import Item

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from gitops_dsf.hub import maintenance as hub
-from gitops_dsf.hub.maintenance import Period, Weekly, Window
+from gitops_dsf.hub.windows import Period, Weekly, Window
 from gitops_dsf.repository.model.maintenance import Maintenance, MaintenanceSpec
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 

@@ -16,18 +16,6 @@ from dsf_wire.query import Part, split
 from dsf_wire.scorename import sanitise
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.hub.scorers import PUSHED
-from gitops_dsf.hub.urls import (
-    RECEIVER_ORIGIN,
-    SCORING_PATH,
-    has_path,
-    instant,
-    is_query_api,
-    join,
-    origin,
-    path_of,
-    query_api_below,
-    rooted,
-)
 from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.declared import Item
@@ -37,6 +25,9 @@ from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScore
 from gitops_dsf.resolve.inventory import Variant
 from gitops_dsf.resolve.promql.check import MAX_QUERY, Checked, check
 from gitops_dsf.resolve.promql.labels import history_seconds
+from gitops_dsf.urls.defaults import RECEIVER_ORIGIN, SCORING_PATH
+from gitops_dsf.urls.parts import has_path, join, origin, path_of, rooted
+from gitops_dsf.urls.query_apis import instant, is_query_api, query_api_below
 
 AuthoredT = TypeVar("AuthoredT", bound=Authored)
 _OF_VARIANT: Final = frozenset({"source.type", "source.host", "source.path"})

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from gitops_dsf.hub.glob import is_glob, matches
+from gitops_dsf.globs import is_glob, matches
 from gitops_dsf.hub.targets import masked_clusters as named_by_mask
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import ClusterInventory

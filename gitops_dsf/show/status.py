@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.hub.metadata import age_text
 from gitops_dsf.hub.points import points_text
-from gitops_dsf.hub.scores import ScoreState
+from gitops_dsf.hub.score_states import ScoreState
+from gitops_dsf.hub.times import age_text
 from gitops_dsf.show.moves import queue_lines, refuge_lines
 from gitops_dsf.show.tables import table
 from gitops_dsf.simulator.explain import Lead

@@ -8,7 +8,7 @@ from gitops_dsf.hub.objects import ClusterPredicate, ClusterSelector, LabelSelec
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.points import mean_weight, points_needed, points_of, points_text
-from gitops_dsf.hub.scores import expired
+from gitops_dsf.hub.score_states import expired
 from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.journal.record import ClusterReason
 from gitops_dsf.show.tables import table

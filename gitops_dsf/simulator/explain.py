@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
-from gitops_dsf.hub.scores import expired
+from gitops_dsf.hub.score_states import expired
 from gitops_dsf.simulator.documents import SimulatorInputError
 from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult
 from gitops_dsf.simulator.ranking import Ranking, add_up

@@ -5,9 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.hub.names import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ClusterPredicate, GroupStrategy, Placement
-from gitops_dsf.hub.placements import PAGE_CLUSTERS, predicate_of
+from gitops_dsf.hub.placements import predicate_of
 from gitops_dsf.hub.selectors import SelectorError
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status

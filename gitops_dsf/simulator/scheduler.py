@@ -9,10 +9,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.names import DISABLE_ANNOTATION
 from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.pace import written
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.simulator import prioritizers
 from gitops_dsf.simulator.conditions import misconfigured_condition, satisfied_condition
 from gitops_dsf.simulator.documents import SimulatorInputError

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gitops_dsf.hub.label_index import LabelIndex
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.objects import (
     ManagedCluster,
@@ -17,9 +18,8 @@ from gitops_dsf.hub.objects import (
     Placement,
     PlacementDecision,
 )
+from gitops_dsf.hub.score_states import expired as is_expired
 from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, Scores
-from gitops_dsf.hub.scores import expired as is_expired
-from gitops_dsf.hub.selectors import LabelIndex
 from gitops_dsf.simulator import quantity
 from gitops_dsf.simulator.documents import (
     KINDS,

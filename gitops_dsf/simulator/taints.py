@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gitops_dsf.hub.metadata import EARLIEST, LATEST
 from gitops_dsf.hub.objects import ManagedCluster, Placement, Taint, Toleration
+from gitops_dsf.hub.times import EARLIEST, LATEST
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 

@@ -18,8 +18,9 @@ import msgspec
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
 from dsf_wire.secrettext import SecretFault, certificates, header_secret, line_secret
 from gitops_dsf.hub.scorers import Auth, CertificateSecret, KeyRef, OAuth2
-from gitops_dsf.hub.urls import host_of, may_get_credentials
 from gitops_dsf.repository.model import scorer as model
+from gitops_dsf.urls.hosts import may_get_credentials
+from gitops_dsf.urls.parts import host_of
 
 FILE_BYTES: Final = 1024 * 1024
 """The most that a Secret holds."""

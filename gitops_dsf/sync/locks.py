@@ -13,9 +13,8 @@ from ruamel.yaml.comments import CommentedMap
 
 from dsf_wire.text import printable
 from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.globs import matches
 from gitops_dsf.hub.drift import Config, FieldChange, drift, filled, flat
-from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.load import Loaded
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
@@ -24,6 +23,7 @@ from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.yamledit import YamlFile, appended, mirror, owned, written
 from gitops_dsf.resolve import findings
 from gitops_dsf.resolve.context import context_of
+from gitops_dsf.urls.parts import host_of
 
 HEADER: Final = """\
 # yaml-language-server: $schema=../.schemas/gitops-dsf.json

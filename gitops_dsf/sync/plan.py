@@ -6,7 +6,6 @@ from pathlib import Path
 
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.drift import Config, ConfigError
-from gitops_dsf.hub.urls import host_of, is_in_cluster
 from gitops_dsf.repository.files import read_text
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
@@ -16,6 +15,8 @@ from gitops_dsf.repository.sources import load
 from gitops_dsf.sync.credentials import Request, on_hub, page_request
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page, read_page
 from gitops_dsf.sync.locks import LockResult, LockState, SyncPlan, lock_file, weigh
+from gitops_dsf.urls.hosts import is_in_cluster
+from gitops_dsf.urls.parts import host_of
 from gitops_dsf.wording import did_you_mean
 
 

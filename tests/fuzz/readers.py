@@ -33,7 +33,7 @@ from gitops_dsf.backtest.publication import Series as Samples
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.hub.flapping import episodes
+from gitops_dsf.hub.moves.flapping import episodes
 from gitops_dsf.hubreader.files import documents
 from gitops_dsf.importer.manifest import Selection
 from gitops_dsf.importer.take import take

@@ -17,8 +17,8 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
-from gitops_dsf.hub.urls import RECEIVER_PORT
 from gitops_dsf.render.receiver import NAME as OTLP
+from gitops_dsf.urls.defaults import RECEIVER_PORT
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitserver import GitServer

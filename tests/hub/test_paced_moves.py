@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.pace import DRAW, HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.maintenance import MaintenanceState
 from gitops_dsf.pacing.stored import StoredMoves, read_moves

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.hub.metadata import timestamp_of
+from gitops_dsf.hub.times import timestamp_of
 from tests.hub.controlplane.api import Client, Object, manifest
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for

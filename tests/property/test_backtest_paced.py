@@ -15,8 +15,8 @@ from gitops_dsf.backtest.paced import PacedReplay
 from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.track import ABSENT, DecisionLine, Grid, Track
 from gitops_dsf.backtest.vectorised import ScoreColumns
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.pace import PacedRanking, Term
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing import admit as admission
 from gitops_dsf.pacing.admit import Admission, DesiredMoves, Situation, admit

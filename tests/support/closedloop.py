@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, Term
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.desired import Paced

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dsf_wire.constants import DSF_GROUP
-from gitops_dsf.hub.resources import Unread
+from gitops_dsf.hub.unread import Unread
 from gitops_dsf.render import agent
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.views.doctor.checks.ocm import GROUPS

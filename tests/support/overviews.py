@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from gitops_dsf.hub.applications import read_application, read_application_set
-from gitops_dsf.hub.collect import Document, collect
+from gitops_dsf.hub.application_sets import read_application_set
+from gitops_dsf.hub.applications import read_application
 from gitops_dsf.hub.objects import ManagedClusterAddOn, Placement
-from gitops_dsf.hub.resources import Unread, Why
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.snapshots.collect import Document, collect
 from gitops_dsf.hub.targets import Mask
+from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.pacing.stored import read_moves
 from gitops_dsf.views.status.inputs import Inputs, Part
 from tests.support.hubobjects import NOW, Object

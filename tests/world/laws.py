@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from gitops_dsf.hub.causes import Cause
-from gitops_dsf.hub.maintenance import Action, Maintenance, open_period, read_maintenance
+from gitops_dsf.hub.maintenance import Action, Maintenance, read_maintenance
+from gitops_dsf.hub.moves.causes import Cause
 from gitops_dsf.hub.names import (
     JOURNAL_BRANCH,
     MAINTENANCE_CONFIGMAP,
@@ -23,6 +23,7 @@ from gitops_dsf.hub.names import (
     PLACEMENT_LABEL,
 )
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.windows import open_period
 from gitops_dsf.journal.record import Record, read
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves

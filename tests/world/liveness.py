@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from gitops_dsf.hub import snapshotfile
 from gitops_dsf.hub.names import MAINTENANCE_TAINT, PLACEMENT_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.snapshots import file_format
 from gitops_dsf.simulator import simulate_placement
 from tests.world import fleet, ocm
 from tests.world.laws import is_good, items_of, placement_of
@@ -99,7 +99,7 @@ def _branches(world: "World") -> Iterator[str]:
         return
     stated = {
         (each.namespace, each.name): frozenset(each.clusters)
-        for each in snapshotfile.read(files["decisions.json"], place="decisions.json").decisions
+        for each in file_format.read(files["decisions.json"], place="decisions.json").decisions
     }
     journal = {key: frozenset(record.to or ()) for key, record in world.laws.recorded.items()}
     for page in world.hub.of("placementdecisions", fleet.ARGOCD):
@@ -114,9 +114,7 @@ def _branches(world: "World") -> Iterator[str]:
     for scorer in world.sources.scorers:
         place = f"scores/{scorer}.json"
         text = files.get(place)
-        tables = (
-            dict(snapshotfile.read(text, place=place).tables(None, place=place)) if text else {}
-        )
+        tables = dict(file_format.read(text, place=place).tables(None, place=place)) if text else {}
         table = tables.get(scorer, {})
         for cluster in world.sources.clusters:
             published = items_of(world.hub.objects.get(("addonplacementscores", cluster, scorer)))

@@ -7,7 +7,7 @@ from typing import Final
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
 from gitops_dsf.cli.arguments import add_directory, add_journal, add_output, add_source, add_span
 from gitops_dsf.cli.verb import verb
-from gitops_dsf.hub.flapping import WINDOW_SECONDS
+from gitops_dsf.hub.moves.flapping import WINDOW_SECONDS
 
 
 @verb(

@@ -12,8 +12,8 @@ from typing import Final
 
 from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
+from gitops_dsf.hub.decisions import clusters_by_placement
 from gitops_dsf.hub.objects import PlacementDecision
-from gitops_dsf.hub.placements import clusters_by_placement
 from gitops_dsf.reconciler.metrics import Metrics
 
 DEBOUNCE_SECONDS: Final = 5.0

@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.hub.applications import Application, read_application, read_application_set
+from gitops_dsf.hub.application_sets import read_application_set
+from gitops_dsf.hub.applications import Application, read_application
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn, Placement, PlacementDecision

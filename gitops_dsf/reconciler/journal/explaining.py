@@ -12,11 +12,12 @@ from typing import Final
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.names import DELIVERY_APPLICATION
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.placements import decision_of, resources_read
+from gitops_dsf.hub.placements import resources_read
 from gitops_dsf.hub.resources import APPLICATIONS, PLACEMENTS
-from gitops_dsf.hub.scores import expired
+from gitops_dsf.hub.score_states import expired
 from gitops_dsf.journal.cause import cause_of
 from gitops_dsf.journal.record import (
     MOST_EXPLAINED,

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_dsf.hub.causes import KINDS, Cause, CauseKind
-from gitops_dsf.hub.flapping import (
+from gitops_dsf.hub.metadata import Condition
+from gitops_dsf.hub.moves.causes import KINDS, Cause, CauseKind
+from gitops_dsf.hub.moves.flapping import (
     WINDOW_SECONDS,
     DecisionChange,
     Leads,
@@ -18,7 +19,6 @@ from gitops_dsf.hub.flapping import (
     episodes,
     moves_back,
 )
-from gitops_dsf.hub.metadata import Condition
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import Record

@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
-from gitops_dsf.hub.applications import Application, ApplicationSet
-from gitops_dsf.hub.reasons import MoveReason
+from gitops_dsf.hub.application_sets import ApplicationSet
+from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, run_controller

@@ -26,11 +26,11 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
-from gitops_dsf.hub.applications import ApplicationSet, Handover, read_application_set
+from gitops_dsf.hub.application_sets import ApplicationSet, Handover, read_application_set
 from gitops_dsf.hub.metadata import Metadata
+from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ManagedCluster, PlacementDecision
-from gitops_dsf.hub.reasons import MoveReason
 from gitops_dsf.hub.resources import APPLICATION_SETS, APPLICATIONS, CLUSTERS, DECISIONS, PLACEMENTS
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import VersionedApplication, versioned

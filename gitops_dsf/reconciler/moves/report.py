@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gitops_dsf.hub.reasons import MoveReason
+from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.kinds import application_set_reference
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict

@@ -24,7 +24,7 @@ from enum import StrEnum
 from typing import Final
 
 from gitops_dsf.hub.applications import Application
-from gitops_dsf.hub.reasons import MoveReason
+from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.wording import names_text
 
 _RANKS: Final = {"Healthy": 3, "Suspended": 3, "Progressing": 2}

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
-from gitops_dsf.hub.applications import ApplicationSet
-from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.hub.application_sets import ApplicationSet
+from gitops_dsf.hub.moves.causes import MoveCause
+from gitops_dsf.hub.moves.waiting import MAX_WAITS, WaitingCopy, encode_waits, read_waits
 from gitops_dsf.hub.names import MOVES_CONFIGMAP
-from gitops_dsf.hub.waits import MAX_WAITS, WaitingCopy, encode_waits, read_waits
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.configmaps import OwnConfigMap
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict

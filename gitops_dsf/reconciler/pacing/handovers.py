@@ -5,7 +5,8 @@ it.
 from collections.abc import Mapping
 from typing import Final
 
-from gitops_dsf.hub.applications import Application, ApplicationSet
+from gitops_dsf.hub.application_sets import ApplicationSet
+from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.reconciler.moves.rules import is_good

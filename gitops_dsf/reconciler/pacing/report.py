@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 
-from gitops_dsf.hub.causes import by_pace
+from gitops_dsf.hub.moves.causes import by_pace
 from gitops_dsf.pacing.ledger import Ledger, Move, Phase
 from gitops_dsf.pacing.stored import Queue
 from gitops_dsf.reconciler.context import ControllerContext

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet
 from gitops_dsf.hub.pace import paced_ranking
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.assumptions import next_measured

@@ -14,11 +14,11 @@ from dsf_wire.query import split
 from dsf_wire.text import printable
 from gitops_dsf.hub.drift import Config, ConfigError, accepted_by, drift, flat, last_synced
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.sync.credentials import Request, page_request
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page, read_page
+from gitops_dsf.urls.parts import origin
 
 LOG = logging.getLogger(__name__)
 FAILURES: Final = 3

@@ -7,9 +7,10 @@ from typing import Any, Final, NamedTuple
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Pauses
-from gitops_dsf.hub.metadata import NOT_SAID, Condition, timestamp_of
+from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.hub.api import REFUSED

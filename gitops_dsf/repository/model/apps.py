@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf.hub.pace import MAX_DEMAND
-from gitops_dsf.hub.urls import misleads_git
 from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.base import (
     PRODUCT_API,
@@ -20,6 +19,7 @@ from gitops_dsf.repository.model.base import (
     Metadata,
 )
 from gitops_dsf.repository.model.field_rules import Rule, Ruled, given, having, not_empty_list
+from gitops_dsf.urls.git import misleads_git
 
 Weight = Annotated[int, Field(ge=-10, le=10)]
 

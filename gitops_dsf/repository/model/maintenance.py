@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from gitops_dsf.hub.maintenance import CLOCK, Day, is_zone
+from gitops_dsf.hub.windows import CLOCK, Day, is_zone
 from gitops_dsf.repository.model.base import (
     PRODUCT_API,
     Authored,

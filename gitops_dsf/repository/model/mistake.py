@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
-from gitops_dsf.hub.maintenance import CLOCK
+from gitops_dsf.hub.windows import CLOCK
 from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.repository.model.base import (
     BRANCH,

@@ -9,7 +9,6 @@ from dsf_wire.proxies import entry_faults
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.forge.address import address_of
 from gitops_dsf.hub.namespaces import Platform
-from gitops_dsf.hub.urls import GIT_URLS, PUSHABLE, browsed_branch, git_fault
 from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import (
     BRANCH,
@@ -25,6 +24,7 @@ from gitops_dsf.repository.model.base import (
 )
 from gitops_dsf.repository.model.pods import Image, PodToleration, PullSecrets, Quantity
 from gitops_dsf.repository.model.reconciler import Pace, Reconciler
+from gitops_dsf.urls.git import GIT_URLS, PUSHABLE, browsed_branch, git_fault
 
 RESOURCE_ATTRIBUTES: Final = (
     "k8s.namespace.name",

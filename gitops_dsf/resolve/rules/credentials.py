@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.urls import host_of, is_in_cluster, is_metadata
+from gitops_dsf.globs import matches
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.credentials import Credential, Kind, Sent, is_reserved, sent_by_hub
 from gitops_dsf.resolve.peers import Peer, peers, token_servers
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
+from gitops_dsf.urls.hosts import is_in_cluster, is_metadata
+from gitops_dsf.urls.parts import host_of
 
 
 @rule()

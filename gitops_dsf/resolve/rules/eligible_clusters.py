@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
-from gitops_dsf.hub.placements import PAGE_CLUSTERS
+from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.repository.load import SETTINGS_FILE, FieldPath
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.eligibility import choosable, eligible

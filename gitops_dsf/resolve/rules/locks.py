@@ -5,8 +5,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.urls import host_of, origin
+from gitops_dsf.globs import matches
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.mistake import dotted
@@ -14,6 +13,7 @@ from gitops_dsf.repository.model.scorer import Scoring, Source, sends_token
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.urls.parts import host_of, origin
 from gitops_dsf.wording import did_you_mean
 
 _FIELDS: Final = (

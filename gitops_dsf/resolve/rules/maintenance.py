@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.hub.maintenance import MAX_WINDOWS, Period, clock_change, together
+from gitops_dsf.hub.maintenance import MAX_WINDOWS
+from gitops_dsf.hub.windows import Period, clock_change, together
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.resolve.context import Context

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.hub.glob import is_glob, matches
+from gitops_dsf.globs import is_glob, matches
 from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from dsf_wire.proxies import Proxies
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.hub.urls import host_of, is_in_cluster
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import SETTINGS, rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.urls.hosts import is_in_cluster
+from gitops_dsf.urls.parts import host_of
 
 
 @rule(needs=(SETTINGS,))

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Mistake, codes
-from gitops_dsf.hub.urls import browsed_branch, fault_of_form, git_fault, holds_credentials
 from gitops_dsf.resolve.application_sources import Source, sources
 from gitops_dsf.resolve.application_templates import ACTION
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
+from gitops_dsf.urls.git import browsed_branch, fault_of_form, git_fault, holds_credentials
 from gitops_dsf.wording import closest
 
 _SCHEMES: Final = ("https", "http", "ssh", "oci")

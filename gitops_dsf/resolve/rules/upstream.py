@@ -11,14 +11,15 @@ from typing import Final
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, Edit, codes
-from gitops_dsf.hub.glob import is_glob
-from gitops_dsf.hub.urls import QUERY_PATH, origin
+from gitops_dsf.globs import is_glob
 from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.urls.parts import origin
+from gitops_dsf.urls.query_apis import QUERY_PATH
 
 _QUERY: Final[FieldPath] = ("spec", "source", "params", "query")
 _HINT: Final = "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml"

@@ -7,27 +7,18 @@ from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, codes
-from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.urls import (
-    QUERY_PATH,
-    SCORING_PATH,
-    host_of,
-    is_in_cluster,
-    is_local,
-    is_query_api,
-    is_store_page,
-    origin,
-    path_of,
-    query_api_below,
-    rooted,
-    store_of_page,
-)
+from gitops_dsf.globs import matches
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.peers import token_servers
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.secret_names import names_a_secret
+from gitops_dsf.urls.defaults import SCORING_PATH
+from gitops_dsf.urls.hosts import is_in_cluster, is_local
+from gitops_dsf.urls.parts import host_of, origin, path_of, rooted
+from gitops_dsf.urls.query_apis import QUERY_PATH, is_query_api, query_api_below
+from gitops_dsf.urls.store_pages import is_store_page, store_of_page
 
 _BLANK: Final = frozenset(" \t\r\n")
 _HOST: Final = re.compile(

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from gitops_dsf.hub.metadata import timestamp
 from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.times import timestamp
 from gitops_dsf.simulator.quantity import QuantityError, from_json
 
 View = dict[str, Any]

@@ -16,12 +16,12 @@ from gitops_dsf.backtest.result import BacktestResult, BacktestSide, Span
 from gitops_dsf.backtest.run import Backtest, figures, is_short, moves_with_phases, run
 from gitops_dsf.backtest.track import Grid, Labels, Track, Tracks
 from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.flapping import WINDOW_SECONDS
-from gitops_dsf.hub.metadata import timestamp_of
+from gitops_dsf.hub.moves.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.placements import ranked_by
-from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.journal.record import Record
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.plan.fleet import CheckedFleet

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from dsf_wire.constants import DSF_GROUP
 from dsf_wire.text import printable
-from gitops_dsf.hub.resources import Why
+from gitops_dsf.hub.unread import Why
 from gitops_dsf.views.doctor.checks import (
     agents,
     argocd,

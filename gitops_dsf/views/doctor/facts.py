@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from dsf_wire.constants import AGENT_NAMESPACE
-from gitops_dsf.hub.resources import Unread
+from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.doctor.objects import HubObject
 from gitops_dsf.views.status.build import Overview
 from gitops_dsf.views.status.inputs import Inputs, Part

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from gitops_dsf.hub.applications import placements_followed
+from gitops_dsf.hub.application_sets import placements_followed
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.delivery import delivery
 from gitops_dsf.render.tree import shared_objects

@@ -3,8 +3,8 @@
 from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.diagnostics.output import FindingOutput
-from gitops_dsf.hub.placements import decided
-from gitops_dsf.hub.snapshot import HubData, HubSource, Snapshot
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource, Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview import changes
 from gitops_dsf.views.preview.concerns import concerns

@@ -6,11 +6,11 @@ from operator import itemgetter
 
 from dsf_wire.constants import ADDON_NAME
 from dsf_wire.measures import SOURCE_TYPE
-from gitops_dsf.hub.metadata import age_text
 from gitops_dsf.hub.names import WORK_NAME
 from gitops_dsf.hub.points import mean_weight, points_needed
-from gitops_dsf.hub.scores import expired
-from gitops_dsf.hub.snapshot import HubData, Snapshot
+from gitops_dsf.hub.score_states import expired
+from gitops_dsf.hub.snapshots.snapshot import HubData, Snapshot
+from gitops_dsf.hub.times import age_text
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.render.tree import paths

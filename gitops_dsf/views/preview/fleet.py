@@ -17,7 +17,7 @@ from gitops_dsf.hub.metadata import Metadata, problem_of
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.placements import resources_read, without_score_predicates
 from gitops_dsf.hub.scores import Scores
-from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.pacing.stored import StoredMoves, read_moves
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS, ManagedCluster

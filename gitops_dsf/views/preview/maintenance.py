@@ -8,8 +8,9 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from gitops_dsf.hub.maintenance import Action, Maintenance, Period, next_period, open_period
-from gitops_dsf.hub.placements import decided
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.maintenance import Action, Maintenance
+from gitops_dsf.hub.windows import Period, next_period, open_period
 from gitops_dsf.pacing.maintenance import clusters_of
 from gitops_dsf.pacing.waves import staying, waves
 from gitops_dsf.plan.fleet import CheckedFleet

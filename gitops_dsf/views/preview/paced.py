@@ -8,8 +8,8 @@ from typing import Final, Self
 
 from msgspec import Struct
 
+from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
-from gitops_dsf.hub.placements import decided
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
 from gitops_dsf.pacing.ledger import Ledger, Move

@@ -12,7 +12,7 @@ from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.scores import Score, Scores
-from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.scorer import EffectiveScorer

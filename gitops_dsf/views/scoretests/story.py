@@ -16,7 +16,8 @@ from dsf_wire.summary import Summary
 from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT, Grid, Labels, Publisher, Track
-from gitops_dsf.hub.placements import decision_of, ranked_by
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.repository.model.score_test import (

@@ -13,10 +13,10 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.metadata import timestamp
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by, resources_read
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.times import timestamp
 from gitops_dsf.views.status.clusters import ClusterView, cluster_views
 from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.placements import (

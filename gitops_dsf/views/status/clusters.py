@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.views.status.inputs import Inputs, Part
 
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_dsf.hub.applications import Application, ApplicationSet
+from gitops_dsf.hub.application_sets import ApplicationSet
+from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.moves.waiting import WaitingCopy
 from gitops_dsf.hub.objects import ManagedClusterAddOn, Placement
-from gitops_dsf.hub.resources import Unread
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hub.targets import Mask
-from gitops_dsf.hub.waits import WaitingCopy
+from gitops_dsf.hub.unread import Unread
 from gitops_dsf.pacing.stored import StoredMoves
 
 

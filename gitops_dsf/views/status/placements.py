@@ -8,14 +8,15 @@ from typing import Final, Literal
 
 from msgspec import Struct, structs
 
-from gitops_dsf.hub.applications import Application, ApplicationSet
-from gitops_dsf.hub.causes import MoveCause
-from gitops_dsf.hub.metadata import timestamp_of
+from gitops_dsf.hub.application_sets import ApplicationSet
+from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.moves.causes import MoveCause
+from gitops_dsf.hub.moves.waiting import WaitingCopy
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PACE_ANNOTATION
-from gitops_dsf.hub.placements import decided
 from gitops_dsf.hub.points import mean_weight, points_needed
-from gitops_dsf.hub.waits import WaitingCopy
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import Lead, lead
 from gitops_dsf.simulator.scheduler import as_people_wrote

@@ -5,9 +5,9 @@ from typing import TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
-from gitops_dsf.hub.causes import MoveCause
-from gitops_dsf.hub.metadata import timestamp_of
-from gitops_dsf.hub.placements import decided
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.moves.causes import MoveCause
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.refuges import by_lost_cluster, published_refuges
 from gitops_dsf.pacing.stored import StoredMoves
 from gitops_dsf.views.status.inputs import Inputs, Part

@@ -11,10 +11,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from gitops_dsf.hub.metadata import timestamp
+from gitops_dsf.hub.score_states import LIVE, ScoreState, state_of, state_of_absent
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import LIVE, Score, ScoreState, state_of, state_of_absent
+from gitops_dsf.hub.scores import Score
 from gitops_dsf.hub.targets import TargetClusters
+from gitops_dsf.hub.times import timestamp
 from gitops_dsf.views.status.inputs import Inputs, Part
 
 USUAL: Final = frozenset({ScoreState.FRESH, ScoreState.EXPIRING, ScoreState.MASKED})

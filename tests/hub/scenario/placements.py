@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dsf_wire.constants import MANAGED_BY_LABEL
-from gitops_dsf.hub.metadata import timestamp_of
+from gitops_dsf.hub.times import timestamp_of
 from tests.hub.controlplane.api import MANAGER, Client, Object, manifest
 from tests.hub.controlplane.plane import SPOKES, ControlPlane
 from tests.hub.controlplane.waiting import wait_for, wait_until_gone

@@ -222,7 +222,7 @@ def test_refused_credentials_and_a_hub_that_is_not_there(
 
 
 def test_every_state_and_standing_is_documented() -> None:
-    from gitops_dsf.hub.scores import ScoreState
+    from gitops_dsf.hub.score_states import ScoreState
     from gitops_dsf.views.status.placements import Standing
 
     text = PAGE.read_text(encoding="utf-8")

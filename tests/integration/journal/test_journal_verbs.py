@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.record import (
     ClusterReason,
     Record,

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from gitops_dsf.hub.placements import decision_of
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import score_of
-from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.hub.snapshotfile import files
+from gitops_dsf.hub.snapshots.file_format import files
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from tests.support import fleets, rendering, yamlfast
 from tests.support.commandline import gitops_dsf, output_of
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.objects import ManagedCluster
-from gitops_dsf.hub.placements import decision_of
 from tests.integration.preview.gitfleet import (
     SET,
     GitFleet,

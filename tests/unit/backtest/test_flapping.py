@@ -1,6 +1,6 @@
 """The rule of flapping, which the backtest and the reconciler share."""
 
-from gitops_dsf.hub.flapping import DecisionChange, episodes, largest_swing, returns
+from gitops_dsf.hub.moves.flapping import DecisionChange, episodes, largest_swing, returns
 
 
 def _changes(*story: tuple[float, str, str]) -> list[DecisionChange]:

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gitops_dsf.hub.label_index import LabelIndex
 from gitops_dsf.hub.objects import LabelRequirement, LabelSelector
-from gitops_dsf.hub.selectors import (
-    LabelIndex,
-    Requirement,
-    Selector,
-    SelectorError,
-    compile_selector,
-)
+from gitops_dsf.hub.selectors import Requirement, Selector, SelectorError, compile_selector
 
 LABELS: list[dict[str, str]] = [{}, {"k": "a"}, {"k": "b"}, {"j": "a"}]
 

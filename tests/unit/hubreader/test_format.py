@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.metadata import Metadata, age_text
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.objects import (
     ClusterClaim,
     ManagedCluster,
@@ -18,10 +19,10 @@ from gitops_dsf.hub.objects import (
     ManagedClusterStatus,
     Taint,
 )
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import Score, score_of
-from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
-from gitops_dsf.hub.snapshotfile import files
+from gitops_dsf.hub.snapshots.file_format import files
+from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
+from gitops_dsf.hub.times import age_text
 from gitops_dsf.hubreader.files import documents, from_contents, from_path
 from tests.support.laws import examples
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from gitops_dsf.hub.flapping import DecisionChange
+from gitops_dsf.hub.moves.flapping import DecisionChange
 from gitops_dsf.journal.record import (
     Record,
     ScoreChange,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.hub.pace import PacedRanking, Term
-from gitops_dsf.hub.reasons import MoveReason
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.admit import Situation, admit
 from gitops_dsf.pacing.assumptions import Shift, assume, shifts_of, surely_unmeasured, unmeasured

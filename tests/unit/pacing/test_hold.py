@@ -10,9 +10,9 @@ import msgspec
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.items import Items, items_of
 from gitops_dsf.pacing.ledger import Move, Phase

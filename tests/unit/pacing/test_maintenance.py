@@ -5,10 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.hub.maintenance import Maintenance, Period, read_maintenance
+from gitops_dsf.hub.maintenance import Maintenance, read_maintenance
+from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.hub.names import MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster
-from gitops_dsf.hub.reasons import MoveReason
+from gitops_dsf.hub.windows import Period
 from gitops_dsf.pacing.admit import Situation, admit
 from gitops_dsf.pacing.ledger import Move, Phase
 from gitops_dsf.pacing.maintenance import (

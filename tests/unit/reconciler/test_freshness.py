@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.hub.metadata import moment_of
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.hub.targets import TargetClusters
+from gitops_dsf.hub.times import moment_of
 from gitops_dsf.reconciler.freshness import (
     Assessment,
     Owner,

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.applications import ApplicationSet
+from gitops_dsf.hub.application_sets import ApplicationSet
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.reconciler.hub.decisions import DecisionSet, DecisionSets
 from gitops_dsf.reconciler.refresh import RefreshDebounce
 

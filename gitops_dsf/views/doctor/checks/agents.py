@@ -7,8 +7,9 @@ from typing import Final
 import msgspec
 
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.hub.metadata import Metadata, age_text
+from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import WORK_NAME
+from gitops_dsf.hub.times import age_text
 from gitops_dsf.views.doctor.facts import Facts, Source, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, error, ok, warning
 from gitops_dsf.views.doctor.objects import HubObject, condition, namespace_of

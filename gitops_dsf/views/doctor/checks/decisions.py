@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
-from gitops_dsf.hub.applications import ApplicationSet
+from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.views.doctor.facts import Facts, Source

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dsf_wire.constants import SCORE_PLURAL
-from gitops_dsf.hub.scores import ScoreState
+from gitops_dsf.hub.score_states import ScoreState
 from gitops_dsf.views.doctor.checks.scorers import find_scorers
 from gitops_dsf.views.doctor.facts import Facts
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning

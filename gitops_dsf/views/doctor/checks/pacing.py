@@ -5,11 +5,11 @@ from typing import Final
 
 import msgspec
 
-from gitops_dsf.hub.metadata import age_text, timestamp_of
+from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.names import MOVES_CONFIGMAP, POD_LABEL
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
-from gitops_dsf.hub.placements import decided
+from gitops_dsf.hub.times import age_text, timestamp_of
 from gitops_dsf.pacing.maintenance import MaintenanceState
 from gitops_dsf.pacing.refuges import published_refuges
 from gitops_dsf.views.doctor.facts import RIGHTS, Facts

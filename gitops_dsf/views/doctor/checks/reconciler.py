@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from gitops_dsf.hub.leadership import read_leadership
 from gitops_dsf.hub.names import POD_LABEL
-from gitops_dsf.hub.pods import obstacles
+from gitops_dsf.hub.programs.leadership import read_leadership
+from gitops_dsf.hub.programs.pods import obstacles
 from gitops_dsf.views.doctor.facts import Facts, Source
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import name_of

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitops_dsf.hub.names import HUB_SCORER
-from gitops_dsf.hub.scores import DEAD, ScoreState
+from gitops_dsf.hub.score_states import DEAD, ScoreState
 from gitops_dsf.views.doctor.facts import Facts, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, ok, unknown, warning
 from gitops_dsf.views.status.inputs import Part

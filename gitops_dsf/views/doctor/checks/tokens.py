@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gitops_dsf.hub.scores import DEAD, ScoreState
+from gitops_dsf.hub.score_states import DEAD, ScoreState
 from gitops_dsf.views.doctor.facts import Facts, on_cluster
 from gitops_dsf.views.doctor.finding import Finding, ok, warning
 from gitops_dsf.views.status.inputs import Part

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.record import Read, read
 from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.reconciler.hub.api import HubApi

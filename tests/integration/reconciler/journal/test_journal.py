@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.record import new_record
 from gitops_dsf.pacing.ledger import Ledger, Move
 from gitops_dsf.reconciler.git.clone import Clone

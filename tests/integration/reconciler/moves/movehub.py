@@ -8,7 +8,8 @@ from typing import Any
 
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub import resources
-from gitops_dsf.hub.applications import Application, ApplicationSet, Handover
+from gitops_dsf.hub.application_sets import ApplicationSet, Handover
+from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import cluster

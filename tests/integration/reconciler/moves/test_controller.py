@@ -9,8 +9,8 @@ from typing import Self
 
 import pytest
 
-from gitops_dsf.hub.causes import MoveCause
-from gitops_dsf.hub.waits import WaitingCopy, read_waits
+from gitops_dsf.hub.moves.causes import MoveCause
+from gitops_dsf.hub.moves.waiting import WaitingCopy, read_waits
 from gitops_dsf.reconciler.moves import controller
 from gitops_dsf.reconciler.moves.controller import MoveController
 from tests.integration.reconciler.moves.movehub import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.hub.waits import read_waits
+from gitops_dsf.hub.moves.waiting import read_waits
 from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.reconciler.moves.controller import MoveController
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.stored import read_moves
 from gitops_dsf.repository.model.reconciler import Pace

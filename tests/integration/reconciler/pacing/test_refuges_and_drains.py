@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.pace import DRAW
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.items import items_of
 from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.pacing.stored import read_moves

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import pytest
 
 from dsf_runtime.apiserver import ApiError
-from gitops_dsf.hub.metadata import timestamp_of
 from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.items import Items, items_of
 from gitops_dsf.pacing.ledger import Move
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published

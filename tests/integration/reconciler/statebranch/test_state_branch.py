@@ -12,7 +12,7 @@ import pytest
 
 from dsf_runtime.informer import Informer
 from gitops_dsf.cli.main import main
-from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hubreader.files import from_path
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.statebranch import StateBranchController

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.applications import ApplicationSet, Handover
+from gitops_dsf.hub.application_sets import ApplicationSet, Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.placements import PlacementSummary, RankedBy
 from gitops_dsf.hub.scores import Interner, Score, score_of

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.hub.causes import KINDS, Cause
-from gitops_dsf.hub.placements import PlacementSummary, decision_of
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.moves.causes import KINDS, Cause
+from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.decisions import DecisionSets

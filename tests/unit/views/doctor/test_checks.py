@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.hub.resources import Unread, Why
+from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from gitops_dsf.views.doctor.examine import CHECKS, examine
 from gitops_dsf.views.doctor.facts import Facts, Source

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.scores import score_of
-from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import simulate

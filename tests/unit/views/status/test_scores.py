@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.scores import ScoreState
+from gitops_dsf.hub.score_states import ScoreState
 from gitops_dsf.views.status.build import Filter, build
 from gitops_dsf.views.status.inputs import Part
 from gitops_dsf.views.status.scores import ScorerView

@@ -12,9 +12,10 @@ from msgspec import Meta, Struct
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from gitops_dsf.hub import objects
-from gitops_dsf.hub.metadata import Metadata, Timestamp, in_utc, problem_of, timestamp
+from gitops_dsf.hub.metadata import Metadata, problem_of
 from gitops_dsf.hub.scores import Interner, Score
-from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
+from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
+from gitops_dsf.hub.times import Timestamp, in_utc, timestamp
 
 API_VERSION = "gitops-dsf.io/v1alpha1"
 KIND = "HubSnapshot"

@@ -8,9 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.hub.metadata import age_text
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, PlacementDecision
 from gitops_dsf.hub.scores import Score, Scores
+from gitops_dsf.hub.times import age_text
 from gitops_dsf.wording import plural
 
 MAX_PROBLEMS: Final = 5

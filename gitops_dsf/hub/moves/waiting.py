@@ -9,7 +9,7 @@ of its own.
 import msgspec
 from msgspec import Struct
 
-from gitops_dsf.hub.causes import MoveCause
+from gitops_dsf.hub.moves.causes import MoveCause
 
 WAITS_KEY = "waits"
 """The key of that ConfigMap. Its other keys belong to the paced moves."""

@@ -11,11 +11,12 @@ from typing import Any, Final, NoReturn, TypeVar
 import msgspec
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from gitops_dsf.hub import objects, snapshotfile
+from gitops_dsf.hub import objects
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import problem_of
-from gitops_dsf.hub.placements import decision_of
 from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, Score
-from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
+from gitops_dsf.hub.snapshots import file_format
+from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -174,7 +175,7 @@ class _Collector:
 
     def _part(self, document: Document) -> None:
         place = document.place
-        part = snapshotfile.read(document.text, place=place)
+        part = file_format.read(document.text, place=place)
         if part.observed_at is not None:
             self._observed.append(part.observed_at)
         for name, entries in part.tables(self._resources, place=place):
@@ -193,7 +194,7 @@ class _Collector:
         for entry in part.decisions:
             self._decision(decision_of(**msgspec.structs.asdict(entry)), document)
         for cluster, known in part.clusters.items():
-            _put(self._clusters, cluster, snapshotfile.cluster(cluster, known), place)
+            _put(self._clusters, cluster, file_format.cluster(cluster, known), place)
 
     def _begin(self, name: str, clusters: Iterable[str], place: str) -> dict[str, Score]:
         """The table of a name. Raises SnapshotError if one of these clusters is in it already."""

@@ -1,0 +1,1 @@
+"""Moves of applications: their causes, reasons to wait, old copies that wait, and flapping."""

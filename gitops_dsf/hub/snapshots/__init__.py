@@ -1,0 +1,1 @@
+"""A hub at one moment: the value, its file format, and collecting it from documents."""

@@ -1,0 +1,172 @@
+"""When the windows of a maintenance are open: one period, or a weekly schedule in a time zone.
+
+A local time that exists twice, because clocks go back, begins a window the first time and ends it
+the second time. One that does not exist, because clocks go forward, counts as if they had not
+changed yet (RFC 5545, section 3.3.5).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from typing import Annotated, Final, Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec import Meta, Struct
+
+Day = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+
+
+DAYS: Final[tuple[Day, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+CLOCK: Final = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
+"""A local time of day."""
+
+
+_SOON: Final = timedelta(days=21)
+"""Within this time a weekly window opens again, also if a change of clocks leaves out one period.
+"""
+
+
+_YEARS: Final = (date(2026, 1, 1), date(2031, 1, 1))
+"""Changes of clocks within these years stand for those of any year."""
+
+
+_YEAR: Final = (date(2026, 1, 1), date(2027, 1, 15))
+"""Weekly windows that overlap do so within a year."""
+
+
+class Weekly(Struct, frozen=True, forbid_unknown_fields=True):
+    """A window of every week, in local time."""
+
+    days: Annotated[tuple[Day, ...], Meta(min_length=1, max_length=7)]
+    opens: Annotated[str, Meta(pattern=CLOCK)] = msgspec.field(name="from")
+    closes: Annotated[str, Meta(pattern=CLOCK)] = msgspec.field(name="to")
+    """On the next day, if it is before `opens`."""
+    zone: str
+
+
+class Period(NamedTuple):
+    """Seconds since 1970. The end is not part of it."""
+
+    start: float
+    end: float
+
+    @property
+    def empty(self) -> bool:
+        return self.end <= self.start
+
+
+Window = Period | Weekly
+
+
+class ClockChange(NamedTuple):
+    """A local time of a window that does not exist on a day, or exists twice."""
+
+    day: date
+    clock: str
+    twice: bool
+
+
+def is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        return False
+    return True
+
+
+def next_period(window: Window, after: float) -> Period | None:
+    """The period that is open then, or else the next one; None if there is none."""
+    if isinstance(window, Period):
+        return None if window.empty or window.end <= after else window
+    local = datetime.fromtimestamp(after, UTC).date()
+    # A period may have begun the day before, and the local day may be another one than that of UTC.
+    days = _days_between(local - timedelta(days=3), local + _SOON)
+    return next((found for found in _periods(window, days) if found.end > after), None)
+
+
+def open_period(window: Window, now: float) -> Period | None:
+    found = next_period(window, now)
+    return found if found is not None and found.start <= now else None
+
+
+def together(windows: Sequence[Window]) -> Iterator[tuple[int, frozenset[int]]]:
+    """Whenever a window opens: its index, and all windows that are open then.
+
+    Nothing else is ever open at once. Weekly windows are followed for a year, and for three weeks
+    from the beginning of each period.
+    """
+    days = _days_of(windows) if any(isinstance(window, Weekly) for window in windows) else ()
+    found = (
+        (*period, index)
+        for index, window in enumerate(windows)
+        for period in ((window,) if isinstance(window, Period) else _of_days(window, days))
+        if not period.empty
+    )
+    open_until: dict[int, float] = {}
+    for start, end, index in sorted(found):
+        open_until = {other: until for other, until in open_until.items() if start < until}
+        open_until[index] = max(end, open_until.get(index, end))
+        yield index, frozenset(open_until)
+
+
+@lru_cache(maxsize=4096)
+def clock_change(weekly: Weekly) -> ClockChange | None:
+    """The first time that a change of clocks hits the beginning or the end of the window."""
+    for day in _days_between(*_YEARS):
+        if DAYS[day.weekday()] not in weekly.days:
+            continue
+        last = day + timedelta(days=weekly.closes < weekly.opens)
+        for when, clock in ((day, weekly.opens), (last, weekly.closes)):
+            first, second = _moments(when, clock, weekly.zone)
+            if first != second:
+                return ClockChange(when, clock, twice=first < second)
+    return None
+
+
+def _days_of(windows: Iterable[Window]) -> tuple[date, ...]:
+    """The days on which weekly windows are compared with the others."""
+    days = set(_days_between(*_YEAR))
+    for window in windows:
+        if isinstance(window, Period) and not window.empty:
+            last = min(window.end, window.start + _SOON.total_seconds())
+            first_day, last_day = (
+                datetime.fromtimestamp(each, UTC).date() for each in (window.start, last)
+            )
+            days.update(_days_between(first_day - timedelta(days=2), last_day + timedelta(days=2)))
+    return tuple(sorted(days))
+
+
+@lru_cache(maxsize=512)
+def _of_days(weekly: Weekly, days: tuple[date, ...]) -> tuple[Period, ...]:
+    return tuple(_periods(weekly, days))
+
+
+def _periods(weekly: Weekly, days: Iterable[date]) -> Iterator[Period]:
+    """The periods that begin on these days. A change of clocks may leave nothing of one."""
+    if weekly.opens == weekly.closes:
+        return
+    for day in days:
+        if DAYS[day.weekday()] not in weekly.days:
+            continue
+        last = day + timedelta(days=weekly.closes < weekly.opens)
+        start, _ = _moments(day, weekly.opens, weekly.zone)
+        found = Period(start, max(_moments(last, weekly.closes, weekly.zone)))
+        if not found.empty:
+            yield found
+
+
+def _moments(day: date, clock: str, zone: str) -> tuple[float, float]:
+    """A local time by the clocks before a change and after it.
+
+    Few times exist twice or not at all.
+    """
+    local = datetime.combine(day, time.fromisoformat(clock), ZoneInfo(zone))
+    return local.timestamp(), local.replace(fold=1).timestamp()
+
+
+def _days_between(first: date, last: date) -> Iterator[date]:
+    for number in range((last - first).days):
+        yield first + timedelta(days=number)
