@@ -17,7 +17,9 @@ What is modelled of the ApplicationSet controller (Argo CD 3.6.1, applicationset
 
 Of the application controller: an Application is synced, and healthy after a while. The refresh
 annotation is removed. An Application with the resources finalizer goes when its workload is gone, which
-needs its cluster.
+needs its cluster. Health is that of the workload. What somebody else wrote into the status, such as a
+restored etcd, lasts until the next comparison: within timeout.reconciliation and its jitter, 120 and 60
+seconds (`needRefreshAppStatus` in controller/appcontroller.go, Argo CD 3.6.1).
 
 `tests/hub/test_world_argocd.py` compares both with the real controllers, on sequences.
 """
@@ -48,6 +50,8 @@ PRESERVED: Final = {
 """Annotations of an Application that are not those of the template, and stay."""
 ERROR_SECONDS: Final = 180.0
 """Until the next look after one that failed."""
+COMPARISON_SECONDS: Final = 180.0
+"""Within this time the application controller compares each Application with what runs."""
 HEALTHY: Final = {
     "health": {"status": "Healthy"},
     "sync": {"status": "Synced"},
@@ -302,6 +306,10 @@ class Applications:
         self._random = random.Random(f"{seed} {CONTROLLER}")
         self.workloads: dict[tuple[str, str], str] = {}
         """What runs: the application and cluster of each workload, and the UID of its Application."""
+        self._health: dict[str, str] = {}
+        """Of each workload, by the UID of its Application."""
+        self._comparing: set[str] = set()
+        """UIDs of Applications whose next comparison will change their status."""
         self.never_healthy = 0.0
         """How likely a new copy does not become healthy for an hour."""
         self.degraded = 0.0
@@ -316,20 +324,53 @@ class Applications:
 
     def _take(self, change: Change) -> None:
         plural, _, name = change.key
-        if plural != "applications" or change.after is None:
+        if plural != "applications":
+            return
+        if change.after is None:
+            self._health.pop((change.before or {})["metadata"]["uid"], None)
             return
         meta = change.after["metadata"]
         uid = meta["uid"]
-        if change.before is None or (
-            change.before.get("status") and not change.after.get("status")
-        ):
+        before = change.before
+        was_going = before is not None and "deletionTimestamp" in before["metadata"]
+        is_going = "deletionTimestamp" in meta
+        # A restored etcd may have forgotten what was synced, or a deletion that began before it was.
+        is_forgotten = (
+            before is not None
+            and not change.after.get("status")
+            and (before.get("status") or (was_going and not is_going))
+        )
+        if before is None or is_forgotten:
             self._later(2, 40, self._synced, name, uid)
-        if "deletionTimestamp" in meta and (
-            change.before is None or "deletionTimestamp" not in change.before["metadata"]
-        ):
+        if is_going and not was_going:
             self._later(3, 40, self._pruned, name, uid)
         if APPLICATION_REFRESH in (meta.get("annotations") or {}):
             self._later(0.5, 4, self._refreshed, name, uid)
+        if uid not in self._comparing and self._is_told_otherwise(change.after):
+            self._comparing.add(uid)
+            self._later(1, COMPARISON_SECONDS, self._compared, name, uid)
+
+    def _is_told_otherwise(self, item: Object) -> bool:
+        """Whether its status has another health than what runs."""
+        health = self._health.get(item["metadata"]["uid"])
+        told = ((item.get("status") or {}).get("health") or {}).get("status")
+        return None not in {health, told} and health != told
+
+    def _compared(self, name: str, uid: str) -> None:
+        item = self._stored(name, uid)
+        if item is None or not self._is_told_otherwise(item):
+            self._comparing.discard(uid)
+        elif not self._reachable(item["spec"]["destination"]["name"]):
+            # Nobody knows what runs on a cluster that is lost.
+            self._later(1, COMPARISON_SECONDS, self._compared, name, uid)
+        else:
+            self._comparing.discard(uid)
+            self._becomes(item, self._health[uid])
+
+    def _becomes(self, item: Object, health: str) -> None:
+        """What runs has this health, and its Application says so."""
+        self._health[item["metadata"]["uid"]] = health
+        self._status(item, {**HEALTHY, "health": {"status": health}})
 
     def _stored(self, name: str, uid: str) -> Object | None:
         item = self._hub.objects.get(("applications", ARGOCD, name))
@@ -357,24 +398,29 @@ class Applications:
             wait = (3000.0, 4000.0)
         elif drawn < self.never_healthy + self.degraded:
             health, wait = "Degraded", (200.0, 1200.0)
-        self._status(item, {**HEALTHY, "health": {"status": health}})
+        self._becomes(item, health)
         self._later(*wait, self._healthy, name, uid)
 
     def _healthy(self, name: str, uid: str) -> None:
         item = self._stored(name, uid)
-        if item is not None and "deletionTimestamp" not in item["metadata"]:
-            self._status(item, dict(HEALTHY))
+        if item is None:
+            return
+        if "deletionTimestamp" in item["metadata"]:
+            self._health[uid] = "Healthy"
+        else:
+            self._becomes(item, "Healthy")
 
     def break_down(self, name: str) -> None:
         """A copy that ran is Degraded for a while."""
         item = self._hub.objects.get(("applications", ARGOCD, name))
         if item is not None and item.get("status"):
-            self._status(item, {**HEALTHY, "health": {"status": "Degraded"}})
+            self._becomes(item, "Degraded")
             self._later(100, 1500, self._healthy, name, item["metadata"]["uid"])
 
     def _pruned(self, name: str, uid: str) -> None:
         item = self._stored(name, uid)
-        if item is None:
+        if item is None or "deletionTimestamp" not in item["metadata"]:
+            # A restored etcd forgot the deletion.
             return
         cluster = item["spec"]["destination"]["name"]
         if not self._reachable(cluster):
