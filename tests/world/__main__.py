@@ -24,6 +24,8 @@ SEEDS: Final = 10**6
 NEW: Final = """\
 Nobody has run {names} before: new seeds are drawn for each commit. So the fault may be older than this commit, or one
 of the world itself. docs/contributing/world.md#when-a-new-seed-fails says what to do."""
+SHRINK_SECONDS: Final = 120.0
+"""Of CPU, to make the failures of a run smaller."""
 FAILED: Final = Path(__file__).parent / "failed-seeds.txt"
 """Orders that ever failed, one in a line: they run first."""
 
@@ -63,6 +65,7 @@ def main() -> int:
     head = commit.stdout.strip()
     print(f"commit {head or 'unknown'}")
     size = Size(clusters=flags.clusters, applications=flags.applications)
+    shrink = 0.0 if flags.no_shrink else SHRINK_SECONDS
     if flags.seed is not None:
         only = None
         if flags.faults is not None:
@@ -70,7 +73,8 @@ def main() -> int:
         result = run.run_apart(Order(seed=flags.seed, hours=flags.hours, size=size, only=only))
         if flags.history:
             print("\n".join(result.lines))
-        return end([result], shrink=60.0 if not flags.no_shrink and only is None else 0.0)
+        print("\n".join(run.told(result)), flush=True)
+        return end([result], shrink=0.0 if only is not None else shrink)
     first = first_seed(flags.first, head)
     print(f"new seeds from {first}")
     seeds = (
@@ -83,9 +87,9 @@ def main() -> int:
     orders = (Order(seed=seed, hours=flags.hours, size=size) for seed in seeds)
     failed = [] if flags.only_new else failed_orders()
     results = _many(failed, orders, limit=limit, workers=flags.workers)
-    return end(
-        results, shrink=0.0 if flags.no_shrink else 60.0, old=[] if flags.only_new else failed
-    )
+    was_drawn = flags.first in {None, "commit"}
+    drawn = [each.order for each in results if was_drawn and each.order not in failed]
+    return end(results, shrink=shrink, drawn=drawn)
 
 
 def first_seed(asked: str | None, commit: str) -> int:
@@ -135,8 +139,7 @@ def _many(
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 results.append(future.result())
-                if not results[-1].law:
-                    print("\n".join(run.told(results[-1])), flush=True)
+                print("\n".join(run.told(results[-1])), flush=True)
 
 
 def _order(line: str) -> Order:
@@ -153,17 +156,22 @@ def _order(line: str) -> Order:
     )
 
 
-def end(results: list[Result], *, shrink: float, old: Sequence[Order] | None = None) -> int:
-    """Prints what failed, and what was run. `old` are the orders that were run before; None: nobody knows."""
+def end(results: list[Result], *, shrink: float, drawn: Sequence[Order] = ()) -> int:
+    """Makes what failed smaller, with `shrink` seconds of CPU in all, and prints what was run. `drawn` are the
+    orders that nobody has run before.
+    """
     failed = [result for result in results if result.law]
-    for result in failed:
-        shown = (
-            result if not shrink or result.law == "crash" else run.smaller(result, seconds=shrink)
-        )
-        print("\n".join(run.told(shown)))
-    new = [
-        f"seed {each.order.seed}" for each in failed if old is not None and each.order not in old
-    ]
+    judged = [result for result in failed if result.law != "crash"]
+    for result in judged if shrink else ():
+        seconds = shrink / len(judged)
+        name = f"Seed {result.order.seed}"
+        print(f"{name} is made smaller, with {seconds:.0f} s of CPU at most.", flush=True)
+        smallest = run.smaller(result, cpu=seconds)
+        if smallest.order == result.order:
+            print("It still has all its faults.")
+        else:
+            print("\n".join(run.told(smallest)))
+    new = [f"seed {each.order.seed}" for each in failed if each.order in drawn]
     if new:
         print(NEW.format(names=", ".join(new)))
     counts: Counter[str] = Counter()
@@ -171,8 +179,6 @@ def end(results: list[Result], *, shrink: float, old: Sequence[Order] | None = N
     for result in results:
         counts.update(result.counts)
         checks.update(result.checks)
-    if len(results) == 1 and not failed:
-        print("\n".join(run.told(results[0])))
     hours = sum(result.hours for result in results)
     cpu = sum(result.cpu for result in results)
     print(

@@ -3,12 +3,14 @@
 import asyncio
 import itertools
 import json
+import math
 import os
+import resource
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -138,14 +140,18 @@ def run(order: Order) -> Result:
     )
 
 
-def run_apart(order: Order) -> Result:
-    """Runs a world in a child process."""
+def run_apart(order: Order, cpu: float = math.inf) -> Result:
+    """Runs a world in a child process, which ends when it has used so many seconds of CPU."""
     # What the child renders first, it then has from this process.
     fleet.rendered(first_sources(order.size))
     read, write = os.pipe()
     child = os.fork()
     if not child:
         os.close(read)
+        if cpu < math.inf:
+            # A child begins without CPU time of its own. The kernel knows whole seconds.
+            seconds = max(1, math.ceil(cpu))
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         with os.fdopen(write, "wb") as file:
             try:
                 file.write(json.dumps(asdict(run(order))).encode())
@@ -156,7 +162,7 @@ def run_apart(order: Order) -> Result:
     os.close(write)
     with os.fdopen(read, "rb") as file:
         answer = file.read()
-    os.waitpid(child, 0)
+    _, _, used = os.wait4(child, 0)
     plain: dict[str, Any] = json.loads(answer or b'{"crash": "the process died"}')
     if "crash" in plain:
         return Result(
@@ -165,7 +171,7 @@ def run_apart(order: Order) -> Result:
             what=plain["crash"],
             digest="",
             hours=0,
-            cpu=0,
+            cpu=used.ru_utime + used.ru_stime,
             counts={},
             checks={},
             lines=[],
@@ -175,25 +181,19 @@ def run_apart(order: Order) -> Result:
 
 
 def smaller(
-    result: Result, *, seconds: float, run: Callable[[Order], Result] = run_apart
+    result: Result, *, cpu: float, run: Callable[[Order, float], Result] = run_apart
 ) -> Result:
-    """The same failure with fewer faults, as far as it can be made smaller in this time."""
-    end = time.monotonic() + seconds
+    """The same failure with fewer faults, as far as so many seconds of CPU go."""
     best = result
     numbers = [each.number for each in planned(result.order)]
     size = max(1, len(numbers) // 2)
-    while size and time.monotonic() < end:
+    while size and cpu > 0:
         for start in range(0, len(numbers), size):
             left = numbers[:start] + numbers[start + size :]
-            if time.monotonic() >= end:
+            if cpu <= 0:
                 break
-            order = Order(
-                seed=result.order.seed,
-                hours=result.order.hours,
-                size=result.order.size,
-                only=tuple(left),
-            )
-            again = run(order)
+            again = run(replace(result.order, only=tuple(left)), cpu)
+            cpu -= again.cpu
             if again.law == result.law:
                 best, numbers = again, left
                 size = min(size, max(1, len(numbers) // 2))

@@ -82,15 +82,41 @@ def test_a_failure_is_made_smaller() -> None:
     """With a judge that needs the faults 3 and 5."""
     asked: list[tuple[int, ...]] = []
 
-    def judge(order: Order) -> Result:
+    def judge(order: Order, _cpu: float) -> Result:
         assert order.only is not None
         asked.append(order.only)
         return _result(order, "left" if {3, 5} <= set(order.only) else "")
 
-    smallest = run.smaller(_result(Order(seed=1), "left"), seconds=10.0, run=judge)
+    smallest = run.smaller(_result(Order(seed=1), "left"), cpu=10.0, run=judge)
     assert smallest.order.only == (3, 5)
     assert smallest.order.command == "make world SEED=1 HOURS=3 FAULTS=3,5"
     assert len(asked) < 60
+
+
+def test_making_a_failure_smaller_ends_when_its_cpu_is_used_up() -> None:
+    left: list[float] = []
+
+    def judge(order: Order, cpu: float) -> Result:
+        left.append(cpu)
+        return replace(_result(order, "left"), cpu=40.0)
+
+    smallest = run.smaller(_result(Order(seed=1), "left"), cpu=100.0, run=judge)
+    assert left == [100.0, 60.0, 20.0]
+    whole = run.planned(Order(seed=1))
+    assert smallest.order.only is not None
+    assert len(smallest.order.only) < len(whole) / 4
+
+
+def test_a_world_is_stopped_when_its_cpu_is_used_up() -> None:
+    code = (
+        "from tests.world import run\n"
+        "result = run.run_apart(run.Order(seed=1, hours=1000), cpu=1.5)\n"
+        "print(result.law, result.what, 1 < result.cpu < 10)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "crash the process died True\n"
 
 
 def _result(order: Order, law: str) -> Result:
@@ -115,14 +141,43 @@ def test_the_first_new_seed_follows_from_the_commit() -> None:
     assert __main__.first_seed("7", one) == 7
 
 
-def test_a_new_seed_that_fails_says_that_it_is_new(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_seed_that_was_drawn_says_that_nobody_has_run_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     old, new = Order(seed=2), Order(seed=5)
-    assert __main__.end([_result(old, "left"), _result(new, "held")], shrink=0, old=[old]) == 1
+    results = [_result(old, "left"), _result(new, "held")]
+    assert __main__.end(results, shrink=0, drawn=[new]) == 1
     said = capsys.readouterr().out
-    assert "again: make world SEED=2 HOURS=3\n" in said
-    assert "again: make world SEED=5 HOURS=3\n" in said
     assert "Nobody has run seed 5 before" in said
     assert "#when-a-new-seed-fails" in said
+
+
+def test_a_seed_that_was_named_says_nothing_of_the_kind(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert __main__.end([_result(Order(seed=5), "held")], shrink=0) == 1
+    assert "Nobody has run" not in capsys.readouterr().out
+
+
+def test_a_smaller_failure_is_shown_with_the_cpu_that_it_took(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = replace(Order(seed=5), only=(3, 5))
+    monkeypatch.setattr(run, "smaller", lambda result, **_how: replace(result, order=few))
+    assert __main__.end([_result(Order(seed=5), "held")], shrink=77.0) == 1
+    said = capsys.readouterr().out
+    assert "Seed 5 is made smaller, with 77 s of CPU at most." in said
+    assert "again: make world SEED=5 HOURS=3 FAULTS=3,5\n" in said
+
+
+def test_a_failure_that_needs_all_its_faults_is_not_shown_twice(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "smaller", lambda result, **_how: result)
+    assert __main__.end([_result(Order(seed=5), "held")], shrink=77.0) == 1
+    said = capsys.readouterr().out
+    assert "again:" not in said
+    assert "It still has all its faults." in said
 
 
 def test_a_plan_with_fewer_faults_has_the_others_as_before() -> None:
