@@ -60,6 +60,12 @@ class Decision:
     changed: bool
 
 
+def unwritten(deadband: int) -> int:
+    """The largest difference, in score points, for which a published score stays as it is."""
+    # A deadband of 0 means the same as 1: published scores are integers.
+    return max(1, deadband) - 1
+
+
 def changed(wanted: Mapping[str, int], published: Mapping[str, int], *, deadband: int) -> bool:
     """Whether an item came, went, or changed by at least the deadband (0: by anything)."""
     if wanted is published or wanted == published:
@@ -68,7 +74,7 @@ def changed(wanted: Mapping[str, int], published: Mapping[str, int], *, deadband
         return True
     # map() compares tens of thousands of items in a few milliseconds.
     moves: Iterator[int] = map(operator.sub, wanted.values(), map(published.__getitem__, wanted))
-    return max(map(abs, moves)) >= max(1, deadband)
+    return max(map(abs, moves)) > unwritten(deadband)
 
 
 def decide(wanted: Mapping[str, int], published: Published | None, *, rule: Rule) -> Decision:
