@@ -17,9 +17,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from gitops_dsf.backtest.contest import Contest, ScoreExpiry, tracks_of
-from gitops_dsf.backtest.track import Decided, DecisionLine
-from gitops_dsf.backtest.vectorised import CELLS, Ints, ScoreColumns, stretches, sum_blocks
+from gitops_dsf.backtest.decisions import DecisionLine, GridDecision
+from gitops_dsf.backtest.expiry import ScoreExpiry, tracks_of
+from gitops_dsf.backtest.gridscores import GridScores
+from gitops_dsf.backtest.placement import PreparedPlacement
+from gitops_dsf.backtest.vectorised import CELLS, Ints, stretches, sum_blocks
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.assumptions import Shift, summed
 from gitops_dsf.pacing.desired import DesiredMove, Paced, best_swap
@@ -57,12 +59,12 @@ class PacedReplay:
 
     def __init__(
         self,
-        contests: Iterable[Contest],
+        contests: Iterable[PreparedPlacement],
         *,
         paced: Mapping[str, Paced],
         pace: Pace,
         state: HubState,
-        columns: ScoreColumns,
+        columns: GridScores,
     ) -> None:
         """`contests` are those of the Placements as people wrote them, and none is special."""
         self._contests = sorted(contests, key=lambda each: each.key)
@@ -71,7 +73,7 @@ class PacedReplay:
         self._pace, self._state, self._columns = pace, state, columns
         self._table = _Table(self._contests, self._paced, columns)
         self._remembered = remembered(pace, (each.ranking for each in self._paced.values()))
-        self._decided: list[list[Decided]] = [[] for _ in keys]
+        self._decided: list[list[GridDecision]] = [[] for _ in keys]
         self._lost = [0] * len(keys)
         self._since: dict[str, float] = {}
         """Since when a Placement waits."""
@@ -182,7 +184,7 @@ class PacedReplay:
         if decided and decided[-1].number == number:
             decided.pop()
         if not decided or decided[-1].clusters != clusters:
-            decided.append(Decided(number=number, clusters=clusters))
+            decided.append(GridDecision(number=number, clusters=clusters))
 
     def _add_regret(self, first: int, last: int, sums: Ints) -> None:
         for row, decided in enumerate(self._decided):
@@ -202,7 +204,7 @@ class _Table:
     """The Placements as rows, the clusters as columns in order of name, and who is where."""
 
     def __init__(
-        self, contests: Sequence[Contest], paced: Mapping[str, Paced], columns: ScoreColumns
+        self, contests: Sequence[PreparedPlacement], paced: Mapping[str, Paced], columns: GridScores
     ) -> None:
         self.contests, self.columns = contests, columns
         self.paced = [paced[each.key] for each in contests]
@@ -330,7 +332,7 @@ def _least(paced: Paced) -> int:
     return math.floor(2 * ranking.load * ranking.total_weight) - MAX_SCORE * ranking.steady - 1
 
 
-def _expired(contest: Contest, columns: ScoreColumns) -> Iterator[ScoreExpiry]:
+def _expired(contest: PreparedPlacement, columns: GridScores) -> Iterator[ScoreExpiry]:
     """The reconciler counts a score as 0 as soon as it has expired."""
     for resource, cluster, track in tracks_of(contest, columns.tracks, contest.candidates):
         for until, renewed in track.expiries:

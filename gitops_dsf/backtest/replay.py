@@ -10,8 +10,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from gitops_dsf.backtest.contest import Contest, score_expiries, tracks_of
-from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Track, Tracks
+from gitops_dsf.backtest.decisions import DecisionLine, GridDecision
+from gitops_dsf.backtest.expiry import score_expiries, tracks_of
+from gitops_dsf.backtest.grid import TimeGrid
+from gitops_dsf.backtest.placement import PreparedPlacement
+from gitops_dsf.backtest.track import ABSENT, Track, Tracks
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
@@ -23,11 +26,11 @@ class Replay:
 
     def __init__(
         self,
-        contests: Sequence[Contest],
+        contests: Sequence[PreparedPlacement],
         *,
         state: HubState,
         tracks: Tracks,
-        grid: Grid,
+        grid: TimeGrid,
         known: Sequence[DecisionLine] = (),
     ) -> None:
         """`known` are decisions of other Placements of the hub."""
@@ -113,11 +116,11 @@ def _score(track: Track, place: int) -> Score:
 class Player:
     """One Placement, and what it has decided."""
 
-    def __init__(self, contest: Contest, tracks: Tracks, grid: Grid) -> None:
+    def __init__(self, contest: PreparedPlacement, tracks: Tracks, grid: TimeGrid) -> None:
         self.contest = contest
         self.triggers = _triggers(contest, tracks, grid)
         """The last trigger of each step that has one, by number of the point that ends the step."""
-        self._decided: list[Decided] = []
+        self._decided: list[GridDecision] = []
         self._lost = 0.0
         self._behind = 0.0
         self._since = 0
@@ -127,9 +130,9 @@ class Player:
         self._lost += self._behind * (number - self._since)
         self._since, self._behind = number, behind
         if not self._decided or self._decided[-1].clusters != chosen:
-            self._decided.append(Decided(number=number, clusters=chosen))
+            self._decided.append(GridDecision(number=number, clusters=chosen))
 
-    def line(self, grid: Grid) -> DecisionLine:
+    def line(self, grid: TimeGrid) -> DecisionLine:
         """All its decisions."""
         lost = self._lost + self._behind * (grid.count - self._since)
         return DecisionLine(
@@ -137,7 +140,7 @@ class Player:
         )
 
 
-def regret(contest: Contest, verdict: Verdict) -> float:
+def regret(contest: PreparedPlacement, verdict: Verdict) -> float:
     """How many score points the chosen clusters are behind the best ones, without Steady and Balance."""
     if verdict.ranking is None:
         return 0.0
@@ -152,7 +155,7 @@ def regret(contest: Contest, verdict: Verdict) -> float:
     return (sum(best) - sum(sums[cluster] for cluster in chosen)) / contest.total_weight
 
 
-def _triggers(contest: Contest, tracks: Tracks, grid: Grid) -> dict[int, float]:
+def _triggers(contest: PreparedPlacement, tracks: Tracks, grid: TimeGrid) -> dict[int, float]:
     times = {at for _, _, track in tracks_of(contest, tracks, contest.members) for at in track.at}
     times.update(expiry.noticed for expiry in score_expiries(contest, tracks, grid=grid))
     times.update(

@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from gitops_dsf.hub.moves.flapping import DecisionChange
 
 
-class Flapping(Struct, frozen=True, kw_only=True):
+class FlappingEpisode(Struct, frozen=True, kw_only=True):
     """Returns that follow each other, and the score that caused them."""
 
     start: float
@@ -55,7 +55,7 @@ class Figures(Struct, frozen=True, kw_only=True, rename="camel"):
     seconds_on: Mapping[str, float]
     """Time in the decision, by cluster, the longest first."""
     changes: tuple[DecisionChange, ...]
-    flapping: tuple[Flapping, ...]
+    flapping: tuple[FlappingEpisode, ...]
     paced: PacedFigures | UnsetType = UNSET
     """Absent where moves are not paced."""
 
@@ -143,7 +143,7 @@ class DemandAdvice(Struct, frozen=True, kw_only=True):
     field: AdvisedField
 
 
-class Span(Struct, frozen=True, kw_only=True, rename="camel"):
+class BacktestSpan(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is compared."""
 
     start: float
@@ -172,7 +172,7 @@ class BacktestSide(Struct, frozen=True, kw_only=True):
 class BacktestResult(Struct, frozen=True, kw_only=True):
     """The output of `backtest`. The base is null if one revision was tested."""
 
-    span: Span
+    span: BacktestSpan
     base: BacktestSide | None
     head: BacktestSide
     notes: Sequence[str]

@@ -5,7 +5,7 @@ of a point depends on the one before it only through Steady, so whole stretches 
 once. tests/property/test_backtest.py compares it with the simulator, point by point.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
@@ -14,8 +14,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gitops_dsf.backtest.contest import Contest, ScoreExpiry
-from gitops_dsf.backtest.track import ABSENT, Decided, DecisionLine, Grid, Tracks
+from gitops_dsf.backtest.decisions import DecisionLine, GridDecision
+from gitops_dsf.backtest.expiry import ScoreExpiry
+from gitops_dsf.backtest.gridscores import GridScores
+from gitops_dsf.backtest.placement import PreparedPlacement
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
 
 Ints = npt.NDArray[np.int64]
@@ -27,73 +29,9 @@ FIRST_LOOK: Final = 16
 """Points that are compared after a move. The stretch grows while nothing changes."""
 
 
-class ScoreColumns:
-    """The published scores at the points of a grid, one column for each score and cluster, computed once."""
-
-    def __init__(
-        self,
-        *,
-        tracks: Tracks,
-        grid: Grid,
-        earlier: Callable[[str, str], float] = lambda _resource, _cluster: 0.0,
-    ) -> None:
-        """`earlier`: by how many seconds writes of a score on a cluster precede those of the tracks."""
-        self.tracks = tracks
-        self.grid = grid
-        self.times = np.arange(grid.count, dtype=np.float64) * grid.step + grid.start
-        self._earlier = earlier
-        self._known: dict[tuple[str, str, str], npt.NDArray[np.int8]] = {}
-
-    def column(self, resource: str, dimension: str, cluster: str) -> npt.NDArray[np.int8] | None:
-        """The score at each point; 0 where there is none. None if it is never published."""
-        key = (resource, dimension, cluster)
-        if key in self._known:
-            return self._known[key]
-        found = self._written(resource, dimension, cluster)
-        if found is not None:
-            found[found == ABSENT] = 0
-            self._known[key] = found
-        return found
-
-    def present(self, resource: str, dimension: str, cluster: str) -> npt.NDArray[np.bool_] | None:
-        """Whether there is a score at each point, expired or not. None if it is never published."""
-        found = self._written(resource, dimension, cluster)
-        return None if found is None else found != ABSENT
-
-    def _written(self, resource: str, dimension: str, cluster: str) -> npt.NDArray[np.int8] | None:
-        track = self.tracks.get(resource, {}).get(cluster)
-        values = track.values.get(dimension) if track is not None else None
-        if track is None or values is None:
-            return None
-        # The first value stands for the time before the first write.
-        written = np.concatenate(
-            (np.array([ABSENT], dtype=np.int8), np.frombuffer(values, dtype=np.int8))
-        )
-        ends = np.full(len(written), len(self.times))
-        ends[:-1] = self._first_points(
-            np.frombuffer(track.at, dtype=np.float64) - self._earlier(resource, cluster)
-        )
-        ends[1:] -= ends[:-1]
-        found: npt.NDArray[np.int8] = np.repeat(written, ends)
-        return found
-
-    def _first_points(self, at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The number of the first point at or after each moment; the number of points if there is none."""
-        start, step = self.grid.start, self.grid.step
-        numbers = np.ceil((at - start) / step)
-        # The division may round to the wrong side of a point.
-        unclear = numbers * step + start != at
-        if unclear.any():
-            near, at = numbers[unclear], at[unclear]
-            near -= (near - 1) * step + start >= at
-            near += near * step + start < at
-            numbers[unclear] = near
-        return np.clip(numbers, 0, len(self.times), out=numbers)
-
-
 def sum_blocks(
-    contest: Contest,
-    columns: ScoreColumns,
+    contest: PreparedPlacement,
+    columns: GridScores,
     found: Sequence[ScoreExpiry],
     *,
     first: int = 0,
@@ -180,7 +118,12 @@ class _Fold:
     """
 
     def __init__(
-        self, contest: Contest, *, multiplier: int, steady: int, decided: list[Decided]
+        self,
+        contest: PreparedPlacement,
+        *,
+        multiplier: int,
+        steady: int,
+        decided: list[GridDecision],
     ) -> None:
         self._names = contest.names
         self._width = len(contest.names)
@@ -245,19 +188,19 @@ class _Fold:
         self._members = chosen
         clusters = tuple([self._names[place] for place in chosen.tolist()])
         if not self._decided or self._decided[-1].clusters != clusters:
-            self._decided.append(Decided(number=number, clusters=clusters))
+            self._decided.append(GridDecision(number=number, clusters=clusters))
 
 
 def decide(
-    contest: Contest,
+    contest: PreparedPlacement,
     *,
-    columns: ScoreColumns,
+    columns: GridScores,
     found: Sequence[ScoreExpiry],
     multiplier: int = 1,
     steady: int,
 ) -> DecisionLine:
     """All decisions of one Placement."""
-    decided: list[Decided] = []
+    decided: list[GridDecision] = []
     lost = 0
     for first, last, candidates in stretches(contest, columns):
         part = replace(contest, candidates=candidates)
@@ -269,7 +212,7 @@ def decide(
 
 
 def stretches(
-    contest: Contest, columns: ScoreColumns
+    contest: PreparedPlacement, columns: GridScores
 ) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """Stretches with the same eligible candidates: the first point, the one after it, and these."""
     count = len(columns.times)

@@ -33,7 +33,7 @@ from gitops_dsf.urls.store_pages import is_store_page, store_of_page
 from gitops_dsf.wording import names_text
 
 try:
-    from gitops_dsf.backtest.publication import (
+    from gitops_dsf.backtest.rawscores import (
         Results,
         evaluated,
         exported,
@@ -41,12 +41,17 @@ try:
         results,
         samples_of,
     )
+    from gitops_dsf.fleetbacktest.comparison import (
+        HistoryQuestion,
+        RevisionComparison,
+        RevisionResult,
+        document,
+    )
     from gitops_dsf.metricstore.answer import Matrix, StoreError
     from gitops_dsf.metricstore.files import read_path
-    from gitops_dsf.show.backtest import backtest_text
-    from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result, document
-    from gitops_dsf.views.backtest.page import page
-    from gitops_dsf.views.backtest.sentences import markdown
+    from gitops_dsf.show.backtest.page import page
+    from gitops_dsf.show.backtest.sentences import markdown
+    from gitops_dsf.show.backtest.text import backtest_text
 except ModuleNotFoundError as error:
     raise GitopsDsfError(
         f"{error.name} is not installed; a backtest needs the extra backtest"
@@ -104,9 +109,9 @@ def _limits(seconds: float | None) -> tuple[float, float]:
 
 def _builder(
     args: argparse.Namespace, head: CheckedFleet, *, start: float, end: float
-) -> BacktestBuilder:
+) -> RevisionComparison:
     base, title = _base(args)
-    return BacktestBuilder(
+    return RevisionComparison(
         head=head,
         base=base,
         titles=(title, "the working tree"),
@@ -152,7 +157,7 @@ def _base(args: argparse.Namespace) -> tuple[CheckedFleet | None, str]:
 def _feed(
     args: argparse.Namespace,
     head: CheckedFleet,
-    builder: BacktestBuilder,
+    builder: RevisionComparison,
     step: Step,
     read_until: float,
 ) -> list[str]:
@@ -192,9 +197,9 @@ def _feed(
 
 async def _feed_score(
     args: argparse.Namespace,
-    builder: BacktestBuilder,
+    builder: RevisionComparison,
     store: "MetricStore",
-    asked: Asked,
+    asked: HistoryQuestion,
     step: Step,
 ) -> list[str]:
     grid = builder.grid(asked.step)
@@ -225,7 +230,7 @@ async def _feed_score(
     return notes
 
 
-def _without_label(args: argparse.Namespace, asked: Asked, found: Results) -> list[str]:
+def _without_label(args: argparse.Namespace, asked: HistoryQuestion, found: Results) -> list[str]:
     if not found or any(found):
         return []
     name = args.cluster_label
@@ -243,7 +248,7 @@ def _span_of(answers: tuple[Matrix, ...]) -> Span | None:
 
 
 def _feed_files(
-    args: argparse.Namespace, builder: BacktestBuilder, answers: tuple[Matrix, ...]
+    args: argparse.Namespace, builder: RevisionComparison, answers: tuple[Matrix, ...]
 ) -> list[str]:
     """Reads saved answers, and returns what to tell of them.
 
@@ -386,7 +391,7 @@ def _check_store(url: str | None) -> None:
         )
 
 
-def _formatted(results: tuple[Result, ...], notes: list[str], style: str) -> str:
+def _formatted(results: tuple[RevisionResult, ...], notes: list[str], style: str) -> str:
     if style == "json":
         return json_text(document(results, notes=notes))
     return {"markdown": markdown, "html": page, "text": backtest_text}[style](results, notes=notes)

@@ -23,10 +23,10 @@ from gitops_dsf.repository.files import write_file
 from gitops_dsf.repository.model.field_rules import Schema
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import DRAFT, FILE, bundle, editor_schemas, summaries_schema
+from gitops_dsf.scoretests.suite import TestOutput
 from gitops_dsf.sync.locks import LockResult
 from gitops_dsf.views.doctor.finding import DoctorOutput
 from gitops_dsf.views.preview.build import Preview
-from gitops_dsf.views.scoretests.suite import TestOutput
 from gitops_dsf.views.status.build import StatusOutput
 
 

@@ -18,11 +18,11 @@ from gitops_dsf.metricstore import promtool
 from gitops_dsf.pipeline import check_declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
+from gitops_dsf.scoretests.judge import UnmetExpectation
+from gitops_dsf.scoretests.queries import Evaluate, no_promtool
+from gitops_dsf.scoretests.suite import TestOutput, TestResult, run_tests, selected
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.verdicts import explanation_text, what_would_flip
-from gitops_dsf.views.scoretests.judge import Failure
-from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool
-from gitops_dsf.views.scoretests.suite import TestOutput, TestResult, run_tests, selected
 from gitops_dsf.wording import plural
 
 
@@ -100,11 +100,11 @@ def junit(output: TestOutput) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _failure(failure: Failure) -> str:
+def _failure(failure: UnmetExpectation) -> str:
     return "".join(f"{line}\n" for line in _lines(failure))
 
 
-def _lines(failure: Failure) -> Iterator[str]:
+def _lines(failure: UnmetExpectation) -> Iterator[str]:
     yield printable(f"{_place(failure)}: {failure.subject}")
     yield printable(f"  expected: {failure.expected}")
     yield printable(f"  got:      {failure.got}")
@@ -117,5 +117,5 @@ def _lines(failure: Failure) -> Iterator[str]:
             yield printable(f"  {line}".rstrip())
 
 
-def _place(item: Failure | TestResult) -> str:
+def _place(item: UnmetExpectation | TestResult) -> str:
     return f"{item.file}:{item.line}:{item.column}"

@@ -17,7 +17,7 @@ import numpy as np
 from dsf_wire import prometheus
 from dsf_wire.prometheus import DECODE_ERRORS
 from dsf_wire.text import printable
-from gitops_dsf.backtest.publication import Series
+from gitops_dsf.backtest.rawscores import StoredSeries
 from gitops_dsf.errors import GitopsDsfError
 
 MAX_WORDS: Final = 400
@@ -40,7 +40,7 @@ class TooMuchError(StoreError):
 class Matrix:
     """The series of an answer, and what the store warned of."""
 
-    series: tuple[Series, ...]
+    series: tuple[StoredSeries, ...]
     warnings: tuple[str, ...]
     lost: str = ""
     """What the store said of missing data; empty if it said nothing."""
@@ -109,7 +109,7 @@ def _words(text: str) -> str:
     return printable(" ".join(text[: 4 * MAX_WORDS].split()), most=MAX_WORDS)
 
 
-def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
+def _series(rows: list[_Row], *, where: str) -> Iterator[StoredSeries]:
     """The series of a matrix.
 
     Those with the same times share them: a store answers at the same times for all.
@@ -139,7 +139,7 @@ def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
         values = np.fromiter(numbers[1::2], np.float64, len(known))
         if last is not None:
             values = values[last]
-        yield Series(labels=row.metric, times=times, values=values)
+        yield StoredSeries(labels=row.metric, times=times, values=values)
 
 
 def _numbers(text: bytes, *, where: str) -> list[float]:

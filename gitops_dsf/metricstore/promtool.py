@@ -14,7 +14,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from gitops_dsf.views.scoretests.queries import Answer, QueryError, Question, Sample, answer_of
+from gitops_dsf.scoretests.queries import (
+    PromtoolQuestion,
+    QueryError,
+    QueryResults,
+    Sample,
+    answer_of,
+)
 
 SECONDS: Final = 120
 """Time for the queries of one scorer on one cluster."""
@@ -29,7 +35,7 @@ _SAMPLE: Final = re.compile(
 )
 
 
-def evaluate(question: Question, *, program: Path) -> Answer:
+def evaluate(question: PromtoolQuestion, *, program: Path) -> QueryResults:
     """The results of all runs, by promtool. Raises QueryError."""
     with TemporaryDirectory(prefix="gitops-dsf-") as folder:
         file = Path(folder) / "queries.yaml"
@@ -69,7 +75,7 @@ def _run(program: Path, file: Path) -> str:
     return done.stdout + done.stderr
 
 
-def _document(question: Question) -> dict[str, Any]:
+def _document(question: PromtoolQuestion) -> dict[str, Any]:
     interval = f"{question.interval}s"
     evaluations: list[dict[str, Any]] = []
     for at in question.times:

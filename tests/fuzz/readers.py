@@ -29,7 +29,7 @@ from dsf_agent.scoring.clusterlabels import ClusterLabelSets
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.split import split
 from dsf_wire import measures, query
-from gitops_dsf.backtest.publication import Series as Samples
+from gitops_dsf.backtest.rawscores import StoredSeries as Samples
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError

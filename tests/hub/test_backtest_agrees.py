@@ -14,8 +14,9 @@ from typing import Final
 
 import pytest
 
+from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.run import run
-from gitops_dsf.backtest.track import ABSENT, Grid, Track
+from gitops_dsf.backtest.track import ABSENT, Track
 from gitops_dsf.simulator import HubState
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.plane import ControlPlane
@@ -41,7 +42,7 @@ STEPS: Final = 250
 NAMESPACE: Final = "backtest"
 NAMES: Final = tuple(f"back-{letter}" for letter in "abcdef")
 CPU, NET, BEAT = "back-cpu", "back-net", "back-beat"
-GRID: Final = Grid(start=1_700_000_000, step=60, count=STEPS + 1)
+GRID: Final = TimeGrid(start=1_700_000_000, step=60, count=STEPS + 1)
 EXISTS: Final = f'managedCluster.scores("{NET}").exists(score, score.name == "net")'
 
 

@@ -13,7 +13,7 @@ import pytest
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.metricstore.promtool import evaluate
 from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
-from gitops_dsf.views.scoretests.queries import Answer, QueryError, Question
+from gitops_dsf.scoretests.queries import PromtoolQuestion, QueryError, QueryResults
 from tests.hub.controlplane.binaries import obtain
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
@@ -30,14 +30,16 @@ def program() -> Path:
     return Path(obtain("prometheus").path("promtool"))
 
 
-def ask(program: Path, *expressions: str, values: str, count: int, name: str = "s") -> Answer:
+def ask(program: Path, *expressions: str, values: str, count: int, name: str = "s") -> QueryResults:
     return evaluated(
         program, *expressions, metrics={name: values}, times=range(0, count * STEP, STEP)
     )
 
 
-def evaluated(program: Path, *expressions: str, metrics: Mapping[str, str], times: range) -> Answer:
-    question = Question(
+def evaluated(
+    program: Path, *expressions: str, metrics: Mapping[str, str], times: range
+) -> QueryResults:
+    question = PromtoolQuestion(
         scorer="s",
         cluster="c",
         expressions=expressions,

@@ -15,11 +15,15 @@ from hypothesis import strategies as st
 
 from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import PublishRule, ScoreRange, Summary
-from gitops_dsf.backtest.contest import contest, score_expiries
-from gitops_dsf.backtest.publication import Publication, map_all
+from gitops_dsf.backtest.expiry import score_expiries
+from gitops_dsf.backtest.grid import TimeGrid
+from gitops_dsf.backtest.gridpublisher import GridPublisher, map_all
+from gitops_dsf.backtest.gridscores import GridScores
+from gitops_dsf.backtest.placement import prepare
+from gitops_dsf.backtest.publisher import Labels, ReplayedPublisher
 from gitops_dsf.backtest.replay import Replay
-from gitops_dsf.backtest.track import ABSENT, Grid, Labels, Publisher, Track
-from gitops_dsf.backtest.vectorised import ScoreColumns, decide
+from gitops_dsf.backtest.track import ABSENT, Track
+from gitops_dsf.backtest.vectorised import decide
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.support.laws import examples
 from tests.unit.simulator.hub import Object, cel, cluster, exact, hub, placement
@@ -86,13 +90,13 @@ def test_objects_with_one_item_are_written_as_any_other(
     rule at each point.
     """
     clusters = {f"c{number}": raw for number, raw in enumerate(walks)}
-    grid = Grid(start=1_000_000, step=scorer.scoring_interval, count=len(walks[0]))
-    paged = {name: Publication(scorer=scorer, cluster=name, grid=grid) for name in clusters}
+    grid = TimeGrid(start=1_000_000, step=scorer.scoring_interval, count=len(walks[0]))
+    paged = {name: GridPublisher(scorer=scorer, cluster=name, grid=grid) for name in clusters}
     for first in range(0, grid.count, points):
         for name, raw in clusters.items():
             paged[name].add(first, {NOWHERE: np.array(raw[first : first + points])})
     for name, raw in clusters.items():
-        whole = Publisher(scorer=scorer, cluster=name)
+        whole = ReplayedPublisher(scorer=scorer, cluster=name)
         for number, score in enumerate(raw):
             whole.step(grid.at(number), whole.items([(NOWHERE, score)]))
         whole.write_due(grid.end)
@@ -111,7 +115,7 @@ sizes = st.sampled_from(["1", "2", "8"]).map(
 
 
 @st.composite
-def tracks(draw: st.DrawFn, *, grid: Grid) -> Track:
+def tracks(draw: st.DrawFn, *, grid: TimeGrid) -> Track:
     """Writes at some points of the grid and between them, some of them further apart than the TTL."""
     steps = draw(
         st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.5, 3.25, 16.0, 40.0]), max_size=grid.count)
@@ -145,10 +149,10 @@ def test_a_point_has_the_score_of_the_last_write_before_it(
     start: float, step: float, written: list[float]
 ) -> None:
     """Writes at points and between them, also where times have no exact binary form."""
-    grid = Grid(start=start, step=step, count=30)
+    grid = TimeGrid(start=start, step=step, count=30)
     at = array("d", sorted(start + number * step for number in written))
     track = Track(ttl=1.0, at=at, values={"v": array("b", range(1, len(at) + 1))})
-    column = ScoreColumns(tracks={"r": {"c1": track}}, grid=grid).column("r", "v", "c1")
+    column = GridScores(tracks={"r": {"c1": track}}, grid=grid).column("r", "v", "c1")
     assert column is not None
     assert column.tolist() == [
         bisect.bisect_right(at, grid.at(number)) for number in range(grid.count)
@@ -156,8 +160,8 @@ def test_a_point_has_the_score_of_the_last_write_before_it(
 
 
 @st.composite
-def stories(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]], Grid]:
-    grid = Grid(start=1_700_000_000, step=60, count=draw(st.integers(1, 60)))
+def stories(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]], TimeGrid]:
+    grid = TimeGrid(start=1_700_000_000, step=60, count=draw(st.integers(1, 60)))
     weights = [(f"r{n}/v", draw(st.integers(-10, 10))) for n in range(draw(st.integers(1, 2)))]
     built_in = {
         "Steady": draw(st.integers(0, 10)),
@@ -191,14 +195,14 @@ def stories(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]],
 @examples(40)
 @given(stories())
 def test_all_points_at_once_are_decided_as_one_by_one(
-    story: tuple[list[Object], dict[str, dict[str, Track]], Grid],
+    story: tuple[list[Object], dict[str, dict[str, Track]], TimeGrid],
 ) -> None:
     objects, found, grid = story
     state = HubState.build(objects)
-    one = contest(state.placement("ns/p"), state=state, start=grid.start)
+    one = prepare(state.placement("ns/p"), state=state, start=grid.start)
     assert not one.special
     [stepwise] = Replay([one], state=state, tracks=found, grid=grid).run()
-    columns = ScoreColumns(tracks=found, grid=grid)
+    columns = GridScores(tracks=found, grid=grid)
     line = decide(
         one, columns=columns, found=score_expiries(one, found, grid=grid), steady=one.steady
     )

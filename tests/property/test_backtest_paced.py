@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.backtest.contest import contest
+from gitops_dsf.backtest.decisions import DecisionLine
+from gitops_dsf.backtest.grid import TimeGrid
+from gitops_dsf.backtest.gridscores import GridScores
 from gitops_dsf.backtest.paced import PacedReplay
+from gitops_dsf.backtest.placement import prepare
 from gitops_dsf.backtest.run import Backtest, run
-from gitops_dsf.backtest.track import ABSENT, DecisionLine, Grid, Track
-from gitops_dsf.backtest.vectorised import ScoreColumns
+from gitops_dsf.backtest.track import ABSENT, Track
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.pace import PacedRanking, Term
 from gitops_dsf.hub.scores import Score
@@ -32,14 +34,14 @@ FREE = Pace(concurrent=1000, arrivals_per_cluster=1000, settle_seconds=0, cooldo
 EXISTS = 'managedCluster.scores("r").exists(score, score.name == "v")'
 
 Tracks = dict[str, dict[str, Track]]
-Told = tuple[HubState, dict[str, Paced], Tracks, Grid]
+Told = tuple[HubState, dict[str, Paced], Tracks, TimeGrid]
 
 
 @st.composite
 def stories(
     draw: st.DrawFn, *, gaps: bool = True, most: int = 2, demand: int = 9, excluding: bool = True
 ) -> Told:
-    grid = Grid(start=START, step=STEP, count=draw(st.integers(1, 50)))
+    grid = TimeGrid(start=START, step=STEP, count=draw(st.integers(1, 50)))
     walks = st.lists(
         st.sampled_from([0, 20, 25, 25, 40, 95, 100, *([ABSENT] if gaps else [])]),
         min_size=grid.count,
@@ -126,8 +128,8 @@ def test_an_unlimited_pace_changes_nothing(told: Told) -> None:
 
 def _replay(told: Told, pace: Pace) -> PacedReplay:
     state, paced, tracks, grid = told
-    contests = [contest(each.written, state=state, start=grid.start) for each in paced.values()]
-    columns = ScoreColumns(tracks=tracks, grid=grid)
+    contests = [prepare(each.written, state=state, start=grid.start) for each in paced.values()]
+    columns = GridScores(tracks=tracks, grid=grid)
     return PacedReplay(contests, paced=paced, pace=pace, state=state, columns=columns)
 
 

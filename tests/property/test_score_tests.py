@@ -12,9 +12,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.backtest.publication import Publication
+from gitops_dsf.backtest.grid import TimeGrid
+from gitops_dsf.backtest.gridpublisher import GridPublisher
 from gitops_dsf.backtest.run import run
-from gitops_dsf.backtest.track import ABSENT, Grid
+from gitops_dsf.backtest.track import ABSENT
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.pipeline import check_declared
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -23,10 +24,10 @@ from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
+from gitops_dsf.scoretests.fleets import fleet_of
+from gitops_dsf.scoretests.judge import judge
+from gitops_dsf.scoretests.story import START
 from gitops_dsf.views.preview.fleet import hub_state, typed_placements
-from gitops_dsf.views.scoretests.judge import judge
-from gitops_dsf.views.scoretests.story import START
-from gitops_dsf.views.scoretests.suite import fleet_of
 from tests.support.laws import examples
 
 CLUSTERS = ("eu-north-1", "eu-west-1")
@@ -60,10 +61,10 @@ walks = st.integers(1, 40).flatmap(
 def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) -> None:
     whole, version = fleet()
     scorer = version.scorer_by_name["cpu-headroom"]
-    grid = Grid(start=START, step=scorer.spec.scoring.params.interval, count=len(walk[0]))
+    grid = TimeGrid(start=START, step=scorer.spec.scoring.params.interval, count=len(walk[0]))
     tracks = {}
     for cluster, values in zip(CLUSTERS, walk, strict=True):
-        publication = Publication(scorer=summarise(scorer), cluster=cluster, grid=grid)
+        publication = GridPublisher(scorer=summarise(scorer), cluster=cluster, grid=grid)
         publication.add(0, {("",) * 7: np.array(values)})
         publication.finish()
         tracks[cluster] = publication.track

@@ -732,7 +732,7 @@ def test_the_placement_that_was_asked_for_is_not_proposed(
     tmp_path: Path, fleet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where there is no room for other moments of the agents."""
-    monkeypatch.setattr("gitops_dsf.backtest.run.MOST_CELLS", 10)
+    monkeypatch.setattr("gitops_dsf.backtest.phases.MOST_CELLS", 10)
     file = _saved(tmp_path / "history.json")
     said = "with other moments of the agents, 1 Placement may move more or less often: too large to try here"
     assert f"{said} (--placement asks for one), decided pass by pass, or paced" in _said(

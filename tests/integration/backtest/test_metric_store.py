@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gitops_dsf.backtest.publication import query_of
+from gitops_dsf.backtest.rawscores import query_of
 from gitops_dsf.metricstore import client
 from gitops_dsf.metricstore.answer import StoreError
 from tests.support.metricstore import Store, Value

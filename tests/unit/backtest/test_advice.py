@@ -3,14 +3,15 @@
 from array import array
 
 from gitops_dsf.backtest.advice import advise
-from gitops_dsf.backtest.contest import contest
+from gitops_dsf.backtest.grid import TimeGrid
+from gitops_dsf.backtest.placement import prepare
 from gitops_dsf.backtest.result import Advice
-from gitops_dsf.backtest.track import Grid, Track
+from gitops_dsf.backtest.track import Track
 from gitops_dsf.resolve.stickiness import expressible
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.unit.simulator.hub import cluster, exact, hub, placement
 
-GRID = Grid(start=1_700_000_000, step=60, count=600)
+GRID = TimeGrid(start=1_700_000_000, step=60, count=600)
 
 
 def _track(values: list[int]) -> Track:
@@ -25,7 +26,7 @@ def _advise(a: list[int], b: list[int], *, stickiness: int) -> Advice:
     spec = placement(numberOfClusters=1, prioritizerPolicy=exact(*terms))
     state = HubState.build(hub(cluster("a"), cluster("b"), *with_defaults([spec])))
     return advise(
-        contest(state.placement("ns/p"), state=state, start=GRID.start),
+        prepare(state.placement("ns/p"), state=state, start=GRID.start),
         values=weights,
         written=stickiness,
         histories={None: {"r": {"a": _track(a), "b": _track(b)}}},

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from gitops_dsf.backtest.advice import Arrival, Measured, measure
-from gitops_dsf.backtest.track import Grid, Track
-from gitops_dsf.backtest.vectorised import ScoreColumns
+from gitops_dsf.backtest.demand import Arrival, Measured, measure
+from gitops_dsf.backtest.grid import TimeGrid
+from gitops_dsf.backtest.gridscores import GridScores
+from gitops_dsf.backtest.track import Track
 from gitops_dsf.hub.pace import Term
 
-GRID = Grid(start=1_700_000_000, step=60, count=2000)
+GRID = TimeGrid(start=1_700_000_000, step=60, count=2000)
 LATE, RANGE = 120.0, 600.0
 
 
@@ -23,7 +24,7 @@ def _arrivals(count: int, *, exact: bool = True) -> list[Arrival]:
     ]
 
 
-def _columns(moves: Sequence[Arrival], *, takes: float, noise: float = 0.0) -> ScoreColumns:
+def _columns(moves: Sequence[Arrival], *, takes: float, noise: float = 0.0) -> GridScores:
     """The application leaves c1 ninety minutes after it came, and its load with it."""
     rng = random.Random(1)
     values = []
@@ -33,12 +34,12 @@ def _columns(moves: Sequence[Arrival], *, takes: float, noise: float = 0.0) -> S
         values.append(round(60 - takes * runs + rng.gauss(0, noise)))
     at = array("d", [GRID.at(number) for number in range(GRID.count)])
     track = Track(ttl=900.0, at=at, values={"v": array("b", values)})
-    return ScoreColumns(tracks={"r": {"c1": track, "c2": track}}, grid=GRID)
+    return GridScores(tracks={"r": {"c1": track, "c2": track}}, grid=GRID)
 
 
 def _measured(
     moves: Sequence[Arrival],
-    columns: ScoreColumns,
+    columns: GridScores,
     *,
     others: Sequence[Arrival] = (),
     weight: int = 1,

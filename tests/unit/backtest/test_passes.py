@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.backtest.contest import contest
+from gitops_dsf.backtest.grid import TimeGrid
+from gitops_dsf.backtest.placement import prepare
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.run import run
-from gitops_dsf.backtest.track import ABSENT, Grid, Track, Tracks
+from gitops_dsf.backtest.track import ABSENT, Track, Tracks
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.unit.simulator.hub import Object, cel, cluster, exact, hub, placement
 
-GRID = Grid(start=1_700_000_000, step=60, count=41)
+GRID = TimeGrid(start=1_700_000_000, step=60, count=41)
 SIZES = {"a": "1", "b": "8", "c": "2"}
 
 
@@ -76,7 +77,7 @@ def test_regret_counts_to_the_end_of_the_span(others: Mapping[str, int], lead: i
             for name, values in {"a": (50, 50), "b": (10, 60), "c": (0, 0)}.items()
         }
     }
-    one = contest(state.placement("ns/p"), state=state, start=GRID.start)
+    one = prepare(state.placement("ns/p"), state=state, start=GRID.start)
     [stepwise] = Replay([one], state=state, tracks=tracks, grid=GRID).run()
     at_once = run(state.placements.values(), state=state, tracks=tracks, grid=GRID).lines["ns/p"]
     for line in (stepwise, at_once):
@@ -109,7 +110,7 @@ def test_what_is_not_decided_in_time_has_no_decisions(policy: Object) -> None:
 def test_placements_that_depend_on_each_other_are_decided_to_the_end_or_not_at_all() -> None:
     policy = exact(("r/v", 1), ("Balance", 1))
     state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy})
-    long = Grid(start=GRID.start, step=60, count=1000)
+    long = TimeGrid(start=GRID.start, step=60, count=1000)
     looks = iter([False, False, False, True])
     found = run(
         state.placements.values(),

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.metricstore.promtool import evaluate
-from gitops_dsf.views.scoretests.queries import Answer, QueryError, Question
+from gitops_dsf.scoretests.queries import PromtoolQuestion, QueryError, QueryResults
 
 
 def answer(
     folder: Path, report: str, *, runs: int = 1, expressions: tuple[str, ...] = ("q",)
-) -> Answer:
+) -> QueryResults:
     (folder / "report").write_text(report, encoding="utf-8")
     program = folder / "promtool"
     program.write_text(f'#!/bin/sh\ncp "$3" {folder}/asked\ncat {folder}/report >&2\nexit 1\n')
     program.chmod(0o755)
-    question = Question(
+    question = PromtoolQuestion(
         scorer="s",
         cluster="c",
         expressions=expressions,
@@ -90,7 +90,7 @@ def test_other_reports_are_errors(tmp_path: Path, report: str, message: str) -> 
 
 
 def test_a_program_that_cannot_run_is_an_error(tmp_path: Path) -> None:
-    question = Question(
+    question = PromtoolQuestion(
         scorer="s", cluster="c", expressions=("q",), times=range(1), metrics=(), interval=1
     )
     with pytest.raises(QueryError, match="cannot be run: No such file or directory"):

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from gitops_dsf.backtest.advice import Arrival, advise, measure
+from gitops_dsf.backtest.advice import advise
+from gitops_dsf.backtest.demand import Arrival, measure
 from gitops_dsf.backtest.result import Advice, AdvisedField, DemandAdvice, Trial
 from gitops_dsf.backtest.run import Backtest
 from gitops_dsf.backtest.track import Tracks

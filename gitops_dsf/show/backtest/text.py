@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.backtest.run import is_short
+from gitops_dsf.backtest.figures import is_short
+from gitops_dsf.fleetbacktest.comparison import RevisionResult, limits
+from gitops_dsf.show.backtest import sentences
 from gitops_dsf.show.tables import table
-from gitops_dsf.views.backtest import sentences
-from gitops_dsf.views.backtest.build import Result, limits
 
 
-def backtest_text(results: Sequence[Result], *, notes: Sequence[str]) -> str:
+def backtest_text(results: Sequence[RevisionResult], *, notes: Sequence[str]) -> str:
     """Formats a table of Placements, then advice, then what is not known."""
     head = results[-1]
     lines = [sentences.span(head)]
@@ -26,7 +26,7 @@ def backtest_text(results: Sequence[Result], *, notes: Sequence[str]) -> str:
     return f"{text}\nwhat is not known\n{printable_lines(unknown)}"
 
 
-def _placements(results: Sequence[Result]) -> str:
+def _placements(results: Sequence[RevisionResult]) -> str:
     head = results[-1]
     # A rate of moves per day says nothing about a span of some hours.
     has_rate = not is_short(head.grid)
@@ -47,14 +47,14 @@ def _placements(results: Sequence[Result]) -> str:
     return table(["placement", "", "regret", "most of the time on"], rows)
 
 
-def _demands(result: Result) -> Iterator[str]:
+def _demands(result: RevisionResult) -> Iterator[str]:
     for key in result.side.demands:
         for demand, place in sentences.demanded(result, key):
             yield f"  {key}: {demand}"
             yield f"      {place}"
 
 
-def _advice(result: Result, key: str) -> str:
+def _advice(result: RevisionResult, key: str) -> str:
     advice = result.side.advice[key]
     places = [f"      {place}" for place in sentences.places(result, key)]
     text = printable_lines((f"  {key}: {sentences.advised(result, key)}", *places))

@@ -8,14 +8,14 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gitops_dsf import __version__
-from gitops_dsf.backtest.contest import score_expiries
+from gitops_dsf.backtest.decisions import DecisionLine
+from gitops_dsf.backtest.expiry import score_expiries
 from gitops_dsf.backtest.result import Figures
-from gitops_dsf.backtest.track import DecisionLine
 from gitops_dsf.backtest.vectorised import sum_blocks
-from gitops_dsf.views.backtest import sentences
-from gitops_dsf.views.backtest.build import Result, limits
-from gitops_dsf.views.backtest.chart import Chart, Line, Span, document, facts, section
-from gitops_dsf.views.markup import escape
+from gitops_dsf.fleetbacktest.comparison import RevisionResult, limits
+from gitops_dsf.show.backtest import sentences
+from gitops_dsf.show.charts import Chart, Line, Span, document, facts, section
+from gitops_dsf.show.markup import escape
 from gitops_dsf.wording import plural
 
 OTHERS: Final = 5
@@ -30,7 +30,7 @@ MOST_SPANS: Final = 400
 """Stretches of a decision that are drawn. A Placement with more is flapping in any case."""
 
 
-def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
+def page(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str:
     head = results[-1]
     rows = list(sentences.comparisons(results))
     title = (
@@ -63,7 +63,7 @@ def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
 
 
 def _facts(
-    results: Sequence[Result], rows: Sequence[tuple[str, Figures | None, Figures | None]]
+    results: Sequence[RevisionResult], rows: Sequence[tuple[str, Figures | None, Figures | None]]
 ) -> list[tuple[str, str]]:
     after = [item for _, _, item in rows if item is not None]
     found = [
@@ -84,7 +84,7 @@ def _anchor(place: int) -> str:
     return f"placement-{place + 1}"
 
 
-def _index(results: Sequence[Result], shown: _Rows) -> str:
+def _index(results: Sequence[RevisionResult], shown: _Rows) -> str:
     """All Placements in a table, with links to those that have a chart. One alone needs no index."""
     if len(shown) < 2:
         return ""
@@ -113,7 +113,12 @@ def _counted(count: int, noun: str, more: str = "") -> tuple[str, str]:
 
 
 def _placement(
-    results: Sequence[Result], key: str, before: Figures | None, after: Figures, *, anchor: str
+    results: Sequence[RevisionResult],
+    key: str,
+    before: Figures | None,
+    after: Figures,
+    *,
+    anchor: str,
 ) -> str:
     head = results[-1]
     most = f"Most of the time on {sentences.time_on(head, key)}"
@@ -131,7 +136,7 @@ def _placement(
     return section(key, note, charts + advice + demands, anchor=anchor)
 
 
-def _charts(sides: Sequence[tuple[Result, Figures, str]], key: str) -> str:
+def _charts(sides: Sequence[tuple[RevisionResult, Figures, str]], key: str) -> str:
     """A chart for each side. Clusters have one colour in all, and scores and times one scale."""
     spent: Counter[str] = Counter()
     for _, figures, _ in sides:
@@ -177,7 +182,7 @@ class _Drawn(NamedTuple):
     stickiness: float
 
 
-def _drawn(result: Result, key: str, named: Sequence[str], *, start: float) -> _Drawn:
+def _drawn(result: RevisionResult, key: str, named: Sequence[str], *, start: float) -> _Drawn:
     """The lines of a Placement: of the named clusters, then of those with the highest scores."""
     contest, columns, grid = result.backtest.contests[key], result.backtest.columns, result.grid
     size = max(1, -(-grid.count // MOST_POINTS))
@@ -221,7 +226,13 @@ def _drawn(result: Result, key: str, named: Sequence[str], *, start: float) -> _
 
 
 def _chart(
-    result: Result, key: str, drawn: _Drawn, *, when: str, colours: Mapping[str, str], scale: _Scale
+    result: RevisionResult,
+    key: str,
+    drawn: _Drawn,
+    *,
+    when: str,
+    colours: Mapping[str, str],
+    scale: _Scale,
 ) -> str:
     lines, start, line = drawn.lines, scale.start, result.backtest.lines[key]
     spans = list(_spans(line, colours, result, start=start))[:MOST_SPANS]
@@ -260,7 +271,7 @@ def _chart(
 
 
 def _spans(
-    line: DecisionLine, colours: Mapping[str, str], result: Result, *, start: float
+    line: DecisionLine, colours: Mapping[str, str], result: RevisionResult, *, start: float
 ) -> Iterator[Span]:
     """One stretch for each decision. A decision of several clusters has the colour of the first."""
     before = result.grid.start - start
@@ -279,7 +290,7 @@ def _listed(texts: Iterable[str]) -> str:
     return f"<ul>{items}</ul>" if items else ""
 
 
-def _advice(result: Result, key: str) -> str:
+def _advice(result: RevisionResult, key: str) -> str:
     advice = result.side.advice[key]
     rows = ""
     for each in advice.shown:

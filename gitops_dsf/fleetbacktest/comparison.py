@@ -11,11 +11,17 @@ import numpy as np
 from dsf_wire import query
 from dsf_wire.summary import SCORED_BY_API, PublishRule
 from gitops_dsf.backtest.advice import DEADBANDS
-from gitops_dsf.backtest.publication import Publication, Results, Values
-from gitops_dsf.backtest.result import BacktestResult, BacktestSide, Span
-from gitops_dsf.backtest.run import Backtest, figures, is_short, moves_with_phases, run
-from gitops_dsf.backtest.track import Grid, Labels, Track, Tracks
+from gitops_dsf.backtest.figures import figures, is_short
+from gitops_dsf.backtest.grid import TimeGrid
+from gitops_dsf.backtest.gridpublisher import GridPublisher
+from gitops_dsf.backtest.phases import moves_with_phases
+from gitops_dsf.backtest.publisher import Labels
+from gitops_dsf.backtest.rawscores import Results, Values
+from gitops_dsf.backtest.result import BacktestResult, BacktestSide, BacktestSpan
+from gitops_dsf.backtest.run import Backtest, run
+from gitops_dsf.backtest.track import Track, Tracks
 from gitops_dsf.errors import UsageError
+from gitops_dsf.fleetbacktest.advice import advice_on, demands_of
 from gitops_dsf.hub.moves.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import paced_ranking
@@ -27,7 +33,6 @@ from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.views.backtest.advised import advice_on, demands_of
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.fleet import hub_state, typed_placements
 from gitops_dsf.views.preview.paced import is_paced
@@ -55,7 +60,7 @@ _NOTHING: Final[Labels] = ("",) * 7
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class HistoryQuestion:
     """A score whose history is needed."""
 
     score_name: str
@@ -89,9 +94,11 @@ class _Side:
     """Placements that cannot be decided, and why."""
     scorers: dict[str, EffectiveScorer] = field(default_factory=dict)
     """By score."""
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: dict[str, HistoryQuestion] = field(default_factory=dict)
     """By score."""
-    publications: dict[int | None, dict[str, dict[str, Publication]]] = field(default_factory=dict)
+    publications: dict[int | None, dict[str, dict[str, GridPublisher]]] = field(
+        default_factory=dict
+    )
     """By deadband that is tried (None: as written), by score, then by cluster."""
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
     """Points without a result, by score, then by cluster."""
@@ -142,7 +149,7 @@ class _Side:
         )
         return found
 
-    def begin(self, tracks: Tracks, grid: Grid, *, earliest: float) -> tuple[float, str]:
+    def begin(self, tracks: Tracks, grid: TimeGrid, *, earliest: float) -> tuple[float, str]:
         """When all scores are known, and which is the last; empty if they are from the start. A cluster whose
         first score comes long after the others did not exist before. Too late a score decides no Placement.
         What is long and late is measured by the history that there is: `earliest` is its first score.
@@ -171,7 +178,7 @@ class _Side:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class RevisionResult:
     """What one revision would have decided."""
 
     side: BacktestSide
@@ -183,14 +190,16 @@ class Result:
     """Whether only some Placements were asked for."""
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> TimeGrid:
         return self.backtest.grid
 
 
-def document(results: Sequence[Result], *, notes: Sequence[str] = ()) -> BacktestResult:
+def document(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> BacktestResult:
     head, grid = results[-1], results[-1].grid
     return BacktestResult(
-        span=Span(start=grid.start, end=grid.end, step=grid.step, waited_for=head.waited_for),
+        span=BacktestSpan(
+            start=grid.start, end=grid.end, step=grid.step, waited_for=head.waited_for
+        ),
         base=results[0].side if len(results) > 1 else None,
         head=head.side,
         notes=notes,
@@ -198,14 +207,14 @@ def document(results: Sequence[Result], *, notes: Sequence[str] = ()) -> Backtes
     )
 
 
-def limits(results: Sequence[Result]) -> tuple[str, ...]:
+def limits(results: Sequence[RevisionResult]) -> tuple[str, ...]:
     """What a backtest cannot know. That of moments of the agents only where it shows a range of moves."""
     ranges = [item.moves_range for each in results for item in each.side.placements.values()]
     shown = any(found is not None and found[0] < found[1] for found in ranges)
     return (_RANGES, *_LIMITS) if shown else _LIMITS
 
 
-class BacktestBuilder:
+class RevisionComparison:
     """Takes the history of scores page by page, for one or two revisions at once."""
 
     def __init__(
@@ -230,11 +239,11 @@ class BacktestBuilder:
         tried = DEADBANDS if advice else ()
         self._sides.append(self._side(head, titles[1], before=base, only=only, tried=tried))
 
-    def asked(self) -> Sequence[Asked]:
+    def asked(self) -> Sequence[HistoryQuestion]:
         found = {asked for side in self._sides for asked in side.asked.values()}
         return sorted(found, key=lambda each: (each.score_name, each.step, each.query))
 
-    def grid(self, step: float) -> Grid:
+    def grid(self, step: float) -> TimeGrid:
         first = math.ceil(self._start / step) * step
         count = math.floor((self._end - first) / step) + 1
         if count < 1 or count > MOST_POINTS:
@@ -242,14 +251,14 @@ class BacktestBuilder:
             raise UsageError(
                 f"between start and end are {points}; write a span with 1 to {MOST_POINTS:,}"
             )
-        return Grid(start=first, step=step, count=count)
+        return TimeGrid(start=first, step=step, count=count)
 
-    def add(self, asked: Asked, first: int, count: int, results: Results) -> None:
+    def add(self, asked: HistoryQuestion, first: int, count: int, results: Results) -> None:
         """Takes the results of a score at `count` points of its grid, from `first` on."""
         for side, resource in self._asking(asked):
             side.add(resource, first, count, results)
 
-    def leave_out(self, asked: Asked, reason: str) -> None:
+    def leave_out(self, asked: HistoryQuestion, reason: str) -> None:
         """Decides no Placement that ranks by a score, because its history was not read to the end."""
         for side, resource in self._asking(asked):
             side.forget({resource: reason})
@@ -259,7 +268,7 @@ class BacktestBuilder:
 
     def results(
         self, *, window: float = WINDOW_SECONDS, stop: Callable[[], bool] = lambda: False
-    ) -> tuple[Result, ...]:
+    ) -> tuple[RevisionResult, ...]:
         """Decides all Placements, the base's first, until `stop` is true. Only the last side gets advice."""
         histories = [side.tracks() for side in self._sides]
         firsts = (
@@ -276,7 +285,9 @@ class BacktestBuilder:
             backtest = self._run(side, found[None], begin, stop)
             told = self._told(side, backtest, found, window=window, stop=stop)
             results.append(
-                Result(side=told, backtest=backtest, waited_for=waited_for, is_part=self._is_part)
+                RevisionResult(
+                    side=told, backtest=backtest, waited_for=waited_for, is_part=self._is_part
+                )
             )
         return tuple(results)
 
@@ -286,21 +297,21 @@ class BacktestBuilder:
             self.grid(asked.step).count * len(self.clusters_of(asked)) for asked in self.asked()
         )
 
-    def clusters_of(self, asked: Asked) -> frozenset[str]:
+    def clusters_of(self, asked: HistoryQuestion) -> frozenset[str]:
         return frozenset(
             cluster
             for side, resource in self._asking(asked)
             for cluster in side.publications[None][resource]
         )
 
-    def _asking(self, asked: Asked) -> Iterator[tuple[_Side, str]]:
+    def _asking(self, asked: HistoryQuestion) -> Iterator[tuple[_Side, str]]:
         """The sides that need the history of a score, each with the name of its AddOnPlacementScore."""
         for side in self._sides:
             for resource, known in side.asked.items():
                 if known == asked:
                     yield side, resource
 
-    def _whole(self, side: _Side) -> Grid:
+    def _whole(self, side: _Side) -> TimeGrid:
         """The points of the whole span at which a side decides."""
         intervals = (item.spec.scoring.params.interval for item in side.scorers.values())
         return self.grid(min(intervals, default=60))
@@ -351,7 +362,7 @@ class BacktestBuilder:
                 reasons[resource] = f"{item.name}: {causes}"
                 continue
             side.scorers[resource] = item
-            side.asked[resource] = anew or Asked(
+            side.asked[resource] = anew or HistoryQuestion(
                 score_name=item.score_name, step=item.spec.scoring.params.interval
             )
         side.forget(reasons)
@@ -362,7 +373,7 @@ class BacktestBuilder:
             }
         return side
 
-    def _anew(self, item: EffectiveScorer, fleet: CheckedFleet) -> Asked | None:
+    def _anew(self, item: EffectiveScorer, fleet: CheckedFleet) -> HistoryQuestion | None:
         """The question that evaluates a changed query over the past. None if that is not possible: the store
         has the metrics of all clusters only for scorers on the hub, and a scoring API cannot be asked again.
         """
@@ -380,7 +391,7 @@ class BacktestBuilder:
         identity = cluster_label(label).identity
         # A MetricSource has one variant for the hub scorer.
         asking = fleet.by_variant[item.name][0]
-        return Asked(
+        return HistoryQuestion(
             score_name=item.score_name,
             step=item.spec.scoring.params.interval,
             query=item.spec.source.params.query,
@@ -396,7 +407,7 @@ class BacktestBuilder:
 
     def _publications(
         self, fleet: CheckedFleet, item: EffectiveScorer, deadband: int | None
-    ) -> dict[str, Publication]:
+    ) -> dict[str, GridPublisher]:
         summary, grid = summarise(item), self.grid(item.spec.scoring.params.interval)
         if deadband is not None:
             rule = PublishRule(
@@ -404,14 +415,14 @@ class BacktestBuilder:
             )
             summary = msgspec.structs.replace(summary, publish=rule)
         return {
-            cluster: Publication(scorer=summary, cluster=cluster, grid=grid)
+            cluster: GridPublisher(scorer=summary, cluster=cluster, grid=grid)
             for cluster in sorted(fleet.runs_on[item.name])
         }
 
     def _run(self, side: _Side, tracks: Tracks, begin: float, stop: Callable[[], bool]) -> Backtest:
         whole = self._whole(side)
         number = min(max(0, math.ceil((begin - whole.start) / whole.step)), whole.count - 1)
-        grid = Grid(start=whole.at(number), step=whole.step, count=whole.count - number)
+        grid = TimeGrid(start=whole.at(number), step=whole.step, count=whole.count - number)
         known = {key: item for key, item in side.placements.items() if key not in side.unknown}
         state = hub_state(side.fleet, self._snapshot, scores={}, decisions=(), only=known)
         written = side.fleet.repository.spec.pace

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from msgspec import UNSET
 
+from gitops_dsf.backtest.figures import is_short
 from gitops_dsf.backtest.result import Figures, Trial
-from gitops_dsf.backtest.run import is_short
-from gitops_dsf.views.backtest.build import Result, limits
+from gitops_dsf.fleetbacktest.comparison import RevisionResult, limits
 from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.wording import names_text, plural
 
@@ -49,7 +49,9 @@ def _range(item: Figures) -> str:
     return "" if found is None or found[0] == found[1] else " ({} to {})".format(*found)
 
 
-def comparisons(results: Sequence[Result]) -> Iterator[tuple[str, Figures | None, Figures | None]]:
+def comparisons(
+    results: Sequence[RevisionResult],
+) -> Iterator[tuple[str, Figures | None, Figures | None]]:
     """Key, figures before and figures after of every Placement that either side decided, in order of key."""
     after = results[-1].side.placements
     before: Mapping[str, Figures] = results[0].side.placements if len(results) > 1 else {}
@@ -65,7 +67,7 @@ def differs(before: Figures | None, after: Figures | None) -> bool:
     )
 
 
-def time_on(result: Result, key: str) -> str:
+def time_on(result: RevisionResult, key: str) -> str:
     """`eu-1 61 %, eu-2 39 %`: the share of the span for which each cluster was chosen."""
     whole = result.grid.count * result.grid.step
     spent = result.side.placements[key].seconds_on
@@ -73,7 +75,7 @@ def time_on(result: Result, key: str) -> str:
     return names_text(shares, most=MOST_NAMED)
 
 
-def regret(result: Result, key: str, before: Figures | None = None) -> str:
+def regret(result: RevisionResult, key: str, before: Figures | None = None) -> str:
     """`0.3 (was 1.1)`; `4.2 (was 0.0), the sum of 3 clusters`."""
     was = "" if before is None else f" (was {before.regret:.1f})"
     most = max(len(item.clusters) for item in result.backtest.lines[key].decided)
@@ -81,7 +83,7 @@ def regret(result: Result, key: str, before: Figures | None = None) -> str:
     return f"{result.side.placements[key].regret:.1f}{was}{summed}"
 
 
-def advised(result: Result, key: str) -> str:
+def advised(result: RevisionResult, key: str) -> str:
     """`stickiness 20 instead of 5: 2 moves instead of 19, ...`; what is written if nothing is better."""
     advice, figures = result.side.advice[key], result.side.placements[key]
     free = "" if figures.paced is UNSET else " (without the pace)"
@@ -97,14 +99,14 @@ def advised(result: Result, key: str) -> str:
     return f"stickiness {advice.recommended.stickiness}{before}{calm}{free}: {advice.reason}"
 
 
-def places(result: Result, key: str) -> Iterator[str]:
+def places(result: RevisionResult, key: str) -> Iterator[str]:
     """`apps/portal.yaml:12: spec.stickiness: 25 instead of 20`; nothing if the advice is what is written."""
     for each in result.side.advice[key].fields:
         text = f"{each.file}:{each.line}: {each.field}: {each.after} instead of {each.before}"
         yield text + (f"; it also concerns {listed(each.also)}" if each.also else "")
 
 
-def demanded(result: Result, key: str) -> Iterator[tuple[str, str]]:
+def demanded(result: RevisionResult, key: str) -> Iterator[tuple[str, str]]:
     """A sentence on each demand that recorded moves show, and where to write it."""
     for each in result.side.demands.get(key, ()):
         field = each.field
@@ -126,7 +128,7 @@ def settings(trial: Trial) -> str:
     )
 
 
-def gaps(result: Result) -> Iterator[str]:
+def gaps(result: RevisionResult) -> Iterator[str]:
     """One line for each score with gaps in its history, and one for Placements that were not replayed."""
     for resource, found in result.side.gaps.items():
         names = sorted(found, key=lambda name: (-found[name], name))
@@ -155,7 +157,7 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def span(result: Result) -> str:
+def span(result: RevisionResult) -> str:
     """`14.0 days from 2026-11-08 16:00 to 2026-11-22 16:00 UTC, a point every 60 s`, and why not earlier."""
     grid = result.grid
     why = f"; before that, {result.waited_for} has no scores" if result.waited_for else ""
@@ -180,7 +182,7 @@ def listed(names: Sequence[str]) -> str:
 MOST_ROWS = 20
 
 
-def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
+def markdown(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str:
     """What would have changed, then the figures in a table, then what is not known."""
     head = results[-1]
     lines = ["### What this would have done", "", f"{span(head)}.", ""]

@@ -6,7 +6,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf.views.markup import escape
+from gitops_dsf.show.markup import escape
 
 LABEL_GAP: Final = 15
 TOP: Final = 26

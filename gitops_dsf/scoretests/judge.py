@@ -1,35 +1,27 @@
 """Compares what came of a test with what it expected, and says why a score is what it is."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct
 
-from dsf_wire.publishrule import Rule, changed
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model import score_test
 from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.scoretests.queries import Evaluate, QueryError, no_promtool
+from gitops_dsf.scoretests.reasons import time_text, why_score
+from gitops_dsf.scoretests.runs import only_item
+from gitops_dsf.scoretests.story import ReplayedTest
 from gitops_dsf.simulator import Explanation, Outcome, explain
-from gitops_dsf.views.scoretests.queries import Evaluate, QueryError, no_promtool, not_evaluated
-from gitops_dsf.views.scoretests.story import (
-    ADD_ON_PLACEMENT_SCORE,
-    START,
-    PublishedScore,
-    Run,
-    ScorerOnCluster,
-    Story,
-    only_item,
-)
-from gitops_dsf.wording import names_text, plural
+from gitops_dsf.wording import plural
 
 MOST_EXPLAINED: Final = 4
 
 
-class Failure(Struct, frozen=True, kw_only=True):
+class UnmetExpectation(Struct, frozen=True, kw_only=True):
     """An expectation that is not met. It is JSON as it is."""
 
     file: str
@@ -52,8 +44,8 @@ def _failure(
     got: str,
     reasons: tuple[str, ...] = (),
     explanations: tuple[Explanation, ...] = (),
-) -> Failure:
-    return Failure(
+) -> UnmetExpectation:
+    return UnmetExpectation(
         **asdict(position),
         subject=subject,
         expected=expected,
@@ -70,7 +62,7 @@ def judge(
     findings: Sequence[Diagnostic],
     documents: Sequence[Document],
     evaluate: Evaluate = no_promtool,
-) -> Iterator[Failure]:
+) -> Iterator[UnmetExpectation]:
     """The failures, in order of expectations. `fleet` has the clusters of the test; None if it has errors."""
     expect = test.value.spec.expect
     for index, finding in enumerate(expect.findings):
@@ -93,7 +85,7 @@ def judge(
         )
         return
     try:
-        story = Story(test.value.spec, fleet=fleet, evaluate=evaluate)
+        story = ReplayedTest(test.value.spec, fleet=fleet, evaluate=evaluate)
     except QueryError as error:
         yield _failure(
             test.at("spec", "given", "metrics"),
@@ -112,8 +104,11 @@ def judge(
 
 
 def _score(
-    story: Story, test: Item[score_test.ScoreTest], expected: score_test.ExpectedScore, index: int
-) -> Iterator[Failure]:
+    story: ReplayedTest,
+    test: Item[score_test.ScoreTest],
+    expected: score_test.ExpectedScore,
+    index: int,
+) -> Iterator[UnmetExpectation]:
     at = score_test.seconds(expected.at)
     resource, item = expected.resource or "", expected.dimension or ""
     if expected.scorer is not None:
@@ -137,11 +132,11 @@ def _score(
 
 
 def _decision(
-    story: Story,
+    story: ReplayedTest,
     test: Item[score_test.ScoreTest],
     expected: score_test.ExpectedDecision,
     index: int,
-) -> Iterator[Failure]:
+) -> Iterator[UnmetExpectation]:
     key, at = story.key(expected), score_test.seconds(expected.at)
     verdict, wanted = story.verdict(key, at=at), sorted(set(expected.clusters))
     found = sorted(verdict.chosen)
@@ -160,8 +155,11 @@ def _decision(
 
 
 def _moves(
-    story: Story, test: Item[score_test.ScoreTest], expected: score_test.ExpectedMoves, index: int
-) -> Iterator[Failure]:
+    story: ReplayedTest,
+    test: Item[score_test.ScoreTest],
+    expected: score_test.ExpectedMoves,
+    index: int,
+) -> Iterator[UnmetExpectation]:
     key = story.key(expected)
     until = story.end if expected.until is None else score_test.seconds(expected.until)
     history = story.changes(key, until=until)
@@ -185,7 +183,7 @@ def _finding(
     documents: Sequence[Document],
     expected: score_test.ExpectedFinding,
     position: Position,
-) -> Iterator[Failure]:
+) -> Iterator[UnmetExpectation]:
     same_code = [item for item in findings if item.code == expected.code]
     if any(_belongs(item, expected, documents) for item in same_code):
         return
@@ -219,83 +217,3 @@ def _belongs(
 
 def _clusters(names: Sequence[str]) -> str:
     return ", ".join(names) or "no cluster"
-
-
-def why_score(
-    story: Story, resource: str, item: str, cluster: str, *, scorer: str | None, at: float
-) -> Iterator[str]:
-    """The last write, the last run, and why they differ."""
-    found = story.runs_of(resource, cluster)
-    if found is None:
-        yield _not_running(story, cluster, scorer)
-        return
-    score = story.score(resource, item, cluster, at=at)
-    yield _published(score, found)
-    runs = [each for each in found.runs if each.at - START <= at]
-    if not runs or found.rule is None:
-        return
-    run = runs[-1]
-    first = list(takewhile(lambda each: each.items == run.items, reversed(runs)))[-1]
-    since = f"from {time_text(first.at - START)} on"
-    if scorer is not None and (why := story.without.get((scorer, cluster))):
-        yield why
-    if run.items is None:
-        yield f"{since} the runs give no result{_raw(run, item)}, so nothing new is published"
-        return
-    value = run.items.get(item)
-    given = (
-        f"no item {item}, but {', '.join(sorted(run.items)[:5])}" if value is None else str(value)
-    )
-    yield f"{since} the runs give {given}{_raw(run, item)}"
-    if value != score.value:
-        yield _held_back(found.rule, run.items, story.items(resource, cluster, at=at))
-
-
-def _not_running(story: Story, cluster: str, name: str | None) -> str:
-    if name is None:
-        return f"the test gives no score of it on {cluster}"
-    scorer = story.fleet.scorer_by_name[name]
-    if scorer.spec.score_destination != ADD_ON_PLACEMENT_SCORE:
-        return f"{name} does not publish: its scoreDestination is {scorer.spec.score_destination}"
-    if scorer.spec.suspend:
-        return f"{name} is suspended, so it runs nowhere"
-    if cluster not in story.fleet.runs_on[name]:
-        return f"{name} does not run on {cluster}: its clusterSelector, or a mask, leaves the cluster out"
-    if story.gives_metrics and (why := not_evaluated(scorer, story.fleet)):
-        return f"the metrics of the test do not count for {name}, because {why}; give series of it"
-    return f"the test gives no series and no score of {name} on {cluster}"
-
-
-def _published(score: PublishedScore, found: ScorerOnCluster) -> str:
-    if score.written is None:
-        return "nothing has been published yet"
-    when = "before the beginning" if score.written < 0 else f"at {time_text(score.written)}"
-    value = "without this item" if score.value is None else str(score.value)
-    text = f"last written {when}: {value}"
-    if score.expired:
-        return f"{text}; it expired at {time_text(score.written + found.track.ttl)}"
-    return text
-
-
-def _raw(run: Run, item: str) -> str:
-    """The raw scores of an item in a run, in brackets. Those that are no number do not count."""
-    values = [
-        f"{value:g}".replace("nan", "NaN").replace("inf", "Inf") for value in run.raw.get(item, ())
-    ]
-    return f" (raw score{'s' if len(values) > 1 else ''} {names_text(values)})" if values else ""
-
-
-def _held_back(rule: Rule, items: Mapping[str, int], published: Mapping[str, int]) -> str:
-    if not changed(items, published, deadband=rule.deadband):
-        until = f"the next renewal, at most {time_text(rule.refresh)} after the last write"
-        return f"the change is below publish.deadband {rule.deadband}, so it waits for {until}"
-    return f"publish.minIntervalSeconds {rule.min_interval:g} after the last write are not over"
-
-
-def time_text(seconds: float) -> str:
-    """A time as tests write it, such as 1h30m."""
-    rest, text = round(seconds), ""
-    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
-        count, rest = divmod(rest, size)
-        text += f"{count}{unit}" if count else ""
-    return text or "0s"

@@ -9,7 +9,7 @@ from dsf_wire import query
 from dsf_wire.dimension import LABELS
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.summary import SCORED_BY_QUERY
-from gitops_dsf.backtest.track import Labels
+from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.model.score_test import ScoreTestSpec, seconds
 from gitops_dsf.resolve.scorer import EffectiveScorer
@@ -23,7 +23,7 @@ class QueryError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class PromtoolQuestion:
     """The runs of one scorer on one cluster, and the metrics that its source has."""
 
     scorer: str
@@ -52,7 +52,7 @@ Sample = tuple[Mapping[str, str], float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class QueryResults:
     """The results of the runs of one scorer on one cluster."""
 
     series: Sequence[tuple[Labels, tuple[float | None, ...]]]
@@ -60,20 +60,20 @@ class Answer:
     runs: int
 
 
-Answers = Mapping[tuple[str, str], Answer]
+Answers = Mapping[tuple[str, str], QueryResults]
 """By scorer and cluster."""
-Evaluate = Callable[[Question], Answer]
+Evaluate = Callable[[PromtoolQuestion], QueryResults]
 """Raises QueryError."""
 
 
-def no_promtool(question: Question) -> Answer:
+def no_promtool(question: PromtoolQuestion) -> QueryResults:
     what = f"the query of {question.scorer} is evaluated by promtool, which is not on the PATH"
     raise QueryError(f"{what}: install it, or name it with --promtool")
 
 
 def questions(
     spec: ScoreTestSpec, *, fleet: CheckedFleet, scorers: Sequence[str], end: int
-) -> Iterator[Question]:
+) -> Iterator[PromtoolQuestion]:
     """These scorers where there are metrics and no series. Raises QueryError if that is too much."""
     given = spec.given
     if not given.metrics:
@@ -98,7 +98,7 @@ def questions(
             if count > MOST_EVALUATIONS:
                 most = f"the queries of a test are evaluated at most {MOST_EVALUATIONS:,} times"
                 raise QueryError(f"{most}; write earlier expectations, or fewer clusters")
-            yield Question(
+            yield PromtoolQuestion(
                 scorer=name,
                 cluster=cluster,
                 expressions=expressions,
@@ -119,14 +119,14 @@ def not_evaluated(scorer: EffectiveScorer, fleet: CheckedFleet) -> str:
     return ""
 
 
-def answer_of(found: Sequence[Sequence[Sample]]) -> Answer:
+def answer_of(found: Sequence[Sequence[Sample]]) -> QueryResults:
     """The answer for the samples of each run. Series differ in all labels, also those that do not count."""
     columns: dict[tuple[tuple[str, str], ...], list[float | None]] = {}
     for number, samples in enumerate(found):
         for labels, value in samples:
             column = columns.setdefault(tuple(sorted(labels.items())), [None] * len(found))
             column[number] = value
-    return Answer(
+    return QueryResults(
         series=[
             (tuple(dict(labels).get(name, "") for name in LABELS), tuple(values))
             for labels, values in columns.items()
