@@ -36,7 +36,7 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.fleet import hub_state, typed_placements
 from gitops_dsf.views.preview.paced import is_paced
-from gitops_dsf.views.preview.scorers import raw_causes
+from gitops_dsf.views.preview.scorershift import raw_causes
 
 SHOWN_GAP: Final = 0.01
 """Missing points are told from this share on."""

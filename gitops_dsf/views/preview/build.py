@@ -12,7 +12,8 @@ from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.paced import Failover, PacedChange, failover_changes, paced_change
 from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes
-from gitops_dsf.views.preview.transition import Pass, Transition, passes
+from gitops_dsf.views.preview.transition import Transition
+from gitops_dsf.views.preview.verdictpairs import VerdictPair, verdict_pairs
 
 
 class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warnings"}):
@@ -76,7 +77,7 @@ def compare(
     transition = (
         Transition(base=base, head=head, snapshot=snapshot, now=hub.now) if snapshot else None
     )
-    found = tuple(passes(transition)) if transition else ()
+    found = tuple(verdict_pairs(transition)) if transition else ()
     moving = moves(found, base, head) if snapshot else None
     warnings = concerns(
         base,
@@ -105,7 +106,7 @@ def compare(
     )
 
 
-def _pending(found: tuple[Pass, ...], snapshot: Snapshot) -> tuple[str, ...]:
+def _pending(found: tuple[VerdictPair, ...], snapshot: Snapshot) -> tuple[str, ...]:
     """Placements with a decision on the hub that differs from what the base leads to."""
     now = decided(snapshot.decisions)
     return tuple(

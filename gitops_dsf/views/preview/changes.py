@@ -10,14 +10,13 @@ from msgspec import Struct
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.model.apps import ScoredPlacementSpec
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.scorers import (
-    Change,
+from gitops_dsf.views.preview.fields import (
+    ChangeKind,
     FieldChange,
-    ScorerChange,
-    altered,
     field_changes,
-    notes,
+    written_metadata,
 )
+from gitops_dsf.views.preview.scorers import ScorerChange, altered
 
 _PLACES: Final = ("repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace")
 """Fields that say what is deployed and where. Of a new object only these are shown."""
@@ -32,7 +31,7 @@ class SourceChange(Struct, frozen=True, kw_only=True):
     kind: str
     names: tuple[str, ...]
     """The objects, sorted; those of a namespace that people wrote as `namespace/name`."""
-    change: Change
+    change: ChangeKind
     fields: tuple[FieldChange, ...]
 
 
@@ -40,7 +39,7 @@ class PlacementChange(Struct, frozen=True, kw_only=True):
     """The change of one rendered Placement."""
 
     placement: str
-    change: Change
+    change: ChangeKind
     fields: tuple[FieldChange, ...]
 
     @property
@@ -66,7 +65,7 @@ def source_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[Sourc
     return alike(
         item
         for item in _changes(_written(base), _written(head), places=_PLACES)
-        if item.kind != "ManagedClusterSetBinding" or item.change is Change.CHANGED
+        if item.kind != "ManagedClusterSetBinding" or item.change is ChangeKind.CHANGED
     )
 
 
@@ -88,7 +87,10 @@ def binding_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[Sour
             change=change,
             fields=(),
         )
-        for change, keys in ((Change.ADDED, after - before), (Change.REMOVED, before - after))
+        for change, keys in (
+            (ChangeKind.ADDED, after - before),
+            (ChangeKind.REMOVED, before - after),
+        )
         if keys
     )
 
@@ -112,7 +114,7 @@ def _changes(
         old, new = before.get((kind, name)), after.get((kind, name))
         if old == new:
             continue
-        change = Change.ADDED if old is None else Change.REMOVED if new is None else Change.CHANGED
+        change = ChangeKind.of(old, new)
         fields = field_changes(old or {}, new) if new is not None else ()
         if old is None:
             fields = tuple(field for field in fields if field.path.rpartition(".")[2] in places)
@@ -125,7 +127,7 @@ def _written(fleet: CheckedFleet | None) -> _Contents:
         return {}
     found: dict[tuple[str, str], dict[str, Any]] = {
         ("ScoredApplication", item.metadata.name): {
-            "metadata": notes(item.metadata),
+            "metadata": written_metadata(item.metadata),
             "spec": item.spec.model_dump(mode="json", by_alias=True),
         }
         for item in fleet.applications
@@ -133,7 +135,7 @@ def _written(fleet: CheckedFleet | None) -> _Contents:
     for placement in fleet.placements:
         if isinstance(placement.ranking, ScoredPlacementSpec):
             found["ScoredPlacement", f"{placement.namespace}/{placement.name}"] = {
-                "metadata": notes(placement.written.value.metadata),
+                "metadata": written_metadata(placement.written.value.metadata),
                 "spec": placement.ranking.model_dump(mode="json", by_alias=True),
             }
     for document in fleet.carried:
@@ -211,7 +213,7 @@ def summarise_changes(
     changes = Counter(item.change for item in scorers)
     return Summary(
         scorers=Count(
-            **{str(change): changes[change] for change in Change}, total=len(head.scorers)
+            **{str(change): changes[change] for change in ChangeKind}, total=len(head.scorers)
         ),
         clusters=ClusterCount(
             **msgspec.structs.asdict(_count(before, after)),

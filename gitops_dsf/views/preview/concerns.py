@@ -18,11 +18,11 @@ from gitops_dsf.render.works import WORKS
 from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.applied import Object, applied
+from gitops_dsf.views.preview.credentials import credentials_of
 from gitops_dsf.views.preview.fleet import hub_state
 from gitops_dsf.views.preview.moves import UNKNOWN, Move
 from gitops_dsf.views.preview.paced import is_paced
-from gitops_dsf.views.preview.scorers import credentials_of
-from gitops_dsf.views.preview.transition import Pass
+from gitops_dsf.views.preview.verdictpairs import VerdictPair
 from gitops_dsf.wording import names_text, plural
 
 OLD_SECONDS = 3_600
@@ -36,7 +36,7 @@ def concerns(
     head: CheckedFleet,
     hub: HubData,
     *,
-    found: tuple[Pass, ...],
+    found: tuple[VerdictPair, ...],
     moving: Iterable[Move],
     rescored: Mapping[str, frozenset[str]],
     rescored_percent: float,
@@ -62,8 +62,7 @@ def concerns(
         for item, after in touched:
             by_scores = as_people_wrote(after)
             # Of a paced Placement that wishes to move already, the queue of moves tells.
-            known = item.certainty is None or item.certainty.decided
-            if known and by_scores.chosen == after.chosen:
+            if item.is_decided and by_scores.chosen == after.chosen:
                 yield from _close(by_scores, close_points, head.spans)
 
 
@@ -299,7 +298,7 @@ def _data_concerns(snapshot: Snapshot, hub: HubData, head: CheckedFleet) -> Iter
         yield f"{what}; no scorer runs there, and Placements may select them"
 
 
-def _too_few(item: Pass, verdict: Verdict) -> Iterator[str]:
+def _too_few(item: VerdictPair, verdict: Verdict) -> Iterator[str]:
     if verdict.outcome in {Outcome.PANIC, Outcome.UNSUPPORTED, Outcome.FAILED}:
         yield f"{item.placement}: {verdict.notes[0] if verdict.notes else verdict.outcome}"
         return

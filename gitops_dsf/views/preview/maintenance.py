@@ -16,6 +16,7 @@ from gitops_dsf.pacing.waves import staying, waves
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState
 from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.fields import ChangeKind
 from gitops_dsf.views.preview.fleet import hub_state
 from gitops_dsf.views.preview.paced import (
     MOST_SIMULATED,
@@ -25,7 +26,6 @@ from gitops_dsf.views.preview.paced import (
     move_text,
     situation_of,
 )
-from gitops_dsf.views.preview.scorers import Change
 from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.wording import names_text, plural
 
@@ -61,7 +61,7 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
     computed from the present scores, and from where the change leads to; it is empty for one that is removed.
     """
 
-    change: Change
+    change: ChangeKind
     state: Literal["open", "later", "past"]
     waves: tuple[DepartureWave, ...] = ()
     """Those of a drain, up to the end of the window."""
@@ -98,11 +98,7 @@ def maintenance_changes(
         period = next_period(item.window, at)
         found = MaintenanceChange(
             **msgspec.structs.asdict(window_view(item, clusters_of(item, clusters), at)),
-            change=Change.REMOVED
-            if new is None
-            else Change.CHANGED
-            if name in before
-            else Change.ADDED,
+            change=ChangeKind.of(before.get(name), new),
             state="past" if period is None else "open" if period.start <= at else "later",
         )
         if new is None or period is None:
@@ -238,7 +234,7 @@ def maintenance_lines(found: MaintenanceChange, *, names: int) -> Iterator[str]:
 
 
 def _said(found: MaintenanceChange) -> str:
-    if found.change is Change.REMOVED:
+    if found.change is ChangeKind.REMOVED:
         return "it ends with the change" if found.state == "open" else ""
     if found.state == "past":
         return "the window is past, so it does nothing"

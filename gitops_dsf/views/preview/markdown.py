@@ -15,10 +15,12 @@ from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.changes import SourceChange, alike
+from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.maintenance import maintenance_lines, maintenance_text
 from gitops_dsf.views.preview.moves import UNKNOWN, Move, Standing, Term, Unknown
 from gitops_dsf.views.preview.paced import failover_text, paced_text, wave_lines
-from gitops_dsf.views.preview.scorers import Effect, FieldChange, ScorerChange
+from gitops_dsf.views.preview.scorers import ScorerChange
+from gitops_dsf.views.preview.scorershift import ScoreEffect
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MARKER: Final = "<!-- gitops-dsf-preview -->"
@@ -228,12 +230,12 @@ def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
             names = limit.plain(names_text(clusters, most=limit.names))
             yield f"- {words} {plural(len(clusters), 'cluster')}: {names}"
     unknown, causes = len(change.other_source), "source"
-    if change.effect is Effect.UNKNOWN:
+    if change.effect is ScoreEffect.UNKNOWN:
         unknown, causes = change.kept, ", ".join(change.unknown_because)
     if unknown:
         number = plural(unknown, "cluster")
         yield f"- new scores are **unknown** on {number}: {limit.plain(causes)} changed"
-    if change.kept and change.effect is Effect.RANGE:
+    if change.kept and change.effect is ScoreEffect.RANGE:
         yield f"- scores are mapped anew on {plural(change.kept, 'cluster')}"
 
 

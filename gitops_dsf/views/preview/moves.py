@@ -9,7 +9,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import Outcome, Verdict, explain
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.transition import Pass
+from gitops_dsf.views.preview.verdictpairs import VerdictPair
 from gitops_dsf.wording import names_text
 
 Unknown = Literal["unknown"]
@@ -66,7 +66,9 @@ _SHOWN = 3
 """How many clusters of one move are shown with their scores."""
 
 
-def moves(found: Iterable[Pass], base: CheckedFleet | None, head: CheckedFleet) -> tuple[Move, ...]:
+def moves(
+    found: Iterable[VerdictPair], base: CheckedFleet | None, head: CheckedFleet
+) -> tuple[Move, ...]:
     """Returns one move per Placement whose decision changes or may change."""
     now = {name: key for key, names in applied(head).followers.items() for name in names}
     followers = {**(applied(base).followers if base else {}), **applied(head).followers}
@@ -86,7 +88,7 @@ def moves(found: Iterable[Pass], base: CheckedFleet | None, head: CheckedFleet) 
     return tuple(moving)
 
 
-def _move(item: Pass, followers: tuple[str, ...]) -> Move | None:
+def _move(item: VerdictPair, followers: tuple[str, ...]) -> Move | None:
     before = item.before.chosen if item.before else frozenset[str]()
     after = item.after.chosen if item.after else frozenset[str]()
     certainty = item.certainty
@@ -114,7 +116,7 @@ def _move(item: Pass, followers: tuple[str, ...]) -> Move | None:
     )
 
 
-def _whys(item: Pass, verdict: Verdict) -> str:
+def _whys(item: VerdictPair, verdict: Verdict) -> str:
     whys: dict[str, str] = {}
     candidates = frozenset(verdict.candidates)
     for result in verdict.prioritizers:
@@ -125,7 +127,7 @@ def _whys(item: Pass, verdict: Verdict) -> str:
     return "; ".join(whys) or "scores are not known"
 
 
-def _reason(item: Pass, left: tuple[str, ...], joined: tuple[str, ...]) -> str:
+def _reason(item: VerdictPair, left: tuple[str, ...], joined: tuple[str, ...]) -> str:
     if item.after is None:
         return "the Placement is removed"
     verdict = item.after
@@ -148,7 +150,7 @@ def _explained(verdict: Verdict, cluster: str) -> str:
     return f"{cluster}: {dropped}{explanation.reason}"
 
 
-def _standing(item: Pass, cluster: str) -> Standing:
+def _standing(item: VerdictPair, cluster: str) -> Standing:
     """By the weights that people wrote, also for a paced Placement."""
     verdict_before, verdict_after = (
         None if each is None else as_people_wrote(each) for each in (item.before, item.after)

@@ -190,8 +190,8 @@ def paced_change(change: Transition) -> PacedChange | None:
     read = {term.resource for item in paced.values() for term in item.ranking.terms if term.weight}
     unknown = tuple(sorted(name for name in read if change.scores.unknown.get(name)))
     before = Waves(under_way=(), waves=(), complete=True)
-    if base is not None and change.first is not None and base.repository.spec.pace is not None:
-        before = paced_waves(base, change.first, ledger, now=change.now, most=most)
+    if base is not None and change.base_state is not None and base.repository.spec.pace is not None:
+        before = paced_waves(base, change.base_state, ledger, now=change.now, most=most)
     if not unknown and before.waves == after.waves:
         return None
     known = {(move.placement, move.source, move.target) for move in before.moves}
@@ -241,11 +241,13 @@ def failover_changes(change: Transition) -> tuple[Failover, ...]:
         return ()
     published = published_refuges(change.snapshot.scores)
     before: Refuges = {}
-    if base is not None and change.first is not None:
-        before = _planned(base, change.first.deciding(change.settled[1]), published, change.now)
+    if base is not None and change.base_state is not None:
+        before = _planned(
+            base, change.base_state.deciding(change.settled_base.decisions), published, change.now
+        )
     after = _planned(head, change.after, before or published, change.now)
     clusters = decided(change.after.decisions.values())
-    lost = by_lost_cluster(before, decided(change.settled[1]))
+    lost = by_lost_cluster(before, decided(change.settled_base.decisions))
     return tuple(_compared(lost, by_lost_cluster(after, clusters), clusters))
 
 

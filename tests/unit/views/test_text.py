@@ -3,8 +3,8 @@
 import pytest
 
 from gitops_dsf.views.markdown import code, escaped
+from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.markdown import value_text
-from gitops_dsf.views.preview.scorers import FieldChange, field_changes
 
 
 @pytest.mark.parametrize(

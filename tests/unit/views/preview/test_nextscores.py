@@ -14,8 +14,9 @@ from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import simulate
+from gitops_dsf.views.preview.certainty import certainty
+from gitops_dsf.views.preview.nextscores import NextScores, UnknownScore, next_scores
 from gitops_dsf.views.preview.scorers import rescored, scorer_changes
-from gitops_dsf.views.preview.transition import NextScores, Unknown, certainty, next_scores
 from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer, settings
 from tests.support import hubobjects
 from tests.support.hubobjects import NOW, binding, global_set, placement, score, stamp
@@ -56,7 +57,7 @@ def test_bounds_agree_with_every_possible_outcome(
     weight: int,
 ) -> None:
     cells = {
-        name: Unknown(low=low, high=max(low, high), why="", exists=name in present)
+        name: UnknownScore(low=low, high=max(low, high), why="", exists=name in present)
         for name, (low, high) in ranges.items()
     }
     verdict = simulate(

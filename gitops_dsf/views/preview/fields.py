@@ -1,0 +1,92 @@
+"""What differs between two versions of an object, field by field."""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from gitops_dsf.repository.model.base import Metadata
+
+
+class ChangeKind(StrEnum):
+    """What happened to an object."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+    @classmethod
+    def of(cls, before: object | None, after: object | None) -> "ChangeKind":
+        """What happened to an object of which at least one version exists."""
+        if before is None:
+            return cls.ADDED
+        return cls.REMOVED if after is None else cls.CHANGED
+
+
+class FieldChange(Struct, frozen=True, kw_only=True):
+    """One field by its path, such as `source.params.query`. A missing value is null."""
+
+    path: str
+    before: Any
+    after: Any
+
+
+def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    """Returns the leaves that differ, in order of path."""
+    old = dict(_leaves(before, ""))
+    new = dict(_leaves(after, ""))
+    # Kubernetes drops nulls, so null counts as missing.
+    return tuple(
+        FieldChange(path=path, before=old.get(path), after=new.get(path))
+        for path in sorted({*old, *new})
+        if old.get(path) != new.get(path)
+    )
+
+
+def written_metadata(metadata: Metadata) -> dict[str, Any]:
+    """Labels and annotations as people wrote them. Other programs may obey them."""
+    return {"annotations": metadata.annotations, "labels": metadata.labels}
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - whatever an object holds
+    """Every value that is neither an object nor a list of objects, with its path.
+
+    A list of scalars is one leaf: it changes as a whole. Empty objects and lists are leaves, too.
+    """
+    if isinstance(value, Mapping) and value:
+        for key, child in value.items():
+            yield from _leaves(child, f"{path}.{key}" if path else str(key))
+    elif _is_list_of_objects(value):
+        titles = [_title(child) for child in value]
+        for index, child in enumerate(value):
+            # The title is unique, or one object of the list would hide another.
+            is_unique = bool(titles[index]) and titles.count(titles[index]) == 1
+            name = titles[index] if is_unique else str(index)
+            yield from _leaves(child, f"{path}[{name}]")
+    else:
+        yield path, value
+
+
+def _is_list_of_objects(value: Any) -> bool:  # noqa: ANN401 - whatever an object holds
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    return all(isinstance(child, Mapping) for child in value)
+
+
+def _title(child: Mapping[str, Any]) -> str:
+    """How people call an object of a list; empty if it has no name.
+
+    It is a prioritizer's score, a toleration's key, or a name. So an object that moves to another
+    place of its list is found again.
+    """
+    coordinate = child.get("scoreCoordinate")
+    if isinstance(coordinate, Mapping):
+        add_on = coordinate.get("addOn")
+        if isinstance(add_on, Mapping):
+            return f"{add_on.get('resourceName')}/{add_on.get('scoreName')}"
+        return str(coordinate.get("builtIn") or "")
+    for key in ("groupName", "name", "key", "scorer"):
+        if isinstance(child.get(key), str):
+            return str(child[key])
+    return ""
