@@ -16,8 +16,6 @@ def api() -> dict[str, Any]:
     """The facts about the pinned Argo CD and OCM, from `api.json`.
 
     `python -m tools.argocd_api` writes that file from their Go types.
-
-    `python -m tools.argocd_api` writes that file from their Go types.
     """
     found: dict[str, Any] = json.loads(
         (Path(__file__).parent / "api.json").read_text(encoding="utf-8")

@@ -3,9 +3,6 @@
 They decide whether and when it is applied, replaced or deleted, whose it is, and what counts as a
 difference or as healthy.
 
-They decide whether and when it is applied, replaced or deleted, whose it is, and what counts as a
-difference or as healthy.
-
 `api.json` lists every key that the pinned Argo CD knows. A test says of each whether it steers, so
 that a new version cannot bring one that nobody looked at.
 """

@@ -1,8 +1,6 @@
 """Where the API of a forge is, and what it calls the repository.
 
 Both follow from the URL that git clones.
-
-Both follow from the URL that git clones.
 """
 
 import re
@@ -61,9 +59,6 @@ def address_of(url: str, *, kind: Kind, api: str = "") -> Address:
 
 def names_same_repository(url: str, other: str) -> bool:
     """Whether two URLs of git mean one repository of a host.
-
-    The scheme, the user, the port of ssh and the ending .git do not matter. False for URLs without
-    a host.
 
     The scheme, the user, the port of ssh and the ending .git do not matter. False for URLs without
     a host.

@@ -53,8 +53,6 @@ class ForgeError(GitopsDsfError):
         """Whether the same request may be answered later.
 
         There was no answer, the forge has trouble, or it limits requests.
-
-        There was no answer, the forge has trouble, or it limits requests.
         """
         retried = {0, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
         return (
@@ -190,8 +188,6 @@ class Forge:
 
     async def comment(self, number: int, text: str, *, marker: str) -> str:
         """Writes the comment that begins with the marker, and returns `edited` or `added`.
-
-        It edits the own one, and never one that somebody else wrote.
 
         It edits the own one, and never one that somebody else wrote.
         """

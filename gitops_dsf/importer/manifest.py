@@ -3,9 +3,6 @@
 It takes what people decide, without what controllers report, and updates the fields of a document
 that follow the hub.
 
-It takes what people decide, without what controllers report, and updates the fields of a document
-that follow the hub.
-
 A label without a domain belongs to its user (Kubernetes, "Labels and Selectors": automated
 components must use a prefix), so it is taken. Labels with a domain are written by controllers and
 change by themselves, as `feature.open-cluster-management.io/addon-*` does when an agent is late. Of

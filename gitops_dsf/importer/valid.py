@@ -144,8 +144,6 @@ def _tipping(names: Sequence[str], breaks: "partial[bool]") -> str | None:
     """The first cluster with which errors begin, when clusters are taken one after the other.
 
     None if there are errors without any.
-
-    None if there are errors without any.
     """
     if breaks(held_back=names):
         return None

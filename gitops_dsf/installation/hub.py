@@ -46,8 +46,6 @@ class RefusedError(HubError):
     """The API server does not allow the request.
 
     Rights are missing, or an admission policy forbids it.
-
-    Rights are missing, or an admission policy forbids it.
     """
 
 

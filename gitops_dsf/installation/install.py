@@ -155,8 +155,6 @@ class Installer:
         """Each object, and whether its fields are ours alone.
 
         The ConfigMap argocd-cm belongs to whoever runs Argo CD.
-
-        The ConfigMap argocd-cm belongs to whoever runs Argo CD.
         """
         yield self.source.health_checks(), False
         for item in self.source.bootstrap:

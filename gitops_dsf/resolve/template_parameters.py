@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gitops_dsf.argocd.gotemplate import Read, Trouble, check, reads
-from gitops_dsf.argocd.gotemplate.check import Parameters
-from gitops_dsf.argocd.gotemplate.plain import Value
+from gitops_dsf.argocd.gotemplate import Parameters, Read, Trouble, Value, check, reads
 from gitops_dsf.repository.load import Document, FieldPath, value_at
 from gitops_dsf.repository.model.apps import ScoredApplication
 from gitops_dsf.repository.model.declared import Item

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gitops_dsf.argocd import api
 from gitops_dsf.argocd.fields import part
-from gitops_dsf.argocd.gotemplate import plain
+from gitops_dsf.argocd.gotemplate import functions
 from gitops_dsf.views.doctor.checks import argocd, ocm
 from tests.hub import runrecord
 from tests.hub.runrecord import required
@@ -116,10 +116,10 @@ def test_the_recorded_facts_are_those_of_the_pinned_versions() -> None:
 
 def test_argocd_has_every_plain_function_and_the_fields_that_rules_read() -> None:
     assert set(api()["functions"]) >= {
-        *plain.SIGNATURES,
-        *plain.FALLS_BACK,
-        *plain.MAKES_KEYS,
-        *plain.DIFFERS,
+        *functions.SIGNATURES,
+        *functions.FALLS_BACK,
+        *functions.MAKES_KEYS,
+        *functions.DIFFERS,
     }
     assert set(api()["functions"]).isdisjoint({"env", "expandenv", "getHostByName"})
     source = part("template", "spec", "source")["properties"]

@@ -354,7 +354,7 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
         path: ., chart: web, targetRevision: 1.0.0} | path: ., helm: {values: a}, kustomize: {}}
         path: 'a/{{.name'} | path: 'a/{{name}}'} | path: 'a/{{.Name}}'} | path: 'a/{{.score}}'}
         path: ., helm: {values: '{{ .Values.a }}'}} | path: ., helm: {valuesObject: {'{{ .x }}': a}}}
-        path: ., targetRevision: '{{ repeat 9 .name }}'} | path: ., targetRevision: '{{ repeat 999 .name }}'}
+        path: ., targetRevision: '{{ repeat 9 .name }}'} | path: ., targetRevision: '{{ repeat 9999 .name }}'}
         path: '{{ repeat (len .name) `a` }}'} | path: '{{ randAlpha 5 }}'} | path: '{{ toJson .labels }}'}
         path: '{{ range until 3 }}a{{ end }}'} | path: '{{ lower (default `a` .reason) }}'}
         path: 'overlays/{{.name}}', targetRevision: '{{ if eq .name "a" }}v1{{ else }}main{{ end }}'}
@@ -396,13 +396,13 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
         ("path: a", "path: a, chart: web, targetRevision: 1.0.0"),
         (
             decisions,
-            "matrix: {generators: [{list: {elements: [{x: '{{ repeat 99999 `a` }}'}]}}, {clusters: {}}]}",
+            "matrix: {generators: [{list: {elements: [{x: '{{ repeat 9999999 `a` }}'}]}}, {clusters: {}}]}",
         ),
         (
             decisions,
             (
                 "merge: {mergeKeys: [x], generators: [{clusters: {}}, {matrix: {generators:"
-                " [{list: {elements: [{x: '{{ repeat 99999 `a` }}'}]}}, {clusters: {}}]}}]}"
+                " [{list: {elements: [{x: '{{ repeat 9999999 `a` }}'}]}}, {clusters: {}}]}}]}"
             ),
         ),
         (decisions, decisions.replace("values:", "template: {spec: {project: '{{.x}}'}}, values:")),

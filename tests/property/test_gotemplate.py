@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.argocd.gotemplate import TemplateError, check, parse, unresolved
+from gitops_dsf.argocd.fasttemplate import unresolved
+from gitops_dsf.argocd.gotemplate import TemplateError, check, parse
 from gitops_dsf.resolve.template_parameters import DECIDED
 from tests.support.laws import examples
 
@@ -82,7 +83,7 @@ def test_positions_are_inside_of_the_text(text: str) -> None:
     try:
         parse(text)
     except TemplateError as error:
-        places.append(error.offset)
+        places.append(error.mistake.offset)
     assert all(0 <= place <= len(text) for place in places)
     for offset, tag in unresolved(text, DECIDED):
         assert text[offset : offset + 2] == "{{"

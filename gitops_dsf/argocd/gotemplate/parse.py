@@ -1,6 +1,7 @@
 """Parses a template as Go's package text/template does, with the functions that Argo CD gives it.
 
-Only named templates are not read, which no example of Argo CD has.
+Named templates (`define`, `block`, `template`) are not read; no example of Argo CD has one. Of rare
+forms of numbers it accepts more than Go does.
 """
 
 import re
@@ -8,39 +9,41 @@ from typing import Final
 
 from gitops_dsf.argocd import api
 from gitops_dsf.argocd.gotemplate import nodes
-from gitops_dsf.argocd.gotemplate.nodes import SPACES, TemplateError, Token, tokens
+from gitops_dsf.argocd.gotemplate.mistakes import TemplateError, Trouble
+from gitops_dsf.argocd.gotemplate.tokens import SPACES, Token, tokens
 
-SHARED: Final = "the ApplicationSet controller, which all teams share"
-DEEPEST: Final = 60
-"""How deep parentheses and branches may be nested. Go itself takes ten thousand."""
+MAX_DEPTH: Final = 60
+"""How deep parentheses and branches may be nested. Go itself takes ten thousand; this parser calls
+itself for each level, and Python ends that at a thousand calls.
+"""
 _STARTS: Final = frozenset({"bool", "dot", "field", "word", "number", "string", "variable", "("})
 _ESCAPE: Final = re.compile(
-    r"\\(?:[abfnrtv\\\"]|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|())"
+    r"\\(?:[abfnrtv\\\"]|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|u[0-9a-fA-F]{4}"
+    r"|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|())"
 )
 _WHOLE: Final = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")
 _NUMBER: Final = re.compile(
     r"[+-]?(?:0[xX][0-9a-fA-F_.]+(?:[pP][+-]?[0-9_]+)?|0[oO]?[0-7_]*|0[bB][01_]+|[1-9][0-9_]*"
-    r"|[0-9_]*\.?[0-9_]+[eE][+-]?[0-9_]+|[0-9_]+\.[0-9_]*(?:[eE][+-]?[0-9_]+)?|\.[0-9_]+(?:[eE][+-]?[0-9_]+)?)i?"
+    r"|[0-9_]*\.?[0-9_]+[eE][+-]?[0-9_]+|[0-9_]+\.[0-9_]*(?:[eE][+-]?[0-9_]+)?"
+    r"|\.[0-9_]+(?:[eE][+-]?[0-9_]+)?)i?"
     r"|'(?:[^'\\\n]|\\[^\n][0-9a-zA-Z]*)'|.*[+-].*i"
 )
 """A number as Go writes it, or a character. What is rare is taken for one without a closer look."""
 _NAMED: Final = frozenset({"block", "define", "template"})
 
 
-class CostlyError(TemplateError):
-    """A template that is more than anybody needs."""
-
-
-class UnreadError(TemplateError):
-    """A template that is not read to its end. It may well be right."""
-
-
 def parse(text: str) -> tuple[nodes.Statement, ...]:
-    """The statements of a template, without the text between them. Raises TemplateError."""
+    """The statements of a template, without the text between them.
+
+    Raises TemplateError, whose mistake is UNSURE where the template is not read to its end: it may
+    well run.
+    """
     return _Parser(text).whole()
 
 
 class _Parser:
+    """Reads the tokens from left to right. `_next` is the index of the next one."""
+
     def __init__(self, text: str) -> None:
         self._tokens = list(tokens(text))
         self._next = 0
@@ -49,43 +52,51 @@ class _Parser:
         self._loops = 0
 
     def whole(self) -> tuple[nodes.Statement, ...]:
-        found, end = self._list()
+        """The statements of the whole text."""
+        statements, end = self._list()
         if end.kind != "end":
             raise TemplateError(
                 f"{{{{ {end.value} }}}} belongs to nothing", end.offset, "remove it"
             )
-        return found
+        return statements
 
     def _list(self, *, opened: Token | None = None) -> tuple[tuple[nodes.Statement, ...], Token]:
         """Statements up to `end`, `else` or the end of the text, which is returned."""
-        found: list[nodes.Statement] = []
+        statements: list[nodes.Statement] = []
         while (token := self._take()).kind == "open":
             word = self._skip()
             if word.kind == "keyword" and word.value in {"end", "else"}:
                 self._take()
-                return tuple(found), word
+                return tuple(statements), word
             if word.kind == "keyword" and word.value in {"if", "range", "with"}:
                 self._take()
-                found.append(self._branch(word))
+                statements.append(self._branch(word))
             elif word.kind == "keyword" and word.value in _NAMED:
-                message = f"{word.value} is not read, so this template is not checked"
-                raise UnreadError(message, word.offset, "write it without named templates")
+                raise TemplateError(
+                    f"{word.value} is not read, so this template is not checked",
+                    word.offset,
+                    "write it without named templates",
+                    trouble=Trouble.UNSURE,
+                )
             elif word.kind == "keyword" and word.value in {"break", "continue"}:
                 self._take()
                 if not self._loops:
-                    message = f"{word.value} is outside of a range"
-                    raise TemplateError(message, word.offset, "remove it")
+                    raise TemplateError(
+                        f"{word.value} is outside of a range", word.offset, "remove it"
+                    )
                 self._close(word)
             else:
-                found.append(nodes.Action(self._pipeline("close", "the action", opened=token)))
+                pipeline = self._pipeline("close", "the action", opened=token)
+                statements.append(nodes.Action(pipeline))
         if opened is not None:
             raise TemplateError(
                 f"{{{{ {opened.value} }}}} has no {{{{ end }}}}", opened.offset, "add {{ end }}"
             )
-        return tuple(found), token
+        return tuple(statements), token
 
     def _branch(self, word: Token) -> nodes.Branch:
-        known = len(self._variables)
+        """What follows `if`, `range` or `with`, up to its `end`."""
+        variables = len(self._variables)
         pipeline = self._pipeline("close", word.value, opened=word)
         start = self._next
         self._loops += word.value == "range"
@@ -95,9 +106,9 @@ class _Parser:
         otherwise: tuple[nodes.Statement, ...] = ()
         # Go knows `else if` and `else with`, each of which ends what it belongs to, too.
         if end.value == "else" and self._skip().value in {"if", "with"} and word.value != "range":
-            again = self._take()
-            self._deeper(again)
-            otherwise = (self._branch(again),)
+            inner = self._take()
+            self._deeper(inner)
+            otherwise = (self._branch(inner),)
             self._depth -= 1
         else:
             self._close(end)
@@ -106,26 +117,32 @@ class _Parser:
                 if last.value == "else":
                     raise TemplateError("a second else", last.offset, "remove it")
                 self._close(last)
-        del self._variables[known:]
+        # Variables that a branch declares end with it.
+        del self._variables[variables:]
         match word.value:
             case "if" | "range" | "with" as kind:
                 return nodes.Branch(kind, length, pipeline, body, otherwise)
         raise AssertionError(word.value)
 
     def _nested(self, word: Token) -> tuple[tuple[nodes.Statement, ...], Token]:
+        """The statements of a branch, and the `end` or `else` behind them."""
         self._deeper(word)
-        found = self._list(opened=word)
+        statements = self._list(opened=word)
         self._depth -= 1
-        return found
+        return statements
 
     def _deeper(self, token: Token) -> None:
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise CostlyError(
-                f"more than {DEEPEST} levels are nested here", token.offset, "write it flat"
+        if self._depth > MAX_DEPTH:
+            raise TemplateError(
+                f"more than {MAX_DEPTH} levels are nested here",
+                token.offset,
+                "write it flat",
+                trouble=Trouble.COST,
             )
 
     def _pipeline(self, end: str, context: str, *, opened: Token) -> nodes.Pipeline:
+        """Commands up to a token of the kind `end`, which is taken, too."""
         start = self._skip()
         variables, assigns = self._declared(is_range=context == "range")
         commands: list[tuple[nodes.Operand, ...]] = []
@@ -133,13 +150,12 @@ class _Parser:
             if token.kind not in _STARTS and not (token.kind == "keyword" and token.value == "nil"):
                 raise _unexpected(token, commands=bool(commands))
             command = self._command()
-            if commands and (
-                isinstance(command[0], nodes.Constant)
-                or command[0] == nodes.Field(command[0].offset, ())
-            ):
+            first = command[0]
+            is_dot = first == nodes.Field(first.offset, ())
+            if commands and (isinstance(first, nodes.Constant) or is_dot):
                 raise TemplateError(
                     "a value cannot stand behind |",
-                    command[0].offset,
+                    first.offset,
                     "write a function there, or remove |",
                 )
             commands.append(command)
@@ -151,15 +167,17 @@ class _Parser:
         return nodes.Pipeline(start.offset, variables, assigns, tuple(commands))
 
     def _declared(self, *, is_range: bool) -> tuple[tuple[str, ...], bool]:
-        """The variables that take the value: in a range also `$key, $value`."""
-        place, names = self._next, list[str]()
+        """The variables that take the value, in a range also `$key, $value`, and whether by `=`."""
+        start = self._next
+        names: list[str] = []
         while (token := self._skip()).kind == "variable" and len(names) < 2:
             self._take()
             names.append(token.value)
             sign = self._skip()
             if sign.kind in {":=", "="}:
                 self._take()
-                if sign.kind == "=" and (unknown := set(names) - set(self._variables)):
+                unknown = set(names).difference(self._variables)
+                if sign.kind == "=" and unknown:
                     raise TemplateError(f"there is no variable {min(unknown)}", token.offset)
                 self._variables += names
                 return tuple(names), sign.kind == "="
@@ -168,17 +186,18 @@ class _Parser:
             if not is_range or len(names) > 1:
                 raise TemplateError(", does not fit here", sign.offset)
             self._take()
-        self._next = place
+        # It was the first operand of a command, such as in {{ $x | lower }}.
+        self._next = start
         return (), False
 
     def _command(self) -> tuple[nodes.Operand, ...]:
         """The operands of a command. Takes the | behind them."""
-        found: list[nodes.Operand] = []
+        operands: list[nodes.Operand] = []
         while True:
             self._skip()
             operand = self._operand()
             if operand is not None:
-                found.append(operand)
+                operands.append(operand)
             token = self._take()
             if token.kind == "space" and operand is not None:
                 continue
@@ -186,22 +205,23 @@ class _Parser:
                 self._next -= 1
             elif token.kind != "|":
                 raise _unexpected(token, commands=True)
-            if not found:
+            if not operands:
                 raise TemplateError("nothing stands before |", token.offset)
-            return tuple(found)
+            return tuple(operands)
 
     def _operand(self) -> nodes.Operand | None:
+        """A term and the fields that are taken from it; None if no operand begins here."""
         token = self._take()
-        found = self._term(token)
-        if found is None:
+        term = self._term(token)
+        if term is None:
             self._next -= 1
             return None
         names: list[str] = []
         while self._peek().kind == "field":
             names.append(self._take().value[1:])
         if not names:
-            return found
-        match found:
+            return term
+        match term:
             case nodes.Field(offset, first) if first:
                 return nodes.Field(offset, (*first, *names))
             case nodes.Variable(offset, name, _):
@@ -209,11 +229,12 @@ class _Parser:
             case nodes.Group(offset, pipeline, _):
                 return nodes.Group(offset, pipeline, tuple(names))
             case nodes.Function(offset, name):
-                inner = nodes.Pipeline(offset, (), False, ((found,),))
+                inner = nodes.Pipeline(offset, (), False, ((term,),))
                 return nodes.Group(offset, inner, tuple(names))
         raise TemplateError(f". does not fit behind {token.value}", token.offset + len(token.value))
 
     def _term(self, token: Token) -> nodes.Operand | None:
+        """The operand that a token is, or begins, without fields; None if it is none."""
         match token.kind:
             case "word":
                 if token.value not in api()["functions"]:
@@ -248,6 +269,7 @@ class _Parser:
         return None
 
     def _close(self, word: Token) -> None:
+        """Takes the end of an action whose word, such as `end`, takes no value."""
         token = self._skip()
         if token.kind != "close":
             raise TemplateError(
@@ -271,8 +293,9 @@ class _Parser:
 
 def _unexpected(token: Token, *, commands: bool) -> TemplateError:
     written = token.value.strip(SPACES) or token.value
-    where = "here" if commands else "at the start of an action"
-    return TemplateError(f"{written} does not fit {where}", token.offset)
+    if commands:
+        return TemplateError(f"{written} does not fit here", token.offset)
+    return TemplateError(f"{written} does not fit at the start of an action", token.offset)
 
 
 def _unquoted(token: Token) -> str:
@@ -280,11 +303,12 @@ def _unquoted(token: Token) -> str:
     if token.value[0] == "`":
         return token.value[1:-1].replace("\r", "")
 
-    def character(found: re.Match[str]) -> str:
-        if found[1] is None:
-            return found[0].encode().decode("unicode_escape")
+    def character(escape: re.Match[str]) -> str:
+        # Only the empty last group of the expression takes part if no sequence is known.
+        if escape[1] is None:
+            return escape[0].encode().decode("unicode_escape")
         raise TemplateError(
-            f"{found[0]} is not an escape sequence", token.offset, "write \\\\ for a backslash"
+            f"{escape[0]} is not an escape sequence", token.offset, "write \\\\ for a backslash"
         )
 
     return _ESCAPE.sub(character, token.value[1:-1])

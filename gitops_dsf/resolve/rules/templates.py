@@ -8,9 +8,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gitops_dsf.argocd.gotemplate import Read, TemplateMistake, Trouble, check, unresolved
-from gitops_dsf.argocd.gotemplate.check import Parameters
-from gitops_dsf.argocd.gotemplate.plain import Value
+from gitops_dsf.argocd.fasttemplate import unresolved
+from gitops_dsf.argocd.gotemplate import (
+    Parameters,
+    Read,
+    TemplateMistake,
+    Trouble,
+    Value,
+    check,
+)
 from gitops_dsf.diagnostics import Diagnostic, Edit, Position, Severity, codes
 from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.resolve.context import Context

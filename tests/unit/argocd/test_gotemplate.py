@@ -2,12 +2,12 @@
 
 import pytest
 
-from gitops_dsf.argocd.gotemplate import TemplateError, Trouble, check, parse, reads, unresolved
-from gitops_dsf.argocd.gotemplate.plain import Value
+from gitops_dsf.argocd.fasttemplate import unresolved
+from gitops_dsf.argocd.gotemplate import TemplateError, Trouble, Value, check, parse, reads
 from gitops_dsf.resolve.template_parameters import DECIDED, GIVEN
 from tests.support import gotemplates
 
-LONGEST = 256 << 10
+LONGEST = 1 << 20
 DEEPEST = 60
 
 VALUES = {**DECIDED, "values": {"tier": Value("text", 4), "my-tier": Value("text", 4)}}
@@ -121,7 +121,7 @@ def test_values_of_the_generator_are_known_by_name() -> None:
         "{{ randAlphaNum 400000000 }}",
         "{{ genPrivateKey `rsa` }}",
         "{{ htpasswd .name .name }}",
-        '{{ replace "" "0123456789012345678901234567890123456789" (print .server .server) }}',
+        '{{ range until 1000 }}{{ $x := repeat 2000 "x" }}{{ end }}',
         "{{ $a := print .name .name }}"
         + "".join("{{ $a := print $a $a $a $a }}" for _ in range(9))
         + "{{ $a }}",
@@ -143,6 +143,8 @@ def test_what_could_fill_the_memory_is_told(text: str) -> None:
         "{{ seq 1 10 }}{{ range 5 }}x{{ end }}",
         "{{ .name | toJson | indent 12 }}" * 200,
         "{{ print .server .server }}" * 100,
+        "{{ . | toYaml | nindent 40 }}",
+        '{{ $line := repeat 2000 "-" }}{{ range until 100 }}{{ $.name | indent 8 }}{{ end }}',
         '{{ replace "." "-dot-" .name | replace "a" "bbbb" | replace "c" "dddd" | replace "e" "ffff" }}',
     ],
 )
@@ -253,7 +255,7 @@ def test_a_long_or_deep_template_is_told_and_a_long_text_without_actions_is_not(
 
 
 def test_several_actions_have_a_finding_each() -> None:
-    found = check("{{ .a }}{{ .name }}{{ .b }}{{ repeat 3000 .name }}", DECIDED)
+    found = check("{{ .a }}{{ .name }}{{ .b }}{{ repeat 5000 .name }}", DECIDED)
     assert [one.offset for one in found] == [3, 22, 30]
 
 
