@@ -1,11 +1,11 @@
-"""What Argo CD accepts and reports.
+"""What Argo CD accepts and reports, as recorded from the pinned version.
 
-`fields` knows the fields of its ApplicationSets, `gotemplate` their templates, `steering` the
-labels and annotations that change what it does.
+`fields` knows the fields of its ApplicationSets, `gotemplate` and `fasttemplate` their templates,
+`writeback` what its controllers write back, `steering` the labels and annotations that change what
+it does, and `failures` reads why an Application failed.
 """
 
 import json
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,20 +17,6 @@ def api() -> dict[str, Any]:
 
     `python -m tools.argocd_api` writes that file from their Go types.
     """
-    found: dict[str, Any] = json.loads(
-        (Path(__file__).parent / "api.json").read_text(encoding="utf-8")
-    )
-    return found
-
-
-def failure_of(status: Mapping[str, Any]) -> str:
-    """Why the last sync of an Application failed, or why it cannot be compared; else empty."""
-    for one in status.get("conditions") or ():
-        if str(one.get("type", "")).endswith("Error"):
-            return str(one.get("message"))
-    operation = status.get("operationState") or {}
-    phase = operation.get("phase")
-    # A failed sync that Argo CD tries again, as it does without end for rendered Applications, is Running.
-    if phase in {"Failed", "Error"} or (phase == "Running" and operation.get("retryCount")):
-        return str(operation.get("message") or phase)
-    return ""
+    path = Path(__file__).parent / "api.json"
+    facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return facts

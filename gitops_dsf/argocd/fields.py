@@ -1,4 +1,8 @@
-"""Checks values against the schema of an ApplicationSet or a Placement, as an API server does."""
+"""Checks values against the schema of an ApplicationSet or a Placement, as an API server does.
+
+The schemas are those of the pinned versions, from `api.json`. Defaults are not filled in, and rules
+in CEL (`x-kubernetes-validations`) are not evaluated.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,9 +12,15 @@ from typing import Any, Final
 
 from gitops_dsf.argocd import api
 
-Path = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 Schema = dict[str, Any]
 
+OMITTED: Final = "x-omitempty"
+"""Marks a field that Argo CD does not write back if it is false, 0 or empty: Go's `omitempty`."""
+ALWAYS: Final = "x-always"
+"""Marks a field that Argo CD writes back also where it is absent: a struct, or one without
+`omitempty`.
+"""
 _TYPES: Final = {
     "array": (list, "a list"),
     "boolean": (bool, "true or false"),
@@ -18,17 +28,10 @@ _TYPES: Final = {
     "object": (dict, "an object"),
     "string": (str, "text"),
 }
-OMITTED: Final = "x-omitempty"
-"""Marks a field that Argo CD does not write back if it is false, 0 or empty: Go's `omitempty`."""
-ALWAYS: Final = "x-always"
-"""Marks a field that Argo CD writes back also where it is absent: a struct, or one without
-`omitempty`.
-"""
-_ZEROS: Final[dict[str, Any]] = {"boolean": False, "integer": 0, "object": {}, "string": ""}
 _SIZES: Final = {"int32": 2**31, "int64": 2**63}
 
 
-class Kind(Enum):
+class ProblemKind(Enum):
     """What is wrong."""
 
     UNKNOWN = auto()
@@ -43,8 +46,8 @@ class Kind(Enum):
 class Problem:
     """One place where a value does not fit the schema."""
 
-    kind: Kind
-    path: Path
+    kind: ProblemKind
+    path: FieldPath
     expected: str = ""
     """What the value must be, for WRONG, in words."""
     wanted_type: str = ""
@@ -57,138 +60,124 @@ class Problem:
 
 def application_set_spec() -> Schema:
     """The schema of `spec` of an ApplicationSet."""
-    found: Schema = api()["applicationSet"]
-    return found
+    schema: Schema = api()["applicationSet"]
+    return schema
 
 
 def placement_spec() -> Schema:
     """The schema of `spec` of a Placement."""
-    found: Schema = api()["placement"]
-    return found
+    schema: Schema = api()["placement"]
+    return schema
 
 
 def inventory(kind: str) -> Schema:
     """The schema of a ManagedCluster or a ManagedClusterSet, without its metadata."""
-    found: Schema = api()[f"{kind[0].lower()}{kind[1:]}"]
-    return found
+    schema: Schema = api()[f"{kind[0].lower()}{kind[1:]}"]
+    return schema
 
 
 def part(*names: str) -> Schema:
     """The schema of a field below `spec` of an ApplicationSet; `[]` means the items of a list."""
-    found = application_set_spec()
+    schema = application_set_spec()
     for name in names:
-        found = resolved(found)
-        found = found["items"] if name == "[]" else found["properties"][name]
-    return resolved(found)
+        schema = resolved(schema)
+        schema = schema["items"] if name == "[]" else schema["properties"][name]
+    return resolved(schema)
 
 
-def written_back(schema: Schema, value: Any, *, in_list: bool = False) -> Any:  # noqa: ANN401 - plain data
-    """The value as Argo CD writes it back when it updates the whole object.
-
-    The ApplicationSet controller does so, for instance to remove the annotation that asks for a
-    refresh. What is false, 0 or empty and means the same absent is left out. What Argo CD's types
-    always have is added in lists, because server-side apply compares a list as a whole: a generator
-    gets an empty `template`.
-
-    A field that is applied and comes back otherwise is a difference for ever: the Application that
-    applies the object is OutOfSync until its next sync (seen with Argo CD 3.6.1).
-    """
-    schema = resolved(schema)
-    if isinstance(value, list):
-        return [written_back(schema.get("items", {}), inside, in_list=True) for inside in value]
-    if not isinstance(value, dict):
-        return value
-    known, others = schema.get("properties", {}), schema.get("additionalProperties")
-    kept = {}
-    for name, inside in value.items():
-        field = resolved(known.get(name, others if isinstance(others, dict) else {}))
-        new = written_back(field, inside, in_list=in_list)
-        if new or not field.get(OMITTED):
-            kept[name] = new
-    for name, of_field in known.items() if in_list else ():
-        field = resolved(of_field)
-        if name not in kept and field.get(ALWAYS):
-            kept[name] = written_back(field, _ZEROS[field["type"]], in_list=True)
-    return kept
+def resolved(schema: Schema) -> Schema:
+    """The schema itself, also where it is only named."""
+    if "$ref" in schema:
+        definition: Schema = api()["definitions"][schema["$ref"]]
+        return definition
+    return schema
 
 
-def problems(schema: Schema, value: Any, path: Path = ()) -> Iterator[Problem]:  # noqa: ANN401 - plain data
+def problems(schema: Schema, value: Any, path: FieldPath = ()) -> Iterator[Problem]:  # noqa: ANN401 - plain data
     """Everything at or below a value that does not fit."""
     schema = resolved(schema)
     if schema.get("x-kubernetes-int-or-string"):
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            yield Problem(kind=Kind.WRONG, path=path, expected="a whole number or text")
-        elif (limit := _limit(schema, value)) is not None:
-            yield Problem(kind=Kind.WRONG, path=path, expected=limit)
+        yield from _of_number_or_text(schema, value, path)
         return
     name = schema.get("type")
     if name is None:
         return
-    accepted, expected = _TYPES[name]
+    accepted, _ = _TYPES[name]
+    # For Python a bool is an int, too.
     if not isinstance(value, accepted) or (name != "boolean" and isinstance(value, bool)):
-        limit = None
-        choices: tuple[str, ...] = ()
-        if name == "string" and isinstance(value, bool | int | float):
-            # In quotes it may still be a text that the field does not take.
-            text = str(value).lower()
-            limit = _limit(schema, text)
-            choices = _choices(schema, text)
-        yield Problem(
-            kind=Kind.WRONG,
-            path=path,
-            expected=limit or expected,
-            wanted_type="" if limit else name,
-            choices=choices,
-            known=tuple(schema.get("properties", ())),
-        )
+        yield _of_another_type(schema, value, path)
     elif isinstance(value, dict):
         yield from _of_an_object(schema, value, path)
     elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from problems(schema.get("items", {}), item, (*path, index))
+        for index, element in enumerate(value):
+            yield from problems(schema.get("items", {}), element, (*path, index))
     elif isinstance(value, int | str) and (limit := _limit(schema, value)) is not None:
         choices = _choices(schema, value)
-        yield Problem(kind=Kind.WRONG, path=path, expected=limit, choices=choices)
+        yield Problem(kind=ProblemKind.WRONG, path=path, expected=limit, choices=choices)
 
 
-def _of_an_object(schema: Schema, value: dict[str, Any], path: Path) -> Iterator[Problem]:
-    known = schema.get("properties", {})
+def _of_number_or_text(schema: Schema, value: object, path: FieldPath) -> Iterator[Problem]:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        yield Problem(kind=ProblemKind.WRONG, path=path, expected="a whole number or text")
+    elif (limit := _limit(schema, value)) is not None:
+        yield Problem(kind=ProblemKind.WRONG, path=path, expected=limit)
+
+
+def _of_another_type(schema: Schema, value: object, path: FieldPath) -> Problem:
+    name = schema["type"]
+    _, expected = _TYPES[name]
+    limit = None
+    choices: tuple[str, ...] = ()
+    if name == "string" and isinstance(value, bool | int | float):
+        # In quotes it may still be a text that the field does not take.
+        text = str(value).lower()
+        limit = _limit(schema, text)
+        choices = _choices(schema, text)
+    return Problem(
+        kind=ProblemKind.WRONG,
+        path=path,
+        expected=limit or expected,
+        wanted_type="" if limit else name,
+        choices=choices,
+        known=tuple(schema.get("properties", ())),
+    )
+
+
+def _of_an_object(schema: Schema, value: dict[str, Any], path: FieldPath) -> Iterator[Problem]:
+    properties = schema.get("properties", {})
     others = schema.get("additionalProperties")
-    for name, inside in value.items():
-        inner = known.get(name, others)
-        if isinstance(inner, dict):
-            if inside is not None:  # The API server drops null before it looks.
-                yield from problems(inner, inside, (*path, name))
+    for name, content in value.items():
+        of_field = properties.get(name, others)
+        if isinstance(of_field, dict):
+            # The API server drops null before it looks.
+            if content is not None:
+                yield from problems(of_field, content, (*path, name))
         elif not schema.get("x-kubernetes-preserve-unknown-fields") and not others:
-            yield Problem(kind=Kind.UNKNOWN, path=(*path, name), known=tuple(known))
+            known = tuple(properties)
+            yield Problem(kind=ProblemKind.UNKNOWN, path=(*path, name), known=known)
     for name in schema.get("required", ()):
         if value.get(name) is None:
-            yield Problem(kind=Kind.MISSING, path=(*path, name))
+            yield Problem(kind=ProblemKind.MISSING, path=(*path, name))
 
 
 def _limit(schema: Schema, value: str | int) -> str | None:
     """What a text or a number must be besides; None if it is."""
     if isinstance(value, int):
         size = _SIZES.get(schema.get("format", ""), 2**63)
-        least, most = schema.get("minimum", -size), schema.get("maximum", size - 1)
+        least = schema.get("minimum", -size)
+        most = schema.get("maximum", size - 1)
         return None if least <= value <= most else f"a whole number between {least} and {most}"
     if "enum" in schema and value not in schema["enum"]:
         return f"one of {', '.join(filter(None, schema['enum']))}"
     if len(value) < schema.get("minLength", 0):
         return "a text that is not empty"
     pattern = schema.get("pattern")
-    return f"a text that matches {pattern}" if pattern and not re.search(pattern, value) else None
+    if pattern and not re.search(pattern, value):
+        return f"a text that matches {pattern}"
+    return None
 
 
 def _choices(schema: Schema, value: str | int) -> tuple[str, ...]:
     """The texts that a value can be; none if it is one of them, or may be any."""
     enumeration = schema.get("enum", ())
     return () if value in enumeration else tuple(filter(None, enumeration))
-
-
-def resolved(schema: Schema) -> Schema:
-    """The schema itself, also where it is only named."""
-    if "$ref" in schema:
-        found: Schema = api()["definitions"][schema["$ref"]]
-        return found
-    return schema

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from gitops_dsf.argocd import failure_of
+from gitops_dsf.argocd.failures import failure_of
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import POD_LABEL, RECONCILER
 from gitops_dsf.hub.programs.leadership import read_leadership

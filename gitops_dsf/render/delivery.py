@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitops_dsf.argocd import fields
+from gitops_dsf.argocd.writeback import written_back
 from gitops_dsf.hub.names import STRATEGY_ANNOTATION, SYNC_WAVE, TIMEOUT_ANNOTATION
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
@@ -96,7 +97,7 @@ def _carried(document: Mapping[str, Any], *, home: str) -> Object:
     head = {name: document[name] for name in ("apiVersion", "kind")}
     carried = {**head, **document, "metadata": {**meta, "annotations": annotations}}
     if document["kind"] == "ApplicationSet":
-        carried["spec"] = fields.written_back(fields.application_set_spec(), document["spec"])
+        carried["spec"] = written_back(fields.application_set_spec(), document["spec"])
     return carried
 
 
@@ -144,7 +145,7 @@ def application_set(
         described = {"list": {"elements": list(clusters)}}
         merge = {"mergeKeys": ["name"], "generators": [*found["spec"]["generators"], described]}
         found["spec"]["generators"] = [{"merge": merge}]
-    found["spec"] = fields.written_back(fields.application_set_spec(), found["spec"])
+    found["spec"] = written_back(fields.application_set_spec(), found["spec"])
     found["metadata"] = metadata(
         name=meta.name,
         namespace=namespace,

@@ -17,9 +17,9 @@ def misfits(document: Document, schema: fields.Schema, *place: str | int) -> Ite
     """Every field at or below a path that does not fit the schema."""
     for problem in fields.problems(schema, value_at(document.data, place), place):
         path = problem.path
-        if problem.kind is fields.Kind.WRONG:
+        if problem.kind is fields.ProblemKind.WRONG:
             yield _wrong(document, problem)
-        elif problem.kind is fields.Kind.UNKNOWN:
+        elif problem.kind is fields.ProblemKind.UNKNOWN:
             name = str(path[-1])
             message = f"{name} is not a field of {dotted(path[:-1])}"
             hint = did_you_mean(name, problem.known)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.argocd import fields
+from gitops_dsf.argocd.writeback import written_back
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.pipeline import check_declared
@@ -234,7 +235,7 @@ def test_argocd_writes_back_every_field_that_is_rendered() -> None:
     items = list(corpus(SEED, COUNT))
     sets = [rendered(source, policy) for source, policy in items]
     sets += [{**sets[0], "spec": spec} for spec in BY_HAND]
-    applied = [fields.written_back(fields.application_set_spec(), item["spec"]) for item in sets]
+    applied = [written_back(fields.application_set_spec(), item["spec"]) for item in sets]
     answers = asked([{**item, "spec": spec} for item, spec in zip(sets, applied, strict=True)])
     # Fields that the API server does not know are findings of their own.
     compared = [

@@ -50,7 +50,7 @@ def inventory_fields_exist(context: Context) -> Iterator[Diagnostic]:
         yield from _unknown(document, ("metadata",), _OBJECT_META)
         schema = fields.inventory(document.kind)
         for problem in fields.problems(schema, _described_by_schema(document)):
-            if problem.kind is fields.Kind.UNKNOWN:
+            if problem.kind is fields.ProblemKind.UNKNOWN:
                 yield _unread(document, problem.path, problem.known)
             elif problem.path[:2] == _TAINTS:
                 yield _taint(document, problem)
@@ -86,7 +86,7 @@ def _unread(document: Document, path: FieldPath, known: tuple[str, ...]) -> Diag
 
 def _taint(document: Document, problem: fields.Problem) -> Diagnostic:
     path = problem.path
-    if problem.kind is fields.Kind.MISSING:
+    if problem.kind is fields.ProblemKind.MISSING:
         return codes.MISSING_FIELD.at(
             document.at(path),
             f"{dotted(path)} is missing: OCM refuses the taint",

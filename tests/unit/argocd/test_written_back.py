@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.argocd import fields
+from gitops_dsf.argocd.writeback import written_back
 
 EMPTY = {"metadata": {}, "spec": {"destination": {}, "project": ""}}
 
@@ -59,4 +60,4 @@ EMPTY = {"metadata": {}, "spec": {"destination": {}, "project": ""}}
     ],
 )
 def test_fields_that_are_false_or_empty(spec: dict[str, Any], kept: dict[str, Any]) -> None:
-    assert fields.written_back(fields.application_set_spec(), spec) == kept
+    assert written_back(fields.application_set_spec(), spec) == kept

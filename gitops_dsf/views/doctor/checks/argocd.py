@@ -6,7 +6,7 @@ from typing import Final
 from packaging.version import Version
 
 from dsf_wire.constants import DSF_GROUP
-from gitops_dsf.argocd import failure_of
+from gitops_dsf.argocd.failures import failure_of
 from gitops_dsf.views.doctor.facts import Facts, Source
 from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import (
