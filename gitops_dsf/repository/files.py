@@ -30,8 +30,6 @@ def write_files(root: Path, files: Mapping[str, str | bytes | None]) -> None:
 
     Missing folders are created.
 
-    Missing folders are created.
-
     Raises RepositoryError when a file cannot be written or a symbolic link leads out of the
     repository. Files that were written before the error stay.
     """
@@ -58,6 +56,9 @@ def write_file(path: Path, content: str | bytes) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o7777 if target.exists() else _NEW_FILE_MODE
+        # In the same folder, because a rename is atomic only within a file system. The name is
+        # hidden, so the reader does not take the file for a source if the process is killed. It is
+        # cut, because most file systems allow 255 bytes.
         descriptor, name = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".tmp"
         )
@@ -65,7 +66,7 @@ def write_file(path: Path, content: str | bytes) -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content.encode() if isinstance(content, str) else content)
-            new.chmod(mode)
+            new.chmod(mode)  # mkstemp makes files that only their owner can read
             new.replace(target)
         finally:
             new.unlink(missing_ok=True)

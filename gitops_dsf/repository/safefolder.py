@@ -1,7 +1,8 @@
 """A folder whose files are read and written without following a symbolic link out of it.
 
 Sources and rendered trees come from git, where anybody who can open a pull request can commit a
-symbolic link. It does not protect against another process that changes the folder at the same time.
+symbolic link. Not guaranteed: protection against another process that changes the folder at the
+same time.
 """
 
 import contextlib
@@ -10,15 +11,14 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""O_NONBLOCK, because to open a pipe would otherwise wait for somebody who writes to it."""
 
 
 class NotRegularError(OSError):
-    """A path that should be a regular file is none.
-
-    It is a symbolic link, a folder, a pipe, a socket or a device.
-    """
+    """A path is a symbolic link, a folder, a pipe, a socket or a device, and no regular file."""
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EINVAL, "not a regular file", path)
@@ -33,18 +33,23 @@ class TooLargeError(OSError):
 
 
 class SafeFolder:
-    """A folder.
+    """Reads and writes files below a folder.
 
-    Paths are relative to it, with forward slashes, and must not contain `.` or `..`.
-
-    The path of the folder itself may contain symbolic links, because the caller chose it. Errors
-    are OSErrors that name the whole path.
+    Paths are relative to it, with forward slashes, and must not contain `.` or `..`. The path of
+    the folder itself may contain symbolic links, because the caller chose it. Errors are OSErrors
+    that name the whole path.
     """
 
     def __init__(self, root: Path) -> None:
-        self._root, self._prefix = root, str(root / "_")[:-1]
+        """Raises OSError if the folder does not exist, or is a file."""
+        self._root = root
+        self._prefix = str(root / "_")[:-1]
+        """What stands in front of a path. Empty for the current folder."""
         self._real = root.resolve(strict=True)
         self._checked = set[str]()
+        """Folders that exist, with no symbolic link on the way. A tree has thousands of files in
+        few folders, and to resolve a path takes a system call for each of its parts.
+        """
         if not root.is_dir():
             raise _not_a_folder(root)
 
@@ -73,13 +78,14 @@ class SafeFolder:
         self._check(path)
         file = self._prefix + path
         try:
-            descriptor = os.open(file, _FILE)
+            descriptor = os.open(file, _FILE_FLAGS)
         except OSError as error:
             # ELOOP: a symbolic link. ENXIO: a socket.
             if error.errno in {errno.ELOOP, errno.ENXIO}:
                 raise NotRegularError(file) from error
             raise
         try:
+            # The open file is looked at, and not its path, which may lead to another one by now.
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):
                 raise NotRegularError(file)
@@ -111,6 +117,7 @@ class SafeFolder:
         self._at(path).unlink(missing_ok=True)
 
     def remove_empty(self, folder: str) -> None:
+        """Removes a folder. Does nothing if it is missing or has content."""
         with contextlib.suppress(OSError):
             self._at(folder).rmdir()
 
@@ -125,12 +132,13 @@ class SafeFolder:
         """
         folder = path.rpartition("/")[0]
         if folder not in self._checked:
-            where = self._root / folder
-            if where.resolve() != self._real / folder or (where.exists() and not where.is_dir()):
-                raise _not_a_folder(where)
+            directory = self._root / folder
+            leads_elsewhere = directory.resolve() != self._real / folder
+            if leads_elsewhere or (directory.exists() and not directory.is_dir()):
+                raise _not_a_folder(directory)
             if make:
-                where.mkdir(parents=True, exist_ok=True)
-            if where.exists():
+                directory.mkdir(parents=True, exist_ok=True)
+            if directory.exists():
                 self._checked.add(folder)
 
 

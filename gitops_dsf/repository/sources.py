@@ -15,22 +15,15 @@ from gitops_dsf.repository.recorded import compared, misplaced
 def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] = ()) -> Loaded:
     """Reads a fleet repository, and compares it with what git has of it.
 
-    Raises RepositoryError when the folder or a file cannot be read.
-
     `also` are findings about what a revision has and the folder lacks. With `known`, two versions
     of a repository parse a file that is the same in both once.
+
+    Raises RepositoryError when the folder or a file cannot be read.
     """
     files, names, diagnostics = discover(root)
     diagnostics += (*compared(root, names, files), *also)
     if not files and not diagnostics:
-        message = (
-            "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/"
-            " or tests/"
-        )
-        hint = "run gitops-dsf init in an empty folder, or name the folder of a fleet repository"
-        if (root.resolve().parent / SETTINGS_FILE).is_file():
-            hint = "the fleet repository is the folder above: name that one"
-        diagnostics.append(codes.EMPTY.at(Position(file=SETTINGS_FILE), message, hint))
+        diagnostics.append(_empty(root))
     documents: list[Document] = []
     listed = Listed()
     listed.add(diagnostics)
@@ -38,9 +31,24 @@ def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] =
     for file, text in files.items():
         if (file, text) not in known:
             known[file, text] = parse(file=file, text=text)
-        found, mistakes = known[file, text]
-        documents += found
+        parsed, mistakes = known[file, text]
+        documents += parsed
         listed.add(mistakes)
-    settings = next((item for item in documents if item.kind == "FleetRepository"), None)
+    settings = next(
+        (document for document in documents if document.kind == "FleetRepository"), None
+    )
     listed.add(misplaced(root, settings))
     return Loaded(documents=tuple(documents), diagnostics=tuple(listed.all()))
+
+
+def _empty(root: Path) -> Diagnostic:
+    """The finding about a folder without any source."""
+    hint = "run gitops-dsf init in an empty folder, or name the folder of a fleet repository"
+    if (root.resolve().parent / SETTINGS_FILE).is_file():
+        hint = "the fleet repository is the folder above: name that one"
+    return codes.EMPTY.at(
+        Position(file=SETTINGS_FILE),
+        "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/ or"
+        " tests/",
+        hint,
+    )

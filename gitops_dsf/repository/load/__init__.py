@@ -23,15 +23,17 @@ __all__ = [
     "value_at",
 ]
 
+Known = dict[tuple[str, str], Parsed]
+"""What is in files that were parsed, by path and text."""
 
+_MAX_LISTED: Final = 5
 _LOST: Final = frozenset({codes.ABSENT.id, codes.CHANGED_BY_GIT.id})
+"""Findings about sources that git has, and that cannot be read here."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
     """Every document that could be parsed, and the findings about the others.
-
-    Documents are in order of file and line.
 
     Documents are in order of file and line.
     """
@@ -40,33 +42,30 @@ class Loaded:
     diagnostics: tuple[Diagnostic, ...]
 
     def check_complete(self) -> None:
-        """For programs that go on where a document is broken.
+        """Raises RepositoryError if git has sources that could not be read.
 
-        Raises RepositoryError if git has sources that could not be read: without them a repository
-        looks like one from which somebody removed them.
+        It is for programs that go on where a document is broken: without those sources, a
+        repository looks like one from which somebody removed them.
         """
-        lost = [item for item in self.diagnostics if item.code in _LOST]
+        lost = [finding for finding in self.diagnostics if finding.code in _LOST]
         if lost:
-            places = "\n".join(
-                f"  {item.position}: {item.message}; {item.hint}" for item in lost[:5]
-            )
-            raise RepositoryError(f"git has sources that cannot be read here:\n{places}")
+            shown = [f"  {finding.position}: {finding.message}; {finding.hint}" for finding in lost]
+            lines = "\n".join(shown[:_MAX_LISTED])
+            raise RepositoryError(f"git has sources that cannot be read here:\n{lines}")
 
     def with_files(self, files: Mapping[str, str | None]) -> "Loaded":
         """The repository as it is once these texts are written; None removes a file."""
-        documents = [item for item in self.documents if item.file not in files]
-        diagnostics = [item for item in self.diagnostics if item.position.file not in files]
+        documents = [document for document in self.documents if document.file not in files]
+        diagnostics = [
+            finding for finding in self.diagnostics if finding.position.file not in files
+        ]
         for file, text in files.items():
             if text is not None:
                 new = load_text(text, file=file)
                 documents += new.documents
                 diagnostics += new.diagnostics
-        documents.sort(key=lambda item: item.file)
+        documents.sort(key=lambda document: document.file)
         return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
-
-
-Known = dict[tuple[str, str], Parsed]
-"""What is in files that were parsed, by path and text."""
 
 
 def load_text(text: str, *, file: str) -> Loaded:

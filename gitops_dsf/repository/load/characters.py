@@ -4,11 +4,14 @@ Quotes, escapes and folding make the text of a scalar differ from its source, so
 a query needs this to be shown at its column.
 """
 
+from typing import Final
+
 from yaml.nodes import ScalarNode
 
-_HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
-
-_BLANK_ESCAPES = frozenset("tnrvf _\t\nNLP")
+_HEX_ESCAPES: Final = {"x": 2, "u": 4, "U": 8}
+"""Hexadecimal digits of the escapes that name a character by its number."""
+_BLANK_ESCAPES: Final = frozenset("tnrvf _\t\nNLP")
+"""Escapes of YAML 1.2 (section 5.7) for white space, and for a line break that is folded away."""
 
 
 def line_and_column(text: str, index: int) -> tuple[int, int]:
@@ -25,43 +28,47 @@ def source_index(text: str, node: ScalarNode, offset: int) -> int:
     and so is the end of the value.
     """
     value = str(node.value)
-    start, end = int(node.start_mark.index), int(node.end_mark.index)
-    places = _places(text, start, end, str(node.style or ""))
-    solid = [index for index, char in enumerate(value) if not char.isspace()]
-    if len(solid) != len(places):
+    start = int(node.start_mark.index)
+    spans = _spans(text, start, int(node.end_mark.index), str(node.style or ""))
+    visible = [index for index, character in enumerate(value) if not character.isspace()]
+    if len(visible) != len(spans):
+        # The count above did not hold. The start of the value is better than a wrong column.
         return start
-    before = sum(1 for index in solid if index < offset)
+    before = sum(1 for index in visible if index < offset)
     if offset < len(value) and not value[offset].isspace():
-        return places[before][0]
-    return places[before - 1][1] if before else start
+        return spans[before][0]
+    return spans[before - 1][1] if before else start
 
 
-def _places(text: str, start: int, end: int, style: str) -> list[tuple[int, int]]:
+def _spans(text: str, start: int, end: int, style: str) -> list[tuple[int, int]]:
     """Start and end index of every character of the value that is not white space."""
     if style in {"|", ">"}:
+        # The rest of the first line is the header of the block, such as `|-`.
         line_end = text.find("\n", start, end)
         start = end if line_end < 0 else line_end + 1
     elif style in {"'", '"'}:
-        start, end = start + 1, end - 1
-    places: list[tuple[int, int]] = []
+        start += 1
+        end -= 1
+    spans: list[tuple[int, int]] = []
     index = start
     while index < end:
-        width, blank = _width(text, index, style)
-        if not blank:
-            places.append((index, index + width))
+        width, is_blank = _width(text, index, style)
+        if not is_blank:
+            spans.append((index, index + width))
         index += width
-    return places
+    return spans
 
 
 def _width(text: str, index: int, style: str) -> tuple[int, bool]:
     """How many source characters the character at an index uses, and whether it is white space."""
-    char = text[index]
+    character = text[index]
     if style == "'" and text.startswith("''", index):
         return 2, False
-    if style == '"' and char == "\\":
+    if style == '"' and character == "\\":
         escape = text[index + 1]
         digits = _HEX_ESCAPES.get(escape, 0)
         if digits:
-            return 2 + digits, chr(int(text[index + 2 : index + 2 + digits], 16)).isspace()
+            number = int(text[index + 2 : index + 2 + digits], 16)
+            return 2 + digits, chr(number).isspace()
         return 2, escape in _BLANK_ESCAPES
-    return 1, char.isspace()
+    return 1, character.isspace()

@@ -1,14 +1,14 @@
 """Composes YAML into nodes with libyaml, and refuses aliases and deep nesting before it does.
 
-The composer of PyYAML's C binding recurses: tens of thousands of nested collections crash the
-process. An alias can blow a small text up to gigabytes. So `forbidden` looks at the events first,
-which are flat.
+The composer of PyYAML's C binding recurses, so tens of thousands of nested collections crash the
+process. Aliases of aliases can make gigabytes of a small text. So `forbidden` looks at the parser's
+events first: they are flat, and nothing is built of them.
 """
 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from yaml._yaml import CParser
 from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
@@ -17,18 +17,28 @@ from yaml.nodes import Node
 from gitops_dsf.diagnostics.codes import ALIASES, DEPTH, Code
 
 MAX_DEPTH: Final = 64
-"""Levels of nested mappings and lists. The C composer recurses, and crashes on tens of thousands.
-"""
+"""Levels of nested mappings and lists, far below those that crash the composer."""
 
 _ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]")
 """What every alias matches, and some other text."""
 
 
-class _Composer(CParser):
-    """PyYAML's binding asks its subclass for the tag of each node.
+class Refusal(NamedTuple):
+    """Why a text is not composed."""
 
-    There is none: the style tells what is quoted. A builtin that takes any arguments is called
-    faster than a method.
+    code: Code
+    mark: Any
+    """The mark of libyaml where it begins, with 0-based `line` and `column`."""
+    message: str
+    hint: str
+
+
+class _Composer(CParser):
+    """PyYAML's parser, without its resolution of tags.
+
+    The binding asks its subclass for the tag of each node. Here no node gets one, because
+    `load.scalar` reads plain texts, and the style tells what is quoted. `"".format` returns an
+    empty text for any arguments, and a builtin is called faster than a method.
     """
 
     resolve = descend_resolver = ascend_resolver = "".format
@@ -47,10 +57,10 @@ def compose(text: str) -> Iterator[Node]:
         parser.dispose()
 
 
-def forbidden(text: str) -> tuple[Code, Any, str, str] | None:
-    """The first alias or too deep collection: code, mark, message, hint.
+def forbidden(text: str) -> Refusal | None:
+    """The first alias or too deep collection.
 
-    Does not recurse; may raise.
+    Does not recurse. Raises yaml.MarkedYAMLError or yaml.reader.ReaderError as `compose` does.
     """
     if not _could_be_deep(text) and not ("*" in text and _ALIAS.search(text)):
         return None
@@ -61,20 +71,18 @@ def forbidden(text: str) -> tuple[Code, Any, str, str] | None:
             event = parser.get_event()
             if isinstance(event, AliasEvent):
                 message = f"the alias *{event.anchor} is not read"
-                return ALIASES, event.start_mark, message, "write the value out"
+                return Refusal(ALIASES, event.start_mark, message, "write the value out")
             level += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
             if level > MAX_DEPTH:
                 message = f"more than {MAX_DEPTH} levels of mappings and lists inside each other"
-                return DEPTH, event.start_mark, message, "flatten the document"
+                return Refusal(DEPTH, event.start_mark, message, "flatten the document")
     finally:
         parser.dispose()
     return None
 
 
 def _could_be_deep(text: str) -> bool:
-    """Whether the text could be nested too deeply.
-
-    It is cheap, and False is always right.
+    """Whether the text could be nested too deeply: a cheap test, whose False is always right.
 
     Each level of nesting needs an opening bracket or at least one column at the start of a line:
     spaces, or the indicators of a compact collection such as `- - -`.
@@ -85,6 +93,5 @@ def _could_be_deep(text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _indented(columns: int) -> re.Pattern[str]:
-    return re.compile(
-        rf"[\n\r\x85\u2028\u2029]\ufeff?[ \t\-?:]{{{columns}}}"
-    )  # what ends a line in libyaml
+    # The first characters are those that end a line for libyaml.
+    return re.compile(rf"[\n\r\x85\u2028\u2029]\ufeff?[ \t\-?:]{{{columns}}}")

@@ -1,9 +1,15 @@
-"""Finds and reads the source files of a repository, within bounds of size."""
+"""Finds and reads the source files of a repository, within bounds of size.
+
+A file that cannot be used is a finding, and the others are read anyway. No symbolic link is
+followed out of the repository.
+
+Not guaranteed: that all files are of one moment. Another process may change the folder meanwhile.
+"""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.errors import RepositoryError
@@ -11,66 +17,75 @@ from gitops_dsf.repository.load.forgotten import forgotten
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE, SUFFIXES
 from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
 
-_MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
-"""Lower-case file name endings that people may expect to be read."""
-
-_LFS: Final = b"version https://git-lfs.github.com/spec/"
-"""How a file begins that Git LFS has in git in place of another."""
-
 MEBIBYTE: Final = 1024 * 1024
 MAX_FILE_BYTES: Final = 8 * MEBIBYTE
 """Of one file. 2,000 clusters with claims in one file have about 2 MiB."""
 MAX_TOTAL_BYTES: Final = 128 * MEBIBYTE
 """Of all files together."""
 
+_EXPECTED_SUFFIXES: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
+"""Lower-case endings of files that people may expect to be read."""
+_LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
+"""How the file begins that Git LFS commits in place of another."""
 
-def discover(root: Path) -> tuple[dict[str, str], list[str], list[Diagnostic]]:
-    """The texts of the files of a repository in order of name, without byte order marks.
 
-    Returns also the names of all files that belong to it, and findings about those whose text is
-    not there, and about others. Raises RepositoryError when the folder itself cannot be read.
+class SourceFiles(NamedTuple):
+    """The files of a repository, in order of name."""
 
-    Returns also the names of all files that belong to it, and findings about those whose text is
-    not there, and about others. Raises RepositoryError when the folder itself cannot be read.
+    texts: dict[str, str]
+    """The texts without byte order marks, by path. A file with a finding has none."""
+    names: list[str]
+    """The paths of all files that belong to the repository, also of those without a text."""
+    diagnostics: list[Diagnostic]
+
+
+def discover(root: Path) -> SourceFiles:
+    """Reads the source files of a repository.
+
+    Raises RepositoryError when the folder itself, or a file in it, cannot be read.
     """
     if not root.is_dir():
         raise RepositoryError(f"{root} is not a folder")
     diagnostics = list(forgotten(root))
-    files: dict[str, str] = {}
-    folder, total = SafeFolder(root), 0
+    texts: dict[str, str] = {}
+    folder = SafeFolder(root)
+    total = 0
     names = sorted(_names(root, diagnostics))
     for name in names:
-        file = _shown(name)
-        found: bytes | str | Diagnostic = _read(folder, root, name)
-        if isinstance(found, bytes):
-            total += len(found)
-            if total > MAX_TOTAL_BYTES:
-                message = (
-                    f"the repository's YAML files are larger than {MAX_TOTAL_BYTES} bytes"
-                    " together; the"
+        file = _printable_name(name)
+        content = _read(folder, root, name)
+        if isinstance(content, Diagnostic):
+            diagnostics.append(content)
+            continue
+        total += len(content)
+        if total > MAX_TOTAL_BYTES:
+            diagnostics.append(
+                codes.SIZE.at(
+                    Position(file=file),
+                    f"the repository's YAML files are larger than {MAX_TOTAL_BYTES} bytes together;"
+                    " the rest is not read",
+                    "split the fleet into several repositories",
                 )
-                hint = "split the fleet into several repositories"
-                diagnostics.append(
-                    codes.SIZE.at(Position(file=file), f"{message} rest is not read", hint)
-                )
-                break
-            found = _pointer(file) if found.startswith(_LFS) else _decode(found, file=file)
-        if isinstance(found, Diagnostic):
-            diagnostics.append(found)
+            )
+            break
+        # A pointer is valid UTF-8, and even a valid YAML text, so it is looked for first.
+        text = _pointer(file) if content.startswith(_LFS_POINTER) else _decode(content, file=file)
+        if isinstance(text, Diagnostic):
+            diagnostics.append(text)
         else:
-            files[file] = found
-    return files, names, diagnostics
+            texts[file] = text
+    return SourceFiles(texts, names, diagnostics)
 
 
-def _shown(name: str) -> str:
-    """A file name as text, also if it is not UTF-8."""
+def _printable_name(name: str) -> str:
+    """A file name as text that can be encoded, also if the name on the disk is not UTF-8."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
-    """Relative paths with forward slashes, with every symbolic link:
+    """The relative paths of the sources, with forward slashes.
 
-    `_read` checks where it leads.
+    Symbolic links are among them, wherever they lead: `_read` judges that.
     """
     if os.path.lexists(root / SETTINGS_FILE):
         yield SETTINGS_FILE
@@ -78,61 +93,52 @@ def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
         if (root / folder).is_symlink():
             yield folder
         elif (root / folder).is_dir():
-            yield from _below(root, folder, diagnostics)
+            yield from _names_below(root, folder, diagnostics)
 
 
-def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[str]:
+def _names_below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[str]:
+    """The sources below a folder. Files that people may expect to be read become findings."""
     pending = [folder]
     while pending:
-        where = pending.pop()
+        current = pending.pop()
         try:
-            entries = list(os.scandir(root / where))
+            entries = list(os.scandir(root / current))
         except OSError as error:
-            raise RepositoryError(f"{where} cannot be read: {error.strerror}") from error
+            raise RepositoryError(f"{current} cannot be read: {error.strerror}") from error
         for entry in entries:
-            path = f"{where}/{entry.name}"
+            path = f"{current}/{entry.name}"
             if entry.name.startswith("."):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 pending.append(path)
             elif path.endswith(SUFFIXES) or (entry.is_symlink() and entry.is_dir()):
                 yield path
-            elif path.lower().endswith(_MEANT):
-                hint = "rename it: names of files that are read end in .yaml or .yml"
-                message, position = (
-                    f"the file {_shown(path)} is not read",
-                    Position(file=_shown(path)),
+            elif path.lower().endswith(_EXPECTED_SUFFIXES):
+                file = _printable_name(path)
+                diagnostics.append(
+                    codes.UNREAD_FOLDER.at(
+                        Position(file=file),
+                        f"the file {file} is not read",
+                        "rename it: names of files that are read end in .yaml or .yml",
+                    )
                 )
-                diagnostics.append(codes.UNREAD_FOLDER.at(position, message, hint))
 
 
 def _read(folder: SafeFolder, root: Path, name: str) -> bytes | Diagnostic:
-    position = Position(file=_shown(name))
+    """The bytes of a file, or what is wrong with it. Raises RepositoryError."""
+    position = Position(file=_printable_name(name))
     try:
         try:
             return folder.read(name, limit=MAX_FILE_BYTES)
         except NotRegularError:
-            path, base, message, hint = root / name, root.resolve(), "", ""
+            path = root / name
             if not path.is_symlink():
                 raise
-            if not path.exists():
-                message, hint = (
-                    "the symbolic link leads nowhere",
-                    "remove it, or commit the file itself",
-                )
-            elif not (target := path.resolve()).is_relative_to(base):
-                message, hint = (
-                    "the symbolic link leads out of the repository",
-                    "commit the file itself",
-                )
-            elif target.is_dir():
-                message, hint = (
-                    "folders behind symbolic links are not read",
-                    "commit the folder itself",
-                )
-            if message:
-                return codes.SYMLINK.at(position, message, hint)
-            return folder.read(target.relative_to(base).as_posix(), limit=MAX_FILE_BYTES)
+            if finding := _link_finding(path, root, position):
+                return finding
+            # The link leads to a regular file of this repository, which is read by its own path.
+            target = path.resolve().relative_to(root.resolve())
+            return folder.read(target.as_posix(), limit=MAX_FILE_BYTES)
     except NotRegularError:
         return codes.NOT_AN_OBJECT.at(position, "not a regular file", "remove it, or rename it")
     except TooLargeError as error:
@@ -142,6 +148,24 @@ def _read(folder: SafeFolder, root: Path, name: str) -> bytes | Diagnostic:
         raise RepositoryError(f"{position.file} cannot be read: {error.strerror}") from error
 
 
+def _link_finding(link: Path, root: Path, position: Position) -> Diagnostic | None:
+    """What is wrong with a symbolic link; None if it leads to a file of the repository.
+
+    A link out of the repository would read what no reviewer of the repository sees.
+    """
+    if not link.exists():
+        hint = "remove it, or commit the file itself"
+        return codes.SYMLINK.at(position, "the symbolic link leads nowhere", hint)
+    target = link.resolve()
+    if not target.is_relative_to(root.resolve()):
+        message = "the symbolic link leads out of the repository"
+        return codes.SYMLINK.at(position, message, "commit the file itself")
+    if target.is_dir():
+        message = "folders behind symbolic links are not read"
+        return codes.SYMLINK.at(position, message, "commit the folder itself")
+    return None
+
+
 def _pointer(file: str) -> Diagnostic:
     message = "this is a pointer of Git LFS, and not the file"
     hint = "run `git lfs pull`, and take filter=lfs away from the source folders in .gitattributes"
@@ -149,10 +173,12 @@ def _pointer(file: str) -> Diagnostic:
 
 
 def _decode(content: bytes, *, file: str) -> str | Diagnostic:
+    """The text of a file, or where it is not UTF-8."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = content[: error.start]
+        # Columns count characters, so the line before the mistake is decoded, too.
         column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace"))
         position = Position(file=file, line=before.count(b"\n") + 1, column=column + 1)
         message = f"the byte 0x{content[error.start]:02x} is not UTF-8"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -16,6 +16,8 @@ from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.load.characters import line_and_column, source_index
 from gitops_dsf.repository.load.compose import compose
 from gitops_dsf.repository.load.plaindata import FieldPath, value_at
+
+_ABSENT: Final = object()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +33,17 @@ class AmbiguousValue:
     """As it was written."""
     readings: tuple[str, ...]
     """What it may mean if text is not meant."""
+
+
+class _Place(NamedTuple):
+    """Where a path leads in a composed document."""
+
+    node: Node
+    """The deepest node on the path that exists."""
+    key: ScalarNode | None
+    """The field name in front of that node; None for list items and the root."""
+    exists: bool
+    """Whether the whole path exists."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,7 +88,7 @@ class Document:
     @cached_property
     def root(self) -> Node:
         """The composed document. Its marks are relative to `text`."""
-        # Stop after this document: the rest of the text may be malformed.
+        # The composer stops after this document, because the rest of the text may be malformed.
         return next(islice(compose(self.text), self.index, None))
 
     def at(self, path: FieldPath) -> Position:
@@ -83,20 +96,20 @@ class Document:
 
         For a missing path, the key of its nearest existing parent.
         """
-        node, key, whole = self.walk(path)
-        if not whole and key is not None:
-            node = key
-        return self._mark(node)
+        place = self._find(path)
+        if not place.exists and place.key is not None:
+            return self._position_of(place.key)
+        return self._position_of(place.node)
 
     def key_at(self, path: FieldPath) -> Position:
         """The position of the key at a path; for list items, the item."""
-        node, key, _ = self.walk(path)
-        return self._mark(node if key is None else key)
+        place = self._find(path)
+        return self._position_of(place.node if place.key is None else place.key)
 
     def inside(self, path: FieldPath, offset: int) -> Position:
         """The position of a character of a string value, through quotes, escapes and folding."""
-        node, _, whole = self.walk(path)
-        if not whole or not isinstance(node, ScalarNode):
+        node, _, exists = self._find(path)
+        if not exists or not isinstance(node, ScalarNode):
             return self.at(path)
         line, column = line_and_column(self.text, source_index(self.text, node, offset))
         return Position(file=self.file, line=self.first_line + line + 1, column=column + 1)
@@ -106,47 +119,56 @@ class Document:
 
         Empty if the value is not a scalar.
         """
-        node, _, whole = self.walk(path)
-        return str(node.value) if whole and isinstance(node, ScalarNode) else ""
+        node, _, exists = self._find(path)
+        return str(node.value) if exists and isinstance(node, ScalarNode) else ""
 
     def part(self, path: FieldPath, *, data: dict[str, Any]) -> "Document":
         """A document of this data, with the positions of the object at a path and of its fields."""
-        node, _, _ = self.walk(path)
-        start, name = (
-            (each.line, each.column) for each in (self._mark(node), self.at((*path, "name")))
+        node = self._find(path).node
+        start = self._position_of(node)
+        name = self.at((*path, "name"))
+        part = replace(
+            self,
+            data=data,
+            start=(start.line, start.column),
+            name_at=(name.line, name.column),
+            ambiguous=(),
         )
-        found = replace(self, data=data, start=start, name_at=name, ambiguous=())
-        found.__dict__["root"] = node
-        return found
+        # The cached root: paths of the part begin at this node, with the marks of the whole text.
+        part.__dict__["root"] = node
+        return part
 
     def items(self, *path: str | int) -> Iterator[FieldPath]:
         """The paths of the items of a list; none if there is no list."""
-        found = value_at(self.data, path)
-        return ((*path, index) for index in range(len(found) if isinstance(found, list) else 0))
+        values = value_at(self.data, path)
+        if isinstance(values, list):
+            for index in range(len(values)):
+                yield (*path, index)
 
     def has(self, path: FieldPath) -> bool:
+        """Whether the field exists, even with the value null."""
         return value_at(self.data, path, _ABSENT) is not _ABSENT
 
-    def walk(self, path: FieldPath) -> tuple[Node, ScalarNode | None, bool]:
-        """The deepest existing node on the path, its key, and whether the whole path exists."""
-        node, key = self.root, None
+    def _find(self, path: FieldPath) -> _Place:
+        """Follows a path in the composed document as far as it exists."""
+        node = self.root
+        key: ScalarNode | None = None
         for part in path:
             if isinstance(node, MappingNode):
-                fields = (
-                    (k, v) for k, v in node.value if isinstance(k, ScalarNode) and k.value == part
-                )
-                if (found := next(fields, None)) is None:
-                    return node, key, False
-                key, node = found
+                entry = _field(node, part)
+                if entry is None:
+                    return _Place(node, key, exists=False)
+                key, node = entry
             elif (
                 isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value)
             ):
-                node, key = node.value[part], None
+                node = node.value[part]
+                key = None
             else:
-                return node, key, False
-        return node, key, True
+                return _Place(node, key, exists=False)
+        return _Place(node, key, exists=True)
 
-    def _mark(self, node: Node) -> Position:
+    def _position_of(self, node: Node) -> Position:
         return Position(
             file=self.file,
             line=self.first_line + node.start_mark.line + 1,
@@ -154,9 +176,14 @@ class Document:
         )
 
 
+def _field(mapping: MappingNode, name: str | int) -> tuple[ScalarNode, Node] | None:
+    """The key and the value of the first field of this name; None if there is none."""
+    for key, value in mapping.value:
+        if isinstance(key, ScalarNode) and key.value == name:
+            return key, value
+    return None
+
+
 def _text(data: object, field: str) -> str:
     value = data.get(field) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""
-
-
-_ABSENT = object()

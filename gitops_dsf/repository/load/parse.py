@@ -1,8 +1,8 @@
 """Parses the text of one file into documents.
 
-The text is split at `---` lines first, so that a mistake affects only its document.
-
-YAML forbids `---` at the start of a line inside of any value, so the split is always right.
+The text is split at `---` lines first, so that a mistake affects only its document. YAML forbids
+`---` at the start of a line inside of any value (YAML 1.2.2, section 9.1.2), so the split is always
+right.
 """
 
 import re
@@ -21,29 +21,36 @@ from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 from gitops_dsf.repository.load.syntax_error import TEMPLATE, explain
 from gitops_dsf.wording import shortened
 
-_MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_ODD_BREAK = re.compile("[\x85\u2028\u2029]")
-_CONFLICT = re.compile(r"^(?:<{7}|>{7}) .*$", re.MULTILINE)
-"""The first or last line of a conflict that git could not merge. No YAML of ours has one."""
-_DIRECTIVE = re.compile(r"(?:[ \t]*(?:#.*)?\r?\n)*(%[A-Z].*)")
-"""A directive before any content. A `%` further down is content, or a mistake that libyaml reports.
-"""
 MAX_DOCUMENTS: Final = 10_000
 """Of one file."""
 MAX_DOCUMENT_BYTES: Final = 1_500_000
 """Of one document. The store of Kubernetes takes 1.5 MB in one object (etcd, --max-request-bytes).
 """
-MOST_BROKEN: Final = 20
+MAX_BROKEN: Final = 20
 """Malformed documents that are reported per file, so that a binary file does not hide other
 findings.
 """
 
+_MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_ODD_BREAK = re.compile("[\x85\u2028\u2029]")
+"""Line ends of YAML 1.1 that YAML 1.2 reads as letters."""
+_CONFLICT = re.compile(r"^(?:<{7}|>{7}) .*$", re.MULTILINE)
+"""The first or last line of a conflict that git could not merge. No YAML of ours has one."""
+_DIRECTIVE = re.compile(r"(?:[ \t]*(?:#.*)?\r?\n)*(%[A-Z].*)")
+"""A directive before any content. A `%` further down is content, or a mistake that libyaml reports.
+"""
+_BROKEN: Final = frozenset({codes.SYNTAX.id, codes.TAB.id, codes.TEMPLATE.id})
+_STRING_TAG: Final = "tag:yaml.org,2002:str"
+
 Parsed = tuple[list[Document], list[Diagnostic]]
 """The documents of a text that could be parsed, and all findings about it."""
+_PositionOf = Callable[[int, int], Position]
+"""Makes a position in the file of a 0-based line and column in a part of it."""
 
 
 def parse(*, file: str, text: str) -> Parsed:
     """Parses every document of a text. Skips empty documents, such as comments only."""
+    # The search for a plain text is fast, and hardly any file goes on to the regular expression.
     conflict = _CONFLICT.search(text) if "<<<<<<<" in text or ">>>>>>>" in text else None
     if conflict is not None:
         position = Position(file=file, line=text.count("\n", 0, conflict.start()) + 1)
@@ -57,150 +64,43 @@ def parse(*, file: str, text: str) -> Parsed:
         if number >= MAX_DOCUMENTS:
             more = len(_MARKER.findall(text)) - number + (_MARKER.match(text) is None)
             message = f"{more:,} more documents are not read: a file may have {MAX_DOCUMENTS:,}"
-            return documents, [
-                *listed.all(),
-                codes.SIZE.at(position, message, "split it into several files"),
-            ]
-        found, mistakes = _part(file=file, text=part, first_line=first_line)
-        documents += found
+            finding = codes.SIZE.at(position, message, "split it into several files")
+            return documents, [*listed.all(), finding]
+        parsed, mistakes = _part(file=file, text=part, first_line=first_line)
+        documents += parsed
         listed.add(mistakes)
-        broken += any(
-            item.code in {codes.SYNTAX.id, codes.TAB.id, codes.TEMPLATE.id} for item in mistakes
-        )
-        if broken >= MOST_BROKEN:
+        broken += any(mistake.code in _BROKEN for mistake in mistakes)
+        if broken >= MAX_BROKEN:
             message = f"more than {broken} broken documents; the rest of the file is not read"
             listed.add([codes.SYNTAX.at(position, message)])
             break
     return documents, listed.all()
 
 
-def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """The text between markers, each part with its marker and the number of lines before it."""
-    cuts = [match.start() for match in _MARKER.finditer(text)] if "---" in text else []
-    if not cuts or cuts[0] != 0:
-        cuts.insert(0, 0)
-    line = 0
-    for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True):
-        part = text[start:end]
-        yield line, part
-        line += part.count("\n")
+class Constructor:
+    """Converts one composed document, which has no aliases, to plain data.
 
-
-def _part(*, file: str, text: str, first_line: int) -> Parsed:
-    def place(line: int, column: int) -> Position:
-        return Position(file=file, line=first_line + line + 1, column=column + 1)
-
-    if len(text) > MAX_DOCUMENT_BYTES:
-        size, most = len(text.encode()), MAX_DOCUMENT_BYTES
-        message = (
-            f"the document has {size} bytes, of at most {most}: Kubernetes stores no larger object"
-        )
-        hint = "shorten its texts, or split it into several objects"
-        return [], [codes.SIZE.at(place(0, 0), message, hint)]
-    if "%" in text and (directive := _DIRECTIVE.match(text)) is not None:
-        line = text.count("\n", 0, directive.start(1))
-        message = f"the directive {directive[1].strip()} is not read"
-        return [], [codes.UNSUPPORTED_YAML.at(place(line, 0), message, "remove the line")]
-    odd = None if text.isascii() else _ODD_BREAK.search(text)
-    if odd is not None:
-        message = (
-            f"U+{ord(odd[0]):04X} ends the line for some readers of YAML, and is a letter for"
-            " others"
-        )
-        hint = "remove it, or write it as an escape in double quotes"
-        return [], [codes.SYNTAX.at(place(*line_and_column(text, odd.start())), message, hint)]
-    documents: list[Document] = []
-    diagnostics: list[Diagnostic] = []
-    try:
-        if (refused := forbidden(text)) is not None:
-            code, mark, message, hint = refused
-            return [], [code.at(place(mark.line, mark.column), message, hint)]
-        for index, root in enumerate(compose(text)):
-            constructor = Constructor(place=place)
-            data = constructor.construct(root)
-            diagnostics += constructor.listed.all()
-            if data is None and root.value == "":  # an empty document
-                continue
-            start = place(root.start_mark.line, root.start_mark.column)
-            if not isinstance(data, dict):
-                message = "a document must be an object with apiVersion, kind and metadata"
-                hint = "write one Kubernetes object per document"
-                diagnostics.append(codes.NOT_AN_OBJECT.at(start, message, hint))
-                continue
-            name = _name_mark(root)
-            name_at = start if name is None else place(*name)
-            document = Document(
-                file=file,
-                text=text,
-                first_line=first_line,
-                index=index,
-                data=data,
-                start=(start.line, start.column),
-                name_at=(name_at.line, name_at.column),
-                ambiguous=tuple(constructor.ambiguous),
-            )
-            documents.append(document)
-    except _TemplateError as error:
-        return [], [codes.TEMPLATE.at(error.position, *TEMPLATE)]
-    except YAMLError as error:
-        found = explain(error if isinstance(error, MarkedYAMLError) else str(error), text)
-        code = codes.TEMPLATE if found.template else codes.TAB if found.tab else codes.SYNTAX
-        diagnostics.append(code.at(place(found.line, found.column), found.message, found.hint))
-    return documents, diagnostics
-
-
-def _name_mark(root: Node) -> tuple[int, int] | None:
-    for key, value in root.value:
-        if key.value == "metadata" and isinstance(value, MappingNode):
-            for inner, name in value.value:
-                if inner.value == "name":
-                    return name.start_mark.line, name.start_mark.column
-    return None
-
-
-_STRING_TAG = "tag:yaml.org,2002:str"
-
-
-class _TemplateError(Exception):
-    """`{{ ... }}` in the place of a value.
-
-    YAML reads it as a mapping that is the key of a mapping.
-
-    YAML reads it as a mapping that is the key of a mapping.
+    Findings are added to `listed`, and texts that YAML parsers read differently to `ambiguous`.
     """
 
-    def __init__(self, position: Position) -> None:
-        super().__init__(position)
-        self.position = position
-
-
-def _are_adjacent(outer: Node, inner: Node) -> bool:
-    """Whether the brace of the inner mapping follows that of the outer one, as in {{."""
-    return (inner.start_mark.line, inner.start_mark.column) == (
-        outer.start_mark.line,
-        outer.start_mark.column + 1,
-    )
-
-
-class Constructor:
-    """Converts one document, which has no aliases. Adds findings to `listed`."""
-
-    def __init__(self, *, place: Callable[[int, int], Position]) -> None:
+    def __init__(self, *, position_of: _PositionOf) -> None:
         self.listed = Listed(MAX_OF_DOCUMENT)
         self.ambiguous: list[AmbiguousValue] = []
-        self._place = place
+        self._position_of = position_of
         self._path: list[str | int] = []
 
     def construct(self, node: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
+        """The plain data of a node. Raises _TemplateError for `{{ ... }}`."""
         if isinstance(node, ScalarNode):
             return self._scalar(node)
         if node.tag:
-            self._unsupported_tag(node)
+            self._report_tag(node)
         if isinstance(node, MappingNode):
             return self._mapping(node)
-        return [self._inside(index, item) for index, item in enumerate(node.value)]
+        return [self._inside(index, child) for index, child in enumerate(node.value)]
 
     def _inside(self, part: str | int, node: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
+        """The plain data of a node below the current path."""
         self._path.append(part)
         value = self.construct(node)
         self._path.pop()
@@ -210,8 +110,9 @@ class Constructor:
         text: str = node.value
         if node.tag:
             if node.tag not in {_STRING_TAG, "!"}:
-                self._unsupported_tag(node)
+                self._report_tag(node)
             return text
+        # A style is a kind of quotes or of block: such a scalar is a text, whatever it says.
         if node.style:
             return text
         value = resolve_plain(text)
@@ -221,22 +122,23 @@ class Constructor:
         return value
 
     def _mapping(self, node: MappingNode) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        first: dict[str, Node] = {}
+        fields: dict[str, Any] = {}
+        first_keys: dict[str, Node] = {}
         for key, value in node.value:
             if isinstance(key, MappingNode) and _are_adjacent(node, key):
                 raise _TemplateError(self._at(node))
             name = self._key(key)
             if name is None:
+                # The value has no place in the data, but its mistakes are reported.
                 self.construct(value)
-            elif name in result:
-                line = self._at(first[name]).line
+            elif name in fields:
+                line = self._at(first_keys[name]).line
                 message = f"{shortened(name)} is written twice; it is already on line {line}"
                 self._report(key, codes.DUPLICATE_KEY, message, "keep one of the two")
             else:
-                first[name] = key
-                result[name] = self._inside(name, value)
-        return result
+                first_keys[name] = key
+                fields[name] = self._inside(name, value)
+        return fields
 
     def _key(self, node: Node) -> str | None:
         """A field name; None after a finding."""
@@ -254,28 +156,32 @@ class Constructor:
         value = resolve_plain(text)
         if isinstance(value, str):
             return value
-        why = f"{shortened(text) or 'an empty key'} is not a string"
         if isinstance(value, Ambiguous):
-            why = f"{shortened(text)}: {value.why}"
-        self._report(
-            node, codes.AMBIGUOUS, f"{why}; field names are strings", f'quote it: "{text}"'
-        )
+            message = f"{shortened(text)}: {value.why}; field names are strings"
+        else:
+            name = shortened(text) or "an empty key"
+            message = f"{name} is not a string; field names are strings"
+        self._report(node, codes.AMBIGUOUS, message, f'quote it: "{text}"')
         return text
 
-    def _report_ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
-        position, path = self._at(node), tuple(self._path)
+    def _report_ambiguous(self, node: ScalarNode, ambiguous: Ambiguous) -> None:
         if not self.listed.is_full:
             self.ambiguous.append(
                 AmbiguousValue(
-                    path=path, position=position, text=node.value, readings=found.readings
+                    path=tuple(self._path),
+                    position=self._at(node),
+                    text=node.value,
+                    readings=ambiguous.readings,
                 )
             )
         hint = f'quote it: "{node.value}"'
-        if found.readings:
-            hint = f'quote it: "{node.value}", or write {" or ".join(found.readings)}'
-        self._report(node, codes.AMBIGUOUS, f"{shortened(node.value)}: {found.why}", hint)
+        if ambiguous.readings:
+            hint = f'quote it: "{node.value}", or write {" or ".join(ambiguous.readings)}'
+        message = f"{shortened(node.value)}: {ambiguous.why}"
+        self._report(node, codes.AMBIGUOUS, message, hint)
 
-    def _unsupported_tag(self, node: Node) -> None:
+    def _report_tag(self, node: Node) -> None:
+        """Reports a tag, unless it says what the node is without it."""
         tag = str(node.tag).replace("tag:yaml.org,2002:", "!!")
         if tag in {"!!map", "!!seq"}:
             return
@@ -283,7 +189,123 @@ class Constructor:
         self._report(node, codes.UNSUPPORTED_YAML, f"the tag {shortened(tag)} is not read", hint)
 
     def _at(self, node: Node) -> Position:
-        return self._place(node.start_mark.line, node.start_mark.column)
+        return self._position_of(node.start_mark.line, node.start_mark.column)
 
     def _report(self, node: Node, code: codes.Code, message: str, hint: str = "") -> None:
         self.listed.add([code.at(self._at(node), message, hint)])
+
+
+class _TemplateError(Exception):
+    """`{{ ... }}` in the place of a value.
+
+    YAML reads it as a mapping that is the key of a mapping.
+    """
+
+    def __init__(self, position: Position) -> None:
+        super().__init__(position)
+        self.position = position
+
+
+def _parts(text: str) -> Iterator[tuple[int, str]]:
+    """The text between markers, each part with its marker and the number of lines before it."""
+    cuts = [match.start() for match in _MARKER.finditer(text)] if "---" in text else []
+    if not cuts or cuts[0] != 0:
+        cuts.insert(0, 0)
+    line = 0
+    for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True):
+        part = text[start:end]
+        yield line, part
+        line += part.count("\n")
+
+
+def _part(*, file: str, text: str, first_line: int) -> Parsed:
+    """Parses a part of a file. It has several documents only after a line `...`."""
+
+    def position_of(line: int, column: int) -> Position:
+        return Position(file=file, line=first_line + line + 1, column=column + 1)
+
+    finding = _refusal(text, position_of)
+    if finding is not None:
+        return [], [finding]
+    documents: list[Document] = []
+    diagnostics: list[Diagnostic] = []
+    try:
+        if (refused := forbidden(text)) is not None:
+            position = position_of(refused.mark.line, refused.mark.column)
+            return [], [refused.code.at(position, refused.message, refused.hint)]
+        for index, root in enumerate(compose(text)):
+            constructor = Constructor(position_of=position_of)
+            data = constructor.construct(root)
+            diagnostics += constructor.listed.all()
+            # An empty document is a null that nobody wrote; one that is written is a mistake.
+            if data is None and root.value == "":
+                continue
+            start = position_of(root.start_mark.line, root.start_mark.column)
+            if not isinstance(data, dict):
+                message = "a document must be an object with apiVersion, kind and metadata"
+                hint = "write one Kubernetes object per document"
+                diagnostics.append(codes.NOT_AN_OBJECT.at(start, message, hint))
+                continue
+            name_at = _name_position(root, position_of) or start
+            document = Document(
+                file=file,
+                text=text,
+                first_line=first_line,
+                index=index,
+                data=data,
+                start=(start.line, start.column),
+                name_at=(name_at.line, name_at.column),
+                ambiguous=tuple(constructor.ambiguous),
+            )
+            documents.append(document)
+    except _TemplateError as error:
+        return [], [codes.TEMPLATE.at(error.position, *TEMPLATE)]
+    except YAMLError as error:
+        mistake = explain(error if isinstance(error, MarkedYAMLError) else str(error), text)
+        code = codes.TEMPLATE if mistake.template else codes.TAB if mistake.tab else codes.SYNTAX
+        position = position_of(mistake.line, mistake.column)
+        diagnostics.append(code.at(position, mistake.message, mistake.hint))
+    return documents, diagnostics
+
+
+def _refusal(text: str, position_of: _PositionOf) -> Diagnostic | None:
+    """Why a part is not parsed at all; None if it is."""
+    if len(text) > MAX_DOCUMENT_BYTES:
+        size = len(text.encode())
+        return codes.SIZE.at(
+            position_of(0, 0),
+            f"the document has {size} bytes, of at most {MAX_DOCUMENT_BYTES}: Kubernetes stores no"
+            " larger object",
+            "shorten its texts, or split it into several objects",
+        )
+    if "%" in text and (directive := _DIRECTIVE.match(text)) is not None:
+        line = text.count("\n", 0, directive.start(1))
+        message = f"the directive {directive[1].strip()} is not read"
+        return codes.UNSUPPORTED_YAML.at(position_of(line, 0), message, "remove the line")
+    odd_break = None if text.isascii() else _ODD_BREAK.search(text)
+    if odd_break is not None:
+        return codes.SYNTAX.at(
+            position_of(*line_and_column(text, odd_break.start())),
+            f"U+{ord(odd_break[0]):04X} ends the line for some readers of YAML, and is a letter for"
+            " others",
+            "remove it, or write it as an escape in double quotes",
+        )
+    return None
+
+
+def _name_position(root: Node, position_of: _PositionOf) -> Position | None:
+    """Where the value of metadata.name is in a composed document; None if there is none."""
+    for key, value in root.value:
+        if key.value == "metadata" and isinstance(value, MappingNode):
+            for inner_key, name in value.value:
+                if inner_key.value == "name":
+                    return position_of(name.start_mark.line, name.start_mark.column)
+    return None
+
+
+def _are_adjacent(outer: Node, inner: Node) -> bool:
+    """Whether the brace of the inner mapping follows that of the outer one, as in {{."""
+    return (inner.start_mark.line, inner.start_mark.column) == (
+        outer.start_mark.line,
+        outer.start_mark.column + 1,
+    )

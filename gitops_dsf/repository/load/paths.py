@@ -5,6 +5,23 @@ from typing import Final
 SETTINGS_FILE: Final = "gitops-dsf.yaml"
 FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
 SUFFIXES: Final = (".yaml", ".yml")
+FOLDER_OF_KIND: Final = {
+    "ApplicationSet": "apps",
+    "DynamicScorer": "scorers",
+    "DynamicScoringConfig": "config",
+    "FleetRepository": SETTINGS_FILE,
+    "Maintenance": "config",
+    "ManagedCluster": "clusters",
+    "ManagedClusterSet": "clusters",
+    "ManagedClusterSetBinding": "apps",
+    "MetricSource": "config",
+    "Placement": "apps",
+    "ScoreTest": "tests",
+    "ScoredApplication": "apps",
+    "ScoredPlacement": "apps",
+    "ScorerLock": "locks",
+}
+"""By kind. Folders have a meaning: code owners review by them, and programs write into locks/."""
 
 
 def is_source(path: str) -> bool:
@@ -18,24 +35,3 @@ def may_hold_sources(path: str) -> bool:
     """Whether the reader looks into a folder of this path."""
     parts = path.split("/")
     return parts[0] in FOLDERS and not any(part.startswith(".") for part in parts)
-
-
-FOLDER_OF_KIND: Final = {
-    **dict.fromkeys(
-        (
-            "ApplicationSet",
-            "ManagedClusterSetBinding",
-            "Placement",
-            "ScoredApplication",
-            "ScoredPlacement",
-        ),
-        "apps",
-    ),
-    **dict.fromkeys(("ManagedCluster", "ManagedClusterSet"), "clusters"),
-    **dict.fromkeys(("DynamicScoringConfig", "Maintenance", "MetricSource"), "config"),
-    "DynamicScorer": "scorers",
-    "FleetRepository": SETTINGS_FILE,
-    "ScoreTest": "tests",
-    "ScorerLock": "locks",
-}
-"""By kind. Folders have a meaning: code owners review by them, and programs write into locks/."""

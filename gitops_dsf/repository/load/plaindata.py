@@ -24,8 +24,8 @@ def texts_in(data: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]
     if isinstance(data, str):
         yield path, data
     elif isinstance(data, dict):
-        for key, item in data.items():
-            yield from texts_in(item, (*path, key))
+        for key, value in data.items():
+            yield from texts_in(value, (*path, key))
     elif isinstance(data, list):
-        for index, item in enumerate(data):
-            yield from texts_in(item, (*path, index))
+        for index, value in enumerate(data):
+            yield from texts_in(value, (*path, index))

@@ -10,17 +10,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+MAX_DIGITS: Final = 18
+"""Digits of an integer that every JSON reader on the way can hold (int64)."""
+
 _WORDS: Final[dict[str, bool | None]] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
 }
-_SWITCHES: Final = frozenset(
-    variant
-    for word in ("y", "yes", "on", "n", "no", "off")
-    for variant in (word, word.capitalize(), word.upper())
-)
+_ON: Final = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON")
+_OFF: Final = ("n", "N", "no", "No", "NO", "off", "Off", "OFF")
+_SWITCHES: Final = {**dict.fromkeys(_ON, "true"), **dict.fromkeys(_OFF, "false")}
+"""Words that YAML 1.1 reads as booleans, and YAML 1.2 as text."""
 _FIRST: Final = frozenset("0123456789+-.~tTfFnNyYoO<=")
+"""Every first character of a text that some parser reads as another type."""
 
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
@@ -33,8 +36,6 @@ _LOOKS_NUMERIC = re.compile(
     r"|[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9_]+)?"  # 1_000, 12e03, 1.
     r"|[-+]?\.[0-9_]+([eE][-+]?[0-9_]+)?"
 )
-MAX_DIGITS: Final = 18
-"""Digits of an integer that every JSON reader on the way can hold (int64)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def resolve_plain(text: str) -> Plain | Ambiguous:
     if text in _WORDS:
         return _WORDS[text]
     if text in _SWITCHES:
-        meaning = "true" if text.lower() in {"y", "yes", "on"} else "false"
+        meaning = _SWITCHES[text]
         return Ambiguous(f"{meaning} to kubectl and a string to YAML 1.2", (meaning,))
     if text in {"<<", "="}:
         return Ambiguous("it has a meaning of its own in YAML 1.1")

@@ -10,7 +10,7 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.sources import load
 
-MOST_BROKEN = 20
+MAX_BROKEN = 20
 
 CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: {}\n"
 
@@ -238,7 +238,7 @@ def test_a_fleet_repository_inside_of_another_is_its_own(tmp_path: Path) -> None
 
 def test_noise_does_not_bury_other_findings() -> None:
     loaded = load_text("a: [\n---\n" * 500, file="f.yaml")
-    assert len(loaded.diagnostics) == MOST_BROKEN + 1
+    assert len(loaded.diagnostics) == MAX_BROKEN + 1
     assert "not read" in loaded.diagnostics[-1].message
 
 
