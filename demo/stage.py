@@ -31,7 +31,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.stickiness import STEADY_POINTS
 from gitops_dsf.simulator import Verdict, simulate
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.fleet import hub_state
+from gitops_dsf.views.preview.hubstate import hub_state
 from tests.support.agent.running import ConfigMapVolume
 
 _RAW: Final = re.compile(

@@ -25,10 +25,10 @@ from gitops_dsf.repository.revision import Base, checkout, find_base, paths_at
 from gitops_dsf.repository.safefolder import SafeFolder
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.views.preview.build import Preview, compare, differs
-from gitops_dsf.views.preview.fleet import resources_ranked
 from gitops_dsf.views.preview.markdown import markdown, text
 from gitops_dsf.views.preview.moves import UNKNOWN
 from gitops_dsf.views.preview.paced import paced_text
+from gitops_dsf.views.preview.placements import resources_ranked
 from gitops_dsf.views.preview.scorers import rescored
 from gitops_dsf.wording import names_text, plural
 

@@ -28,13 +28,9 @@ from gitops_dsf.show.verdicts import (
 from gitops_dsf.simulator import Explanation, HubState, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
-from gitops_dsf.views.preview.fleet import (
-    hub_state,
-    resources_ranked,
-    stored_moves,
-    typed_placements,
-)
+from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
 from gitops_dsf.views.preview.paced import WishedMove, is_paced, wished_move
+from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
 from gitops_dsf.views.status.queue import QueueView, queue_view
 
 

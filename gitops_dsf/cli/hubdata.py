@@ -17,7 +17,7 @@ from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.revision import find_branch
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.fleet import known_bindings
+from gitops_dsf.views.preview.hubstate import known_bindings
 
 MAX_NAMED: Final = 10
 """Placements that a message names."""

@@ -19,14 +19,10 @@ from gitops_dsf.show.verdicts import MAX_ROWS, is_calm, summary_text, verdict_te
 from gitops_dsf.simulator import Verdict, simulate
 from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.fleet import (
-    hub_state,
-    resources_ranked,
-    stored_moves,
-    typed_placements,
-)
+from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
 from gitops_dsf.views.preview.maintenance import WindowView, open_windows
 from gitops_dsf.views.preview.paced import PacedMove, Wave, paced_waves
+from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
 
 MAX_DETAILED: Final = 10
 """Placements that are shown with their rankings. Of more, each one is a line."""

@@ -18,7 +18,7 @@ from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.rankings import ResolvedPlacement
 from gitops_dsf.resolve.stickiness import expressible
-from gitops_dsf.views.preview.fleet import typed_placements
+from gitops_dsf.views.preview.placements import typed_placements
 
 
 def advice_on(

@@ -34,8 +34,9 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.fleet import hub_state, typed_placements
+from gitops_dsf.views.preview.hubstate import hub_state
 from gitops_dsf.views.preview.paced import is_paced
+from gitops_dsf.views.preview.placements import typed_placements
 from gitops_dsf.views.preview.scorershift import raw_causes
 
 SHOWN_GAP: Final = 0.01

@@ -21,7 +21,8 @@ from gitops_dsf.scoretests.queries import Evaluate, no_promtool, questions
 from gitops_dsf.scoretests.runs import ScorerOnCluster, run_scorers
 from gitops_dsf.scoretests.subjects import end_of, placement_key, placement_keys, scorers_of
 from gitops_dsf.simulator import Verdict, simulate_placement
-from gitops_dsf.views.preview.fleet import hub_state, typed_placements
+from gitops_dsf.views.preview.hubstate import hub_state
+from gitops_dsf.views.preview.placements import typed_placements
 
 START: Final = 946_684_800.0
 """2000-01-01T00:00:00Z, the time 0 of every test. Nothing depends on it but the times in explanations."""

@@ -12,7 +12,7 @@ from gitops_dsf.repository.model.score_test import (
 )
 from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.fleet import typed_placements
+from gitops_dsf.views.preview.placements import typed_placements
 
 
 def placement_key(named: OfPlacement, fleet: CheckedFleet) -> str:

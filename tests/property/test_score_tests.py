@@ -27,7 +27,8 @@ from gitops_dsf.repository.sources import load
 from gitops_dsf.scoretests.fleets import fleet_of
 from gitops_dsf.scoretests.judge import judge
 from gitops_dsf.scoretests.story import START
-from gitops_dsf.views.preview.fleet import hub_state, typed_placements
+from gitops_dsf.views.preview.hubstate import hub_state
+from gitops_dsf.views.preview.placements import typed_placements
 from tests.support.laws import examples
 
 CLUSTERS = ("eu-north-1", "eu-west-1")

@@ -15,7 +15,8 @@ from gitops_dsf.render.delivery import delivery
 from gitops_dsf.render.tree import shared_objects
 from gitops_dsf.repository.model.foreign import BUILT_IN_SETS
 
-Object = Mapping[str, Any]
+Manifest = Mapping[str, Any]
+"""An object as Argo CD would apply it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,28 +26,31 @@ class AppliedObjects:
     fleet: CheckedFleet
 
     @cached_property
-    def delivered(self) -> tuple[Object, ...]:
+    def delivered(self) -> tuple[Manifest, ...]:
         """ManagedClusterSetBindings, Placements and ApplicationSets as Argo CD would apply them."""
         return tuple(delivery(self.fleet))
 
     @cached_property
-    def objects(self) -> Mapping[str, Object]:
+    def objects(self) -> Mapping[str, Manifest]:
         """Rendered objects by path, without those of single clusters."""
         return shared_objects(self.fleet)
 
     @cached_property
-    def placements(self) -> Mapping[str, Object]:
+    def placements(self) -> Mapping[str, Manifest]:
         """Placements by `namespace/name`, sorted."""
-        return dict(
-            sorted(
-                (f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}", manifest)
-                for manifest in self._of_kind("Placement")
-            )
-        )
+        by_key = {}
+        for manifest in self._of_kind("Placement"):
+            metadata = manifest["metadata"]
+            by_key[f"{metadata['namespace']}/{metadata['name']}"] = manifest
+        return dict(sorted(by_key.items()))
 
     @cached_property
     def followers(self) -> Mapping[str, tuple[str, ...]]:
-        """The sorted names of the ApplicationSets, in its namespace, that follow each Placement."""
+        """The sorted names of the ApplicationSets that follow each Placement.
+
+        A clusterDecisionResource generator looks for the decision in the namespace of its
+        ApplicationSet only.
+        """
         names = defaultdict[str, set[str]](set, {key: set() for key in self.placements})
         for manifest in self._of_kind("ApplicationSet"):
             metadata = manifest["metadata"]
@@ -56,7 +60,10 @@ class AppliedObjects:
 
     @cached_property
     def bindings(self) -> frozenset[tuple[str, str]]:
-        """Namespace and name of the rendered ManagedClusterSetBindings. OCM requires the name of the set."""
+        """Namespace and name of the rendered ManagedClusterSetBindings.
+
+        The name says which set it binds: a webhook of OCM refuses a binding with another name.
+        """
         return frozenset(
             (manifest["metadata"]["namespace"], manifest["metadata"]["name"])
             for manifest in self._of_kind("ManagedClusterSetBinding")
@@ -66,10 +73,10 @@ class AppliedObjects:
     def assumed_bindings(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
         """By Placement, the bindings that it needs and the repository does not render.
 
-        The hub may have them: somebody else keeps them. A Placement that lists no sets uses every set that is
-        bound in its namespace. Where none is rendered there, any set may be.
+        The hub may have them: somebody else keeps them. A Placement that lists no sets uses every
+        set that is bound in its namespace. Where none is rendered there, any set may be.
         """
-        bound = {namespace for namespace, _ in self.bindings}
+        bound_namespaces = {namespace for namespace, _ in self.bindings}
         declared_sets = {cluster_set.metadata.name for cluster_set in self.fleet.cluster_sets}
         every_set = sorted({*BUILT_IN_SETS, *declared_sets})
         assumed = dict[str, tuple[tuple[str, str], ...]]()
@@ -77,17 +84,20 @@ class AppliedObjects:
             namespace = manifest["metadata"]["namespace"]
             sets = (manifest.get("spec") or {}).get("clusterSets")
             if not sets:
-                sets = () if namespace in bound else every_set
+                sets = () if namespace in bound_namespaces else every_set
             missing = sorted({(namespace, name) for name in sets} - self.bindings)
             if missing:
                 assumed[key] = tuple(missing)
         return assumed
 
-    def _of_kind(self, kind: str) -> tuple[Object, ...]:
+    def _of_kind(self, kind: str) -> tuple[Manifest, ...]:
         return tuple(manifest for manifest in self.delivered if manifest["kind"] == kind)
 
 
 @lru_cache(maxsize=4)
 def applied(fleet: CheckedFleet) -> AppliedObjects:
-    """What Argo CD applies of a fleet. Base and head of a preview are remembered, and a few more."""
+    """What Argo CD applies of a fleet.
+
+    Base and head of a preview are remembered, and two more for programs that compare several.
+    """
     return AppliedObjects(fleet)

@@ -17,9 +17,9 @@ from gitops_dsf.render.tree import paths
 from gitops_dsf.render.works import WORKS
 from gitops_dsf.simulator import Outcome, Verdict, explain, simulate
 from gitops_dsf.simulator.scheduler import as_people_wrote
-from gitops_dsf.views.preview.applied import Object, applied
+from gitops_dsf.views.preview.applied import Manifest, applied
 from gitops_dsf.views.preview.credentials import credentials_of
-from gitops_dsf.views.preview.fleet import hub_state
+from gitops_dsf.views.preview.hubstate import hub_state
 from gitops_dsf.views.preview.moves import UNKNOWN, Move
 from gitops_dsf.views.preview.paced import is_paced
 from gitops_dsf.views.preview.verdictpairs import VerdictPair
@@ -217,7 +217,7 @@ def _binding_concerns(base: CheckedFleet | None, head: CheckedFleet) -> Iterator
         )
 
 
-def _bootstrap(fleet: CheckedFleet) -> dict[str, Object]:
+def _bootstrap(fleet: CheckedFleet) -> dict[str, Manifest]:
     return {
         f"{item['kind']} {item['metadata']['name']}": item
         for path, item in applied(fleet).objects.items()

@@ -17,7 +17,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.fields import ChangeKind
-from gitops_dsf.views.preview.fleet import hub_state
+from gitops_dsf.views.preview.hubstate import hub_state
 from gitops_dsf.views.preview.paced import (
     MOST_SIMULATED,
     PREVIEWED_WAVES,

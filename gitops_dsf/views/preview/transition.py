@@ -19,7 +19,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState, Verdict
 from gitops_dsf.simulator.scheduler import settle
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.fleet import hub_state, stored_moves
+from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
 from gitops_dsf.views.preview.nextscores import NextScores, next_scores
 
 
