@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from benchmarks.measure import Figure, shown
-from gitops_dsf.hub.pace import PacedRanking, Term
+from gitops_dsf.hub.pace import PacedRanking, PacedTerm
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.admit import Situation, admit
 from gitops_dsf.pacing.desired import Paced
@@ -92,7 +92,9 @@ def in_a_wide_fleet() -> Iterator[Figure]:
     placed = {name: sites[number] for number, name in enumerate(names)}
     scores = {name: score_of({"free": number * 37 % 97}) for number, name in enumerate(sites)}
     state = hub_of(dict.fromkeys(sites, 1.0), placed).scoring({"free": scores})
-    ranking = PacedRanking((Term("free", "free", 5, demand=5, delay=DELAY, range=RANGE),), steady=1)
+    ranking = PacedRanking(
+        (PacedTerm("free", "free", 5, demand=5, delay=DELAY, range=RANGE),), steady=1
+    )
     paced = {f"ns/{name}": Paced.of(state.placement(f"ns/{name}"), ranking) for name in names}
     moment = datetime.fromtimestamp(0, UTC)
     found = Situation(hub=state, paced=paced, ledger=Ledger(), pace=PACE, now=moment)

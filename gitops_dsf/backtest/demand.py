@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 from typing import Final
 
 from gitops_dsf.backtest.gridscores import GridScores
-from gitops_dsf.hub.pace import Term
+from gitops_dsf.hub.pace import PacedTerm
 
 LEAST_CASES: Final = 5
 
@@ -48,7 +48,7 @@ class Measured:
 
 
 def measure(
-    moves: Sequence[Arrival], *, everybody: Iterable[Arrival], term: Term, columns: GridScores
+    moves: Sequence[Arrival], *, everybody: Iterable[Arrival], term: PacedTerm, columns: GridScores
 ) -> Measured | None:
     """What the moves of an application took of a score where they arrived; None if they do not tell.
     `everybody` are the moves of all applications, with these.
@@ -78,7 +78,7 @@ def _taken(
     at: float,
     cluster: str,
     touched: Mapping[str, Sequence[float]],
-    term: Term,
+    term: PacedTerm,
     columns: GridScores,
 ) -> float | None:
     """The points that one arrival took; None if something else changed the cluster, or scores are missing."""
@@ -93,7 +93,9 @@ def _taken(
     return before - after if term.weight > 0 else after - before
 
 
-def _mean(columns: GridScores, term: Term, cluster: str, start: float, end: float) -> float | None:
+def _mean(
+    columns: GridScores, term: PacedTerm, cluster: str, start: float, end: float
+) -> float | None:
     """The mean of a score from a time up to another one; None if any point of it has none."""
     grid = columns.grid
     first, last = (math.ceil((at - grid.start) / grid.step) for at in (start, end))

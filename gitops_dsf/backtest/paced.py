@@ -23,9 +23,9 @@ from gitops_dsf.backtest.gridscores import GridScores
 from gitops_dsf.backtest.placement import PreparedPlacement
 from gitops_dsf.backtest.vectorised import CELLS, Ints, stretches, sum_blocks
 from gitops_dsf.pacing.admit import Situation, admit, move_of
-from gitops_dsf.pacing.assumptions import Shift, summed
+from gitops_dsf.pacing.assumptions import AssumedShift, summed
 from gitops_dsf.pacing.desired import DesiredMove, Paced, best_swap
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase, remembered
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase, remembered
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
@@ -130,7 +130,7 @@ class PacedReplay:
                 (table.names[place] for place in np.flatnonzero(old & ~chosen)), reverse=True
             )
             for place in np.flatnonzero(chosen & ~old):
-                move = Move(
+                move = LedgerMove(
                     each.key,
                     left.pop() if left else "",
                     table.names[place],
@@ -279,7 +279,7 @@ class _DesiredMoves:
     def __init__(self, table: _Table, sums: Ints, number: int) -> None:
         self._table, self._sums, self._number = table, sums, number
 
-    def asking(self, shifts: Sequence[Shift]) -> Iterable[str]:
+    def asking(self, shifts: Sequence[AssumedShift]) -> Iterable[str]:
         """Those for which another cluster may be before one of the decision, in order."""
         table = self._table
         high = low = table.ranks(self._sums)
@@ -298,7 +298,7 @@ class _DesiredMoves:
         asking &= outside // table.width - inside // table.width >= table.least
         return [table.contests[row].key for row in np.flatnonzero(asking).tolist()]
 
-    def of(self, key: str, shifts: Sequence[Shift]) -> DesiredMove | None:
+    def of(self, key: str, shifts: Sequence[AssumedShift]) -> DesiredMove | None:
         """The same as `gitops_dsf.pacing.desired.desired_move`."""
         table = self._table
         row = table.rows[key]

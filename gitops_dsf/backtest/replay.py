@@ -16,7 +16,7 @@ from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.placement import PreparedPlacement
 from gitops_dsf.backtest.track import ABSENT, Track, Tracks
 from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.notes import RESYNC_SECONDS
 
@@ -42,7 +42,7 @@ class Replay:
             reverse=True,
         )
         self._tracks = tracks
-        self._scores: dict[str, dict[str, Score]] = {resource: {} for resource in tracks}
+        self._scores: dict[str, dict[str, PublishedScore]] = {resource: {} for resource in tracks}
         self._next: dict[tuple[str, str], int] = {}
         self._written = -math.inf
 
@@ -102,11 +102,11 @@ class Replay:
         self._state = self._state.scoring(self._scores)
 
 
-def _score(track: Track, place: int) -> Score:
+def _score(track: Track, place: int) -> PublishedScore:
     items = [
         (name, values[place]) for name, values in track.values.items() if values[place] != ABSENT
     ]
-    return Score(
+    return PublishedScore(
         datetime.fromtimestamp(track.at[place] + track.ttl, UTC),
         tuple(name for name, _ in items),
         tuple(value for _, value in items),

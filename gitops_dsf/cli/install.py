@@ -18,7 +18,7 @@ from gitops_dsf.installation.source import Source, read_source
 from gitops_dsf.show.doctor import findings_text
 from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.views.doctor.examine import CHECKS, examine
-from gitops_dsf.views.doctor.finding import Finding, State
+from gitops_dsf.views.doctor.finding import DoctorFinding, State
 from gitops_dsf.wording import names_text
 
 SETTLING_SECONDS: Final = 60.0
@@ -57,10 +57,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _doctor(
     args: argparse.Namespace, context: str, source: Source
-) -> Callable[[bool], tuple[Finding, ...]]:
+) -> Callable[[bool], tuple[DoctorFinding, ...]]:
     """Reads the hub and examines it: with True only what must be right before anything is installed."""
 
-    def examined(first: bool) -> tuple[Finding, ...]:
+    def examined(first: bool) -> tuple[DoctorFinding, ...]:
         facts = read_facts(
             context=context,
             kubeconfig=args.kubeconfig,
@@ -72,7 +72,7 @@ def _doctor(
     return examined
 
 
-def _ready(findings: tuple[Finding, ...], *, dry_run: bool) -> bool:
+def _ready(findings: tuple[DoctorFinding, ...], *, dry_run: bool) -> bool:
     """Prints the first checks, and says whether nothing forbids the installation."""
     sys.stdout.write("What the hub needs before an installation\n")
     sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
@@ -96,7 +96,7 @@ def _is_published(source: Source, *, must: bool) -> bool:
     return True
 
 
-def _settled(examine: Callable[[bool], tuple[Finding, ...]]) -> tuple[Finding, ...]:
+def _settled(examine: Callable[[bool], tuple[DoctorFinding, ...]]) -> tuple[DoctorFinding, ...]:
     """What doctor finds.
 
     Conditions of objects that were just applied are often errors for some seconds, also of

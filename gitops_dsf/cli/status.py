@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from gitops_dsf.cli.inputs import chosen_context
-from gitops_dsf.hubreader.hub import Hub
+from gitops_dsf.hubreader.hub import HubClient
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.status import status_text
@@ -18,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
     """
     args.context = chosen_context(args)
     only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
-    with Hub(context=args.context, kubeconfig=args.kubeconfig) as reader:
+    with HubClient(context=args.context, kubeconfig=args.kubeconfig) as reader:
         inputs = read_inputs(
             reader,
             hub_namespace=args.hub_namespace,

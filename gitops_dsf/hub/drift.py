@@ -22,7 +22,7 @@ SCHEMA: Final = (
 )
 
 
-class FieldChange(Struct, frozen=True):
+class ConfigChange(Struct, frozen=True):
     """A changed field: its dotted path, and its values; None where it is absent."""
 
     field: str
@@ -58,10 +58,10 @@ def read_config(data: object, *, where: str) -> Config:
     return found
 
 
-def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[ConfigChange, ...]:
     """Compares two flat configurations. Returns the fields that differ, in order of path."""
     return tuple(
-        FieldChange(field, before.get(field), after.get(field))
+        ConfigChange(field, before.get(field), after.get(field))
         for field in sorted(before.keys() | after.keys())
         if before.get(field) != after.get(field)
     )

@@ -16,7 +16,7 @@ MAX_WINDOWS: Final = 200
 """Documents of a fleet. The time that it takes to compare them grows with the square."""
 
 
-class Action(StrEnum):
+class MaintenanceAction(StrEnum):
     """What happens while a window is open."""
 
     DRAIN = "Drain"
@@ -31,7 +31,7 @@ class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     """A window, what it is about and what it does."""
 
     name: str
-    action: Action
+    action: MaintenanceAction
     clusters: tuple[str, ...] | None = None
     cluster_selector: LabelSelector | None = None
     applications: tuple[str, ...] | None = None

@@ -78,13 +78,13 @@ class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=Tru
             return None
 
 
-NOT_SAID = Condition()
+NO_CONDITION = Condition()
 """A condition that no controller has written yet."""
 
 
 def condition_of(conditions: tuple[Condition, ...] | None, kind: str) -> Condition:
     """The condition of a type; NOT_SAID if it is absent."""
-    return next((each for each in conditions or () if each.type == kind), NOT_SAID)
+    return next((each for each in conditions or () if each.type == kind), NO_CONDITION)
 
 
 def problem_of(error: msgspec.ValidationError) -> str:

@@ -42,7 +42,7 @@ MAX_TERMS: Final = 100
 """Scores that an annotation may name."""
 
 
-class Term(Struct, frozen=True, rename="camel", omit_defaults=True):
+class PacedTerm(Struct, frozen=True, rename="camel", omit_defaults=True):
     """A score that ranks the clusters, with the weight as written."""
 
     resource: str
@@ -59,7 +59,7 @@ class Term(Struct, frozen=True, rename="camel", omit_defaults=True):
 class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     """How people ranked the clusters of a paced Placement."""
 
-    terms: Annotated[tuple[Term, ...], Meta(max_length=MAX_TERMS)]
+    terms: Annotated[tuple[PacedTerm, ...], Meta(max_length=MAX_TERMS)]
     steady: Annotated[int, Meta(ge=0, le=10)]
     """Weight of Steady that gives the written stickiness; 0 leaves it out."""
     refuges: bool = False

@@ -89,7 +89,7 @@ class Named(Struct, frozen=True, rename="camel"):
     secret_ref: SecretRef | None = None
 
 
-class Variant(
+class SourceVariant(
     Struct, frozen=True, rename={"selector": "clusterSelector", "basic_auth": "basicAuth"}
 ):
     selector: LabelSelector | None = None
@@ -108,7 +108,7 @@ class Variant(
         }
 
 
-class Endpoint(Struct, frozen=True):
+class ScorerEndpoint(Struct, frozen=True):
     type: str = ""
     host: str = ""
     path: str = ""
@@ -116,7 +116,7 @@ class Endpoint(Struct, frozen=True):
     auth: Auth | None = None
     ref: str = ""
     """Name of a MetricSource. Its variants then have type, host, path and auth."""
-    variants: tuple[Variant, ...] = ()
+    variants: tuple[SourceVariant, ...] = ()
 
 
 class ScoreRange(Struct, frozen=True, rename="camel"):
@@ -155,8 +155,8 @@ class ScorerSpec(
     score_range: ScoreRange | None = None
     default_score: int | None = None
     """Published where the metric source answers without series; if None, nothing is."""
-    source: Endpoint = Endpoint()
-    scoring: Endpoint = Endpoint()
+    source: ScorerEndpoint = ScorerEndpoint()
+    scoring: ScorerEndpoint = ScorerEndpoint()
 
 
 def counted_span(published: tuple[int, int], default_score: int | None) -> tuple[int, int]:

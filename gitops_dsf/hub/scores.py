@@ -84,7 +84,7 @@ def other_managers(entries: tuple[FieldsOwner, ...]) -> tuple[str, ...]:
     return tuple([each.manager for each in entries if each.subresource == STATUS and not each.ours])
 
 
-class Score(Struct, frozen=True, gc=False):
+class PublishedScore(Struct, frozen=True, gc=False):
     """The content of an AddOnPlacementScore."""
 
     valid_until: datetime | None = None
@@ -108,7 +108,7 @@ class Score(Struct, frozen=True, gc=False):
         return zip(self.names, self.values, strict=True)
 
 
-Scores = Mapping[str, Mapping[str, Score]]
+Scores = Mapping[str, Mapping[str, PublishedScore]]
 """By name of the AddOnPlacementScore, then by cluster."""
 
 MAX_KEPT: Final = 100_000
@@ -133,16 +133,16 @@ class Interner:
         values: tuple[int, ...],
         *,
         on_hub: bool = False,
-    ) -> Score:
+    ) -> PublishedScore:
         kept = self._kept
         if len(kept) >= MAX_KEPT:
             kept.clear()  # a program that runs for months sees many that are long gone
         shared = kept.setdefault
-        return Score(
+        return PublishedScore(
             shared(valid_until, valid_until), shared(names, names), shared(values, values), on_hub
         )
 
-    def of(self, status: ScoreStatus | None, *, on_hub: bool = False) -> Score:
+    def of(self, status: ScoreStatus | None, *, on_hub: bool = False) -> PublishedScore:
         items = (status.scores if status else None) or ()
         return self.score(
             status.valid_until if status else None,
@@ -156,7 +156,9 @@ def score_of(
     values: Mapping[str, int] | Iterable[tuple[str, int]] = (),
     *,
     valid_until: datetime | None = None,
-) -> Score:
+) -> PublishedScore:
     """Makes a score from values by dimension."""
     pairs = tuple(values.items() if isinstance(values, Mapping) else values)
-    return Score(valid_until, tuple(name for name, _ in pairs), tuple(value for _, value in pairs))
+    return PublishedScore(
+        valid_until, tuple(name for name, _ in pairs), tuple(value for _, value in pairs)
+    )

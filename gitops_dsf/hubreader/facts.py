@@ -8,19 +8,19 @@ from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import PART_OF_LABEL, POD_LABEL, RECONCILER, WORK_NAME
 from gitops_dsf.hub.resources import ADDON_GROUP, ADDONS, APPLICATIONS, SCORING_CONFIGS, Resource
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.hubreader.hub import Hub, Object, whole
+from gitops_dsf.hubreader.hub import HubClient, JsonObject, whole
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
 from gitops_dsf.views.doctor.checks.upstream import UPSTREAM_LABELS, UPSTREAM_WORK
-from gitops_dsf.views.doctor.facts import Facts, Source
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.status.build import build
 
 
 def read_facts(
     *, context: str, kubeconfig: Path | None, hub_namespace: str, argocd_namespace: str
-) -> Facts:
+) -> DoctorFacts:
     """Reads a hub. Raises HubError when the hub does not answer, or is no hub."""
-    with Hub(context=context, kubeconfig=kubeconfig) as reader:
+    with HubClient(context=context, kubeconfig=kubeconfig) as reader:
         groups = reader.groups()
         if isinstance(groups, Unread):
             raise HubError(f"context {context}: {groups}")
@@ -28,7 +28,7 @@ def read_facts(
             reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace, owners=True
         )
         file = ("--kubeconfig", str(kubeconfig)) if kubeconfig else ()
-        return Facts(
+        return DoctorFacts(
             kubectl=("kubectl", *file, "--context", context),
             hub_namespace=hub_namespace,
             argocd_namespace=argocd_namespace,
@@ -40,23 +40,25 @@ def read_facts(
         )
 
 
-_Read = tuple[Object, ...] | Unread
+_Read = tuple[JsonObject, ...] | Unread
 
 
-def _sources(hub: Hub, hub_namespace: str, argocd_namespace: str) -> Iterator[tuple[Source, _Read]]:
+def _sources(
+    hub: HubClient, hub_namespace: str, argocd_namespace: str
+) -> Iterator[tuple[FactSource, _Read]]:
     """What could be read, and what could not."""
     deployments = Resource(group="apps", plural="deployments")
     in_argocd, of_ocm = deployments.within(argocd_namespace), deployments.within(OCM_NAMESPACE)
     managers = Resource(group="operator.open-cluster-management.io", plural="clustermanagers")
     # OCM that was installed without its operator has no ClusterManager.
-    yield Source.CLUSTER_MANAGERS, _present(hub.read(managers, whole))
-    yield Source.OCM_DEPLOYMENTS, hub.read(of_ocm, whole)
+    yield FactSource.CLUSTER_MANAGERS, _present(hub.read(managers, whole))
+    yield FactSource.OCM_DEPLOYMENTS, hub.read(of_ocm, whole)
     definitions = Resource(group=ADDON_GROUP, version="v1alpha1", plural="clustermanagementaddons")
-    yield Source.ADDON_DEFINITIONS, hub.read(definitions, whole)
-    yield Source.ADDON_STATES, hub.read(ADDONS, whole, name=ADDON_NAME)
+    yield FactSource.ADDON_DEFINITIONS, hub.read(definitions, whole)
+    yield FactSource.ADDON_STATES, hub.read(ADDONS, whole, name=ADDON_NAME)
     works = Resource(group="work.open-cluster-management.io", plural="manifestworks")
-    yield Source.OUR_WORKS, hub.read(works, whole, name=WORK_NAME, metadata_only=True)
-    yield Source.UPSTREAM_WORKS, hub.read(works, whole, name=UPSTREAM_WORK, metadata_only=True)
+    yield FactSource.OUR_WORKS, hub.read(works, whole, name=WORK_NAME, metadata_only=True)
+    yield FactSource.UPSTREAM_WORKS, hub.read(works, whole, name=UPSTREAM_WORK, metadata_only=True)
     first, second = (hub.read(deployments, whole, labels=label) for label in UPSTREAM_LABELS)
     both = (
         first
@@ -65,26 +67,26 @@ def _sources(hub: Hub, hub_namespace: str, argocd_namespace: str) -> Iterator[tu
         if isinstance(second, Unread)
         else first + second
     )
-    yield Source.UPSTREAM_DEPLOYMENTS, both
-    yield Source.SCORING_CONFIGS, _present(hub.read(SCORING_CONFIGS, whole))
-    yield Source.ARGOCD_DEPLOYMENTS, hub.read(in_argocd, whole)
+    yield FactSource.UPSTREAM_DEPLOYMENTS, both
+    yield FactSource.SCORING_CONFIGS, _present(hub.read(SCORING_CONFIGS, whole))
+    yield FactSource.ARGOCD_DEPLOYMENTS, hub.read(in_argocd, whole)
     statefulsets = Resource(group="apps", plural="statefulsets", namespace=argocd_namespace)
-    yield Source.ARGOCD_STATEFULSETS, hub.read(statefulsets, whole)
+    yield FactSource.ARGOCD_STATEFULSETS, hub.read(statefulsets, whole)
     maps = Resource(plural="configmaps", namespace=argocd_namespace)
-    yield Source.ARGOCD_SETTINGS, _one(hub.find(maps, "argocd-cm"))
-    yield Source.ARGOCD_PARAMETERS, _one(hub.find(maps, "argocd-cmd-params-cm"))
+    yield FactSource.ARGOCD_SETTINGS, _one(hub.find(maps, "argocd-cm"))
+    yield FactSource.ARGOCD_PARAMETERS, _one(hub.find(maps, "argocd-cmd-params-cm"))
     applications = APPLICATIONS.within(argocd_namespace)
-    yield Source.DELIVERY, hub.read(applications, whole, labels=f"{PART_OF_LABEL}=gitops-dsf")
+    yield FactSource.DELIVERY, hub.read(applications, whole, labels=f"{PART_OF_LABEL}=gitops-dsf")
     secrets = Resource(plural="secrets", namespace=argocd_namespace)
     label = "argocd.argoproj.io/secret-type=cluster"
-    yield Source.CLUSTER_SECRETS, hub.read(secrets, whole, labels=label, metadata_only=True)
+    yield FactSource.CLUSTER_SECRETS, hub.read(secrets, whole, labels=label, metadata_only=True)
     leases = Resource(group="coordination.k8s.io", plural="leases", namespace=hub_namespace)
-    yield Source.LEASES, _one(hub.find(leases, RECONCILER))
+    yield FactSource.LEASES, _one(hub.find(leases, RECONCILER))
     pods = Resource(plural="pods", namespace=hub_namespace)
-    yield Source.RECONCILER_PODS, hub.read(pods, whole, labels=POD_LABEL)
+    yield FactSource.RECONCILER_PODS, hub.read(pods, whole, labels=POD_LABEL)
 
 
-def _one(item: Object | Unread | None) -> _Read:
+def _one(item: JsonObject | Unread | None) -> _Read:
     return item if isinstance(item, Unread) else () if item is None else (item,)
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from dsf_wire.jsontext import without_mark
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.hub.snapshots.collect import Document, collect
+from gitops_dsf.hub.snapshots.collect import SnapshotDocument, collect
 from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.load.compose import MAX_DEPTH
@@ -33,7 +33,7 @@ class _Head(msgspec.Struct, frozen=True):
     items: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-def documents(content: bytes, *, file: str) -> Iterator[Document]:
+def documents(content: bytes, *, file: str) -> Iterator[SnapshotDocument]:
     """Yields every object of a file: YAML, or JSON with one object, a list of objects, or objects one after
     the other, as `kubectl get -o json`, `jq -s` and `jq -c '.items[]'` print them. Raises SnapshotError if it
     is something else.
@@ -79,7 +79,7 @@ def _values(content: bytes, *, file: str) -> Iterator[tuple[str, msgspec.Raw]]:
 
 def _json(
     text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: int = 0
-) -> Iterator[Document]:
+) -> Iterator[SnapshotDocument]:
     """`item_of` is the kind of the items: in a typed list, the API server omits it from each item."""
     if level > MAX_DEPTH:
         raise SnapshotError(f"{place[:200]}: lists inside lists, more than {MAX_DEPTH} levels")
@@ -99,7 +99,7 @@ def _json(
         for index, item in enumerate(items or ()):
             yield from _json(item, place=f"{place}: items[{index}]", item_of=of, level=level + 1)
         return
-    yield Document(place=place, kind=kind, text=text)
+    yield SnapshotDocument(place=place, kind=kind, text=text)
 
 
 def from_path(path: Path, *, resources: frozenset[str] | None = None) -> Snapshot:
@@ -123,7 +123,7 @@ def from_contents(
     return collect(chain.from_iterable(read), origin=origin, resources=resources)
 
 
-def _folder(root: Path) -> Iterator[Document]:
+def _folder(root: Path) -> Iterator[SnapshotDocument]:
     for where, folders, names in os.walk(root, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):

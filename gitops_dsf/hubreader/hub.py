@@ -31,7 +31,7 @@ except ImportError as error:
     raise HubError(msg) from error
 
 T = TypeVar("T")
-Object = dict[str, Any]
+JsonObject = dict[str, Any]
 Page = ListPage
 """A page of a list; a reader of objects has one of its own."""
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -71,7 +71,7 @@ _WHY: dict[int, Why] = {
 }
 
 
-class Hub:
+class HubClient:
     """A connection to one hub.
 
     Raises ApiError for a refusal, HubError without an answer or credentials.
@@ -200,13 +200,13 @@ class Hub:
         rest = page.metadata.remaining
         return None if page.metadata.more and rest is None else len(page.items or ()) + (rest or 0)
 
-    def find(self, resource: Resource, name: str) -> Object | Unread | None:
+    def find(self, resource: Resource, name: str) -> JsonObject | Unread | None:
         """Returns one object; None if it does not exist.
 
         Raises HubError when the hub does not answer.
         """
         try:
-            found: Object = self.decode(
+            found: JsonObject = self.decode(
                 resource.path, self.get(f"{resource.path}/{name}"), dict[str, Any]
             )
         except ApiError as error:
@@ -220,7 +220,7 @@ class Hub:
         Raises HubError when the hub does not answer.
         """
         try:
-            content: Object = self.decode("/apis", self.get("/apis"), dict[str, Any])
+            content: JsonObject = self.decode("/apis", self.get("/apis"), dict[str, Any])
         except ApiError as error:
             return self._unread(Resource(plural="/apis"), error, verb="get")
         return {
@@ -260,15 +260,15 @@ def as_type(model: type[T]) -> Callable[[msgspec.Raw], T]:
     return lambda raw: msgspec.json.decode(raw, type=model)
 
 
-def whole(raw: msgspec.Raw) -> Object:
-    found: Object = msgspec.json.decode(raw)
+def whole(raw: msgspec.Raw) -> JsonObject:
+    found: JsonObject = msgspec.json.decode(raw)
     return found
 
 
 def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str, Any]]:
     """Reads every object of IMPORTED, in all namespaces. Raises HubError."""
     found = list[dict[str, Any]]()
-    with Hub(context=context, kubeconfig=kubeconfig) as hub:
+    with HubClient(context=context, kubeconfig=kubeconfig) as hub:
         for kind, resource, optional in IMPORTED:
             items = hub.read(resource, whole)
             if not isinstance(items, Unread):

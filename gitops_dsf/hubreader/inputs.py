@@ -29,7 +29,7 @@ from gitops_dsf.hub.scores import (
     BareScore,
     Interner,
     OwnedScore,
-    Score,
+    PublishedScore,
     other_managers,
 )
 from gitops_dsf.hub.snapshots.collect import unreadable
@@ -37,10 +37,10 @@ from gitops_dsf.hub.snapshots.collect import whole as whole_cluster
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.hub.targets import Mask, read_masks
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.hubreader.hub import Hub, Object, Page, T, as_type
+from gitops_dsf.hubreader.hub import HubClient, JsonObject, Page, T, as_type
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.views.status.build import Filter, resources_shown
-from gitops_dsf.views.status.inputs import Inputs, Part
+from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 from gitops_dsf.views.status.placements import any_waits
 
 BY_NAME: Final = 20
@@ -54,7 +54,7 @@ def observe(
 
     Raises HubError.
     """
-    with Hub(context=context, kubeconfig=kubeconfig) as hub:
+    with HubClient(context=context, kubeconfig=kubeconfig) as hub:
         parts = _Parts()
         snapshot = _snapshot(hub, parts, _Scores(needed=resources))
         where = api.Resource(plural="configmaps", namespace=moves_in)
@@ -67,32 +67,34 @@ def observe(
 
 
 def read_inputs(
-    hub: Hub,
+    hub: HubClient,
     *,
     hub_namespace: str,
     argocd_namespace: str,
     only: Filter | None = None,
     owners: bool = False,
-) -> Inputs:
+) -> StatusInputs:
     """Reads what a view of `only` shows; with `owners` also who else writes scores.
 
     Raises HubError.
     """
     parts = _Parts()
     scorers = parts.take(
-        Part.SCORERS, hub.read(api.SCORERS.within(hub_namespace), as_type(DynamicScorer))
+        HubPart.SCORERS, hub.read(api.SCORERS.within(hub_namespace), as_type(DynamicScorer))
     )
-    placements = parts.take(Part.PLACEMENTS, hub.read(api.PLACEMENTS, as_type(objects.Placement)))
+    placements = parts.take(
+        HubPart.PLACEMENTS, hub.read(api.PLACEMENTS, as_type(objects.Placement))
+    )
     needed = resources_shown(scorers, placements, only or Filter()) if not owners else None
     scores = _Scores(needed=needed, resources={item.resource for item in scorers}, owners=owners)
     snapshot = _snapshot(hub, parts, scores)
     masks = _configmap(hub, hub_namespace, MASKS_CONFIGMAP, _masks)
     in_argocd = api.APPLICATIONS.within(argocd_namespace)
     applications = parts.take(
-        Part.APPLICATIONS, hub.read(in_argocd, read_application, labels=APPLICATION_LABEL)
+        HubPart.APPLICATIONS, hub.read(in_argocd, read_application, labels=APPLICATION_LABEL)
     )
     sets = parts.take(
-        Part.APPLICATION_SETS,
+        HubPart.APPLICATION_SETS,
         hub.read(api.APPLICATION_SETS.within(argocd_namespace), read_application_set),
     )
     # Only fleets with a pace, and those in which a copy waits, need the right.
@@ -103,39 +105,41 @@ def read_inputs(
         api.ADDONS, as_type(objects.ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True
     )
     now = hub.now()
-    stored, waits = next(iter(parts.take(Part.MOVES, moves)), (None, ()))
-    return Inputs(
+    stored, waits = next(iter(parts.take(HubPart.MOVES, moves)), (None, ()))
+    return StatusInputs(
         snapshot=snapshot,
         now=now,
         scorers=scorers,
         placements=placements,
         application_sets=sets,
         applications=applications,
-        addons={item.cluster: item for item in parts.take(Part.ADDONS, addons)},
-        masks=parts.take(Part.MASKS, masks),
+        addons={item.cluster: item for item in parts.take(HubPart.ADDONS, addons)},
+        masks=parts.take(HubPart.MASKS, masks),
         moves=stored.not_after(now.timestamp()) if paced and stored is not None else None,
         waits=waits,
         foreign=tuple(sorted(scores.foreign)),
         contested=tuple(sorted(scores.contested)),
-        unowned=tuple(sorted(scores.unowned)) if Part.SCORERS not in parts.unread else (),
+        unowned=tuple(sorted(scores.unowned)) if HubPart.SCORERS not in parts.unread else (),
         unread=parts.unread,
     )
 
 
-def _snapshot(hub: Hub, parts: "_Parts", scores: "_Scores") -> Snapshot:
+def _snapshot(hub: HubClient, parts: "_Parts", scores: "_Scores") -> Snapshot:
     """Raises HubError when the hub does not answer, or is no hub."""
-    clusters = parts.take(Part.CLUSTERS, hub.read(api.CLUSTERS, as_type(objects.ManagedCluster)))
-    if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is Why.NOT_INSTALLED:
+    clusters = parts.take(HubPart.CLUSTERS, hub.read(api.CLUSTERS, as_type(objects.ManagedCluster)))
+    if (
+        unread := parts.unread.get(HubPart.CLUSTERS)
+    ) is not None and unread.why is Why.NOT_INSTALLED:
         raise HubError(hub.lacks(unread))
-    sets = parts.take(Part.SETS, hub.read(api.CLUSTER_SETS, as_type(objects.ManagedClusterSet)))
+    sets = parts.take(HubPart.SETS, hub.read(api.CLUSTER_SETS, as_type(objects.ManagedClusterSet)))
     bindings = parts.take(
-        Part.BINDINGS, hub.read(api.BINDINGS, as_type(objects.ManagedClusterSetBinding))
+        HubPart.BINDINGS, hub.read(api.BINDINGS, as_type(objects.ManagedClusterSetBinding))
     )
     decisions = parts.take(
-        Part.DECISIONS, hub.read(api.DECISIONS, as_type(objects.PlacementDecision))
+        HubPart.DECISIONS, hub.read(api.DECISIONS, as_type(objects.PlacementDecision))
     )
     if (missing := scores.read(hub)) is not None:
-        parts.unread[Part.SCORES] = missing
+        parts.unread[HubPart.SCORES] = missing
     return Snapshot(
         origin=f"context {hub.context}",
         observed_at=hub.now(),
@@ -187,14 +191,14 @@ class _Scores:
         self._interner = Interner()
         self._names: dict[str, str] = {}
         self._others: dict[tuple[FieldsOwner, ...], tuple[str, ...]] = {}
-        self.tables: dict[str, dict[str, Score]] = {}
+        self.tables: dict[str, dict[str, PublishedScore]] = {}
         self.skipped = 0
         self.unreadable: list[str] = []
         self.foreign: list[tuple[str, str]] = []
         self.unowned: list[tuple[str, str]] = []
         self.contested: list[tuple[str, str, str]] = []
 
-    def read(self, hub: Hub) -> Unread | None:
+    def read(self, hub: HubClient) -> Unread | None:
         """A few names are read one by one. Returns why a list could not be read."""
         names, needed = [""], self._needed
         if (
@@ -254,9 +258,9 @@ class _Scores:
 
 class _Parts:
     def __init__(self) -> None:
-        self.unread: dict[Part, Unread] = {}
+        self.unread: dict[HubPart, Unread] = {}
 
-    def take(self, part: Part, found: tuple[T, ...] | Unread) -> tuple[T, ...]:
+    def take(self, part: HubPart, found: tuple[T, ...] | Unread) -> tuple[T, ...]:
         if isinstance(found, Unread):
             self.unread[part] = found
             return ()
@@ -264,7 +268,10 @@ class _Parts:
 
 
 def _configmap(
-    hub: Hub, namespace: str, name: str, read: Callable[[Object | None], tuple[T, ...] | str]
+    hub: HubClient,
+    namespace: str,
+    name: str,
+    read: Callable[[JsonObject | None], tuple[T, ...] | str],
 ) -> tuple[T, ...] | Unread:
     """What a ConfigMap says.
 
@@ -280,7 +287,7 @@ def _configmap(
     return said
 
 
-def _masks(found: Object | None) -> tuple[Mask, ...] | str:
+def _masks(found: JsonObject | None) -> tuple[Mask, ...] | str:
     lacks = "it is not there" if found is None else f"it has no key {MASKS_KEY}"
     try:
         masks = read_masks((found or {}).get("data"))
@@ -289,7 +296,9 @@ def _masks(found: Object | None) -> tuple[Mask, ...] | str:
     return f"{lacks}, so a masked score is shown as missing" if masks is None else masks
 
 
-def _moves(found: Object | None) -> tuple[tuple[StoredMoves, tuple[WaitingCopy, ...]], ...] | str:
+def _moves(
+    found: JsonObject | None,
+) -> tuple[tuple[StoredMoves, tuple[WaitingCopy, ...]], ...] | str:
     """The paced moves, and what copies wait for; none before the reconciler has written them."""
     try:
         return (

@@ -19,7 +19,7 @@ from dsf_wire.constants import GENERATOR_MANAGER
 from dsf_wire.text import printable
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.unread import Unread
-from gitops_dsf.hubreader.hub import Hub
+from gitops_dsf.hubreader.hub import HubClient
 
 try:
     from dsf_runtime.apiserver import APPLY, JSON, MERGE, ApiError
@@ -90,7 +90,7 @@ class Served:
         return f"{self.base}{inside}/{self.plural}" + (f"/{name}" if name else "")
 
 
-class WritableHub(Hub):
+class WritableHub(HubClient):
     """An open hub.
 
     Its errors become HubErrors. With ``dry_run`` it validates every write and stores none.

@@ -14,7 +14,7 @@ from typing import Any, Final
 from gitops_dsf.argocd.failures import failure_of
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import POD_LABEL, RECONCILER
-from gitops_dsf.hub.programs.leadership import read_leadership
+from gitops_dsf.hub.programs.leadership import read_lease_claim
 from gitops_dsf.hub.programs.pods import obstacles
 from gitops_dsf.installation.hub import ApplyOutcome, WritableHub, object_text, report
 from gitops_dsf.installation.source import Source
@@ -86,7 +86,7 @@ def leadership(
         image = deployment["spec"]["template"]["spec"]["containers"][0].get("image")
         why = "; ".join(obstacles(pods)) or f"its image is {image}"
         return Step(name=name, done=False, state=f"no pod is ready; {why}")
-    held = read_leadership(lease or {})
+    held = read_lease_claim(lease or {})
     if held.holder and held.stands(now):
         return Step(name=name, done=True, state=f"{held.holder} leads")
     return Step(name=name, done=False, state="no replica leads yet")

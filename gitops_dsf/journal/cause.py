@@ -5,7 +5,7 @@ from collections.abc import Collection
 from gitops_dsf.hub.moves.causes import Cause, MoveCause, by_edit, by_pace, loss_of
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.journal.record import Record, ScoreChange
-from gitops_dsf.pacing.ledger import Move
+from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.simulator import Outcome, Verdict, explain
 from gitops_dsf.simulator.explain import mean_scores
 from gitops_dsf.wording import prioritizer_text
@@ -17,7 +17,7 @@ def cause_of(
     verdict: Verdict,
     by_scores: Verdict,
     after: Collection[str],
-    admitted: Move | None,
+    admitted: LedgerMove | None,
     edit: str | None,
 ) -> MoveCause | None:
     """Why the decision changed; None for the first record of a Placement, which is no move.

@@ -18,10 +18,10 @@ from typing import Protocol
 from gitops_dsf.hub.moves.causes import by_drain, by_pace
 from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.hub.pace import PacedRanking
-from gitops_dsf.pacing.assumptions import Shift, assume, shifts_of
+from gitops_dsf.pacing.assumptions import AssumedShift, assume, shifts_of
 from gitops_dsf.pacing.contenders import Contenders
 from gitops_dsf.pacing.desired import DesiredMove, Paced
-from gitops_dsf.pacing.ledger import Ledger, Move
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
@@ -91,10 +91,10 @@ class Admission:
 class DesiredMoves(Protocol):
     """Who knows where the scores ask paced Placements to go."""
 
-    def asking(self, shifts: Sequence[Shift]) -> Iterable[str]:
+    def asking(self, shifts: Sequence[AssumedShift]) -> Iterable[str]:
         """The Placements (namespace/name) that may ask for a move, in order."""
 
-    def of(self, key: str, shifts: Sequence[Shift]) -> DesiredMove | None:
+    def of(self, key: str, shifts: Sequence[AssumedShift]) -> DesiredMove | None:
         """The move that one of them asks for, with the assumed load."""
 
 
@@ -119,11 +119,11 @@ class _Simulated:
         self._assumed = 0
         """How many shifts they assume."""
 
-    def asking(self, shifts: Sequence[Shift]) -> Iterable[str]:  # noqa: ARG002 - only the simulator knows
+    def asking(self, shifts: Sequence[AssumedShift]) -> Iterable[str]:  # noqa: ARG002 - only the simulator knows
         only = self._situation.only
         return sorted(self._situation.paced if only is None else only)
 
-    def of(self, key: str, shifts: Sequence[Shift]) -> DesiredMove | None:
+    def of(self, key: str, shifts: Sequence[AssumedShift]) -> DesiredMove | None:
         if len(shifts) != self._assumed:
             scores = assume(self._base.scores, shifts)
             changed = {shift.resource for shift in shifts}
@@ -287,7 +287,7 @@ score.
 """
 
 
-def _doubts(shifts: Iterable[Shift]) -> _Doubts:
+def _doubts(shifts: Iterable[AssumedShift]) -> _Doubts:
     points: dict[tuple[str, str, str, bool], float] = {}
     for shift in shifts:
         if shift.doubt:
@@ -322,13 +322,13 @@ def _is_sure(desired: DesiredMove, ranking: PacedRanking, doubts: _Doubts) -> bo
 
 def move_of(
     desired: DesiredMove, now: float, *, drains: Mapping[str, str] = MappingProxyType({})
-) -> Move:
+) -> LedgerMove:
     """The move that is admitted. `drains`: the maintenance by drained cluster."""
     if desired.drains:
         cause = by_drain(desired.source, drains.get(desired.source, ""))
     else:
         cause = by_pace(desired.points)
-    return Move(
+    return LedgerMove(
         placement=desired.placement,
         source=desired.source,
         target=desired.target,
@@ -339,7 +339,7 @@ def move_of(
     )
 
 
-def known_shifts(situation: Situation) -> Iterable[Shift]:
+def known_shifts(situation: Situation) -> Iterable[AssumedShift]:
     """The load of the moves of the ledger that the scores may not have measured yet."""
     for move in situation.ledger.moves:
         paced = situation.paced.get(move.placement)

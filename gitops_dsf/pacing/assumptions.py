@@ -8,14 +8,14 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gitops_dsf.hub.pace import PacedRanking, Term
-from gitops_dsf.hub.scores import Score, Scores
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase
+from gitops_dsf.hub.pace import PacedRanking, PacedTerm
+from gitops_dsf.hub.scores import PublishedScore, Scores
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shift:
+class AssumedShift:
     """What is assumed about one score of one cluster."""
 
     cluster: str
@@ -27,7 +27,7 @@ class Shift:
     """How many of these points the published score may show already. Never negative."""
 
 
-def shifts_of(move: Move, ranking: PacedRanking, *, now: float) -> Iterable[Shift]:
+def shifts_of(move: LedgerMove, ranking: PacedRanking, *, now: float) -> Iterable[AssumedShift]:
     """What a move changes that may not be measured yet."""
     for term in ranking.terms:
         share = unmeasured(move, term, now=now)
@@ -39,7 +39,7 @@ def shifts_of(move: Move, ranking: PacedRanking, *, now: float) -> Iterable[Shif
         doubt = term.demand * (share - surely_unmeasured(move, term, now=now))
         for cluster, change in ((move.target, -points), (move.source, points)):
             if cluster:
-                yield Shift(
+                yield AssumedShift(
                     cluster=cluster,
                     resource=term.resource,
                     dimension=term.dimension,
@@ -48,7 +48,7 @@ def shifts_of(move: Move, ranking: PacedRanking, *, now: float) -> Iterable[Shif
                 )
 
 
-def unmeasured(move: Move, term: Term, *, now: float) -> float:
+def unmeasured(move: LedgerMove, term: PacedTerm, *, now: float) -> float:
     """The largest share of a move that a score may not show yet, between 0 and 1."""
     if move.under_way:
         return 1.0
@@ -58,7 +58,7 @@ def unmeasured(move: Move, term: Term, *, now: float) -> float:
     return max(0.0, 1.0 - elapsed / term.range) if term.range else 0.0
 
 
-def surely_unmeasured(move: Move, term: Term, *, now: float) -> float:
+def surely_unmeasured(move: LedgerMove, term: PacedTerm, *, now: float) -> float:
     """The share of a move that a score cannot show yet, between 0 and 1.
 
     `term.delay` is the longest time until a measurement is published; it may also be published at
@@ -96,7 +96,7 @@ def next_measured(ledger: Ledger, rankings: Mapping[str, PacedRanking], *, now: 
     return min(changes)
 
 
-def summed(shifts: Iterable[Shift]) -> Mapping[tuple[str, str, str], int]:
+def summed(shifts: Iterable[AssumedShift]) -> Mapping[tuple[str, str, str], int]:
     """The points that are assumed, by resource, dimension and cluster."""
     sums: dict[tuple[str, str, str], float] = {}
     for shift in shifts:
@@ -105,12 +105,12 @@ def summed(shifts: Iterable[Shift]) -> Mapping[tuple[str, str, str], int]:
     return {key: round(points) for key, points in sums.items()}
 
 
-def assume(scores: Scores, shifts: Iterable[Shift]) -> Scores:
+def assume(scores: Scores, shifts: Iterable[AssumedShift]) -> Scores:
     """The scores with the assumed load, within -100 and 100. A cluster without the score stays as
     it is.
     """
-    columns = dict[str, Mapping[str, Score]](scores)
-    copied: dict[str, dict[str, Score]] = {}
+    columns = dict[str, Mapping[str, PublishedScore]](scores)
+    copied: dict[str, dict[str, PublishedScore]] = {}
     for (resource, dimension, cluster), points in summed(shifts).items():
         # Only columns that change are copied: a fleet has thousands of clusters in each.
         column = copied.get(resource) or dict(columns.get(resource, {}))
@@ -121,9 +121,9 @@ def assume(scores: Scores, shifts: Iterable[Shift]) -> Scores:
     return columns | copied
 
 
-def _shifted(score: Score, dimension: str, points: int) -> Score:
+def _shifted(score: PublishedScore, dimension: str, points: int) -> PublishedScore:
     values = []
     for name, value in score.items():
         is_shifted = name == dimension
         values.append(max(-MAX_SCORE, min(MAX_SCORE, value + points)) if is_shifted else value)
-    return Score(score.valid_until, score.names, tuple(values), score.on_hub)
+    return PublishedScore(score.valid_until, score.names, tuple(values), score.on_hub)

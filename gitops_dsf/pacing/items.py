@@ -8,14 +8,14 @@ name with a large weight. DRAW makes a cluster the best one, PUSH the worst.
 from collections.abc import Iterable, Mapping
 
 from gitops_dsf.hub.pace import DRAW, PUSH
-from gitops_dsf.hub.scores import Score
-from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.hub.scores import PublishedScore
+from gitops_dsf.pacing.ledger import LedgerMove, Phase
 
 Items = Mapping[str, Mapping[str, int]]
 """By cluster, then by name of the item: namespace/name of the Placement."""
 
 
-def items_of(moves: Iterable[Move], refuges: Mapping[str, str]) -> Items:
+def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> Items:
     """The items that should be published. `refuges` are clusters by namespace/name of the
     Placement.
 
@@ -33,7 +33,7 @@ def items_of(moves: Iterable[Move], refuges: Mapping[str, str]) -> Items:
     return {cluster: dict(sorted(values.items())) for cluster, values in sorted(items.items())}
 
 
-def items_in(column: Mapping[str, Score]) -> Items:
+def items_in(column: Mapping[str, PublishedScore]) -> Items:
     """The published items, by the scores of that name."""
     items: dict[str, dict[str, int]] = {}
     for cluster, score in column.items():
@@ -43,7 +43,7 @@ def items_in(column: Mapping[str, Score]) -> Items:
     return items
 
 
-def moving_in(items: Items, moves: Iterable[Move]) -> frozenset[str]:
+def moving_in(items: Items, moves: Iterable[LedgerMove]) -> frozenset[str]:
     """The Placements that published items push away from the source of their move."""
     return frozenset(
         move.placement for move in moves if items.get(move.source, {}).get(move.placement) == PUSH

@@ -38,7 +38,7 @@ class Phase(StrEnum):
     ENDED = "Ended"
 
 
-class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
+class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
     """One application leaves a cluster for another. Times are seconds since 1970."""
 
     placement: str
@@ -62,10 +62,10 @@ class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
         """Whether it counts as a move at this time."""
         return self.phase is not Phase.ENDED
 
-    def entered(self, phase: Phase, now: float) -> "Move":
+    def entered(self, phase: Phase, now: float) -> "LedgerMove":
         return replace(self, phase=phase, phase_since=now)
 
-    def not_after(self, now: float) -> "Move":
+    def not_after(self, now: float) -> "LedgerMove":
         """With times in the future as now."""
         if max(self.since, self.phase_since) <= now:
             return self
@@ -75,7 +75,7 @@ class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
 class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Moves in order of admission, and the decisions that were seen."""
 
-    moves: Annotated[tuple[Move, ...], Meta(max_length=MAX_MOVES)] = ()
+    moves: Annotated[tuple[LedgerMove, ...], Meta(max_length=MAX_MOVES)] = ()
     decided: dict[str, tuple[str, ...]] = {}
     """By namespace/name of the Placement. What differs later, and was not admitted, OCM moved
     itself.
@@ -88,10 +88,10 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
     """When the moves that were left out no longer matter, in seconds since 1970."""
 
     @property
-    def under_way(self) -> Iterator[Move]:
+    def under_way(self) -> Iterator[LedgerMove]:
         return (move for move in self.moves if move.under_way)
 
-    def of(self, placement: str) -> Move | None:
+    def of(self, placement: str) -> LedgerMove | None:
         """The move of a Placement that is under way. There is one at most."""
         return next((move for move in self.under_way if move.placement == placement), None)
 
@@ -104,7 +104,7 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         ]
         return max(ends, default=None)
 
-    def adding(self, moves: Iterable[Move]) -> "Ledger":
+    def adding(self, moves: Iterable[LedgerMove]) -> "Ledger":
         return replace(self, moves=(*self.moves, *moves))
 
     def not_after(self, now: float) -> "Ledger":
@@ -134,7 +134,7 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         ledger = replace(self, decided={})
         used = encoded_size(replace(ledger, moves=(), omitted=MAX_MOVES, whole_after=1e12))
         stay = set[int]()
-        omitted: list[Move] = []
+        omitted: list[LedgerMove] = []
         for move in sorted(self.moves, key=_importance, reverse=True):
             used += encoded_size(move) + 1
             if used <= room or (move.under_way and move.admitted):
@@ -151,7 +151,7 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         )
 
 
-def _importance(move: Move) -> tuple[bool, bool, float]:
+def _importance(move: LedgerMove) -> tuple[bool, bool, float]:
     """The larger, the longer a move stays when there is no room for all."""
     return (move.under_way and move.admitted, move.under_way, move.phase_since)
 

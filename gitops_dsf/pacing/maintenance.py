@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from gitops_dsf.hub.maintenance import Action, Maintenance
+from gitops_dsf.hub.maintenance import Maintenance, MaintenanceAction
 from gitops_dsf.hub.names import MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, Taint
 from gitops_dsf.hub.selectors import lenient_selector
@@ -38,7 +38,7 @@ class Drained:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Effect:
+class OpenWindows:
     """What the windows that are open now mean."""
 
     cordoned: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ class Effect:
         return {cluster: drained.maintenance for cluster, drained in self.drained.items()}
 
 
-NOTHING: Final = Effect()
+NOTHING: Final = OpenWindows()
 
 
 class Drain(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -80,7 +80,7 @@ class Drain(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Whether the end of the window will not be met, as far as its moves so far tell."""
 
 
-class Stage(Struct, frozen=True, omit_defaults=True):
+class WindowState(Struct, frozen=True, omit_defaults=True):
     """Whether a window is open. Times are seconds since 1970."""
 
     name: str
@@ -93,7 +93,7 @@ class Stage(Struct, frozen=True, omit_defaults=True):
 class MaintenanceState(Struct, frozen=True, omit_defaults=True):
     """What `status` shows of maintenance."""
 
-    windows: tuple[Stage, ...] = ()
+    windows: tuple[WindowState, ...] = ()
     drains: Annotated[tuple[Drain, ...], Meta(max_length=MAX_DRAINS)] = ()
     omitted: int = 0
     """Windows and drains that are not listed."""
@@ -124,7 +124,7 @@ def effect_of(
     clusters: Mapping[str, ManagedCluster],
     placements: Iterable[str],
     now: float,
-) -> Effect:
+) -> OpenWindows:
     """What the windows that are open now mean. `placements` are the paced ones, by
     namespace/name.
     """
@@ -137,20 +137,20 @@ def effect_of(
         if period is None:
             continue
         chosen = clusters_of(maintenance, clusters)
-        if maintenance.action is Action.FREEZE:
+        if maintenance.action is MaintenanceAction.FREEZE:
             why = f"maintenance {maintenance.name} freezes it until {timestamp_of(period.end)}"
             frozen |= dict.fromkeys(chosen, why)
             names = frozenset(maintenance.applications or ())
             frozen |= {key: why for key in keys if key.partition("/")[2] in names}
             continue
         cordoned |= chosen
-        if maintenance.action is not Action.DRAIN:
+        if maintenance.action is not MaintenanceAction.DRAIN:
             continue
         for name in chosen:
             known = drained.get(name)
             if known is None or known.period.end < period.end:
                 drained[name] = Drained(maintenance=maintenance.name, period=period)
-    return Effect(cordoned=frozenset(cordoned), drained=drained, frozen=frozen)
+    return OpenWindows(cordoned=frozenset(cordoned), drained=drained, frozen=frozen)
 
 
 def clusters_of(maintenance: Maintenance, clusters: Mapping[str, ManagedCluster]) -> frozenset[str]:
@@ -186,7 +186,7 @@ def _without_taint(cluster: ManagedCluster) -> ManagedCluster:
     return replace(cluster, spec=replace(cluster.spec, taints=kept))
 
 
-def tainted_by(state: HubState, effect: Effect) -> HubState:
+def tainted_by(state: HubState, effect: OpenWindows) -> HubState:
     """The hub as the open windows leave it: with our taint on these clusters, and on no others."""
     plain = {cluster.metadata.name: _without_taint(cluster) for cluster in state.clusters}
     clusters = tuple(tainted(plain, effect.cordoned, effect=CORDON).values())
@@ -195,7 +195,7 @@ def tainted_by(state: HubState, effect: Effect) -> HubState:
     return dataclasses.replace(state, clusters=clusters)
 
 
-def without_drained(state: HubState, effect: Effect) -> HubState | None:
+def without_drained(state: HubState, effect: OpenWindows) -> HubState | None:
     """The hub with a taint that forbids the drained clusters; None while none is drained."""
     if not effect.drained:
         return None
@@ -206,7 +206,7 @@ def without_drained(state: HubState, effect: Effect) -> HubState | None:
 
 def state_of(
     items: Iterable[Maintenance],
-    effect: Effect,
+    effect: OpenWindows,
     *,
     decided: Mapping[str, Collection[str]],
     paced: AbstractSet[str],
@@ -250,14 +250,14 @@ def state_of(
     return MaintenanceState(windows=windows, drains=tuple(drains), omitted=omitted)
 
 
-def _stage(maintenance: Maintenance, now: float) -> Stage:
+def _stage(maintenance: Maintenance, now: float) -> WindowState:
     period = next_period(maintenance.window, now)
     action = str(maintenance.action)
     if period is None:
-        return Stage(maintenance.name, action)
+        return WindowState(maintenance.name, action)
     if period.start <= now:
-        return Stage(maintenance.name, action, open=True, changes=period.end)
-    return Stage(maintenance.name, action, open=False, changes=period.start)
+        return WindowState(maintenance.name, action, open=True, changes=period.end)
+    return WindowState(maintenance.name, action, open=False, changes=period.start)
 
 
 def _late(left: int, gone: int, *, since: float, until: float, now: float) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gitops_dsf.hub.moves.causes import MoveCause
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
 
 FOLLOW_SECONDS: Final = 60.0
 """OCM follows an item within a second. A move that it has not followed for so long is withdrawn."""
@@ -27,7 +27,7 @@ def advance(
     paced: Collection[str],
     decided: Decisions,
     published: Collection[str],
-    finished: Callable[[Move], bool],
+    finished: Callable[[LedgerMove], bool],
     refused: Collection[str] = (),
     loss: Callable[[str], MoveCause | None] = lambda _cluster: None,
     now: float,
@@ -69,12 +69,12 @@ def advance(
 
 
 def _next(
-    move: Move,
+    move: LedgerMove,
     clusters: frozenset[str],
     published: Collection[str],
-    finished: Callable[[Move], bool],
+    finished: Callable[[LedgerMove], bool],
     now: float,
-) -> Move | None:
+) -> LedgerMove | None:
     """The move as it is now; None if it did not happen."""
     followed = move.target in clusters and move.source not in clusters
     if move.phase is Phase.HANDOVER:
@@ -94,7 +94,7 @@ def _next(
 
 def _unasked(
     before: Ledger, after: Ledger, loss: Callable[[str], MoveCause | None], now: float
-) -> Iterator[Move]:
+) -> Iterator[LedgerMove]:
     """Arrivals that nobody admitted: OCM chose for a new application, or for one that lost its
     cluster.
     """
@@ -106,7 +106,7 @@ def _unasked(
             if cluster in known or cluster in expected:
                 continue
             source = left.pop() if left else ""
-            yield Move(
+            yield LedgerMove(
                 placement=key,
                 source=source,
                 target=cluster,

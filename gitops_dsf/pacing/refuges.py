@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from gitops_dsf.hub.pace import MOVES_SCORE, PacedRanking, Term
+from gitops_dsf.hub.pace import MOVES_SCORE, PacedRanking, PacedTerm
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.items import drawn_by, items_in
@@ -180,12 +180,12 @@ class _Together:
             load[_item(term)] -= times * _taken(term, ranking) * sign
 
 
-def _taken(term: Term, ranking: PacedRanking) -> int:
+def _taken(term: PacedTerm, ranking: PacedRanking) -> int:
     """Points of a score that an application is assumed to take."""
     return term.demand if ranking.load else SHARE * bool(term.weight)
 
 
-def _item(term: Term) -> tuple[str, str]:
+def _item(term: PacedTerm) -> tuple[str, str]:
     return term.resource, term.dimension
 
 

@@ -10,14 +10,14 @@ from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.moves.reasons import MoveReason
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.desired import DesiredMove
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
 from gitops_dsf.simulator import HubState
 
-MOST_WAVES: Final = 1000
+MAX_WAVES: Final = 1000
 """Scores that contradict each other could ask for moves without end."""
 
 
-class Wave(NamedTuple):
+class AdmittedWave(NamedTuple):
     """Moves that may be under way together."""
 
     at: float
@@ -25,7 +25,9 @@ class Wave(NamedTuple):
     moves: tuple[DesiredMove, ...]
 
 
-def waves(situation: Situation, *, most: int = MOST_WAVES, measured: bool = True) -> Iterator[Wave]:
+def waves(
+    situation: Situation, *, most: int = MAX_WAVES, measured: bool = True
+) -> Iterator[AdmittedWave]:
     """The moves in waves: each begins when the one before it is done and measured. Without
     `measured`, only the moves away from drained clusters: each begins when the one before it is
     done.
@@ -37,7 +39,7 @@ def waves(situation: Situation, *, most: int = MOST_WAVES, measured: bool = True
     for _ in range(most):
         admission = admit(situation if measured else replace(situation, only=staying(situation)))
         if admission.moves:
-            yield Wave(situation.seconds, admission.moves)
+            yield AdmittedWave(situation.seconds, admission.moves)
             situation = _done(situation, admission.moves, measured=measured)
             continue
         ends = [
@@ -65,8 +67,8 @@ def _caught_up(situation: Situation) -> Situation:
     """The situation when the moves under way have ended. Those that are withdrawn did not
     happen.
     """
-    following: dict[str, Move] = {}
-    ended: list[Move] = []
+    following: dict[str, LedgerMove] = {}
+    ended: list[LedgerMove] = []
     for move in situation.ledger.moves:
         if move.phase is Phase.WITHDRAWN:
             continue
@@ -97,7 +99,7 @@ def _done(situation: Situation, moves: Iterable[DesiredMove], *, measured: bool)
     return replace(later, pace_time=now + pause)
 
 
-def _after(situation: Situation, ledger: Ledger, following: Mapping[str, Move]) -> Situation:
+def _after(situation: Situation, ledger: Ledger, following: Mapping[str, LedgerMove]) -> Situation:
     """The situation with another ledger, after OCM has followed these moves (by namespace/name)."""
     drained = situation.drained
     return replace(
@@ -108,7 +110,7 @@ def _after(situation: Situation, ledger: Ledger, following: Mapping[str, Move]) 
     )
 
 
-def _following(state: HubState, moves: Mapping[str, Move]) -> HubState:
+def _following(state: HubState, moves: Mapping[str, LedgerMove]) -> HubState:
     """The hub after OCM has followed these moves (by namespace/name)."""
     pages = [
         page

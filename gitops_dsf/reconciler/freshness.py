@@ -13,7 +13,7 @@ from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.score_states import ScoreState, state_of, state_of_absent
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.hub.times import moment_of
 from gitops_dsf.wording import names_text, plural
 
@@ -46,7 +46,7 @@ class Assessment:
 
 def assess(
     scorer: DynamicScorer,
-    scores: Mapping[str, Score],
+    scores: Mapping[str, PublishedScore],
     *,
     published: AbstractSet[str],
     expected: frozenset[str],
@@ -181,7 +181,7 @@ def deadline(owner: Owner | None, *, now: float) -> datetime:
 
 def find_dead(
     resource: str,
-    scores: Mapping[str, Score],
+    scores: Mapping[str, PublishedScore],
     *,
     clusters: Mapping[str, ManagedCluster],
     addons: Mapping[str, ManagedClusterAddOn],

@@ -11,7 +11,7 @@ from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.hub.score_states import EXPIRING_SHARE, grace
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.hub.times import moment_of
 from gitops_dsf.reconciler.freshness import Assessment, Owner, assess, find_dead, owners
@@ -210,8 +210,8 @@ class ScoreScanner:
 
 
 def _late(
-    column: Mapping[str, Score], scorers: Iterable[DynamicScorer], *, now: float
-) -> dict[str, Score]:
+    column: Mapping[str, PublishedScore], scorers: Iterable[DynamicScorer], *, now: float
+) -> dict[str, PublishedScore]:
     """The scores that are not clearly fresh. The scores of a healthy fleet are all left out
     here.
     """
@@ -225,8 +225,8 @@ def _late(
 
 
 def _not_counted(
-    column: Mapping[str, Score],
-    late: Mapping[str, Score],
+    column: Mapping[str, PublishedScore],
+    late: Mapping[str, PublishedScore],
     dimensions: Sequence[str],
     *,
     now: float,
@@ -266,7 +266,7 @@ def counted_as_zero(
     *,
     clusters: Mapping[str, ManagedCluster],
     decided: Iterable[str],
-    scores: Mapping[str, Score],
+    scores: Mapping[str, PublishedScore],
     not_counted: frozenset[str],
     assessment: Assessment | None,
 ) -> frozenset[str]:

@@ -8,7 +8,7 @@ weight 10 and gives 1,000 to the chosen clusters, and what carries out a move ta
 from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 
-from gitops_dsf.hub.pace import HOLD_SPAN, PacedRanking, Term
+from gitops_dsf.hub.pace import HOLD_SPAN, PacedRanking, PacedTerm
 from gitops_dsf.repository.model.apps import Score, ScoredApplication
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
@@ -43,7 +43,7 @@ def paced_ranking(
     for score, resolved in zip(written, scores, strict=True):
         spec = scorers[resolved.scorer].spec
         terms.append(
-            Term(
+            PacedTerm(
                 resolved.resource_name,
                 resolved.dimension,
                 resolved.weight * weights.factor,

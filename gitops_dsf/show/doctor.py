@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from gitops_dsf.show.tables import wrapped
-from gitops_dsf.views.doctor.finding import Finding, State
+from gitops_dsf.views.doctor.finding import DoctorFinding, State
 from gitops_dsf.wording import plural
 
 _COLOURS: Final = {
@@ -17,7 +17,7 @@ _COLOURS: Final = {
 _END: Final = "\033[0m"
 
 
-def findings_text(findings: Sequence[Finding], *, colour: bool) -> str:
+def findings_text(findings: Sequence[DoctorFinding], *, colour: bool) -> str:
     """Formats at least one finding, each with the command that fixes it, and a summary as the last line."""
     check_width = max(len(finding.check) for finding in findings)
     indent = check_width + 11
@@ -33,7 +33,7 @@ def findings_text(findings: Sequence[Finding], *, colour: bool) -> str:
     return "\n".join(lines) + f"\n\n{_summary(findings)}\n"
 
 
-def _summary(findings: Sequence[Finding]) -> str:
+def _summary(findings: Sequence[DoctorFinding]) -> str:
     states = Counter(finding.state for finding in findings)
     checks = plural(len({finding.check for finding in findings}), "check")
     errors = plural(states[State.ERROR], "error")

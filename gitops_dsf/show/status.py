@@ -15,9 +15,9 @@ from gitops_dsf.views.status.clusters import ClusterView
 from gitops_dsf.views.status.placements import (
     ApplicationView,
     Copy,
+    CopyState,
     DecisionFlip,
     PlacementView,
-    Standing,
 )
 from gitops_dsf.views.status.scores import Cell, ScorerView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
@@ -375,15 +375,15 @@ def _standing(view: ApplicationView) -> str:
         return "not known"
     if not view.copies:
         return "nowhere, and decided for nowhere"
-    if all(copy.standing is Standing.RUNNING for copy in view.copies):
+    if all(copy.standing is CopyState.RUNNING for copy in view.copies):
         return f"running on {names_text(copy.cluster for copy in view.copies)}"
     return "moving" if view.cause is None else f"moving, {view.cause}"
 
 
 def _copy(copy: Copy, view: ApplicationView) -> str:
-    if copy.standing is Standing.WAITING:
+    if copy.standing is CopyState.WAITING:
         return _waiting(copy, view)
-    if copy.standing is Standing.PENDING:
+    if copy.standing is CopyState.PENDING:
         return "decided; Argo CD has not made the Application yet"
     usual = {"Healthy", "Synced", None, ""}
     unusual = [state for state in (copy.health, copy.sync) if state not in usual]
@@ -412,6 +412,6 @@ def _waiting(copy: Copy, view: ApplicationView) -> str:
 
 
 def _are_new_copies_ready(view: ApplicationView) -> bool:
-    running = {Standing.RUNNING, Standing.STARTING}
+    running = {CopyState.RUNNING, CopyState.STARTING}
     new = [copy for copy in view.copies if copy.standing in running]
     return bool(new) and all((copy.health, copy.sync) == ("Healthy", "Synced") for copy in new)

@@ -19,7 +19,7 @@ from gitops_dsf.hub.objects import (
     PlacementDecision,
 )
 from gitops_dsf.hub.score_states import expired as is_expired
-from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, Scores
+from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, PublishedScore, Scores
 from gitops_dsf.simulator import quantity
 from gitops_dsf.simulator.documents import (
     KINDS,
@@ -184,7 +184,7 @@ class HubState:
                 raise SimulatorInputError(msg)
             found[type(item)][key] = item
         interner = Interner()
-        scores: dict[str, dict[str, Score]] = {}
+        scores: dict[str, dict[str, PublishedScore]] = {}
         for (namespace, name), item in found[AddOnPlacementScore].items():
             scores.setdefault(name, {})[namespace] = interner.of(item.status)
         return cls.of(

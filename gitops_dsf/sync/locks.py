@@ -14,7 +14,7 @@ from ruamel.yaml.comments import CommentedMap
 from dsf_wire.text import printable
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.globs import matches
-from gitops_dsf.hub.drift import Config, FieldChange, drift, filled, flat
+from gitops_dsf.hub.drift import Config, ConfigChange, drift, filled, flat
 from gitops_dsf.repository.load import Loaded
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
@@ -56,7 +56,7 @@ class LockResult:
     """
     url: str = ""
     """The /config page that was requested; empty if none was."""
-    changes: tuple[FieldChange, ...] = ()
+    changes: tuple[ConfigChange, ...] = ()
     reasons: tuple[str, ...] = ()
     """Why the page was refused, or why the lock is unused."""
     notes: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ def weigh(
         url = scorer.spec.config_url
         before = {} if lock is None else filled(lock.value.spec.config.model_dump(mode="json"))
         reasons = _broken_lock(declared, name, file)
-        changes: tuple[FieldChange, ...] = ()
+        changes: tuple[ConfigChange, ...] = ()
         if isinstance(answer, str):
             reasons.append(answer)
         else:

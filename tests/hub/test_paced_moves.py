@@ -18,7 +18,14 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
-from gitops_dsf.hub.pace import DRAW, HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
+from gitops_dsf.hub.pace import (
+    DRAW,
+    HOLD_WEIGHT,
+    MOVES_SCORE,
+    PACE_ANNOTATION,
+    PacedRanking,
+    PacedTerm,
+)
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.pacing.maintenance import MaintenanceState
@@ -86,7 +93,7 @@ class Herd:
                 score_prioritizer(MOVES_SCORE, f"{ARGOCD}/{name}", weight=HOLD_WEIGHT),
                 builtin("Steady", weight=HOLD_WEIGHT),
             ]
-            term = Term(RESOURCE, RESOURCE, 1, demand=DEMAND, delay=20)
+            term = PacedTerm(RESOURCE, RESOURCE, 1, demand=DEMAND, delay=20)
             ranking = PacedRanking((term,), steady=0, refuges=refuges)
             annotations[PACE_ANNOTATION] = msgspec.json.encode(ranking).decode()
         spec = {

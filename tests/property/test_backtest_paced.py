@@ -18,8 +18,8 @@ from gitops_dsf.backtest.placement import prepare
 from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.track import ABSENT, Track
 from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.pace import PacedRanking, Term
-from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.pace import PacedRanking, PacedTerm
+from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.pacing import admit as admission
 from gitops_dsf.pacing.admit import Admission, DesiredMoves, Situation, admit
 from gitops_dsf.pacing.desired import Paced
@@ -70,7 +70,7 @@ def stories(
         load = st.integers(0, demand)
         rankings[f"ns/{name}"] = PacedRanking(
             tuple(
-                Term(
+                PacedTerm(
                     resource,
                     "v",
                     weight,
@@ -207,7 +207,7 @@ def test_desired_moves_are_those_of_the_simulator(told: Told, pace: Pace) -> Non
 
 def _seen(state: HubState, tracks: Tracks, now: float) -> HubState:
     """The hub with the scores that were written up to a time."""
-    found: dict[str, dict[str, Score]] = {}
+    found: dict[str, dict[str, PublishedScore]] = {}
     for resource, by_cluster in tracks.items():
         for name, track in by_cluster.items():
             places = [place for place, at in enumerate(track.at) if at <= now]
@@ -215,7 +215,7 @@ def _seen(state: HubState, tracks: Tracks, now: float) -> HubState:
                 continue
             value = track.values["v"][places[-1]]
             items = {} if value == ABSENT else {"v": value}
-            found.setdefault(resource, {})[name] = Score(
+            found.setdefault(resource, {})[name] = PublishedScore(
                 datetime.fromtimestamp(track.at[places[-1]] + track.ttl, UTC),
                 tuple(items),
                 tuple(items.values()),

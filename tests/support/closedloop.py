@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
-from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, Term
-from gitops_dsf.hub.scores import Score, score_of
+from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PacedRanking, PacedTerm
+from gitops_dsf.hub.scores import PublishedScore, score_of
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.items import items_of
-from gitops_dsf.pacing.ledger import Ledger, Move, remembered
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, remembered
 from gitops_dsf.pacing.progress import advance
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState, simulate_placement
@@ -131,14 +131,14 @@ class Loop:
         }
         """When the copies of an application go, by cluster."""
         self._measured: dict[str, deque[float]] = {}
-        self._scores: dict[str, Score] = {}
+        self._scores: dict[str, PublishedScore] = {}
         self._items: Mapping[str, Mapping[str, int]] = {}
         self._ledger = Ledger()
         late, mean = (0.0, 0.0) if exact else (DELAY, float(RANGE))
         self._paced: dict[str, Paced] = {}
         self._state = self._built()
         for name, load in fleet.loads.items():
-            term = Term("free", "free", WEIGHT, demand=demand(load), delay=late, range=mean)
+            term = PacedTerm("free", "free", WEIGHT, demand=demand(load), delay=late, range=mean)
             ranking = PacedRanking((term,), steady=STEADY)
             key = f"ns/{name}"
             self._paced[key] = Paced.of(self._state.placement(key), ranking)
@@ -233,7 +233,7 @@ class Loop:
         self.outcome.arriving = max([self.outcome.arriving, *map(targets.count, targets)])
         self._see()
 
-    def _finished(self, move: Move) -> bool:
+    def _finished(self, move: LedgerMove) -> bool:
         return move.source not in self._copies[move.placement.partition("/")[2]]
 
     def _decide(self, now: int) -> None:

@@ -13,8 +13,8 @@ from gitops_dsf.render import agent
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from gitops_dsf.views.doctor.examine import CHECKS, examine
-from gitops_dsf.views.doctor.facts import Facts, Source
-from gitops_dsf.views.doctor.finding import Finding
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
+from gitops_dsf.views.doctor.finding import DoctorFinding
 from gitops_dsf.views.status.build import build
 from tests.support import yamlfast
 from tests.support.hubobjects import ARGOCD, HUB, NOW, Object, fleet, meta, stamp
@@ -50,52 +50,54 @@ def conditions(**states: str) -> Object:
     }
 
 
-def sources() -> dict[Source, tuple[Any, ...]]:
+def sources() -> dict[FactSource, tuple[Any, ...]]:
     """Returns a separate copy for each caller."""
     return deepcopy(_sources())
 
 
 @cache
-def _sources() -> dict[Source, tuple[Any, ...]]:
+def _sources() -> dict[FactSource, tuple[Any, ...]]:
     addon = {item["kind"]: item for item in agent.addon(REPOSITORY, [])}
     health = yamlfast.load(
         (ROOT / "argocd/install/argocd-cm-health.yaml").read_text(encoding="utf-8")
     )
     return {
-        Source.CLUSTER_MANAGERS: ({"metadata": meta("cluster-manager"), "spec": {}},),
-        Source.OCM_DEPLOYMENTS: (
+        FactSource.CLUSTER_MANAGERS: ({"metadata": meta("cluster-manager"), "spec": {}},),
+        FactSource.OCM_DEPLOYMENTS: (
             workload("cluster-manager-placement-controller", "hub", "quay.io/ocm/placement:v1.2.1"),
         ),
-        Source.ADDON_DEFINITIONS: (addon["ClusterManagementAddOn"],),
-        Source.ADDON_STATES: tuple(
+        FactSource.ADDON_DEFINITIONS: (addon["ClusterManagementAddOn"],),
+        FactSource.ADDON_STATES: tuple(
             {"metadata": meta("gitops-dsf-agent", name), "status": conditions(Available="True")}
             for name in CLUSTERS
         ),
-        Source.ARGOCD_DEPLOYMENTS: (
+        FactSource.ARGOCD_DEPLOYMENTS: (
             workload("argocd-applicationset-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),
             workload("argocd-dex-server", ARGOCD, "ghcr.io/dexidp/dex:v2.43.0"),
             workload("argocd-redis", ARGOCD, "public.ecr.aws/docker/library/redis:8.2.3-alpine"),
         ),
-        Source.ARGOCD_STATEFULSETS: (
+        FactSource.ARGOCD_STATEFULSETS: (
             workload("argocd-application-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),
         ),
-        Source.ARGOCD_SETTINGS: (health,),
-        Source.ARGOCD_PARAMETERS: ({"metadata": meta("argocd-cmd-params-cm", ARGOCD)},),
-        Source.DELIVERY: (
+        FactSource.ARGOCD_SETTINGS: (health,),
+        FactSource.ARGOCD_PARAMETERS: ({"metadata": meta("argocd-cmd-params-cm", ARGOCD)},),
+        FactSource.DELIVERY: (
             {
                 "metadata": meta("gitops-dsf-platform", ARGOCD),
                 "status": {"sync": {"status": "Synced"}},
             },
         ),
-        Source.CLUSTER_SECRETS: tuple(
+        FactSource.CLUSTER_SECRETS: tuple(
             {"metadata": meta(f"cluster-{name}", ARGOCD)} for name in CLUSTERS
         ),
-        Source.UPSTREAM_DEPLOYMENTS: (),
-        Source.UPSTREAM_WORKS: (),
-        Source.OUR_WORKS: tuple({"metadata": meta("gitops-dsf-config", name)} for name in CLUSTERS),
-        Source.SCORING_CONFIGS: (),
-        Source.RECONCILER_PODS: (),
-        Source.LEASES: (
+        FactSource.UPSTREAM_DEPLOYMENTS: (),
+        FactSource.UPSTREAM_WORKS: (),
+        FactSource.OUR_WORKS: tuple(
+            {"metadata": meta("gitops-dsf-config", name)} for name in CLUSTERS
+        ),
+        FactSource.SCORING_CONFIGS: (),
+        FactSource.RECONCILER_PODS: (),
+        FactSource.LEASES: (
             {
                 "metadata": meta("gitops-dsf-reconciler", HUB),
                 "spec": {
@@ -109,16 +111,16 @@ def _sources() -> dict[Source, tuple[Any, ...]]:
 
 
 def facts(
-    changed: Mapping[Source, tuple[Any, ...]] | None = None,
+    changed: Mapping[FactSource, tuple[Any, ...]] | None = None,
     *,
     hub: list[Object] | None = None,
     read: Mapping[str, Any] | None = None,
-    unread: Mapping[Source, Unread] | None = None,
+    unread: Mapping[FactSource, Unread] | None = None,
     **more: Any,
-) -> Facts:
+) -> DoctorFacts:
     """A healthy hub with changed sources, other objects in its view (`hub`, `read`), or other facts."""
     inputs = inputs_of(fleet() if hub is None else hub, **(read or {}))
-    healthy = Facts(
+    healthy = DoctorFacts(
         kubectl=("kubectl", "--context", "hub"),
         hub_namespace=HUB,
         argocd_namespace=ARGOCD,
@@ -131,7 +133,7 @@ def facts(
     return replace(healthy, **more)
 
 
-def run(check: str, given: Facts) -> tuple[Finding, ...]:
+def run(check: str, given: DoctorFacts) -> tuple[DoctorFinding, ...]:
     """The findings of one check."""
     return examine(given, [item for item in CHECKS if item.id == check])
 
@@ -139,7 +141,9 @@ def run(check: str, given: Facts) -> tuple[Finding, ...]:
 Change = Callable[[Object], None]
 
 
-def altered(source: Source, change: Change, index: int = 0) -> dict[Source, tuple[Any, ...]]:
+def altered(
+    source: FactSource, change: Change, index: int = 0
+) -> dict[FactSource, tuple[Any, ...]]:
     """Returns one source with one changed object."""
     items = list(sources()[source])
     change(items[index])

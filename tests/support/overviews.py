@@ -10,11 +10,11 @@ from gitops_dsf.hub.application_sets import read_application_set
 from gitops_dsf.hub.applications import read_application
 from gitops_dsf.hub.objects import ManagedClusterAddOn, Placement
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.snapshots.collect import Document, collect
+from gitops_dsf.hub.snapshots.collect import SnapshotDocument, collect
 from gitops_dsf.hub.targets import Mask
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.pacing.stored import read_moves
-from gitops_dsf.views.status.inputs import Inputs, Part
+from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 from tests.support.hubobjects import NOW, Object
 
 OBSERVED = {
@@ -27,14 +27,14 @@ OBSERVED = {
 
 
 def inputs_of(
-    objects: Iterable[Object], *, now: datetime = NOW, unread: Iterable[Part] = (), **more: Any
-) -> Inputs:
+    objects: Iterable[Object], *, now: datetime = NOW, unread: Iterable[HubPart] = (), **more: Any
+) -> StatusInputs:
     """Returns the inputs as `live` reads them. An unread part is forbidden and has no objects."""
     kinds: dict[str, list[Object]] = {}
     for item in objects:
         kinds.setdefault(item["kind"], []).append(item)
     documents = [
-        Document(place=kind, kind=kind, text=msgspec.json.encode(item))
+        SnapshotDocument(place=kind, kind=kind, text=msgspec.json.encode(item))
         for kind in OBSERVED
         for item in kinds.get(kind, ())
     ]
@@ -66,4 +66,4 @@ def inputs_of(
         "moves": next(iter(moves), None),
         "unread": {part: Unread(what=f"{part}.example.com", why=Why.FORBIDDEN) for part in unread},
     }
-    return Inputs(now=now, **{**settings, **more})
+    return StatusInputs(now=now, **{**settings, **more})

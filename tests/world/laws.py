@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from gitops_dsf.hub.maintenance import Action, Maintenance, read_maintenance
+from gitops_dsf.hub.maintenance import Maintenance, MaintenanceAction, read_maintenance
 from gitops_dsf.hub.moves.causes import Cause
 from gitops_dsf.hub.names import (
     JOURNAL_BRANCH,
@@ -25,7 +25,7 @@ from gitops_dsf.hub.names import (
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.windows import open_period
 from gitops_dsf.journal.record import Record, read
-from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.pacing.ledger import LedgerMove, Phase
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.reconciler.journal.branch import README
 from gitops_dsf.simulator import simulate_placement
@@ -185,7 +185,7 @@ class Laws:
         """Since when an Application is Healthy and Synced, by UID."""
         self._hindered_at = 0.0
         """When something last kept the reconciler from its work."""
-        self._moves: dict[tuple[str, str, float], Move] = {}
+        self._moves: dict[tuple[str, str, float], LedgerMove] = {}
         self._handovers: dict[tuple[str, str, float], tuple[float, frozenset[str]]] = {}
         """When the handover of a move began, and the UIDs of the copies that it leaves."""
         self._unreachable: dict[str, float] = {}
@@ -527,12 +527,12 @@ class Laws:
     def _is_older(self, writer: str) -> bool:
         return any(pod.name == writer and pod.program.is_older for pod in self._world.reconcilers)
 
-    def _sets_of(self, move: Move) -> list[Object]:
+    def _sets_of(self, move: LedgerMove) -> list[Object]:
         name = move.placement.partition("/")[2]
         sets = self._world.hub.of("applicationsets", fleet.ARGOCD)
         return [each for each in sets if placement_of(each) == name]
 
-    def _copies_of(self, move: Move) -> frozenset[str]:
+    def _copies_of(self, move: LedgerMove) -> frozenset[str]:
         """The UIDs of the copies on the cluster that it leaves."""
         return frozenset(
             copy["metadata"]["uid"]
@@ -541,7 +541,7 @@ class Laws:
             if copy["spec"]["destination"]["name"] == move.source
         )
 
-    def _check_ended(self, key: tuple[str, str, float], move: Move) -> None:
+    def _check_ended(self, key: tuple[str, str, float], move: LedgerMove) -> None:
         """A move ended that was under way."""
         name = move.placement.partition("/")[2]
         item = self._world.informers.state.placements.get((fleet.ARGOCD, name))
@@ -581,10 +581,10 @@ class Laws:
         self._freezes = {
             each.name: self._freezes.get(each.name, (now, each))
             for each in read
-            if each.action is Action.FREEZE
+            if each.action is MaintenanceAction.FREEZE
         }
 
-    def _check_freezes(self, move: Move) -> None:
+    def _check_freezes(self, move: LedgerMove) -> None:
         """A move was admitted."""
         moment = self._decided_at()
         for since, freeze in self._freezes.values():
@@ -596,7 +596,7 @@ class Laws:
             if moment > max(since, period.start - EPOCH) + FREEZE_SECONDS:
                 self._break("freeze", f"{move.placement} does, and {freeze.name} is open")
 
-    def _check_withdrawn(self, move: Move) -> None:
+    def _check_withdrawn(self, move: LedgerMove) -> None:
         """A move was withdrawn that was admitted before."""
         if move.phase is not Phase.ADMITTED:
             return
@@ -610,7 +610,7 @@ class Laws:
         if waited < FOLLOW_SECONDS:
             self._break("withdrawn", f"{name} to {move.target} was after {waited:.0f} s")
 
-    def _check_unasked(self, move: Move, moves: Sequence[Move]) -> None:
+    def _check_unasked(self, move: LedgerMove, moves: Sequence[LedgerMove]) -> None:
         """A move was admitted. What OCM has just sent to its target may not be in the ledger."""
         now = world_loop().time()
         coming = {each.placement for each in moves if each.under_way and each.target == move.target}

@@ -10,7 +10,7 @@ DEFAULT_DURATION_SECONDS: Final = 15
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leadership:
+class LeaseClaim:
     """The claim of a Lease."""
 
     holder: str
@@ -24,11 +24,11 @@ class Leadership:
         return self.renewed is not None and now - self.renewed <= self.lasts
 
 
-def read_leadership(lease: Mapping[str, Any]) -> Leadership:
+def read_lease_claim(lease: Mapping[str, Any]) -> LeaseClaim:
     """Returns the claim of a Lease; of an absent one an empty claim."""
     spec = lease.get("spec") or {}
     seconds = int(spec.get("leaseDurationSeconds") or DEFAULT_DURATION_SECONDS)
-    return Leadership(
+    return LeaseClaim(
         holder=str(spec.get("holderIdentity") or ""),
         renewed=_renewal(str(spec.get("renewTime") or "")),
         lasts=timedelta(seconds=seconds),

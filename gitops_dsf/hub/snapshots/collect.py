@@ -14,7 +14,7 @@ from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from gitops_dsf.hub import objects
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import problem_of
-from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, Score
+from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, PublishedScore
 from gitops_dsf.hub.snapshots import file_format
 from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 
@@ -37,7 +37,7 @@ DEPTH: Final = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Document:
+class SnapshotDocument:
     """An object as JSON, decoded directly to the requested type."""
 
     place: str
@@ -69,7 +69,7 @@ def _is_deeper(data: Any, limit: int) -> bool:  # noqa: ANN401 - whatever JSON h
 
 
 def collect(
-    documents: Iterable[Document], *, origin: str, resources: frozenset[str] | None = None
+    documents: Iterable[SnapshotDocument], *, origin: str, resources: frozenset[str] | None = None
 ) -> Snapshot:
     """One snapshot of documents; only scores with these names, if given. Raises SnapshotError."""
     collector = _Collector(resources)
@@ -101,14 +101,14 @@ class _Collector:
         self._interner = Interner()
         self._skipped = 0
         self._unreadable: list[str] = []
-        self._scores: dict[str, dict[str, Score]] = {}
+        self._scores: dict[str, dict[str, PublishedScore]] = {}
         self._decisions: dict[tuple[str, str], objects.PlacementDecision] = {}
         self._clusters: dict[str, objects.ManagedCluster] = {}
         self._sets: dict[str, objects.ManagedClusterSet] = {}
         self._bindings: set[tuple[str, str]] = set()
         self._observed: list[datetime] = []
 
-    def add(self, document: Document) -> None:
+    def add(self, document: SnapshotDocument) -> None:
         kind, place = document.kind, document.place
         self.used += kind in KINDS
         match kind:
@@ -144,7 +144,7 @@ class _Collector:
             bindings=tuple(sorted(self._bindings)) or None,
         )
 
-    def _score(self, document: Document) -> None:
+    def _score(self, document: SnapshotDocument) -> None:
         item = self._decoded(document)
         name, place = item.metadata.name, document.place
         cluster = _namespace(item.metadata.namespace, document)
@@ -159,7 +159,7 @@ class _Collector:
             return
         self._begin(name, (cluster,), place)[cluster] = self._interner.of(item.status)
 
-    def _decoded(self, document: Document) -> AddOnPlacementScore:
+    def _decoded(self, document: SnapshotDocument) -> AddOnPlacementScore:
         """A score whose time cannot be read costs nothing but itself."""
         try:
             return msgspec.json.decode(document.text, type=AddOnPlacementScore)
@@ -173,7 +173,7 @@ class _Collector:
                 )
             return AddOnPlacementScore(bare)
 
-    def _part(self, document: Document) -> None:
+    def _part(self, document: SnapshotDocument) -> None:
         place = document.place
         part = file_format.read(document.text, place=place)
         if part.observed_at is not None:
@@ -196,7 +196,7 @@ class _Collector:
         for cluster, known in part.clusters.items():
             _put(self._clusters, cluster, file_format.cluster(cluster, known), place)
 
-    def _begin(self, name: str, clusters: Iterable[str], place: str) -> dict[str, Score]:
+    def _begin(self, name: str, clusters: Iterable[str], place: str) -> dict[str, PublishedScore]:
         """The table of a name. Raises SnapshotError if one of these clusters is in it already."""
         scores = self._scores.setdefault(name, {})
         for cluster in clusters if scores else ():
@@ -204,7 +204,7 @@ class _Collector:
                 _twice(f"AddOnPlacementScore {cluster}/{name}", place)
         return scores
 
-    def _decision(self, found: objects.PlacementDecision, document: Document) -> None:
+    def _decision(self, found: objects.PlacementDecision, document: SnapshotDocument) -> None:
         namespace = _namespace(found.metadata.namespace, document)
         _put(self._decisions, (namespace, found.metadata.name), found, document.place)
 
@@ -225,13 +225,13 @@ def _twice(what: str, place: str) -> NoReturn:
     raise SnapshotError(f"{place}: {what} is there already; give one state of the hub at a time")
 
 
-def _namespace(namespace: str | None, document: Document) -> str:
+def _namespace(namespace: str | None, document: SnapshotDocument) -> str:
     if not namespace:
         raise SnapshotError(f"{document.place}: {_which(document)}: it needs metadata.namespace")
     return namespace
 
 
-def _read(document: Document, model: type[T]) -> T:
+def _read(document: SnapshotDocument, model: type[T]) -> T:
     try:
         return msgspec.json.decode(document.text, type=model)
     except msgspec.ValidationError as error:
@@ -239,7 +239,7 @@ def _read(document: Document, model: type[T]) -> T:
         raise SnapshotError(msg) from error
 
 
-def _which(document: Document) -> str:
+def _which(document: SnapshotDocument) -> str:
     data = document.plain()
     metadata = data.get("metadata") if isinstance(data, Mapping) else None
     names = (

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from gitops_dsf.hub import objects
 from gitops_dsf.hub.metadata import Metadata, problem_of
-from gitops_dsf.hub.scores import Interner, Score
+from gitops_dsf.hub.scores import Interner, PublishedScore
 from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.times import Timestamp, in_utc, timestamp
 
@@ -37,7 +37,7 @@ class ScoreEntry(
     problem: str = ""
     """Why the object could not be decoded; such an entry has no values."""
 
-    def score(self, interner: Interner) -> Score:
+    def score(self, interner: Interner) -> PublishedScore:
         """Returns the score, with parts shared by an Interner."""
         return interner.score(self.valid_until, tuple(self.values), tuple(self.values.values()))
 
@@ -191,7 +191,9 @@ def files(
         yield "clusters.json", _file(hub, f',\n"clusters": {{\n{_rows(rows)}\n}}')
 
 
-def _score_entry(found: Score, rounded: Callable[[datetime | None], datetime | None]) -> ScoreEntry:
+def _score_entry(
+    found: PublishedScore, rounded: Callable[[datetime | None], datetime | None]
+) -> ScoreEntry:
     until = rounded(found.valid_until)
     return ScoreEntry(dict(sorted(found.items())), None if until is None else in_utc(until))
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, PlacementDecision
-from gitops_dsf.hub.scores import Score, Scores
+from gitops_dsf.hub.scores import PublishedScore, Scores
 from gitops_dsf.hub.times import age_text
 from gitops_dsf.wording import plural
 
@@ -49,7 +49,7 @@ class Snapshot:
     exist.
     """
 
-    def published(self, resource: str, cluster: str) -> Score | None:
+    def published(self, resource: str, cluster: str) -> PublishedScore | None:
         return self.scores.get(resource, {}).get(cluster)
 
     @property

@@ -16,13 +16,13 @@ import msgspec
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
-from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, ScoreStatus
+from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, PublishedScore, ScoreStatus
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import Stored, StoredMetadata
 
 MAX_CHARACTERS: Final = 65_536
 """Of the names of a score's items: a cluster cannot fill the memory of the hub."""
-_NOTHING: Final[Mapping[str, Score]] = MappingProxyType({})
+_NOTHING: Final[Mapping[str, PublishedScore]] = MappingProxyType({})
 
 
 class StoredScore(msgspec.Struct, frozen=True):
@@ -32,21 +32,21 @@ class StoredScore(msgspec.Struct, frozen=True):
     status: ScoreStatus | None = None
 
 
-class ScoreColumns(MutableMapping[str, Score]):
+class ScoreColumns(MutableMapping[str, PublishedScore]):
     """Scores by cluster/name, kept by name: the keys are not stored twice."""
 
     _numbers: Final = itertools.count()
 
     def __init__(self) -> None:
-        self.columns: dict[str, dict[str, Score]] = {}
+        self.columns: dict[str, dict[str, PublishedScore]] = {}
         self.versions: dict[str, int] = {}
         """A number for each column. It never has the same one with other scores."""
 
-    def __getitem__(self, key: str) -> Score:
+    def __getitem__(self, key: str) -> PublishedScore:
         cluster, _, resource = key.partition("/")
         return self.columns[resource][cluster]
 
-    def __setitem__(self, key: str, score: Score) -> None:
+    def __setitem__(self, key: str, score: PublishedScore) -> None:
         cluster, _, resource = key.partition("/")
         resource = sys.intern(resource)
         self.columns.setdefault(resource, {})[sys.intern(cluster)] = score
@@ -92,7 +92,7 @@ class ScoreMarks:
         return number is not None and number < len(column) and bool(column[number])
 
 
-class ScoreInformer(Informer[Score]):
+class ScoreInformer(Informer[PublishedScore]):
     """The informer of all AddOnPlacementScores, scorers' and others'."""
 
     def __init__(self, *, api: HubApi) -> None:
@@ -100,7 +100,7 @@ class ScoreInformer(Informer[Score]):
         versions: dict[str, str] = {}
         self._versions_of_moves = versions
 
-        def project(raw: msgspec.Raw) -> tuple[str, Score]:
+        def project(raw: msgspec.Raw) -> tuple[str, PublishedScore]:
             decoded = msgspec.json.decode(raw, type=AddOnPlacementScore)
             score = interner.of(decoded.status, on_hub=decoded.metadata.on_hub)
             if sum(map(len, score.names)) > MAX_CHARACTERS:
@@ -121,7 +121,7 @@ class ScoreInformer(Informer[Score]):
         )
 
     @property
-    def columns(self) -> Mapping[str, Mapping[str, Score]]:
+    def columns(self) -> Mapping[str, Mapping[str, PublishedScore]]:
         """By name, scorers' and others', and then by cluster."""
         return cast("ScoreColumns", self._items).columns
 
@@ -138,6 +138,6 @@ class ScoreInformer(Informer[Score]):
         """A number that changes with the scores of one name; -1 while there are none."""
         return cast("ScoreColumns", self._items).versions.get(resource, -1)
 
-    def of(self, resource: str) -> Mapping[str, Score]:
+    def of(self, resource: str) -> Mapping[str, PublishedScore]:
         """The scores of one name by cluster, such as a scorer's."""
         return self.columns.get(resource, _NOTHING)

@@ -21,7 +21,7 @@ from dsf_runtime.clock import happens_within, monotonic
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import Record, encode
 from gitops_dsf.journal.timeline import Values, by_placement, values_at
-from gitops_dsf.pacing.ledger import Move as PacedMove
+from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.git.clone import working_clone
 from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
@@ -230,7 +230,7 @@ class JournalController:
         self._flapping.learn(records)
         self._recorded.set()
 
-    def _admitted(self, record: Record) -> PacedMove | None:
+    def _admitted(self, record: Record) -> LedgerMove | None:
         """The move that the reconciler admitted and that led to this change; None if OCM moved by
         itself.
         """

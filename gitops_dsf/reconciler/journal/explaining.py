@@ -28,7 +28,7 @@ from gitops_dsf.journal.record import (
     reason_of,
 )
 from gitops_dsf.journal.timeline import Values
-from gitops_dsf.pacing.ledger import Move
+from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState, Outcome, Verdict, explain, simulate_placement
@@ -142,7 +142,7 @@ def filled(
     after: Collection[str],
     facts: Facts,
     known: Values,
-    admitted: Move | None = None,
+    admitted: LedgerMove | None = None,
     edited: bool = False,
 ) -> tuple[Record, Values]:
     """The record with its cause and details, and the scores at it. `known` are those at the record

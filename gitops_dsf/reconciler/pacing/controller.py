@@ -23,8 +23,8 @@ from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.pacing.admit import Admission, move_of
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.items import drawn_by, items_in, items_of, moving_in
-from gitops_dsf.pacing.ledger import Ledger, Move, remembered
-from gitops_dsf.pacing.maintenance import Effect, MaintenanceState, effect_of, state_of
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, remembered
+from gitops_dsf.pacing.maintenance import MaintenanceState, OpenWindows, effect_of, state_of
 from gitops_dsf.pacing.progress import advance
 from gitops_dsf.pacing.stored import ROOM, MovesError, StoredMoves, queue_of, read_moves
 from gitops_dsf.reconciler.context import ControllerContext
@@ -262,7 +262,7 @@ class PaceController:
         view = self._view
         known = observed.known.ledger
 
-        def finished(move: Move) -> bool:
+        def finished(move: LedgerMove) -> bool:
             return is_handed_over(
                 move,
                 sets=view.sets.items,
@@ -285,7 +285,7 @@ class PaceController:
             now=observed.now,
         )
 
-    def _maintenance(self, observed: _Observed) -> tuple[Effect, MaintenanceState]:
+    def _maintenance(self, observed: _Observed) -> tuple[OpenWindows, MaintenanceState]:
         """What the windows that are open mean, and how far drains are."""
         view = self._view
         windows = view.maintenance.current or ()

@@ -8,7 +8,7 @@ from typing import Final
 from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.objects import ManagedCluster
-from gitops_dsf.pacing.ledger import Move
+from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.moves.rules import is_good
 
 TIMEOUT_SECONDS: Final = 1800.0
@@ -18,7 +18,7 @@ time.
 
 
 def is_handed_over(
-    move: Move,
+    move: LedgerMove,
     *,
     sets: Mapping[str, ApplicationSet],
     applications: Mapping[str, Application],

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gitops_dsf.hub.moves.causes import by_pace
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
 from gitops_dsf.pacing.stored import Queue
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.kinds import placement_reference
@@ -38,7 +38,7 @@ def report_moves(
             _report_progress(context, earlier, move, refused=refused, now=now)
 
 
-def _report_new(context: ControllerContext, move: Move) -> None:
+def _report_new(context: ControllerContext, move: LedgerMove) -> None:
     way = f"{move.source} -> {move.target}"
     if move.admitted:
         context.metrics.paced_moves_admitted.inc()
@@ -50,8 +50,8 @@ def _report_new(context: ControllerContext, move: Move) -> None:
 
 def _report_progress(
     context: ControllerContext,
-    earlier: Move,
-    move: Move,
+    earlier: LedgerMove,
+    move: LedgerMove,
     *,
     refused: Mapping[str, str],
     now: float,
@@ -71,7 +71,12 @@ def _report_progress(
 
 
 def _record_event(
-    context: ControllerContext, move: Move, reason: str, message: str, *, warning: bool = False
+    context: ControllerContext,
+    move: LedgerMove,
+    reason: str,
+    message: str,
+    *,
+    warning: bool = False,
 ) -> None:
     LOG.info("%s %s: %s", reason, move.placement, message)
     namespace, _, name = move.placement.partition("/")

@@ -13,12 +13,12 @@ import msgspec
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet
 from gitops_dsf.hub.pace import paced_ranking
-from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.assumptions import next_measured
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.ledger import Ledger
-from gitops_dsf.pacing.maintenance import CORDON, NOTHING, Effect, tainted, without_drained
+from gitops_dsf.pacing.maintenance import CORDON, NOTHING, OpenWindows, tainted, without_drained
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.repository.model.reconciler import Pace
@@ -41,9 +41,9 @@ class Inputs:
     decided: Mapping[str, frozenset[str]]
     versions: tuple[int, ...]
     """Of the scores, by which they are compared."""
-    scores: Mapping[str, Mapping[str, Score]] = field(compare=False)
+    scores: Mapping[str, Mapping[str, PublishedScore]] = field(compare=False)
     """Those that rank paced Placements, as the view has them: they change."""
-    maintenance: Effect = NOTHING
+    maintenance: OpenWindows = NOTHING
     """What the open windows say. Cordoned clusters have the taint here before they have it on the
     hub.
     """
@@ -99,7 +99,7 @@ class SituationReader:
         decided: Mapping[str, frozenset[str]],
         *,
         now: float,
-        maintenance: Effect = NOTHING,
+        maintenance: OpenWindows = NOTHING,
         refused: Mapping[str, str] | None = None,
     ) -> Inputs:
         """What the desired moves depend on. Raises ApiError."""

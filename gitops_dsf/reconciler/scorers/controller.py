@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from dsf_runtime.clock import monotonic
-from gitops_dsf.hub.metadata import NOT_SAID, Condition
+from gitops_dsf.hub.metadata import NO_CONDITION, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
@@ -150,7 +150,7 @@ class ScorerController:
     def _settled(self, scorer: DynamicScorer) -> Condition:
         """Until the journal is read, what the leader before wrote stays."""
         if self._flapping is None:
-            return NOT_SAID
+            return NO_CONDITION
         return self._flapping.settled(scorer.resource) or scorer.condition(SETTLED)
 
     def _on_scorer(

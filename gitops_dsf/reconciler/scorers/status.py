@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Pauses
-from gitops_dsf.hub.metadata import NOT_SAID, Condition
+from gitops_dsf.hub.metadata import NO_CONDITION, Condition
 from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.times import timestamp_of
@@ -50,7 +50,7 @@ def desired_status(
     config: ConfigSync | None,
     scores: Assessment | Condition,
     now: float,
-    settled: Condition = NOT_SAID,
+    settled: Condition = NO_CONDITION,
 ) -> dict[str, Any]:
     """The whole status.
 
@@ -71,7 +71,7 @@ def desired_status(
     if health is None and not isinstance(scores, Condition):
         message += "; there is no scoring API, so healthStatus follows this condition"
     conditions.append(_DesiredCondition("Scored", scores.status, scores.reason, message))
-    if settled is not NOT_SAID:
+    if settled is not NO_CONDITION:
         conditions.append(
             _DesiredCondition(settled.type, settled.status, settled.reason, settled.message)
         )
@@ -107,7 +107,7 @@ def _condition(scorer: DynamicScorer, desired: _DesiredCondition, *, now: float)
 def scored_before(scorer: DynamicScorer, outdated: str) -> Condition:
     """The condition Scored as it is on the hub; Unknown for a scorer that has none yet."""
     known = scorer.condition("Scored")
-    if known is not NOT_SAID:
+    if known is not NO_CONDITION:
         return known
     return Condition(type="Scored", status="Unknown", reason="NotKnown", message=outdated)
 
@@ -167,7 +167,7 @@ class StatusWriter:
             is_bad = condition["status"] == "False"
             changed = (known.status, known.reason) != (condition["status"], condition["reason"])
             # A condition that is new and good needs no Event.
-            is_news = is_bad if known is NOT_SAID else changed
+            is_news = is_bad if known is NO_CONDITION else changed
             if is_news:
                 message = f"{condition['type']} is {condition['status']}: {condition['message']}"
                 about = scorer_reference(before)

@@ -21,10 +21,10 @@ from gitops_dsf.views.doctor.checks import (
     tokens,
     upstream,
 )
-from gitops_dsf.views.doctor.facts import RIGHTS, Facts, Need, Source
-from gitops_dsf.views.doctor.finding import Finding, State
+from gitops_dsf.views.doctor.facts import RIGHTS, DoctorFacts, FactSource, Need
+from gitops_dsf.views.doctor.finding import DoctorFinding, State
 from gitops_dsf.views.doctor.merge import merged
-from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.status.inputs import HubPart
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Check:
     """
 
     id: str
-    run: Callable[[Facts], Iterator[Finding]]
+    run: Callable[[DoctorFacts], Iterator[DoctorFinding]]
     needs: tuple[Need, ...] = ()
     ours: bool = False
     """Only we install it: skipped if the upstream addon delivers (delivery.mode
@@ -50,39 +50,44 @@ class Check:
         return " ".join((self.run.__doc__ or "").partition("\n\n")[0].split())
 
 
-_SCORES: Final = (Part.CLUSTERS, Part.ADDONS, Part.SCORERS, Part.SCORES)
-_REFUGES: Final = (Part.PLACEMENTS, Part.DECISIONS, Part.SCORES, Part.CLUSTERS)
-_GATES: Final = (Source.CLUSTER_MANAGERS, Source.OCM_DEPLOYMENTS)
+_SCORES: Final = (HubPart.CLUSTERS, HubPart.ADDONS, HubPart.SCORERS, HubPart.SCORES)
+_REFUGES: Final = (HubPart.PLACEMENTS, HubPart.DECISIONS, HubPart.SCORES, HubPart.CLUSTERS)
+_GATES: Final = (FactSource.CLUSTER_MANAGERS, FactSource.OCM_DEPLOYMENTS)
 
 CHECKS: Final = (
     Check("clock", reconciler.clock),
     Check("ocm-kinds", ocm.installed, first=True),
-    Check("ocm-version", ocm.version, (Source.OCM_DEPLOYMENTS,), first=True),
+    Check("ocm-version", ocm.version, (FactSource.OCM_DEPLOYMENTS,), first=True),
     Check("ocm-features", ocm.features, _GATES, first=True),
-    Check("ocm-clusters", ocm.clusters, (Part.CLUSTERS, Part.ADDONS), ours=True),
+    Check("ocm-clusters", ocm.clusters, (HubPart.CLUSTERS, HubPart.ADDONS), ours=True),
     Check("upstream", upstream.upstream, upstream.UPSTREAM_NEEDS),
-    Check("agents", agents.agents, (Source.ADDON_STATES,), ours=True),
-    Check("agents-left", agents.left_behind, (Source.ADDON_STATES, Source.OUR_WORKS), ours=True),
+    Check("agents", agents.agents, (FactSource.ADDON_STATES,), ours=True),
+    Check(
+        "agents-left",
+        agents.left_behind,
+        (FactSource.ADDON_STATES, FactSource.OUR_WORKS),
+        ours=True,
+    ),
     Check("argocd-version", argocd.version, argocd.WORKLOADS, first=True),
-    Check("argocd-policy", argocd.policy, (Source.ARGOCD_PARAMETERS,), first=True),
-    Check("argocd-settings", argocd.settings, (Source.ARGOCD_SETTINGS,)),
-    Check("argocd-delivery", argocd.delivery, (Source.DELIVERY,)),
-    Check("placements", decisions.placements, (Part.PLACEMENTS,)),
-    Check("applicationsets", decisions.application_sets, (Part.APPLICATION_SETS,)),
+    Check("argocd-policy", argocd.policy, (FactSource.ARGOCD_PARAMETERS,), first=True),
+    Check("argocd-settings", argocd.settings, (FactSource.ARGOCD_SETTINGS,)),
+    Check("argocd-delivery", argocd.delivery, (FactSource.DELIVERY,)),
+    Check("placements", decisions.placements, (HubPart.PLACEMENTS,)),
+    Check("applicationsets", decisions.application_sets, (HubPart.APPLICATION_SETS,)),
     Check("cluster-secrets", decisions.clusters, decisions.CLUSTERS_NEED),
-    Check("scorers", scorers.scorers, (Part.SCORERS,)),
+    Check("scorers", scorers.scorers, (HubPart.SCORERS,)),
     Check("scores-fresh", scorers.freshness, _SCORES, ours=True),
     Check("scores-owned", ownership.ownership, _SCORES, ours=True),
     Check("token-secrets", tokens.tokens, _SCORES, ours=True),
-    Check("paced-moves", pacing.moves, (Part.PLACEMENTS,)),
-    Check("maintenance", pacing.windows, (Part.MOVES,)),
+    Check("paced-moves", pacing.moves, (HubPart.PLACEMENTS,)),
+    Check("maintenance", pacing.windows, (HubPart.MOVES,)),
     Check("refuges", pacing.refuges, _REFUGES),
-    Check("reconciler", reconciler.reconciler, (Source.LEASES,), ours=True),
+    Check("reconciler", reconciler.reconciler, (FactSource.LEASES,), ours=True),
 )
 """In order of dependency: an earlier failure is often the cause of a later one."""
 
 
-def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ...]:
+def examine(facts: DoctorFacts, checks: Iterable[Check] = CHECKS) -> tuple[DoctorFinding, ...]:
     """Returns findings in the order of the checks, at least one for each check."""
     findings = []
     for check in checks:
@@ -91,29 +96,31 @@ def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ..
     return tuple(findings)
 
 
-def not_installed(facts: Facts) -> tuple[Finding, ...]:
+def not_installed(facts: DoctorFacts) -> tuple[DoctorFinding, ...]:
     """Returns one finding for a hub that has nothing of ours; none for any other."""
-    ours = (Source.OUR_WORKS, Source.DELIVERY, Source.ADDON_STATES, Source.LEASES)
+    ours = (FactSource.OUR_WORKS, FactSource.DELIVERY, FactSource.ADDON_STATES, FactSource.LEASES)
     if DSF_GROUP in facts.groups or any(facts.sources[source] != () for source in ours):
         return ()
-    if facts.missing(Source.ADDON_DEFINITIONS) is not None:
+    if facts.missing(FactSource.ADDON_DEFINITIONS) is not None:
         return ()
     if upstream.is_ours(facts) or upstream.delivers(facts):
         return ()
     message = "gitops-dsf is not installed on this hub"
-    return (Finding(check="installed", state=State.ERROR, message=message, fix=facts.install),)
+    return (
+        DoctorFinding(check="installed", state=State.ERROR, message=message, fix=facts.install),
+    )
 
 
-def _run(check: Check, facts: Facts) -> Iterator[Finding]:
+def _run(check: Check, facts: DoctorFacts) -> Iterator[DoctorFinding]:
     if check.ours and upstream.delivers(facts):
         message = "the upstream addon delivers here, so nothing of ours is installed"
-        yield Finding(check=check.id, state=State.OK, message=message, fix=None)
+        yield DoctorFinding(check=check.id, state=State.OK, message=message, fix=None)
         return
     unread = [reason for reason in map(facts.missing, check.needs) if reason is not None]
     if unread:
         reasons = "; ".join(dict.fromkeys(map(str, unread)))
         is_forbidden = any(reason.why is Why.FORBIDDEN for reason in unread)
-        yield Finding(
+        yield DoctorFinding(
             check=check.id,
             state=State.UNKNOWN,
             message=f"{check.title} {reasons}",
@@ -123,6 +130,6 @@ def _run(check: Check, facts: Facts) -> Iterator[Finding]:
     yield from merged(check.id, check.run(facts))
 
 
-def _printable(finding: Finding) -> Finding:
+def _printable(finding: DoctorFinding) -> DoctorFinding:
     fix = None if finding.fix is None else printable(finding.fix)
     return structs.replace(finding, message=printable(finding.message), fix=fix)

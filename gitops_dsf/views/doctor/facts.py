@@ -14,10 +14,10 @@ from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.doctor.objects import HubObject
 from gitops_dsf.views.status.build import Overview
-from gitops_dsf.views.status.inputs import Inputs, Part
+from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 
 
-class Source(StrEnum):
+class FactSource(StrEnum):
     """What is read for the checks, besides the parts of the status view (Part)."""
 
     CLUSTER_MANAGERS = "ClusterManagers"
@@ -38,8 +38,8 @@ class Source(StrEnum):
     RECONCILER_PODS = "pods of the reconciler"
 
 
-Need = Source | Part
-OPTIONAL: Final = frozenset({Source.CLUSTER_SECRETS, Source.RECONCILER_PODS})
+Need = FactSource | HubPart
+OPTIONAL: Final = frozenset({FactSource.CLUSTER_SECRETS, FactSource.RECONCILER_PODS})
 """Sources without which a check says less. Not everybody may see Secrets and pods."""
 RIGHTS: Final = (
     "ask an administrator of the hub for the rights of the ClusterRole gitops-dsf-doctor"
@@ -48,7 +48,7 @@ RIGHTS: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class DoctorFacts:
     kubectl: tuple[str, ...]
     """The words that a kubectl command for this hub starts with."""
     hub_namespace: str
@@ -57,28 +57,28 @@ class Facts:
     """The API groups that the hub serves, with their versions."""
     clock_offset: float | None
     """Seconds by which the hub's clock is ahead of this machine's; None if it is not known."""
-    inputs: Inputs
+    inputs: StatusInputs
     overview: Overview
-    sources: Mapping[Source, tuple[HubObject, ...] | Unread]
+    sources: Mapping[FactSource, tuple[HubObject, ...] | Unread]
 
-    def of(self, source: Source) -> tuple[HubObject, ...]:
+    def of(self, source: FactSource) -> tuple[HubObject, ...]:
         """Returns the objects of a source; none if it was not read."""
         objects = self.sources[source]
         return () if isinstance(objects, Unread) else objects
 
-    def one(self, source: Source) -> HubObject | None:
+    def one(self, source: FactSource) -> HubObject | None:
         """Returns the object of a source that has at most one."""
         return next(iter(self.of(source)), None)
 
     def missing(self, need: Need) -> Unread | None:
         """Returns why something was not read; None if it was."""
-        content = self.inputs.unread.get(need) if isinstance(need, Part) else self.sources[need]
+        content = self.inputs.unread.get(need) if isinstance(need, HubPart) else self.sources[need]
         return content if isinstance(content, Unread) else None
 
     @property
     def refused(self) -> bool:
         """Whether the hub refused to show something that a check needs, optional sources aside."""
-        for need in (*Part, *Source):
+        for need in (*HubPart, *FactSource):
             unread = self.missing(need)
             if need not in OPTIONAL and unread is not None and unread.refused:
                 return True

@@ -21,7 +21,7 @@ class State(StrEnum):
 WORST_FIRST: Final = (State.ERROR, State.WARNING, State.UNKNOWN, State.OK)
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class DoctorFinding(Struct, frozen=True, kw_only=True):
     """One line of the report."""
 
     check: str
@@ -44,11 +44,11 @@ class DoctorOutput(Struct):
     """The output of `doctor`."""
 
     hub: DoctorHub
-    findings: tuple[Finding, ...]
+    findings: tuple[DoctorFinding, ...]
     summary: dict[str, int]
 
 
-def ok(message: str) -> Finding:
+def ok(message: str) -> DoctorFinding:
     """Returns what a check says if nothing is wrong.
 
     It is dropped if the check has other findings.
@@ -56,7 +56,7 @@ def ok(message: str) -> Finding:
     return _finding(State.OK, message)
 
 
-def warning(message: str, fix: str, *, subject: str = "") -> Finding:
+def warning(message: str, fix: str, *, subject: str = "") -> DoctorFinding:
     """Returns a warning.
 
     `subject` is the cluster that it is about, if clusters are checked one by one.
@@ -64,7 +64,7 @@ def warning(message: str, fix: str, *, subject: str = "") -> Finding:
     return _finding(State.WARNING, message, fix, subject)
 
 
-def error(message: str, fix: str, *, subject: str = "") -> Finding:
+def error(message: str, fix: str, *, subject: str = "") -> DoctorFinding:
     """Returns an error.
 
     `subject` is the cluster that it is about, if clusters are checked one by one.
@@ -72,12 +72,12 @@ def error(message: str, fix: str, *, subject: str = "") -> Finding:
     return _finding(State.ERROR, message, fix, subject)
 
 
-def unknown(message: str, fix: str = "") -> Finding:
+def unknown(message: str, fix: str = "") -> DoctorFinding:
     """Returns a finding about something that could not be checked."""
     return _finding(State.UNKNOWN, message, fix)
 
 
-def _finding(state: State, message: str, fix: str = "", subject: str = "") -> Finding:
+def _finding(state: State, message: str, fix: str = "", subject: str = "") -> DoctorFinding:
     """A check does not know its ID; `examine` writes it into the finding."""
     subjects = (subject,) if subject else ()
-    return Finding(check="", state=state, message=message, fix=fix or None, subjects=subjects)
+    return DoctorFinding(check="", state=state, message=message, fix=fix or None, subjects=subjects)

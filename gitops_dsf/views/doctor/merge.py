@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import structs
 
-from gitops_dsf.views.doctor.finding import WORST_FIRST, Finding, State
+from gitops_dsf.views.doctor.finding import WORST_FIRST, DoctorFinding, State
 
 MAX_FINDINGS: Final = 10
 """Findings about clusters that one check has at most. One more counts the others."""
@@ -22,7 +22,7 @@ _MARK: Final = "\0"
 _WORD: Final = re.compile(r"\w+(?:[.-]+\w+)*")
 
 
-def merged(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
+def merged(check: str, results: Iterable[DoctorFinding]) -> Iterator[DoctorFinding]:
     """Merges the results of a check, and writes its ID into them.
 
     An ok counts only if it is alone.
@@ -30,7 +30,7 @@ def merged(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
     all_results = list(results)
     problems = [result for result in all_results if result.state is not State.OK]
     shown = 0
-    rest: list[Finding] = []
+    rest: list[DoctorFinding] = []
     for group in _groups(problems or all_results):
         is_about_clusters = bool(group[0].subjects)
         shown += is_about_clusters
@@ -40,7 +40,7 @@ def merged(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
         else:
             yield _one(check, group)
     if rest:
-        yield Finding(
+        yield DoctorFinding(
             check=check,
             state=min((result.state for result in rest), key=WORST_FIRST.index),
             message=f"{len(rest)} more such findings",
@@ -50,9 +50,9 @@ def merged(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
         )
 
 
-def _groups(results: Sequence[Finding]) -> Iterable[list[Finding]]:
+def _groups(results: Sequence[DoctorFinding]) -> Iterable[list[DoctorFinding]]:
     """Results by what they say apart from the cluster, in order of the first of each group."""
-    groups: dict[object, list[Finding]] = {}
+    groups: dict[object, list[DoctorFinding]] = {}
     for result in results:
         meaning: object = id(result)
         for name in result.subjects:
@@ -62,7 +62,7 @@ def _groups(results: Sequence[Finding]) -> Iterable[list[Finding]]:
     return groups.values()
 
 
-def _one(check: str, group: Sequence[Finding]) -> Finding:
+def _one(check: str, group: Sequence[DoctorFinding]) -> DoctorFinding:
     first = group[0]
     subjects = _subjects(group)
     others = subjects[1:]
@@ -74,7 +74,7 @@ def _one(check: str, group: Sequence[Finding]) -> Finding:
     return structs.replace(first, check=check, message=message, count=len(group), subjects=subjects)
 
 
-def _subjects(results: Iterable[Finding]) -> tuple[str, ...]:
+def _subjects(results: Iterable[DoctorFinding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for result in results for name in result.subjects))
 
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from gitops_dsf.hub.decisions import decided
-from gitops_dsf.hub.maintenance import Action, Maintenance
+from gitops_dsf.hub.maintenance import Maintenance, MaintenanceAction
 from gitops_dsf.hub.windows import Period, next_period, open_period
 from gitops_dsf.pacing.maintenance import clusters_of
 from gitops_dsf.pacing.waves import staying, waves
@@ -37,7 +37,7 @@ class WindowView(Struct, frozen=True, kw_only=True):
     """A maintenance, and when its window is open next."""
 
     name: str
-    action: Action
+    action: MaintenanceAction
     clusters: tuple[str, ...]
     applications: tuple[str, ...]
     """Instead of clusters, for Freeze."""
@@ -150,10 +150,10 @@ class _Opening:
         """The change with what follows when this window opens, or now if it is open."""
         clusters = frozenset(found.clusters)
         on = sorted(key for key, names in self._decided.items() if not clusters.isdisjoint(names))
-        if item.action is Action.CORDON:
+        if item.action is MaintenanceAction.CORDON:
             return msgspec.structs.replace(found, stays=tuple(on))
         paced = {key for key in on if is_paced(self._head, key)}
-        if item.action is Action.FREEZE:
+        if item.action is MaintenanceAction.FREEZE:
             named = {
                 key for key in self._decided if key.partition("/")[2] in (item.applications or ())
             }
@@ -227,7 +227,7 @@ def maintenance_lines(found: MaintenanceChange, *, names: int) -> Iterator[str]:
         "stay, because no other cluster takes them or a freeze holds them": found.held,
         "stay, because they are not paced": found.stays or (),
     }
-    if found.action is Action.DRAIN:
+    if found.action is MaintenanceAction.DRAIN:
         for words, keys in others.items():
             if keys:
                 yield f"{words}: {_names(keys, most=names)}"
@@ -240,13 +240,13 @@ def _said(found: MaintenanceChange) -> str:
         return "the window is past, so it does nothing"
     if found.stays is None:
         return "who is concerned is unknown"
-    if found.action is Action.CORDON:
+    if found.action is MaintenanceAction.CORDON:
         here = plural(len(found.stays), "application")
         names = f": {_names(found.stays)}" if found.stays else ""
         return (
             f"nothing new arrives, and {here} {'stays' if len(found.stays) == 1 else 'stay'}{names}"
         )
-    if found.action is Action.FREEZE:
+    if found.action is MaintenanceAction.FREEZE:
         if not found.held:
             return "no paced application is there"
         return f"no move begins of {plural(len(found.held), 'paced application')}: {_names(found.held)}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from gitops_dsf.hub.scores import Score, Scores
+from gitops_dsf.hub.scores import PublishedScore, Scores
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.scorer import EffectiveScorer
@@ -52,7 +52,7 @@ def next_scores(base: CheckedFleet | None, head: CheckedFleet, snapshot: Snapsho
     new.
     """
     base_scorers = {} if base is None else base.scorer_by_resource
-    scores: dict[str, Mapping[str, Score]] = dict(snapshot.scores)
+    scores: dict[str, Mapping[str, PublishedScore]] = dict(snapshot.scores)
     unknown: dict[str, Mapping[str, UnknownScore]] = {}
     changed: set[str] = set()
     for resource in sorted({*head.scorer_by_resource, *base_scorers}):
@@ -73,7 +73,9 @@ def next_scores(base: CheckedFleet | None, head: CheckedFleet, snapshot: Snapsho
     return NextScores(scores=scores, unknown=unknown, changed=frozenset(changed))
 
 
-def _unknown_scores(shift: ScorerShift, present: Mapping[str, Score]) -> dict[str, UnknownScore]:
+def _unknown_scores(
+    shift: ScorerShift, present: Mapping[str, PublishedScore]
+) -> dict[str, UnknownScore]:
     """The clusters where a scorer will publish a score that is not known yet, sorted."""
     unknown = {}
     for cluster in sorted(shift.runs):

@@ -12,10 +12,10 @@ from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
-from gitops_dsf.pacing.ledger import Ledger, Move
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.pacing.maintenance import effect_of, tainted_by, without_drained
 from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
-from gitops_dsf.pacing.waves import MOST_WAVES, waves
+from gitops_dsf.pacing.waves import MAX_WAVES, waves
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState, Verdict
 from gitops_dsf.views.preview.applied import applied
@@ -36,7 +36,7 @@ class PacedMove(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
     target: str
 
     @classmethod
-    def of(cls, move: DesiredMove | Move) -> Self:
+    def of(cls, move: DesiredMove | LedgerMove) -> Self:
         return cls(placement=move.placement, source=move.source, target=move.target)
 
 
@@ -80,7 +80,7 @@ def paced_placements(fleet: CheckedFleet, state: HubState) -> dict[str, Paced]:
 
 
 def paced_waves(
-    fleet: CheckedFleet, state: HubState, ledger: Ledger, *, now: datetime, most: int = MOST_WAVES
+    fleet: CheckedFleet, state: HubState, ledger: Ledger, *, now: datetime, most: int = MAX_WAVES
 ) -> Waves:
     """At most so many waves, by the scores and decisions of `state`. None without spec.pace."""
     situation = situation_of(fleet, state, ledger, now=now)

@@ -18,7 +18,7 @@ from gitops_dsf.hub.placements import ranked_by, resources_read
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.times import timestamp
 from gitops_dsf.views.status.clusters import ClusterView, cluster_views
-from gitops_dsf.views.status.inputs import Inputs, Part
+from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 from gitops_dsf.views.status.placements import (
     ApplicationView,
     PlacementView,
@@ -32,7 +32,7 @@ from gitops_dsf.views.status.scores import ScorerStatus, ScorerView, scorer_stat
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
-    inputs: Inputs
+    inputs: StatusInputs
     clusters: tuple[ClusterView, ...]
     scorers: tuple[ScorerView, ...]
     placements: tuple[PlacementView, ...]
@@ -105,17 +105,17 @@ class Filter:
     cluster: str | None = None
 
 
-def build(inputs: Inputs, only: Filter | None = None) -> Overview:
+def build(inputs: StatusInputs, only: Filter | None = None) -> Overview:
     """Builds the view. Raises UsageError for an unknown object of a kind that could be read."""
     asked = only or Filter()
-    if asked.cluster is not None and inputs.knows(Part.CLUSTERS):
+    if asked.cluster is not None and inputs.knows(HubPart.CLUSTERS):
         _check("cluster", asked.cluster, inputs.snapshot.clusters)
     if asked.scorer is not None:
         scorers = _scorer(inputs.scorers, asked.scorer)
-        if not scorers and inputs.knows(Part.SCORERS):
+        if not scorers and inputs.knows(HubPart.SCORERS):
             _check("DynamicScorer", asked.scorer, {item.name for item in inputs.scorers})
     chosen = _chosen(inputs.scorers, inputs.placements, asked)
-    if asked.placement is not None and not chosen.placements and inputs.knows(Part.PLACEMENTS):
+    if asked.placement is not None and not chosen.placements and inputs.knows(HubPart.PLACEMENTS):
         _check("Placement", asked.placement, {item.key for item in chosen.among})
     sets = [item for item in inputs.application_sets if item.rendered]
     keys = None

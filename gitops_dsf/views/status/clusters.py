@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
 from gitops_dsf.hub.times import timestamp_of
-from gitops_dsf.views.status.inputs import Inputs, Part
+from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 
 
 class ClusterView(Struct, frozen=True, kw_only=True):
@@ -27,9 +27,9 @@ class ClusterView(Struct, frozen=True, kw_only=True):
         return self.reachable is not False and not self.deleting and not self.taints
 
 
-def cluster_views(inputs: Inputs, *, cluster: str | None) -> Iterator[ClusterView]:
+def cluster_views(inputs: StatusInputs, *, cluster: str | None) -> Iterator[ClusterView]:
     """All clusters, or the requested one, in order of name; none if they could not be read."""
-    if not inputs.knows(Part.CLUSTERS):
+    if not inputs.knows(HubPart.CLUSTERS):
         return
     for name, item in sorted(inputs.snapshot.clusters.items()):
         if cluster not in (None, name):

@@ -16,7 +16,7 @@ from gitops_dsf.hub.unread import Unread
 from gitops_dsf.pacing.stored import StoredMoves
 
 
-class Part(StrEnum):
+class HubPart(StrEnum):
     """A part of a hub that is read; each can be missing."""
 
     CLUSTERS = "clusters"
@@ -34,7 +34,7 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inputs:
+class StatusInputs:
     snapshot: Snapshot
     now: datetime
     """The time of the hub's clock, because OCM compares validUntil with it."""
@@ -58,12 +58,12 @@ class Inputs:
     """(cluster, name, field manager) of scores of our agents that another program also writes."""
     unowned: tuple[tuple[str, str], ...] = ()
     """(cluster, name) of AddOnPlacementScores that our agent wrote and no scorer owns."""
-    unread: Mapping[Part, Unread] = field(default_factory=dict)
+    unread: Mapping[HubPart, Unread] = field(default_factory=dict)
 
-    def knows(self, *parts: Part) -> bool:
+    def knows(self, *parts: HubPart) -> bool:
         return not self.unread.keys() & set(parts)
 
     @property
     def holes(self) -> tuple[Unread, ...]:
         """What could not be read, in order of its parts."""
-        return tuple(self.unread[part] for part in Part if part in self.unread)
+        return tuple(self.unread[part] for part in HubPart if part in self.unread)

@@ -20,9 +20,15 @@ from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import Lead, lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
-from gitops_dsf.views.status.inputs import Inputs, Part
+from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 
-NEEDED: Final = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
+NEEDED: Final = (
+    HubPart.CLUSTERS,
+    HubPart.SETS,
+    HubPart.BINDINGS,
+    HubPart.SCORES,
+    HubPart.DECISIONS,
+)
 
 
 class NeededScore(Struct, frozen=True):
@@ -81,7 +87,7 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A cluster that is better by its scores, and stays out because of the stickiness."""
 
 
-class Standing(StrEnum):
+class CopyState(StrEnum):
     """The state of one copy of an application."""
 
     RUNNING = "running"
@@ -109,7 +115,7 @@ class Copy(Struct, frozen=True):
     """An application on one cluster."""
 
     cluster: str
-    standing: Standing
+    standing: CopyState
     application: str | None
     """Name of the Application; None if there is none yet."""
     health: str | None
@@ -132,7 +138,7 @@ class ApplicationView(Struct, frozen=True, kw_only=True):
     """Why it moves, while old copies wait; None if that is not known."""
 
 
-def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:
+def state_of(placements: Iterable[Placement], inputs: StatusInputs) -> HubState | str:
     """Returns what OCM decides these Placements by; if it is not known, why."""
     missing = [inputs.unread[part] for part in NEEDED if part in inputs.unread]
     if missing:
@@ -152,13 +158,17 @@ def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:
 
 
 def placement_views(
-    placements: Iterable[Placement], inputs: Inputs, state: HubState | str, *, cluster: str | None
+    placements: Iterable[Placement],
+    inputs: StatusInputs,
+    state: HubState | str,
+    *,
+    cluster: str | None,
 ) -> Iterator[tuple[PlacementView, tuple[str, ...]]]:
     """Yields each view and the clusters that pass the filters.
 
     With a cluster: only Placements for which it is eligible or decided, and what flips it.
     """
-    clusters = decided(inputs.snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
+    clusters = decided(inputs.snapshot.decisions) if inputs.knows(HubPart.DECISIONS) else None
     spans = {scorer.resource: scorer.span for scorer in inputs.scorers}
     for placement in placements:
         current = None
@@ -275,14 +285,14 @@ def _flips(
 
 
 def application_views(
-    sets: Iterable[ApplicationSet], inputs: Inputs
+    sets: Iterable[ApplicationSet], inputs: StatusInputs
 ) -> tuple[ApplicationView, ...]:
     """Returns one view for each ApplicationSet, in order of name."""
     clusters = decided(inputs.snapshot.decisions)
     applications = defaultdict[tuple[str, str], list[Application]](list)
     for application in inputs.applications:
         applications[application.namespace, application.application].append(application)
-    is_known = inputs.knows(Part.DECISIONS, Part.APPLICATIONS)
+    is_known = inputs.knows(HubPart.DECISIONS, HubPart.APPLICATIONS)
     waits = defaultdict[str, list[WaitingCopy]](list)
     for wait in inputs.waits:
         waits[wait.application_set].append(wait)
@@ -331,7 +341,7 @@ def _application(
     settled = None
     if present is not None:
         copies = tuple(_copies(_decided_for(item, clusters), present, waits))
-        are_running = all(copy.standing is Standing.RUNNING for copy in copies)
+        are_running = all(copy.standing is CopyState.RUNNING for copy in copies)
         settled = are_running and not item.error
     waiting = {copy.application for copy in copies if copy.wait is not None}
     causes = (wait.cause for wait in waits if wait.application in waiting)
@@ -355,10 +365,10 @@ def _copies(
     for cluster in sorted(expected | applications.keys()):
         application = applications.get(cluster)
         if application is None:
-            yield Copy(cluster, Standing.PENDING, None, None, None)
+            yield Copy(cluster, CopyState.PENDING, None, None, None)
             continue
         standing = _standing(application, decided=cluster in expected)
-        wait = reasons.get(application.name) if standing is Standing.WAITING else None
+        wait = reasons.get(application.name) if standing is CopyState.WAITING else None
         yield Copy(
             cluster=cluster,
             standing=standing,
@@ -373,9 +383,9 @@ def _copy_wait(wait: WaitingCopy) -> CopyWait:
     return CopyWait(reason=wait.reason, message=wait.message, since=timestamp_of(wait.since))
 
 
-def _standing(item: Application, *, decided: bool) -> Standing:
+def _standing(item: Application, *, decided: bool) -> CopyState:
     if item.deleting:
-        return Standing.LEAVING
+        return CopyState.LEAVING
     if not decided:
-        return Standing.WAITING
-    return Standing.RUNNING if item.health == "Healthy" else Standing.STARTING
+        return CopyState.WAITING
+    return CopyState.RUNNING if item.health == "Healthy" else CopyState.STARTING

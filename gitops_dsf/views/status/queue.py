@@ -10,7 +10,7 @@ from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.refuges import by_lost_cluster, published_refuges
 from gitops_dsf.pacing.stored import StoredMoves
-from gitops_dsf.views.status.inputs import Inputs, Part
+from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 
 _View = TypeVar("_View", bound=Struct)
 
@@ -137,13 +137,13 @@ class FailoverView(Struct, frozen=True, kw_only=True):
 
 
 def failover_views(
-    inputs: Inputs, *, placements: Collection[str] | None, cluster: str | None
+    inputs: StatusInputs, *, placements: Collection[str] | None, cluster: str | None
 ) -> Iterator[FailoverView]:
     """The plan for these Placements (None: all), by lost cluster.
 
     With a cluster: who leaves, who comes.
     """
-    if not inputs.knows(Part.SCORES, Part.DECISIONS):
+    if not inputs.knows(HubPart.SCORES, HubPart.DECISIONS):
         return
     clusters = decided(inputs.snapshot.decisions)
     for lost, plan in by_lost_cluster(published_refuges(inputs.snapshot.scores), clusters).items():

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from gitops_dsf.hub.score_states import LIVE, ScoreState, state_of, state_of_absent
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.hub.times import timestamp
-from gitops_dsf.views.status.inputs import Inputs, Part
+from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 
 USUAL: Final = frozenset({ScoreState.FRESH, ScoreState.EXPIRING, ScoreState.MASKED})
 """States without a problem, which are not listed per cluster."""
@@ -47,7 +47,7 @@ class ScorerView:
     suspended: str
     """Who suspended it: `git` (spec.suspend), or empty."""
     known: bool
-    published: Mapping[str, Score]
+    published: Mapping[str, PublishedScore]
     """By cluster, in any state."""
     expected: frozenset[str]
     """Clusters where it should publish; none while it is suspended."""
@@ -127,7 +127,7 @@ class ScorerView:
                 expected=cluster in self.expected,
             )
 
-    def _entries(self) -> Iterator[tuple[str, Score | None, ScoreState, float | None]]:
+    def _entries(self) -> Iterator[tuple[str, PublishedScore | None, ScoreState, float | None]]:
         """Cluster, score, state and age, in order of cluster."""
         absent = dict(self._absent())
         # They are published in this order but for those that are missing, so sorting has little to
@@ -156,10 +156,10 @@ class ScorerView:
 
 
 def scorer_views(
-    scorers: Iterable[DynamicScorer], inputs: Inputs, *, cluster: str | None = None
+    scorers: Iterable[DynamicScorer], inputs: StatusInputs, *, cluster: str | None = None
 ) -> tuple[ScorerView, ...]:
     """Returns every scorer on every cluster, or on one, in order of name."""
-    addons = inputs.addons if inputs.knows(Part.ADDONS) else None
+    addons = inputs.addons if inputs.knows(HubPart.ADDONS) else None
     targets = TargetClusters(clusters=inputs.snapshot.clusters, addons=addons, masks=inputs.masks)
     return tuple(
         _view(scorer, targets, inputs, cluster)
@@ -168,11 +168,11 @@ def scorer_views(
 
 
 def _view(
-    scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluster: str | None
+    scorer: DynamicScorer, targets: TargetClusters, inputs: StatusInputs, cluster: str | None
 ) -> ScorerView:
-    published: Mapping[str, Score] = {}
+    published: Mapping[str, PublishedScore] = {}
     expected = masked = frozenset[str]()
-    known = inputs.knows(Part.SCORES, Part.CLUSTERS)
+    known = inputs.knows(HubPart.SCORES, HubPart.CLUSTERS)
     if known:
         published = inputs.snapshot.scores.get(scorer.resource, {})
         expected = targets.expected(scorer)
@@ -192,7 +192,7 @@ def _view(
     )
 
 
-class Condition(Struct):
+class ScorerCondition(Struct):
     type: str
     status: str
     reason: str
@@ -213,7 +213,7 @@ class ScorerStatus(Struct, rename="camel"):
     score_name: str
     resource: str
     health: str | None
-    conditions: tuple[Condition, ...]
+    conditions: tuple[ScorerCondition, ...]
     suspended_by: str | None
     interval_seconds: int
     ttl_seconds: int
@@ -236,7 +236,7 @@ def scorer_status(view: ScorerView) -> ScorerStatus:
         resource=scorer.resource,
         health=scorer.health or None,
         conditions=tuple(
-            Condition(it.type, it.status, it.reason, it.message) for it in scorer.conditions
+            ScorerCondition(it.type, it.status, it.reason, it.message) for it in scorer.conditions
         ),
         suspended_by=view.suspended or None,
         interval_seconds=scorer.interval,

@@ -10,7 +10,7 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub.resources import CLUSTERS
-from gitops_dsf.hubreader.hub import Hub, whole
+from gitops_dsf.hubreader.hub import HubClient, whole
 from gitops_dsf.views.doctor.examine import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.agent.http import Answer, Fault, Seen
@@ -118,11 +118,11 @@ def test_a_silent_api_server_is_told_and_a_quick_one_is_not(serve: Serve, tmp_pa
 
     with serving(Silent(serves=by_path(fleet()))) as hub:
         path = hub.kubeconfig(tmp_path / "kubeconfig")
-        with Hub(context="hub", kubeconfig=path, quiet_seconds=0.01, say=say) as reader:
+        with HubClient(context="hub", kubeconfig=path, quiet_seconds=0.01, say=say) as reader:
             assert reader.groups()
             assert len(reader.read(CLUSTERS, whole)) == 3
         assert lines == ["the API server of context hub is silent: waiting for up to 30 s"]
-        with Hub(context="hub", kubeconfig=path, say=say) as reader:
+        with HubClient(context="hub", kubeconfig=path, say=say) as reader:
             assert reader.groups()
         assert len(lines) == 1
 

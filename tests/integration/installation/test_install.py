@@ -8,7 +8,7 @@ import pytest
 from gitops_dsf.cli.install import _settled
 from gitops_dsf.cli.main import main
 from gitops_dsf.schema.crd import crds
-from gitops_dsf.views.doctor.finding import Finding, State
+from gitops_dsf.views.doctor.finding import DoctorFinding, State
 from tests.integration.installation.conftest import Run, Serve
 from tests.support.apiserver import ApiServer
 from tests.support.commandline import output_of
@@ -163,8 +163,8 @@ def test_what_is_missing_at_the_end_is_named(serve: Serve, run: Run, rendered: P
     assert "reconciler: pod-a leads" in done.stdout
 
 
-def finding(state: State) -> Finding:
-    return Finding(check="applicationsets", state=state, message="not yet", fix="")
+def finding(state: State) -> DoctorFinding:
+    return DoctorFinding(check="applicationsets", state=state, message="not yet", fix="")
 
 
 @pytest.mark.usefixtures("hasty")
@@ -182,7 +182,7 @@ def test_an_error_that_passes_is_none(
 ) -> None:
     asked: list[bool] = []
 
-    def examine(first: bool) -> tuple[Finding, ...]:
+    def examine(first: bool) -> tuple[DoctorFinding, ...]:
         asked.append(first)
         return (finding(found[len(asked) - 1]),)
 

@@ -17,7 +17,7 @@ from dsf_runtime.apiserver import ApiError
 from gitops_dsf.cli.main import main
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.resources import CLUSTERS
-from gitops_dsf.hubreader.hub import Hub
+from gitops_dsf.hubreader.hub import HubClient
 from gitops_dsf.pipeline import produce
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import cluster
@@ -214,7 +214,7 @@ async def test_an_object_that_is_no_list_is_not_a_hub_without_clusters(tmp_path:
     async with HttpFake(lambda _seen: Reply(body=b'{"status": "ok"}')) as server:
 
         def asked() -> list[msgspec.Raw]:
-            with Hub(
+            with HubClient(
                 context="hub", kubeconfig=kubeconfig(tmp_path / "kubeconfig", server=server.url)
             ) as hub:
                 return list(hub.items(CLUSTERS.path))

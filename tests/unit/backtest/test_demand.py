@@ -10,7 +10,7 @@ from gitops_dsf.backtest.demand import Arrival, Measured, measure
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.gridscores import GridScores
 from gitops_dsf.backtest.track import Track
-from gitops_dsf.hub.pace import Term
+from gitops_dsf.hub.pace import PacedTerm
 
 GRID = TimeGrid(start=1_700_000_000, step=60, count=2000)
 LATE, RANGE = 120.0, 600.0
@@ -44,7 +44,7 @@ def _measured(
     others: Sequence[Arrival] = (),
     weight: int = 1,
 ) -> Measured | None:
-    term = Term("r", "v", weight, delay=LATE, range=RANGE)
+    term = PacedTerm("r", "v", weight, delay=LATE, range=RANGE)
     return measure(moves, everybody=[*moves, *others], term=term, columns=columns)
 
 

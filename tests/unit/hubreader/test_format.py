@@ -19,7 +19,7 @@ from gitops_dsf.hub.objects import (
     ManagedClusterStatus,
     Taint,
 )
-from gitops_dsf.hub.scores import Score, score_of
+from gitops_dsf.hub.scores import PublishedScore, score_of
 from gitops_dsf.hub.snapshots.file_format import files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.times import age_text
@@ -159,7 +159,7 @@ TABLE = f"{HEAD}scores: {{cpu: {{ap: {{values: {{cpu: 7}}}}, eu: {{values: {{cpu
 @pytest.mark.parametrize("text", [f"{SCORE}status: {{validUntil: '2026-06-01T00:00:00'}}\n", TABLE])
 def test_a_score_whose_time_cannot_be_read_is_named_and_counts_as_0(text: str) -> None:
     found = from_contents([("state.yaml", text.encode())], origin="x")
-    assert found.scores["cpu"]["eu"] == Score()
+    assert found.scores["cpu"]["eu"] == PublishedScore()
     [problem] = found.problems
     assert problem.startswith("AddOnPlacementScore eu/cpu cannot be read and counts as 0: ")
     assert "validUntil" in problem

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from gitops_dsf.hub.pace import PacedRanking, Term
+from gitops_dsf.hub.pace import PacedRanking, PacedTerm
 from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.desired import Paced
-from gitops_dsf.pacing.ledger import Ledger, Move
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.simulator import HubState
 from tests.unit.simulator.hub import NOW, cluster, decision, exact, hub, score
@@ -51,7 +51,7 @@ def herd(
         )
         documents.append(decision(*clusters, name=f"{name}-decision-1", placement=name))
     state = HubState.build(documents)
-    term = Term("r", "free", weight, demand=demand, delay=delay, range=span)
+    term = PacedTerm("r", "free", weight, demand=demand, delay=delay, range=span)
     ranking = PacedRanking((term,), steady=steady, refuges=refuges)
     paced = {
         key: Paced.of(state.placement(key), ranking) for key in (f"ns/{name}" for name in placed)
@@ -63,7 +63,7 @@ def situation(
     found: tuple[HubState, dict[str, Paced]],
     *,
     pace: Pace = PACE,
-    moves: Sequence[Move] = (),
+    moves: Sequence[LedgerMove] = (),
     **more: Any,
 ) -> Situation:
     """The herd under a pace."""

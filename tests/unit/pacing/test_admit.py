@@ -3,11 +3,17 @@
 import pytest
 
 from gitops_dsf.hub.moves.reasons import MoveReason
-from gitops_dsf.hub.pace import PacedRanking, Term
+from gitops_dsf.hub.pace import PacedRanking, PacedTerm
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.admit import Situation, admit
-from gitops_dsf.pacing.assumptions import Shift, assume, shifts_of, surely_unmeasured, unmeasured
-from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.pacing.assumptions import (
+    AssumedShift,
+    assume,
+    shifts_of,
+    surely_unmeasured,
+    unmeasured,
+)
+from gitops_dsf.pacing.ledger import LedgerMove, Phase
 from gitops_dsf.pacing.waves import waves
 from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
 
@@ -22,8 +28,8 @@ def moved(found: Situation) -> list[tuple[str, str, str]]:
     ]
 
 
-def ended(name: str, source: str, target: str, ago: float) -> Move:
-    return Move(
+def ended(name: str, source: str, target: str, ago: float) -> LedgerMove:
+    return LedgerMove(
         placement=f"ns/{name}",
         source=source,
         target=target,
@@ -62,7 +68,7 @@ def test_no_more_than_the_pace_allows_are_under_way() -> None:
         (Phase.WITHDRAWN, 1),
         (Phase.ENDED, 2),
     ):
-        other = Move(placement="ns/z", source="c9", target="c8", since=SECONDS, phase=phase)
+        other = LedgerMove(placement="ns/z", source="c9", target="c8", since=SECONDS, phase=phase)
         pace = PACE.model_copy(update={"arrivals_per_cluster": 9})
         found = admit(situation(herd(scores, placed), pace=pace, moves=[other]))
         assert len(found.moves) == count
@@ -71,7 +77,7 @@ def test_no_more_than_the_pace_allows_are_under_way() -> None:
 
 def test_what_ocm_moved_itself_is_no_admitted_move() -> None:
     """A failover does not use up the pace, but its arrivals count."""
-    lost = Move(
+    lost = LedgerMove(
         placement="ns/z",
         source="c9",
         target="c2",
@@ -176,7 +182,7 @@ def test_what_a_range_cannot_show_yet(phase: Phase, elapsed: float, share: float
     """From the decision on the new copy may run: after half of the range a score may show half of it."""
     move = MOVE.entered(phase, elapsed)
     assert surely_unmeasured(move, TERM, now=elapsed) == pytest.approx(share)
-    instant = Term("r", "free", 1, demand=10, delay=60)
+    instant = PacedTerm("r", "free", 1, demand=10, delay=60)
     assert surely_unmeasured(move, instant, now=elapsed) == (1.0 if share == 1.0 else 0.0)
 
 
@@ -234,7 +240,7 @@ def test_of_moves_that_gain_the_same_the_largest_load_goes_first() -> None:
 
 def test_a_move_that_is_under_way_is_not_desired_again() -> None:
     """OCM has not followed yet, so its decision still names the old cluster."""
-    move = Move(placement="ns/a", source="c1", target="c2", since=SECONDS)
+    move = LedgerMove(placement="ns/a", source="c1", target="c2", since=SECONDS)
     found = admit(situation(herd(FOUR, {"a": ("c1",)}), moves=[move]))
     assert not found.moves
     assert not found.waiting
@@ -325,7 +331,7 @@ def test_waves_begin_when_what_is_under_way_is_done(
     to c2, with a demand of 5, c3 is better.
     """
     on = "c2" if phase is Phase.HANDOVER else "c1"
-    under_way = Move(placement="ns/a", source="c1", target="c2", since=SECONDS, phase=phase)
+    under_way = LedgerMove(placement="ns/a", source="c1", target="c2", since=SECONDS, phase=phase)
     pace = PACE.model_copy(update={"concurrent": 1, "cooldown_seconds": 0})
     found = situation(
         herd(FOUR, {"a": (on,), "b": ("c1",)}, demand=5), pace=pace, moves=[under_way]
@@ -351,8 +357,8 @@ def test_waves_count_the_load_of_a_move_once(settle: float) -> None:
     ]
 
 
-TERM = Term("r", "free", 1, demand=10, delay=60, range=600)
-MOVE = Move(placement="ns/a", source="c1", target="c2", since=0.0)
+TERM = PacedTerm("r", "free", 1, demand=10, delay=60, range=600)
+MOVE = LedgerMove(placement="ns/a", source="c1", target="c2", since=0.0)
 
 
 @pytest.mark.parametrize(
@@ -370,10 +376,12 @@ def test_a_range_measures_a_move_little_by_little(elapsed: float, share: float) 
 def test_the_target_is_assumed_lower_and_the_source_higher() -> None:
     """The other way round where a lower score is better; without a demand nothing is assumed."""
     for weight, sign in ((1, 1), (-2, -1)):
-        ranking = PacedRanking((Term("r", "free", weight, demand=10), Term("s", "x", 1)), steady=0)
+        ranking = PacedRanking(
+            (PacedTerm("r", "free", weight, demand=10), PacedTerm("s", "x", 1)), steady=0
+        )
         found = {each.cluster: each.points for each in shifts_of(MOVE, ranking, now=0.0)}
         assert found == {"c2": -10 * sign, "c1": 10 * sign}
-    new = Move(placement="ns/a", source="", target="c2", since=0.0)
+    new = LedgerMove(placement="ns/a", source="", target="c2", since=0.0)
     assert [each.cluster for each in shifts_of(new, PacedRanking((TERM,), steady=0), now=0.0)] == [
         "c2"
     ]
@@ -386,9 +394,12 @@ def test_assumed_scores() -> None:
         "s": {},
     }
     shifts = [
-        *(Shift(cluster="c2", resource="r", dimension="free", points=-4.6) for _ in range(2)),
-        Shift(cluster="c3", resource="r", dimension="free", points=-4),
-        Shift(cluster="c1", resource="r", dimension="gone", points=-4),
+        *(
+            AssumedShift(cluster="c2", resource="r", dimension="free", points=-4.6)
+            for _ in range(2)
+        ),
+        AssumedShift(cluster="c3", resource="r", dimension="free", points=-4),
+        AssumedShift(cluster="c1", resource="r", dimension="gone", points=-4),
     ]
     found = assume(scores, shifts)
     assert found["r"]["c2"].get("free") == -100

@@ -4,8 +4,8 @@ pace needs, and what was left out is told.
 
 import pytest
 
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase
-from gitops_dsf.pacing.maintenance import Drain, MaintenanceState, Stage
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
+from gitops_dsf.pacing.maintenance import Drain, MaintenanceState, WindowState
 from gitops_dsf.pacing.stored import Queue, Queued, StoredMoves, read_moves
 
 ROOM = 1_000_000
@@ -29,8 +29,8 @@ def waiting(number: int) -> Queued:
     )
 
 
-def ended(number: int) -> Move:
-    return Move(
+def ended(number: int) -> LedgerMove:
+    return LedgerMove(
         placement=f"argocd/application-of-a-team-{number:05}",
         source="cluster-in-europe-1",
         target="cluster-in-europe-2",
@@ -55,7 +55,9 @@ def drained(number: int) -> Drain:
     )
 
 
-UNDER_WAY = Move(placement="argocd/moves", source="c1", target="c2", since=NOW, phase_since=NOW)
+UNDER_WAY = LedgerMove(
+    placement="argocd/moves", source="c1", target="c2", since=NOW, phase_since=NOW
+)
 DECIDED = {"argocd/moves": ("c1",)}
 
 
@@ -74,7 +76,8 @@ def test_what_has_room_is_stored_whole(count: int) -> None:
         ledger=Ledger((UNDER_WAY, *map(ended, range(count))), DECIDED),
         queue=Queue(tuple(map(waiting, range(count)))),
         maintenance=MaintenanceState(
-            windows=(Stage("patch", "Drain", open=True),), drains=tuple(map(drained, range(3)))
+            windows=(WindowState("patch", "Drain", open=True),),
+            drains=tuple(map(drained, range(3))),
         ),
     )
     assert fitted(whole) == whole
@@ -131,7 +134,7 @@ def test_decisions_go_before_moves_and_the_moves_that_ended_first_before_others(
 
 def test_moves_that_are_under_way_are_never_left_out() -> None:
     admitted = tuple(
-        Move(placement=f"argocd/{number:040}", source="c1", target="c2", since=NOW)
+        LedgerMove(placement=f"argocd/{number:040}", source="c1", target="c2", since=NOW)
         for number in range(12_000)
     )
     found = StoredMoves(ledger=Ledger((*map(ended, range(10)), *admitted))).fitted(ROOM, kept=3600)

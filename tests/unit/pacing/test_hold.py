@@ -15,7 +15,7 @@ from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.items import Items, items_of
-from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.pacing.ledger import LedgerMove, Phase
 from gitops_dsf.pacing.publication import Round
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.resolve.paced_rankings import hold_weights
@@ -163,7 +163,7 @@ def test_a_move_is_carried_out_in_spite_of_refuges(
     source = data.draw(st.sampled_from(scene.decided))
     target = data.draw(st.sampled_from(_others(scene)))
     refuge = _refuge(data, _others(scene))
-    move = Move(placement=KEY, source=source, target=target, since=0)
+    move = LedgerMove(placement=KEY, source=source, target=target, since=0)
     moved = {*scene.decided, target} - {source}
     carried = items_of([move], refuge)
     for items in _states(items_of([], refuge), carried, data):
@@ -183,7 +183,7 @@ def test_a_withdrawn_move_leaves_the_placement_where_it_was(
     scene, later = found
     source = data.draw(st.sampled_from(scene.decided))
     target = data.draw(st.sampled_from(_others(scene)))
-    move = Move(placement=KEY, source=source, target=target, since=0)
+    move = LedgerMove(placement=KEY, source=source, target=target, since=0)
     moved = {*scene.decided, target} - {source}
     wanted = items_of([move.entered(Phase.WITHDRAWN, 60)], _refuge(data, [*_others(scene), source]))
     for items in _states(items_of([move], _refuge(data, _others(scene))), wanted, data):
@@ -201,7 +201,7 @@ def test_what_a_dead_reconciler_left_draws_nothing_back(
     scene, later = found
     source = data.draw(st.sampled_from(scene.decided))
     target = data.draw(st.sampled_from(_others(scene)))
-    left = items_of([Move(placement=KEY, source=source, target=target, since=0)], {})
+    left = items_of([LedgerMove(placement=KEY, source=source, target=target, since=0)], {})
     there = replace(scene, decided=tuple(sorted({*scene.decided, target} - {source})))
     lost = data.draw(st.sampled_from(there.decided))
     chosen = there.chosen(left, lost=lost)

@@ -11,15 +11,15 @@ from gitops_dsf.hub.names import MAINTENANCE_TAINT
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.windows import Period
 from gitops_dsf.pacing.admit import Situation, admit
-from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.pacing.ledger import LedgerMove, Phase
 from gitops_dsf.pacing.maintenance import (
     CORDON,
     LEAVE,
     Drain,
     Drained,
-    Effect,
     MaintenanceState,
-    Stage,
+    OpenWindows,
+    WindowState,
     effect_of,
     state_of,
     tainted,
@@ -47,7 +47,7 @@ def windows(*items: dict[str, Any]) -> tuple[Maintenance, ...]:
     return read_maintenance({"maintenance": msgspec.json.encode(written).decode()}) or ()
 
 
-def effect(*items: dict[str, Any], now: float = NOW) -> Effect:
+def effect(*items: dict[str, Any], now: float = NOW) -> OpenWindows:
     return effect_of(windows(*items), clusters=CLUSTERS, placements=("ns/a", "ns/b"), now=now)
 
 
@@ -66,7 +66,7 @@ def test_a_cordon_and_a_drain() -> None:
 )
 def test_nothing_happens_outside_of_the_window(now: float, is_open: bool) -> None:
     found = effect({"action": "Drain", **PROD}, now=now)
-    assert (found == Effect()) == (not is_open)
+    assert (found == OpenWindows()) == (not is_open)
 
 
 def test_the_drain_with_the_later_end_says_until_when() -> None:
@@ -85,7 +85,7 @@ def test_a_freeze_says_why() -> None:
 
 def test_a_selector_that_kubernetes_refuses_is_of_no_cluster() -> None:
     wrong = {"matchExpressions": [{"key": "env", "operator": "Like", "values": ["p"]}]}
-    assert effect({"action": "Drain", "clusterSelector": wrong}) == Effect()
+    assert effect({"action": "Drain", "clusterSelector": wrong}) == OpenWindows()
 
 
 def test_a_taint_is_added_once() -> None:
@@ -139,7 +139,7 @@ class TestDepartures:
 
     def drained(self, *, at: float | None = None, **more: Any) -> Situation:
         hub, paced = herd(self.SCORES, self.PLACED, demand=6)
-        effect = Effect(
+        effect = OpenWindows(
             cordoned=frozenset({"c1"}), drained={"c1": Drained(maintenance="m", period=PERIOD)}
         )
         hub = tainted_by(hub, effect)
@@ -170,10 +170,10 @@ class TestDepartures:
 
     def test_a_window_of_later_does_not_wait_for_moves_of_now(self) -> None:
         """Arrivals on both of the other clusters are not measured yet."""
-        arrival = Move(
+        arrival = LedgerMove(
             placement="ns/d", source="c2", target="c4", since=SECONDS - 5, phase=Phase.HANDOVER
         )
-        second = Move(
+        second = LedgerMove(
             placement="ns/d", source="c4", target="c3", since=SECONDS - 5, phase=Phase.HANDOVER
         )
         assert self.shown(self.drained(moves=[arrival, second]))[0][0] == 600
@@ -191,11 +191,11 @@ def test_the_hub_has_the_taint_where_windows_are_open() -> None:
     other = {"key": "other", "effect": "NoSelect"}
     ours = {"key": MAINTENANCE_TAINT, "effect": CORDON}
     hub, _ = herd({"c1": 1, "c2": 1, "c3": 1}, {}, taints={"c1": [ours, other], "c2": [other]})
-    found = tainted_by(hub, Effect(cordoned=frozenset({"c2"})))
+    found = tainted_by(hub, OpenWindows(cordoned=frozenset({"c2"})))
     keys = {item.metadata.name: [each.key for each in item.taints] for item in found.clusters}
     assert keys == {"c1": ["other"], "c2": ["other", MAINTENANCE_TAINT], "c3": []}
-    assert tainted_by(found, Effect(cordoned=frozenset({"c2"}))) is found
-    assert without_drained(found, Effect(cordoned=frozenset({"c2"}))) is None
+    assert tainted_by(found, OpenWindows(cordoned=frozenset({"c2"}))) is found
+    assert without_drained(found, OpenWindows(cordoned=frozenset({"c2"}))) is None
 
 
 def state(
@@ -249,18 +249,18 @@ def test_a_drain_that_will_not_be_done_in_time(left: int, now: float, late: bool
 
 
 def test_a_drain_that_is_over_is_forgotten() -> None:
-    assert state(3, before=state(3), now=2000.0) == MaintenanceState((Stage("m0", "Drain"),))
+    assert state(3, before=state(3), now=2000.0) == MaintenanceState((WindowState("m0", "Drain"),))
 
 
 @pytest.mark.parametrize(
     ("now", "stage"),
     [
-        (99.0, Stage("m0", "Drain", False, 100.0)),
-        (100.0, Stage("m0", "Drain", True, 2000.0)),
-        (1999.0, Stage("m0", "Drain", True, 2000.0)),
+        (99.0, WindowState("m0", "Drain", False, 100.0)),
+        (100.0, WindowState("m0", "Drain", True, 2000.0)),
+        (1999.0, WindowState("m0", "Drain", True, 2000.0)),
     ],
 )
-def test_windows_say_when_they_change(now: float, stage: Stage) -> None:
+def test_windows_say_when_they_change(now: float, stage: WindowState) -> None:
     assert state(0, now=now).windows == (stage,)
 
 

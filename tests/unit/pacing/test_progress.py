@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_dsf.pacing.ledger import Ledger, Move, Phase
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
 from gitops_dsf.pacing.maintenance import Drain, MaintenanceState
 from gitops_dsf.pacing.progress import advance
 from gitops_dsf.pacing.stored import Queue, Queued, StoredMoves
@@ -15,8 +15,8 @@ NOW = 10_000.0
 GONE = "gone"
 
 
-def move(phase: Phase, ago: float = 0.0, *, admitted: bool = True) -> Move:
-    return Move(
+def move(phase: Phase, ago: float = 0.0, *, admitted: bool = True) -> LedgerMove:
+    return LedgerMove(
         placement=KEY,
         source="c1",
         target="c2",
@@ -28,7 +28,7 @@ def move(phase: Phase, ago: float = 0.0, *, admitted: bool = True) -> Move:
 
 
 def after(
-    before: Move,
+    before: LedgerMove,
     *clusters: str,
     published: bool = False,
     finished: bool = False,
@@ -63,7 +63,7 @@ def after(
         (move(Phase.ENDED), ("c3",), Phase.ENDED),
     ],
 )
-def test_phases(before: Move, clusters: tuple[str, ...], expected: str) -> None:
+def test_phases(before: LedgerMove, clusters: tuple[str, ...], expected: str) -> None:
     assert after(before, *clusters) == expected
 
 
@@ -130,7 +130,7 @@ FUTURE = NOW + 6 * 3600
 
 def test_times_in_the_future_count_as_now() -> None:
     """The hub's clock was wrong by hours when they were written. What waits for them begins to wait now."""
-    poisoned = Move(placement=KEY, source="c1", target="c2", since=FUTURE, phase_since=FUTURE)
+    poisoned = LedgerMove(placement=KEY, source="c1", target="c2", since=FUTURE, phase_since=FUTURE)
     healthy = move(Phase.ENDED, 100)
     stored = StoredMoves(
         ledger=Ledger((poisoned, healthy), {KEY: ("c1",)}),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from gitops_dsf.hub.objects import Toleration
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.items import Items, drawn_by, items_of, moving_in
-from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.pacing.ledger import LedgerMove, Phase
 from gitops_dsf.pacing.publication import Round, Values
 from gitops_dsf.pacing.refuges import by_lost_cluster, plan_refuges
 from gitops_dsf.simulator import HubState
@@ -149,7 +149,7 @@ def test_the_plan_by_lost_cluster() -> None:
     }
 
 
-MOVE = Move(placement="ns/a", source="c1", target="c2", since=0)
+MOVE = LedgerMove(placement="ns/a", source="c1", target="c2", since=0)
 
 
 def test_items_of_a_move() -> None:

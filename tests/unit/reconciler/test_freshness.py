@@ -11,7 +11,7 @@ import pytest
 
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterAddOn
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import Score, score_of
+from gitops_dsf.hub.scores import PublishedScore, score_of
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.hub.times import moment_of
 from gitops_dsf.reconciler.freshness import (
@@ -31,12 +31,12 @@ DAY = 86_400.0
 NOW = 1_000_000.0
 
 
-def fresh(seconds: float = 900, count: int = 1) -> Score:
+def fresh(seconds: float = 900, count: int = 1) -> PublishedScore:
     return score_of({"cpu": 1} if count else {}, valid_until=moment_of(NOW + seconds))
 
 
 def assessed(
-    scores: Mapping[str, Score],
+    scores: Mapping[str, PublishedScore],
     expected: str = "",
     *,
     since: float = 0,
@@ -128,7 +128,7 @@ UNMASKED = "True Fresh fresh on 1 cluster; missing or masked on 1 cluster (b): C
     ],
 )
 def test_what_is_said(
-    scores: dict[str, Score], expected: str, more: dict[str, Any], said: str
+    scores: dict[str, PublishedScore], expected: str, more: dict[str, Any], said: str
 ) -> None:
     found = assessed(scores, expected, **more)
     assert f"{found.status} {found.reason} {found.message}".startswith(said)
@@ -211,8 +211,8 @@ def test_who_can_renew_a_score(
     assert why_not_renewed(holder, agent) == why
 
 
-def score(until: float | None, *, on_hub: bool = False) -> Score:
-    return Score(None if until is None else moment_of(until), on_hub=on_hub)
+def score(until: float | None, *, on_hub: bool = False) -> PublishedScore:
+    return PublishedScore(None if until is None else moment_of(until), on_hub=on_hub)
 
 
 def owner_on(runs_on: str) -> Owner:

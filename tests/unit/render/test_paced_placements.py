@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.pace import PACE_ANNOTATION, PacedRanking, Term, as_written, paced_ranking
+from gitops_dsf.hub.pace import PACE_ANNOTATION, PacedRanking, PacedTerm, as_written, paced_ranking
 from tests.support.rendering import application, objects, rendered, scorer
 
 RANGED = scorer(
@@ -53,7 +53,7 @@ def test_a_paced_placement_holds_and_says_what_people_wrote(tmp_path: Path) -> N
     ]
     ranking = paced_ranking(found)
     assert ranking == PacedRanking(
-        (Term("cpu", "cpu", 4, demand=5, delay=120, range=600),), steady=1
+        (PacedTerm("cpu", "cpu", 4, demand=5, delay=120, range=600),), steady=1
     )
     with_refuges = paced_ranking(placements(tmp_path / "refuges", app, pace={"refuges": True})[0])
     assert with_refuges == replace(ranking, refuges=True)

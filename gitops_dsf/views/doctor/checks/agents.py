@@ -10,8 +10,8 @@ from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import WORK_NAME
 from gitops_dsf.hub.times import age_text
-from gitops_dsf.views.doctor.facts import Facts, Source, on_cluster
-from gitops_dsf.views.doctor.finding import Finding, error, ok, warning
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource, on_cluster
+from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
 from gitops_dsf.views.doctor.objects import HubObject, condition, namespace_of
 from gitops_dsf.wording import plural
 
@@ -24,15 +24,15 @@ Argo CD and OCM need some minutes for either.
 _KLUSTERLET_NAMESPACE: Final = "open-cluster-management-agent"
 
 
-def agents(facts: Facts) -> Iterator[Finding]:
+def agents(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Are the agents that OCM installs Available?"""
-    addons = sorted(facts.of(Source.ADDON_STATES), key=namespace_of)
+    addons = sorted(facts.of(FactSource.ADDON_STATES), key=namespace_of)
     for addon in addons:
         yield from _agent(facts, addon)
     yield ok(f"{plural(len(addons), 'agent')}, all Available")
 
 
-def _agent(facts: Facts, addon: HubObject) -> Iterator[Finding]:
+def _agent(facts: DoctorFacts, addon: HubObject) -> Iterator[DoctorFinding]:
     cluster = namespace_of(addon)
     for kind in ("RegistrationApplied", "ManifestApplied"):
         applied = condition(addon, kind) or {}
@@ -61,14 +61,14 @@ def _agent(facts: Facts, addon: HubObject) -> Iterator[Finding]:
         )
 
 
-def left_behind(facts: Facts) -> Iterator[Finding]:
+def left_behind(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does an agent stay on a cluster that left the inventory?
 
     Argo CD deletes the ManifestWork and the rights of such a cluster. It never deletes the
     ManagedClusterAddOn, because that has the ClusterManagementAddOn as its owner.
     """
-    works = {namespace_of(work): _metadata(work) for work in facts.of(Source.OUR_WORKS)}
-    for item in sorted(facts.of(Source.ADDON_STATES), key=namespace_of):
+    works = {namespace_of(work): _metadata(work) for work in facts.of(FactSource.OUR_WORKS)}
+    for item in sorted(facts.of(FactSource.ADDON_STATES), key=namespace_of):
         cluster = namespace_of(item)
         addon = _metadata(item)
         yield from _deletion(facts, f"ManagedClusterAddOn {ADDON_NAME}", addon, cluster)
@@ -88,7 +88,9 @@ def left_behind(facts: Facts) -> Iterator[Finding]:
     yield ok("every agent is on a cluster of the inventory")
 
 
-def _deletion(facts: Facts, what: str, metadata: Metadata, cluster: str) -> Iterator[Finding]:
+def _deletion(
+    facts: DoctorFacts, what: str, metadata: Metadata, cluster: str
+) -> Iterator[DoctorFinding]:
     """Reports a deletion that has not ended in time."""
     if metadata.deletion_timestamp is None:
         return

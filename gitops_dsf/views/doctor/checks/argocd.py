@@ -7,8 +7,8 @@ from packaging.version import Version
 
 from dsf_wire.constants import DSF_GROUP
 from gitops_dsf.argocd.failures import failure_of
-from gitops_dsf.views.doctor.facts import Facts, Source
-from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
+from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import (
     VERSION_LABEL,
     HubObject,
@@ -41,10 +41,10 @@ KINDS: Final = (
     "work.open-cluster-management.io_ManifestWork",
 )
 """Kinds in argocd/install/argocd-cm-health.yaml whose wrong health blocks or hides something."""
-WORKLOADS: Final = (Source.ARGOCD_DEPLOYMENTS, Source.ARGOCD_STATEFULSETS)
+WORKLOADS: Final = (FactSource.ARGOCD_DEPLOYMENTS, FactSource.ARGOCD_STATEFULSETS)
 
 
-def version(facts: Facts) -> Iterator[Finding]:
+def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does the ApplicationSet controller run a version that can read decisions with scores in them?"""
     if "argoproj.io" not in facts.groups:
         namespace = facts.command("create", "namespace", facts.argocd_namespace)
@@ -87,7 +87,7 @@ def version(facts: Facts) -> Iterator[Finding]:
     yield ok(f"Argo CD {lowest}")
 
 
-def _version_unknown(facts: Facts, deployments: list[str]) -> Finding:
+def _version_unknown(facts: DoctorFacts, deployments: list[str]) -> DoctorFinding:
     images = ("-o", "jsonpath={..containers[*].image}")
     look = facts.in_argocd("get", "deployments", *deployments, *images)
     return warning(
@@ -99,13 +99,13 @@ def _version_unknown(facts: Facts, deployments: list[str]) -> Finding:
     )
 
 
-def _install(facts: Facts) -> str:
+def _install(facts: DoctorFacts) -> str:
     return facts.in_argocd("apply", "--server-side", "--force-conflicts", "-f", MANIFEST)
 
 
-def policy(facts: Facts) -> Iterator[Finding]:
+def policy(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does Argo CD obey an ApplicationSet that says it never deletes?"""
-    data = (facts.one(Source.ARGOCD_PARAMETERS) or {}).get("data") or {}
+    data = (facts.one(FactSource.ARGOCD_PARAMETERS) or {}).get("data") or {}
     forced = str(data.get(POLICY) or "")
     if str(data.get(OVERRIDE) or "") != "true":
         if forced in {"sync", "create-delete"}:
@@ -123,7 +123,7 @@ def policy(facts: Facts) -> Iterator[Finding]:
     yield ok("each ApplicationSet's own policy counts")
 
 
-def _set_parameter(facts: Facts, patch: str) -> str:
+def _set_parameter(facts: DoctorFacts, patch: str) -> str:
     """The ApplicationSet controller reads its parameters only when it starts, so it is restarted."""
     change = facts.in_argocd(
         "patch", "configmap", "argocd-cmd-params-cm", "--type=merge", "-p", patch
@@ -134,9 +134,9 @@ def _set_parameter(facts: Facts, patch: str) -> str:
     return f"{change} && {restart}"
 
 
-def settings(facts: Facts) -> Iterator[Finding]:
+def settings(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does Argo CD know how OCM's kinds are judged, and does it tell its own objects by annotation?"""
-    data = (facts.one(Source.ARGOCD_SETTINGS) or {}).get("data") or {}
+    data = (facts.one(FactSource.ARGOCD_SETTINGS) or {}).get("data") or {}
     if str(data.get(TRACKING) or "annotation") == "label":
         patch = f'{{"data":{{"{TRACKING}":"annotation"}}}}'
         yield warning(
@@ -155,9 +155,9 @@ def settings(facts: Facts) -> Iterator[Finding]:
     yield ok("argocd-cm has the health checks, and tracks by annotation")
 
 
-def delivery(facts: Facts) -> Iterator[Finding]:
+def delivery(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does Argo CD apply the rendered tree, and what does it say of each object?"""
-    applications = facts.of(Source.DELIVERY)
+    applications = facts.of(FactSource.DELIVERY)
     if DSF_GROUP not in facts.groups:
         yield error(f"the hub does not serve {DSF_GROUP}: our CRDs are not there", facts.install)
     if not applications:
@@ -172,7 +172,7 @@ def delivery(facts: Facts) -> Iterator[Finding]:
     yield ok(f"{number} for the rendered tree: every object is there, and as it was rendered")
 
 
-def _application(facts: Facts, application: HubObject) -> Iterator[Finding]:
+def _application(facts: DoctorFacts, application: HubObject) -> Iterator[DoctorFinding]:
     """The most telling problem of an Application: refused, not synced, broken objects, or differences."""
     name = name_of(application)
     status = application.get("status") or {}

@@ -11,24 +11,24 @@ from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.views.doctor.facts import Facts, Source
-from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
+from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import HubObject, name_of
-from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.wording import names_text, plural
 
 CLUSTERS_NEED: Final = (
-    Source.CLUSTER_SECRETS,
-    Part.APPLICATION_SETS,
-    Part.APPLICATIONS,
-    Part.DECISIONS,
-    Part.CLUSTERS,
+    FactSource.CLUSTER_SECRETS,
+    HubPart.APPLICATION_SETS,
+    HubPart.APPLICATIONS,
+    HubPart.DECISIONS,
+    HubPart.CLUSTERS,
 )
 _NO_CLUSTER: Final = re.compile(r'no entry for key "(?:labels|claims)"')
 """What Argo CD says when a template reads a label of a cluster that is not rendered."""
 
 
-def placements(facts: Facts) -> Iterator[Finding]:
+def placements(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does OCM understand the rendered Placements?"""
     ours = []
     for placement in facts.inputs.placements:
@@ -38,7 +38,7 @@ def placements(facts: Facts) -> Iterator[Finding]:
     yield ok(f"OCM understands {plural(len(ours), 'rendered Placement')}")
 
 
-def _placement(facts: Facts, placement: Placement) -> Iterator[Finding]:
+def _placement(facts: DoctorFacts, placement: Placement) -> Iterator[DoctorFinding]:
     misconfigured = placement.condition("PlacementMisconfigured")
     satisfied = placement.condition("PlacementSatisfied")
     if misconfigured.status == "True":
@@ -55,7 +55,7 @@ def _placement(facts: Facts, placement: Placement) -> Iterator[Finding]:
         )
 
 
-def application_sets(facts: Facts) -> Iterator[Finding]:
+def application_sets(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Do the rendered ApplicationSets generate Applications?"""
     ours = [item for item in facts.inputs.application_sets if item.rendered]
     for application_set in ours:
@@ -67,7 +67,7 @@ def application_sets(facts: Facts) -> Iterator[Finding]:
     yield ok(f"no error in {plural(len(ours), 'rendered ApplicationSet')}")
 
 
-def _application_set_fix(facts: Facts, application_set: ApplicationSet) -> str:
+def _application_set_fix(facts: DoctorFacts, application_set: ApplicationSet) -> str:
     message = application_set.error
     if "placementdecisions" in message and "forbidden" in message:
         return "add the ServiceAccount to spec.argocd.decisionReaders in gitops-dsf.yaml and render"
@@ -80,7 +80,7 @@ def _application_set_fix(facts: Facts, application_set: ApplicationSet) -> str:
     )
 
 
-def clusters(facts: Facts) -> Iterator[Finding]:
+def clusters(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does Argo CD know every cluster that an application is, or could be, decided for?
 
     The data of a Secret is never read, and Argo CD keeps the name of a cluster there
@@ -89,7 +89,7 @@ def clusters(facts: Facts) -> Iterator[Finding]:
     cluster.
     """
     decided, eligible = _pushed(facts)
-    secrets = facts.of(Source.CLUSTER_SECRETS)
+    secrets = facts.of(FactSource.CLUSTER_SECRETS)
     refused = {
         item.cluster: item.refusal
         for item in facts.inputs.applications
@@ -126,7 +126,7 @@ def clusters(facts: Facts) -> Iterator[Finding]:
         yield ok("no application is pushed")
 
 
-def _guessed(names: list[str], spare: int) -> Iterator[Finding]:
+def _guessed(names: list[str], spare: int) -> Iterator[DoctorFinding]:
     """Clusters that no Secret names, of which `spare` Secrets without a name may be."""
     if names and not spare:
         yield warning(
@@ -148,7 +148,7 @@ def _guessed(names: list[str], spare: int) -> Iterator[Finding]:
         )
 
 
-def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
+def _pushed(facts: DoctorFacts) -> tuple[set[str], set[str]]:
     """Clusters that a pushed application is decided for, and clusters that it could be decided for."""
     pushed = set()
     for application_set in facts.inputs.application_sets:

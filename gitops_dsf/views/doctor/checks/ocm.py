@@ -7,8 +7,8 @@ from typing import Final
 from packaging.version import Version
 
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
-from gitops_dsf.views.doctor.facts import Facts, Source, on_cluster
-from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource, on_cluster
+from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import (
     VERSION_LABEL,
     HubObject,
@@ -46,7 +46,7 @@ _MAX_NAMED: Final = 5
 _KLUSTERLET_NAMESPACE: Final = "open-cluster-management-agent"
 
 
-def installed(facts: Facts) -> Iterator[Finding]:
+def installed(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Are OCM's kinds served, in the versions that we render?"""
     missing = []
     for group, versions in GROUPS.items():
@@ -59,9 +59,9 @@ def installed(facts: Facts) -> Iterator[Finding]:
     yield ok("the hub serves every OCM kind that is rendered")
 
 
-def version(facts: Facts) -> Iterator[Finding]:
+def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Do OCM's own Deployments run at least the version that we need?"""
-    deployments = facts.of(Source.OCM_DEPLOYMENTS)
+    deployments = facts.of(FactSource.OCM_DEPLOYMENTS)
     if not deployments:
         yield unknown(
             f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM} or newer is needed"
@@ -82,7 +82,7 @@ def version(facts: Facts) -> Iterator[Finding]:
         yield ok(f"OCM {min(versions.values())}")
 
 
-def _version_unknown(facts: Facts, deployments: list[str]) -> Finding:
+def _version_unknown(facts: DoctorFacts, deployments: list[str]) -> DoctorFinding:
     images = ("-o", "jsonpath={..containers[*].image}")
     shown = deployments[:_MAX_NAMED]
     look = facts.command("-n", NAMESPACE, "get", "deployments", *shown, *images)
@@ -95,10 +95,10 @@ def _version_unknown(facts: Facts, deployments: list[str]) -> Finding:
     )
 
 
-def features(facts: Facts) -> Iterator[Finding]:
+def features(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Is a feature gate switched off that is on by default, and that we rely on?"""
-    manager = facts.one(Source.CLUSTER_MANAGERS)
-    deployments = facts.of(Source.OCM_DEPLOYMENTS)
+    manager = facts.one(FactSource.CLUSTER_MANAGERS)
+    deployments = facts.of(FactSource.OCM_DEPLOYMENTS)
     if manager is None and not deployments:
         yield unknown(
             "neither a ClusterManager nor OCM's Deployments are there to tell the feature gates"
@@ -129,7 +129,7 @@ def _feature_flags(deployment: HubObject) -> Iterator[str]:
                 yield str(word)
 
 
-def clusters(facts: Facts) -> Iterator[Finding]:
+def clusters(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Did the clusters that have an agent join, and do they answer?"""
     for name in sorted(facts.inputs.addons):
         yield from _cluster(facts, name)
@@ -140,7 +140,7 @@ def clusters(facts: Facts) -> Iterator[Finding]:
     )
 
 
-def _cluster(facts: Facts, name: str) -> Iterator[Finding]:
+def _cluster(facts: DoctorFacts, name: str) -> Iterator[DoctorFinding]:
     cluster = facts.inputs.snapshot.clusters.get(name)
     if cluster is None:
         return

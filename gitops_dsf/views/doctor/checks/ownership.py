@@ -6,8 +6,8 @@ from typing import NamedTuple
 from dsf_wire.constants import SCORE_PLURAL
 from gitops_dsf.hub.score_states import ScoreState
 from gitops_dsf.views.doctor.checks.scorers import find_scorers
-from gitops_dsf.views.doctor.facts import Facts
-from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
+from gitops_dsf.views.doctor.facts import DoctorFacts
+from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.wording import names_text, plural
 
@@ -22,7 +22,7 @@ class _ScoreKey(NamedTuple):
     name: str
 
 
-def ownership(facts: Facts) -> Iterator[Finding]:
+def ownership(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Is there a score that nobody keeps up, or that somebody else writes?"""
     if not facts.inputs.scorers and facts.inputs.unowned:
         # The scorers are probably in another --hub-namespace. Do not suggest deleting their scores.
@@ -39,7 +39,7 @@ def ownership(facts: Facts) -> Iterator[Finding]:
     yield ok("every score of ours has a scorer and an agent, and no other writer")
 
 
-def _contested(facts: Facts) -> Iterator[Finding]:
+def _contested(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     for cluster, name, manager in facts.inputs.contested:
         yield error(
             f"AddOnPlacementScore {cluster}/{name} is written by our agent and by {manager}: while"
@@ -49,7 +49,7 @@ def _contested(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _unowned(facts: Facts) -> Iterator[Finding]:
+def _unowned(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     views = {view.scorer.resource: view for view in facts.overview.scorers}
     orphans = {_ScoreKey(*pair) for pair in facts.inputs.unowned}
     for name, view in views.items():
@@ -83,7 +83,7 @@ def _unowned_message(key: _ScoreKey, view: ScorerView | None) -> str:
     )
 
 
-def _unexpected(facts: Facts) -> Iterator[Finding]:
+def _unexpected(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Scores on clusters where their scorer should not run.
 
     Those without an owner are reported above.
@@ -114,7 +114,7 @@ def _unexpected(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def _foreign(facts: Facts) -> Iterator[Finding]:
+def _foreign(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Scores that another program writes.
 
     Our agent reports the conflict and waits until it stops.
@@ -128,13 +128,13 @@ def _foreign(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _show(facts: Facts, cluster: str, name: str) -> str:
+def _show(facts: DoctorFacts, cluster: str, name: str) -> str:
     return facts.command(
         "-n", cluster, "get", SCORE_PLURAL, name, "-o", "yaml", "--show-managed-fields"
     )
 
 
-def _written_by_others(facts: Facts) -> set[_ScoreKey]:
+def _written_by_others(facts: DoctorFacts) -> set[_ScoreKey]:
     """Scores that another program owns."""
     keys = {_ScoreKey(cluster, name) for cluster, name in facts.inputs.foreign}
     return keys | {_ScoreKey(cluster, name) for cluster, name, _ in facts.inputs.contested}

@@ -12,16 +12,16 @@ from gitops_dsf.hub.pace import PACE_ANNOTATION, paced_ranking
 from gitops_dsf.hub.times import age_text, timestamp_of
 from gitops_dsf.pacing.maintenance import MaintenanceState
 from gitops_dsf.pacing.refuges import published_refuges
-from gitops_dsf.views.doctor.facts import RIGHTS, Facts
-from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
-from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.doctor.facts import RIGHTS, DoctorFacts
+from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
+from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.wording import names_text, plural
 
 LONG_WAIT_SECONDS: Final = 86_400.0
 """Moves that waited this long are reported."""
 
 
-def moves(facts: Facts) -> Iterator[Finding]:
+def moves(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Do paced moves go on?"""
     paced = 0
     for placement in facts.inputs.placements:
@@ -29,7 +29,7 @@ def moves(facts: Facts) -> Iterator[Finding]:
     if not paced:
         yield ok("no Placement is paced")
         return
-    unread = facts.missing(Part.MOVES)
+    unread = facts.missing(HubPart.MOVES)
     if unread is not None and unread.refused:
         yield unknown(str(unread), RIGHTS)
         return
@@ -53,7 +53,7 @@ def moves(facts: Facts) -> Iterator[Finding]:
     yield ok(f"{plural(paced, 'paced Placement')}, {plural(len(waiting), 'move')} waiting")
 
 
-def windows(facts: Facts) -> Iterator[Finding]:
+def windows(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Is maintenance done in time, and removed afterwards?"""
     stored = facts.inputs.moves
     state = MaintenanceState() if stored is None else stored.maintenance
@@ -80,7 +80,7 @@ def windows(facts: Facts) -> Iterator[Finding]:
         yield ok("no maintenance of paced applications")
 
 
-def refuges(facts: Facts) -> Iterator[Finding]:
+def refuges(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does every paced application have a refuge?"""
     published = published_refuges(facts.inputs.snapshot.scores)
     decisions = decided(facts.inputs.snapshot.decisions)
@@ -117,7 +117,7 @@ def _wants_refuge(placement: Placement) -> bool:
     return ranking is not None and ranking.refuges
 
 
-def _no_cluster(placements: list[str]) -> Finding:
+def _no_cluster(placements: list[str]) -> DoctorFinding:
     have = "has" if len(placements) == 1 else "have"
     return warning(
         f"{names_text(placements)} {have} no refuge: no cluster besides its own is eligible",
@@ -126,7 +126,7 @@ def _no_cluster(placements: list[str]) -> Finding:
     )
 
 
-def _no_plan(facts: Facts, placements: list[str]) -> Finding:
+def _no_plan(facts: DoctorFacts, placements: list[str]) -> DoctorFinding:
     have = "has" if len(placements) == 1 else "have"
     logs = facts.on_hub("logs", "-l", POD_LABEL)
     return warning(

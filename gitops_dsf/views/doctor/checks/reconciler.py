@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.hub.names import POD_LABEL
-from gitops_dsf.hub.programs.leadership import read_leadership
+from gitops_dsf.hub.programs.leadership import read_lease_claim
 from gitops_dsf.hub.programs.pods import obstacles
-from gitops_dsf.views.doctor.facts import Facts, Source
-from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
+from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.objects import name_of
 
 CLOCK_WARNING_SECONDS: Final = 30.0
@@ -15,11 +15,11 @@ CLOCK_ERROR_SECONDS: Final = 300.0
 """A short TTL is 900 s, so this costs a third of it, and certificates start to be rejected."""
 
 
-def reconciler(facts: Facts) -> Iterator[Finding]:
+def reconciler(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does a reconciler lead?"""
-    lease = facts.one(Source.LEASES)
-    pods = facts.of(Source.RECONCILER_PODS)
-    leadership = read_leadership(lease or {})
+    lease = facts.one(FactSource.LEASES)
+    pods = facts.of(FactSource.RECONCILER_PODS)
+    leadership = read_lease_claim(lease or {})
     is_led = leadership.stands(facts.inputs.now)
     reasons = obstacles(pods)
     get_pods = facts.on_hub("get", "pods", "-l", POD_LABEL)
@@ -59,7 +59,7 @@ def reconciler(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def clock(facts: Facts) -> Iterator[Finding]:
+def clock(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Do the hub's clock and this machine's agree?
 
     Agents reckon validUntil from the hub's clock; your logs and commands use yours.

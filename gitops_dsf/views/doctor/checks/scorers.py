@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.hub.score_states import DEAD, ScoreState
-from gitops_dsf.views.doctor.facts import Facts, on_cluster
-from gitops_dsf.views.doctor.finding import Finding, ok, unknown, warning
-from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.doctor.facts import DoctorFacts, on_cluster
+from gitops_dsf.views.doctor.finding import DoctorFinding, ok, unknown, warning
+from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.wording import names_text, plural
 
 
-def scorers(facts: Facts) -> Iterator[Finding]:
+def scorers(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Do scoring APIs answer, do their /config pages say what was accepted, and do queries give series?"""
     views = facts.overview.scorers
     if not views:
@@ -42,13 +42,13 @@ def _all_scorers(views: Sequence[ScorerView]) -> str:
     return text
 
 
-def find_scorers(facts: Facts) -> str:
+def find_scorers(facts: DoctorFacts) -> str:
     """Returns a command for somebody who may have named the wrong namespace."""
     everywhere = facts.command("get", "dynamicscorers", "--all-namespaces")
     return f"{everywhere}  # then --hub-namespace NAME"
 
 
-def _scorer(facts: Facts, view: ScorerView) -> Iterator[Finding]:
+def _scorer(facts: DoctorFacts, view: ScorerView) -> Iterator[DoctorFinding]:
     name = view.scorer.name
     describe = facts.on_hub("describe", "dynamicscorer", name)
     healthy = view.scorer.condition("Healthy")
@@ -90,11 +90,11 @@ class _Tally:
     """Scorers by cluster."""
 
 
-def freshness(facts: Facts) -> Iterator[Finding]:
+def freshness(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Are scores there and valid wherever a scorer should run?"""
     tally = _Tally()
-    on_hub: list[Finding] = []
-    unread_masks = facts.missing(Part.MASKS)
+    on_hub: list[DoctorFinding] = []
+    unread_masks = facts.missing(HubPart.MASKS)
     unclear = 0
     for view in facts.overview.scorers:
         if view.suspended:
@@ -138,7 +138,7 @@ def _expired(view: ScorerView) -> list[str]:
     return expired
 
 
-def _is_nowhere(facts: Facts, view: ScorerView, lacking: Sequence[str]) -> bool:
+def _is_nowhere(facts: DoctorFacts, view: ScorerView, lacking: Sequence[str]) -> bool:
     """Whether the scorer itself is the cause: its score is missing everywhere, and others are there."""
     if len(view.expected) < 2 or not view.expected <= set(lacking):
         return False
@@ -153,7 +153,7 @@ def _is_nowhere(facts: Facts, view: ScorerView, lacking: Sequence[str]) -> bool:
     return False
 
 
-def _nowhere(facts: Facts, view: ScorerView) -> Finding:
+def _nowhere(facts: DoctorFacts, view: ScorerView) -> DoctorFinding:
     name = view.scorer.name
     clusters = plural(len(view.expected), "cluster")
     describe = facts.on_hub("describe", "dynamicscorer", name)
@@ -164,7 +164,7 @@ def _nowhere(facts: Facts, view: ScorerView) -> Finding:
     )
 
 
-def _waiting(tally: _Tally) -> Finding:
+def _waiting(tally: _Tally) -> DoctorFinding:
     again = "gitops-dsf doctor  # again in a few minutes"
     waiting = _scores_on(tally.waiting)
     if tally.published:
@@ -184,8 +184,8 @@ def _scores_on(clusters: Sequence[str]) -> str:
 
 
 def _on_hub(
-    facts: Facts, scorer: str, clusters_by_state: Mapping[str, Sequence[str]]
-) -> Iterator[Finding]:
+    facts: DoctorFacts, scorer: str, clusters_by_state: Mapping[str, Sequence[str]]
+) -> Iterator[DoctorFinding]:
     """A scorer on the hub: one process and one query for all clusters."""
     for state, clusters in clusters_by_state.items():
         if clusters:
@@ -199,7 +199,7 @@ def _on_hub(
 
 def _by_cluster(
     scorers_by_cluster: Mapping[str, Sequence[str]], expected: Counter[str], state: str
-) -> Iterator[Finding]:
+) -> Iterator[DoctorFinding]:
     """One finding for each cluster.
 
     If all of its scores expired at once, its agent is the likely cause.

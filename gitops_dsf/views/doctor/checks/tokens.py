@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gitops_dsf.hub.score_states import DEAD, ScoreState
-from gitops_dsf.views.doctor.facts import Facts, on_cluster
-from gitops_dsf.views.doctor.finding import Finding, ok, warning
-from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.doctor.facts import DoctorFacts, on_cluster
+from gitops_dsf.views.doctor.finding import DoctorFinding, ok, warning
+from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.views.status.scores import ScorerView
 from gitops_dsf.wording import names_text, plural
 
 
-def tokens(facts: Facts) -> Iterator[Finding]:
+def tokens(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Is a score missing whose scorer needs a token Secret, which only the cluster itself can show?"""
     views = facts.overview.scorers
     needing = [view for view in views if view.scorer.secrets and not view.suspended]
@@ -37,15 +37,17 @@ def tokens(facts: Facts) -> Iterator[Finding]:
         yield ok("no scorer needs a token; Secrets of clusters are not visible from the hub")
 
 
-def _lacking(facts: Facts, view: ScorerView) -> list[str]:
+def _lacking(facts: DoctorFacts, view: ScorerView) -> list[str]:
     """The clusters that should have a score that counts, and have none."""
     # Without the masks, a missing score cannot be told from a masked one.
-    states = {*DEAD} if facts.missing(Part.MASKS) is not None else {*DEAD, ScoreState.MISSING}
+    states = {*DEAD} if facts.missing(HubPart.MASKS) is not None else {*DEAD, ScoreState.MISSING}
     names = [name for state in states for name in view.unusual.get(state, ())]
     return sorted(name for name in names if name in view.expected)
 
 
-def _on_clusters(facts: Facts, view: ScorerView, lacking: list[str]) -> Iterator[Finding]:
+def _on_clusters(
+    facts: DoctorFacts, view: ScorerView, lacking: list[str]
+) -> Iterator[DoctorFinding]:
     """One finding for each set of Secrets: variants of a scorer may need others on some clusters."""
     clusters_by_secrets = defaultdict[tuple[str, ...], list[str]](list)
     for name in lacking:

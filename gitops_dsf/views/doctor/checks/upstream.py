@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.views.doctor.facts import Facts, Source
-from gitops_dsf.views.doctor.finding import Finding, error, ok, warning
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
+from gitops_dsf.views.doctor.finding import DoctorFinding, error, ok, warning
 from gitops_dsf.views.doctor.objects import HubObject, name_of, namespace_of
 from gitops_dsf.wording import names_text
 
@@ -22,21 +22,21 @@ UPSTREAM_LABELS: Final = (
 )
 """The labels of its two Deployments: one writes works and status, the other installs its agents."""
 UPSTREAM_NEEDS: Final = (
-    Source.UPSTREAM_DEPLOYMENTS,
-    Source.ADDON_DEFINITIONS,
-    Source.UPSTREAM_WORKS,
-    Source.OUR_WORKS,
-    Source.SCORING_CONFIGS,
+    FactSource.UPSTREAM_DEPLOYMENTS,
+    FactSource.ADDON_DEFINITIONS,
+    FactSource.UPSTREAM_WORKS,
+    FactSource.OUR_WORKS,
+    FactSource.SCORING_CONFIGS,
 )
 _MAX_COMMANDS: Final = 5
 """A fix has commands for at most this many clusters."""
 
 
-def upstream(facts: Facts) -> Iterator[Finding]:
+def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does the upstream addon run beside ours?"""
-    deployments = facts.of(Source.UPSTREAM_DEPLOYMENTS)
+    deployments = facts.of(FactSource.UPSTREAM_DEPLOYMENTS)
     running = [item for item in deployments if (item.get("spec") or {}).get("replicas", 1)]
-    works = sorted(namespace_of(item) for item in facts.of(Source.UPSTREAM_WORKS))
+    works = sorted(namespace_of(item) for item in facts.of(FactSource.UPSTREAM_WORKS))
     if not is_ours(facts):
         if running or _is_defined(facts) or works:
             yield ok("the upstream addon runs, and ours does not")
@@ -53,33 +53,33 @@ def upstream(facts: Facts) -> Iterator[Finding]:
         )
     if works:
         yield _works(facts, works)
-    for config in facts.of(Source.SCORING_CONFIGS):
+    for config in facts.of(FactSource.SCORING_CONFIGS):
         yield _scoring_config(facts, config)
     yield ok("no part of the upstream addon is on the hub")
 
 
-def is_ours(facts: Facts) -> bool:
+def is_ours(facts: DoctorFacts) -> bool:
     """Returns whether our works or our add-on are on the hub."""
-    return bool(facts.of(Source.OUR_WORKS)) or _is_addon(facts, ADDON_NAME)
+    return bool(facts.of(FactSource.OUR_WORKS)) or _is_addon(facts, ADDON_NAME)
 
 
-def delivers(facts: Facts) -> bool:
+def delivers(facts: DoctorFacts) -> bool:
     """Returns whether the upstream add-on delivers instead of us (delivery.mode UpstreamController)."""
-    needed = (Source.OUR_WORKS, Source.ADDON_DEFINITIONS, Source.UPSTREAM_DEPLOYMENTS)
+    needed = (FactSource.OUR_WORKS, FactSource.ADDON_DEFINITIONS, FactSource.UPSTREAM_DEPLOYMENTS)
     if any(facts.missing(need) is not None for need in needed) or is_ours(facts):
         return False
-    return bool(facts.of(Source.UPSTREAM_DEPLOYMENTS)) or _is_defined(facts)
+    return bool(facts.of(FactSource.UPSTREAM_DEPLOYMENTS)) or _is_defined(facts)
 
 
-def _is_defined(facts: Facts) -> bool:
+def _is_defined(facts: DoctorFacts) -> bool:
     return _is_addon(facts, UPSTREAM_ADDON)
 
 
-def _is_addon(facts: Facts, name: str) -> bool:
-    return any(name_of(item) == name for item in facts.of(Source.ADDON_DEFINITIONS))
+def _is_addon(facts: DoctorFacts, name: str) -> bool:
+    return any(name_of(item) == name for item in facts.of(FactSource.ADDON_DEFINITIONS))
 
 
-def _running(facts: Facts, deployment: HubObject) -> Finding:
+def _running(facts: DoctorFacts, deployment: HubObject) -> DoctorFinding:
     namespace = namespace_of(deployment)
     name = name_of(deployment)
     return error(
@@ -89,11 +89,11 @@ def _running(facts: Facts, deployment: HubObject) -> Finding:
     )
 
 
-def _works(facts: Facts, clusters: list[str]) -> Finding:
+def _works(facts: DoctorFacts, clusters: list[str]) -> DoctorFinding:
     delete = ("delete", "manifestwork", UPSTREAM_WORK)
     commands = [facts.command("-n", cluster, *delete) for cluster in clusters[:_MAX_COMMANDS]]
     fix = " && ".join(commands)
-    both = sorted(set(clusters) & {namespace_of(item) for item in facts.of(Source.OUR_WORKS)})
+    both = sorted(set(clusters) & {namespace_of(item) for item in facts.of(FactSource.OUR_WORKS)})
     if both:
         return error(
             "the upstream addon's ManifestWork writes the same ConfigMap as ours on"
@@ -107,7 +107,7 @@ def _works(facts: Facts, clusters: list[str]) -> Finding:
     )
 
 
-def _scoring_config(facts: Facts, config: HubObject) -> Finding:
+def _scoring_config(facts: DoctorFacts, config: HubObject) -> DoctorFinding:
     namespace = namespace_of(config)
     name = name_of(config)
     delete = facts.command("-n", namespace, "delete", "dynamicscoringconfig", name)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.record import Read, read
-from gitops_dsf.pacing.ledger import Move
+from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
@@ -32,7 +32,7 @@ from tests.support.virtual_time import wall
 BRANCH = "gitops-dsf-journal"
 INTERVAL = 300.0
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
-DRAIN = Move(
+DRAIN = LedgerMove(
     placement="argocd/guestbook",
     source="cluster1",
     target="cluster2",

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.record import new_record
-from gitops_dsf.pacing.ledger import Ledger, Move
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.settings import GitSettings
@@ -386,14 +386,14 @@ async def test_a_hub_without_argo_cd_has_a_journal(scene: JournalHub) -> None:
 async def test_a_paced_move_is_recorded_with_its_admission(scene: JournalHub) -> None:
     """A move of another Placement, and one that OCM made itself, say nothing."""
     moves = [
-        Move(
+        LedgerMove(
             placement="argocd/other",
             source="cluster1",
             target="cluster2",
             since=1_700_000_000,
             gain=9.0,
         ),
-        Move(
+        LedgerMove(
             placement="argocd/guestbook",
             source="cluster1",
             target="cluster2",

@@ -12,8 +12,8 @@ import msgspec
 
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_KEY
-from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION, PacedRanking, Term
-from gitops_dsf.pacing.ledger import Ledger, Move
+from gitops_dsf.hub.pace import MOVES_SCORE, PACE_ANNOTATION, PacedRanking, PacedTerm
+from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.pacing.maintenance import MaintenanceState
 from gitops_dsf.pacing.stored import StoredMoves, read_moves
 from gitops_dsf.reconciler.maintenance import MaintenanceController
@@ -107,7 +107,7 @@ class PaceHub(ObjectHub):
     def place(self, name: str, cluster: str, *, refuges: bool = False) -> None:
         """A paced Placement that has decided for a cluster."""
         self.decide(name, cluster)
-        term = Term(RESOURCE, RESOURCE, 1, demand=self.demand, delay=self.delay)
+        term = PacedTerm(RESOURCE, RESOURCE, 1, demand=self.demand, delay=self.delay)
         ranking = PacedRanking((term,), steady=0, refuges=refuges)
         policy = exact(
             (f"{RESOURCE}/{RESOURCE}", 1), (f"{MOVES_SCORE}/{ARGOCD}/{name}", 10), ("Steady", 10)
@@ -206,7 +206,7 @@ class PaceHub(ObjectHub):
             if count > self.pace.arrivals_per_cluster
         ]
 
-    def admitted(self) -> list[Move]:
+    def admitted(self) -> list[LedgerMove]:
         """The moves of the ledger that were admitted."""
         return [each for each in self.ledger().moves if each.admitted]
 

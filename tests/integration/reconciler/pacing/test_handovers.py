@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.hub.moves.waiting import read_waits
-from gitops_dsf.pacing.ledger import Move
+from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.moves.controller import MoveController
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time, running
@@ -187,7 +187,7 @@ async def test_an_arrival_that_nobody_admitted_counts_for_half_an_hour_at_most()
             hub.score("c2", 41)
             await in_time(lambda: bool(hub.ledger().moves), what="an arrival")
             began = asyncio.get_running_loop().time()
-            found: list[Move] = list(hub.ledger().moves)
+            found: list[LedgerMove] = list(hub.ledger().moves)
             assert [(each.target, each.admitted, str(each.phase)) for each in found] == [
                 ("c2", False, "Handover")
             ]

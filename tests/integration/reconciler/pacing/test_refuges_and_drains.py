@@ -10,7 +10,7 @@ from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, MAINTENANCE_TAINT
 from gitops_dsf.hub.pace import DRAW
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.items import items_of
-from gitops_dsf.pacing.ledger import Move
+from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.pacing.stored import read_moves
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
 from gitops_dsf.repository.model.reconciler import Pace
@@ -169,7 +169,7 @@ async def test_a_refuge_that_the_view_does_not_show_yet_is_taken_away_before_the
         nothing = Published(items={}, versions={})
         await publisher.publish(nothing, items_of([], refuge))
         hub.between = lambda _: seen.append(hub.items()) if hub.items() not in seen else None
-        move = Move(placement="ns/a", source="c1", target="c2", since=0)
+        move = LedgerMove(placement="ns/a", source="c1", target="c2", since=0)
         await publisher.publish(nothing, items_of([move], refuge))
         seen.append(hub.items())
     at_refuge, at_target = {"c3": {"ns/a": DRAW}}, {"c2": {"ns/a": DRAW}}

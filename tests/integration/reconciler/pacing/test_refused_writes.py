@@ -13,7 +13,7 @@ from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.items import Items, items_of
-from gitops_dsf.pacing.ledger import Move
+from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
@@ -176,7 +176,7 @@ def shown(hub: PaceHub) -> Published:
 
 
 NOTHING = Published(items={}, versions={})
-MOVE = Move(placement="ns/a", source="c1", target="c2", since=0)
+MOVE = LedgerMove(placement="ns/a", source="c1", target="c2", since=0)
 PUSHED = {"c1": {"ns/a": -100}, "c2": {"ns/a": 50}}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.application_sets import ApplicationSet, Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.placements import PlacementSummary, RankedBy
-from gitops_dsf.hub.scores import Interner, Score, score_of
+from gitops_dsf.hub.scores import Interner, PublishedScore, score_of
 from gitops_dsf.reconciler.hub.kinds import application, application_set, decision_page, placement
 from gitops_dsf.reconciler.hub.scorecolumns import ScoreColumns, ScoreMarks
 from gitops_dsf.repository.model.apps import Moves
@@ -72,8 +72,8 @@ ITEMS = st.builds(score_of, st.dictionaries(st.sampled_from("pq"), st.integers(-
 
 
 @given(st.lists(st.tuples(KEYS, ITEMS | st.none())))
-def test_it_holds_what_a_dict_would(steps: list[tuple[str, Score | None]]) -> None:
-    table, plain = ScoreColumns(), dict[str, Score]()
+def test_it_holds_what_a_dict_would(steps: list[tuple[str, PublishedScore | None]]) -> None:
+    table, plain = ScoreColumns(), dict[str, PublishedScore]()
     for key, item in steps:
         if item is None:
             assert table.pop(key, None) == plain.pop(key, None)
@@ -81,7 +81,7 @@ def test_it_holds_what_a_dict_would(steps: list[tuple[str, Score | None]]) -> No
             table[key] = plain[key] = item
         assert dict(table.items()) == plain
         assert len(table) == len(plain)
-    columns: dict[str, dict[str, Score]] = defaultdict(dict)
+    columns: dict[str, dict[str, PublishedScore]] = defaultdict(dict)
     for key, item in plain.items():
         columns[key[2:]][key[0]] = item
     assert table.columns == columns

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.hub.metadata import NOT_SAID, Condition
+from gitops_dsf.hub.metadata import NO_CONDITION, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus, compare
@@ -193,7 +193,7 @@ def test_the_condition_about_flapping_is_there_with_a_journal_alone() -> None:
         )
         return [(each["type"], each["status"], each["reason"]) for each in status["conditions"]]
 
-    assert conditions(made(), NOT_SAID) == [("Scored", "True", "Fresh")]
+    assert conditions(made(), NO_CONDITION) == [("Scored", "True", "Fresh")]
     assert conditions(made(), settled) == [
         ("Scored", "True", "Fresh"),
         ("Settled", "False", "Flapping"),

@@ -12,9 +12,9 @@ import pytest
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from gitops_dsf.views.doctor.examine import CHECKS, examine
-from gitops_dsf.views.doctor.facts import Facts, Source
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.doctor.objects import images_of, version_of
-from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.status.inputs import HubPart
 from tests.support.healthyhub import CLUSTERS, altered, conditions, facts, run, workload
 from tests.support.hubobjects import (
     ARGOCD,
@@ -44,7 +44,7 @@ from tests.support.hubobjects import (
     with_refuges,
 )
 
-Given = Callable[[], Facts]
+Given = Callable[[], DoctorFacts]
 
 
 WELL = {
@@ -85,12 +85,12 @@ def test_a_hub_where_all_is_well_is_well() -> None:
     assert {finding.check: finding.message for finding in findings} == WELL
 
 
-def having(source: Source, *objects: Object) -> Given:
+def having(source: FactSource, *objects: Object) -> Given:
     """The healthy hub with other objects of one source."""
     return lambda: facts({source: objects})
 
 
-def changed(source: Source, path: str, value: Any) -> Given:
+def changed(source: FactSource, path: str, value: Any) -> Given:
     """The healthy hub with another value in the first object of one source."""
 
     def change(item: Object) -> None:
@@ -142,13 +142,13 @@ def away(*, lacks: str = "", accepted: bool = True) -> Given:
 
 def synced(**operation: Any) -> Given:
     """A hub with an Application whose last sync went so."""
-    return changed(Source.DELIVERY, "status/operationState", operation)
+    return changed(FactSource.DELIVERY, "status/operationState", operation)
 
 
 def applied(resource: Object, **operation: Any) -> Given:
     """A hub with an Application that has one object in this state."""
     status = {"resources": [{"health": None, **resource}], "operationState": operation}
-    return changed(Source.DELIVERY, "status", status)
+    return changed(FactSource.DELIVERY, "status", status)
 
 
 def placed(**states: str) -> list[Object]:
@@ -213,7 +213,7 @@ def without_ledger(why: Unread) -> Given:
     """The same hub, whose ledger cannot be read."""
     found = facts(hub=waiting_for(1))
     return lambda: replace(
-        found, inputs=replace(found.inputs, moves=None, unread={Part.MOVES: why})
+        found, inputs=replace(found.inputs, moves=None, unread={HubPart.MOVES: why})
     )
 
 
@@ -223,7 +223,7 @@ BROKEN_LEDGER = Unread(
 FORBIDDEN_LEDGER = Unread(what="configmaps", why=Why.FORBIDDEN, verb="get", refused=True)
 
 
-def left(*, minutes: int = 60, work: Object | None = None, **metadata: str) -> Facts:
+def left(*, minutes: int = 60, work: Object | None = None, **metadata: str) -> DoctorFacts:
     """A hub where cluster9 has our add-on, so many minutes old, and no ManifestWork of ours, or this one."""
     created = stamp(NOW - timedelta(minutes=minutes))
     item = {
@@ -231,9 +231,12 @@ def left(*, minutes: int = 60, work: Object | None = None, **metadata: str) -> F
         "status": conditions(Available="True"),
     }
     healthy = facts()
-    works = healthy.of(Source.OUR_WORKS) + (() if work is None else (work,))
+    works = healthy.of(FactSource.OUR_WORKS) + (() if work is None else (work,))
     return facts(
-        {Source.ADDON_STATES: (*healthy.of(Source.ADDON_STATES), item), Source.OUR_WORKS: works}
+        {
+            FactSource.ADDON_STATES: (*healthy.of(FactSource.ADDON_STATES), item),
+            FactSource.OUR_WORKS: works,
+        }
     )
 
 
@@ -245,29 +248,29 @@ WRONG: dict[str, Given] = {
         groups={}
     ),
     "ocm-version: error: older than OCM 1.2.1: old 1.2.0: an older one lets one cluster act": having(
-        Source.OCM_DEPLOYMENTS, workload("old", "hub", "quay.io/x:v1.2.0")
+        FactSource.OCM_DEPLOYMENTS, workload("old", "hub", "quay.io/x:v1.2.0")
     ),
     "ocm-version: unknown: no Deployment in open-cluster-management-hub tells": having(
-        Source.OCM_DEPLOYMENTS
+        FactSource.OCM_DEPLOYMENTS
     ),
     "ocm-version: warning: the version of x is not known, because the images have no tag with a": having(
-        Source.OCM_DEPLOYMENTS, workload("x", "hub", "quay.io:443/x@sha256:00")
+        FactSource.OCM_DEPLOYMENTS, workload("x", "hub", "quay.io:443/x@sha256:00")
     ),
     "ocm-version: warning: the version of a, b is not known": having(
-        Source.OCM_DEPLOYMENTS,
+        FactSource.OCM_DEPLOYMENTS,
         workload("b", "hub", "quay.io/x@sha256:00"),
         workload("a", "hub", "quay.io/x:latest@sha256:00"),
         workload("known", "hub", "quay.io/x:v1.3.0@sha256:00"),
     ),
     "ocm-features: error: DefaultClusterSet is off": having(
-        Source.CLUSTER_MANAGERS, gated("DefaultClusterSet", "registrationConfiguration")
+        FactSource.CLUSTER_MANAGERS, gated("DefaultClusterSet", "registrationConfiguration")
     ),
     "ocm-features: error: AddonManagement is off": having(
-        Source.OCM_DEPLOYMENTS,
+        FactSource.OCM_DEPLOYMENTS,
         workload("x", "hub", "x:v1.2.0", args=["--feature-gates=A=true,AddonManagement=false"]),
     ),
     "ocm-features: unknown: neither a ClusterManager": lambda: facts(
-        {Source.CLUSTER_MANAGERS: (), Source.OCM_DEPLOYMENTS: ()}
+        {FactSource.CLUSTER_MANAGERS: (), FactSource.OCM_DEPLOYMENTS: ()}
     ),
     "ocm-clusters: error: c is not accepted": away(accepted=False),
     "ocm-clusters: error: c has not joined": away(lacks="ManagedClusterJoined"),
@@ -275,28 +278,29 @@ WRONG: dict[str, Given] = {
         lacks="ManagedClusterConditionAvailable"
     ),
     "upstream: error: ns/theirs runs beside ours": having(
-        Source.UPSTREAM_DEPLOYMENTS, workload("theirs", "ns", "x:1")
+        FactSource.UPSTREAM_DEPLOYMENTS, workload("theirs", "ns", "x:1")
     ),
     "upstream: error: two agents": lambda: facts(
         {
-            Source.ADDON_DEFINITIONS: (
-                *facts().of(Source.ADDON_DEFINITIONS),
+            FactSource.ADDON_DEFINITIONS: (
+                *facts().of(FactSource.ADDON_DEFINITIONS),
                 {"metadata": meta("dynamic-scoring-framework")},
             )
         }
     ),
     "upstream: error: the same ConfigMap as ours on cluster2": having(
-        Source.UPSTREAM_WORKS, {"metadata": meta("dynamic-scoring-config-manifestwork", "cluster2")}
+        FactSource.UPSTREAM_WORKS,
+        {"metadata": meta("dynamic-scoring-config-manifestwork", "cluster2")},
     ),
     "upstream: warning: DynamicScoringConfig ns/dynamic-scoring-config": having(
-        Source.SCORING_CONFIGS, {"metadata": meta("dynamic-scoring-config", "ns")}
+        FactSource.SCORING_CONFIGS, {"metadata": meta("dynamic-scoring-config", "ns")}
     ),
     "agents: warning: cluster1 is not Available: Told: told": changed(
-        Source.ADDON_STATES, "status", conditions(Available="False")
+        FactSource.ADDON_STATES, "status", conditions(Available="False")
     ),
-    "agents: warning: OCM has not reported": changed(Source.ADDON_STATES, "status", {}),
+    "agents: warning: OCM has not reported": changed(FactSource.ADDON_STATES, "status", {}),
     "agents: error: RegistrationApplied is False: Told: told": changed(
-        Source.ADDON_STATES, "status", conditions(RegistrationApplied="False")
+        FactSource.ADDON_STATES, "status", conditions(RegistrationApplied="False")
     ),
     "agents-left: warning: cluster9 left the inventory, and the ManagedClusterAddOn gitops-dsf-agent": left,
     "agents-left: warning: ManagedClusterAddOn gitops-dsf-agent of cluster9 is still there 20 min": lambda: (
@@ -315,28 +319,30 @@ WRONG: dict[str, Given] = {
     ),
     "argocd-version: error: not installed": lambda: facts(groups={"apps": ("v1",)}),
     "argocd-version: error: 3.3.8 is older than 3.3.9": having(
-        Source.ARGOCD_DEPLOYMENTS, workload(CONTROLLER, ARGOCD, "argocd:v3.3.8")
+        FactSource.ARGOCD_DEPLOYMENTS, workload(CONTROLLER, ARGOCD, "argocd:v3.3.8")
     ),
     "argocd-version: warning: not of one version (3.5.0): argocd-application-controller 3.3.9": having(
-        Source.ARGOCD_DEPLOYMENTS, workload(CONTROLLER, ARGOCD, "quay.io/argoproj/argocd:v3.5.0")
+        FactSource.ARGOCD_DEPLOYMENTS,
+        workload(CONTROLLER, ARGOCD, "quay.io/argoproj/argocd:v3.5.0"),
     ),
     "argocd-version: unknown: no Deployment of the ApplicationSet controller": having(
-        Source.ARGOCD_DEPLOYMENTS
+        FactSource.ARGOCD_DEPLOYMENTS
     ),
     f"argocd-version: warning: the version of {CONTROLLER} is not known, because the image has": having(
-        Source.ARGOCD_DEPLOYMENTS, workload(CONTROLLER, ARGOCD, "quay.io/argoproj/argocd@sha256:00")
+        FactSource.ARGOCD_DEPLOYMENTS,
+        workload(CONTROLLER, ARGOCD, "quay.io/argoproj/argocd@sha256:00"),
     ),
     "argocd-policy: error: is sync for all": changed(
-        Source.ARGOCD_PARAMETERS, "data", {POLICY: "sync"}
+        FactSource.ARGOCD_PARAMETERS, "data", {POLICY: "sync"}
     ),
     "argocd-policy: warning: never changed or moved": changed(
-        Source.ARGOCD_PARAMETERS, "data", {POLICY: "create-only"}
+        FactSource.ARGOCD_PARAMETERS, "data", {POLICY: "create-only"}
     ),
     "argocd-settings: warning: is label": changed(
-        Source.ARGOCD_SETTINGS, "data/application.resourceTrackingMethod", "label"
+        FactSource.ARGOCD_SETTINGS, "data/application.resourceTrackingMethod", "label"
     ),
-    "argocd-settings: warning: no health check": having(Source.ARGOCD_SETTINGS),
-    "argocd-delivery: warning: does not reach the hub": having(Source.DELIVERY),
+    "argocd-settings: warning: no health check": having(FactSource.ARGOCD_SETTINGS),
+    "argocd-delivery: warning: does not reach the hub": having(FactSource.DELIVERY),
     "argocd-delivery: error: does not serve dynamic-scoring.open-cluster-management.io: our CRDs": lambda: (
         facts(groups={**GROUPS, "argoproj.io": ("v1alpha1",)})
     ),
@@ -361,7 +367,7 @@ WRONG: dict[str, Given] = {
         {**CONFIG_MAP, "requiresPruning": True}
     ),
     "argocd-delivery: error: gitops-dsf-platform: it is Degraded": changed(
-        Source.DELIVERY, "status/health", {"status": "Degraded"}
+        FactSource.DELIVERY, "status/health", {"status": "Degraded"}
     ),
     "argocd-delivery: error: gitops-dsf-platform cannot be synced: boom": synced(
         phase="Failed", message="boom"
@@ -378,7 +384,7 @@ WRONG: dict[str, Given] = {
         },
     ),
     "argocd-delivery: error: cannot be synced: no repository": changed(
-        Source.DELIVERY,
+        FactSource.DELIVERY,
         "status/conditions",
         [{"type": "ComparisonError", "message": "no repository"}],
     ),
@@ -393,16 +399,16 @@ WRONG: dict[str, Given] = {
         *without("Application", refused())
     ),
     "cluster-secrets: error: cluster1 is decided, and Argo CD has no cluster Secret": lambda: facts(
-        {Source.CLUSTER_SECRETS: ()}, hub=without("Application")
+        {FactSource.CLUSTER_SECRETS: ()}, hub=without("Application")
     ),
     "cluster-secrets: warning: no cluster Secret for cluster2, cluster3": having(
-        Source.CLUSTER_SECRETS
+        FactSource.CLUSTER_SECRETS
     ),
     "cluster-secrets: warning: at least 1 of cluster2, cluster3": having(
-        Source.CLUSTER_SECRETS, {"metadata": meta("cluster-10.0.0.1-12345", ARGOCD)}
+        FactSource.CLUSTER_SECRETS, {"metadata": meta("cluster-10.0.0.1-12345", ARGOCD)}
     ),
     "cluster-secrets: unknown: 2 may hold it in their data, which is not read": having(
-        Source.CLUSTER_SECRETS,
+        FactSource.CLUSTER_SECRETS,
         *({"metadata": meta(f"cluster-10.0.0.{number}", ARGOCD)} for number in (1, 2)),
     ),
     "scorers: warning: no DynamicScorer in namespace open-cluster-management": hub(
@@ -472,11 +478,11 @@ WRONG: dict[str, Given] = {
     "refuges: warning: argocd/p has no refuge: no cluster besides its own is eligible": refuged(
         "cluster1"
     ),
-    "reconciler: warning: no reconciler ever led": having(Source.LEASES),
+    "reconciler: warning: no reconciler ever led": having(FactSource.LEASES),
     "reconciler: warning: pod-a was last renewed 60 s ago": changed(
-        Source.LEASES, "spec/renewTime", stamp(NOW - timedelta(seconds=60))
+        FactSource.LEASES, "spec/renewTime", stamp(NOW - timedelta(seconds=60))
     ),
-    "reconciler: warning: never renewed": changed(Source.LEASES, "spec/renewTime", None),
+    "reconciler: warning: never renewed": changed(FactSource.LEASES, "spec/renewTime", None),
 }
 """Hubs by the one finding that they have: its check, its state, and words of its message."""
 
@@ -503,10 +509,10 @@ def test_a_version_in_a_label_is_one() -> None:
     what = "app.kubernetes.io/version"
     known = workload("x", "hub", "quay.io/x@sha256:00")
     known["metadata"]["labels"] = {what: "1.2.0"}
-    [found] = run("ocm-version", having(Source.OCM_DEPLOYMENTS, known)())
+    [found] = run("ocm-version", having(FactSource.OCM_DEPLOYMENTS, known)())
     assert (found.state, "older than OCM 1.2.1: x 1.2.0" in found.message) == ("error", True)
     known["metadata"]["labels"] = {what: "v1.2.1"}
-    [found] = run("ocm-version", having(Source.OCM_DEPLOYMENTS, known)())
+    [found] = run("ocm-version", having(FactSource.OCM_DEPLOYMENTS, known)())
     assert (found.state, found.message) == ("ok", "OCM 1.2.1")
 
 
@@ -590,7 +596,7 @@ def variants(*found: Object) -> Given:
 
 def secrets(*found: Object, hub: list[Object] | None = None) -> Given:
     return lambda: facts(
-        {Source.CLUSTER_SECRETS: tuple({"metadata": item} for item in found)}, hub=hub
+        {FactSource.CLUSTER_SECRETS: tuple({"metadata": item} for item in found)}, hub=hub
     )
 
 
@@ -661,7 +667,7 @@ FINE: dict[str, tuple[str, Given]] = {
     ),
     "an override lets ApplicationSets decide": (
         "argocd-policy",
-        changed(Source.ARGOCD_PARAMETERS, "data", OVERRIDE),
+        changed(FactSource.ARGOCD_PARAMETERS, "data", OVERRIDE),
     ),
     "an application with a refuge": ("refuges", refuged("cluster1", "cluster2", at="cluster2")),
     "a paced Placement whose move waits for its turn": ("paced-moves", hub(*waiting_for(86_400))),
@@ -693,9 +699,15 @@ def test_the_secrets_of_the_variant_that_a_cluster_uses_are_named() -> None:
 
 @pytest.mark.parametrize(
     ("source", "counts"),
-    [(Source.CLUSTER_SECRETS, False), (Source.LEASES, True), (Source.ADDON_STATES, True)],
+    [
+        (FactSource.CLUSTER_SECRETS, False),
+        (FactSource.LEASES, True),
+        (FactSource.ADDON_STATES, True),
+    ],
 )
-def test_what_the_hub_refused_counts_unless_it_is_optional(source: Source, counts: bool) -> None:
+def test_what_the_hub_refused_counts_unless_it_is_optional(
+    source: FactSource, counts: bool
+) -> None:
     unread = Unread(what="things.example.com", why=Why.FORBIDDEN, refused=True)
     assert facts(unread={source: unread}).refused is counts
     absent = Unread(what="things.example.com", why=Why.NOT_INSTALLED)
@@ -741,7 +753,9 @@ def reconciler_pod(**waiting: str) -> Object:
 )
 def test_an_image_that_cannot_be_pulled_is_named(leases: tuple[Object, ...]) -> None:
     pod = reconciler_pod(reason="ErrImagePull", message="not found")
-    (told,) = run("reconciler", facts({Source.LEASES: leases, Source.RECONCILER_PODS: (pod,)}))
+    (told,) = run(
+        "reconciler", facts({FactSource.LEASES: leases, FactSource.RECONCILER_PODS: (pod,)})
+    )
     assert told.state == "error"
     assert (
         "image registry.example.com/reconciler:1 cannot be pulled (ErrImagePull: not found)"
@@ -752,12 +766,12 @@ def test_an_image_that_cannot_be_pulled_is_named(leases: tuple[Object, ...]) -> 
 
 def test_a_pod_that_only_starts_is_no_error() -> None:
     pods = (reconciler_pod(reason="ContainerCreating"), reconciler_pod())
-    (told,) = run("reconciler", facts({Source.LEASES: (), Source.RECONCILER_PODS: pods}))
+    (told,) = run("reconciler", facts({FactSource.LEASES: (), FactSource.RECONCILER_PODS: pods}))
     assert told.state == "warning"
     assert "logs -l app.kubernetes.io/name=gitops-dsf-reconciler" in told.fix
     (leading,) = run(
         "reconciler",
-        facts({Source.RECONCILER_PODS: (reconciler_pod(reason="ErrImagePull"), *pods)}),
+        facts({FactSource.RECONCILER_PODS: (reconciler_pod(reason="ErrImagePull"), *pods)}),
     )
     assert leading.state == "ok", (
         "a second replica of a newer version cannot be pulled, and one leads"
@@ -769,27 +783,27 @@ def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:
     be.
     """
     gone = {
-        Source.ADDON_DEFINITIONS: ({"metadata": meta("dynamic-scoring-framework")},),
-        Source.UPSTREAM_DEPLOYMENTS: (
+        FactSource.ADDON_DEFINITIONS: ({"metadata": meta("dynamic-scoring-framework")},),
+        FactSource.UPSTREAM_DEPLOYMENTS: (
             workload("dynamic-scoring-framework-controller", HUB, "x:1"),
         ),
-        Source.UPSTREAM_WORKS: (
+        FactSource.UPSTREAM_WORKS: (
             {"metadata": meta("dynamic-scoring-config-manifestwork", "cluster1")},
         ),
-        Source.SCORING_CONFIGS: ({"metadata": meta("dynamic-scoring-config", HUB)},),
-        **dict.fromkeys((Source.OUR_WORKS, Source.ADDON_STATES, Source.LEASES), ()),
+        FactSource.SCORING_CONFIGS: ({"metadata": meta("dynamic-scoring-config", HUB)},),
+        **dict.fromkeys((FactSource.OUR_WORKS, FactSource.ADDON_STATES, FactSource.LEASES), ()),
     }
     found = {finding.check: finding for finding in examine(facts(gone))}
     assert [finding for finding in found.values() if finding.state != "ok"] == []
     assert "upstream addon delivers" in found["agents"].message
 
 
-@pytest.mark.parametrize("source", Source)
-def test_what_may_not_be_read_makes_its_checks_unknown_and_no_other(source: Source) -> None:
+@pytest.mark.parametrize("source", FactSource)
+def test_what_may_not_be_read_makes_its_checks_unknown_and_no_other(source: FactSource) -> None:
     found = examine(facts(unread={source: Unread(what="things.example.com", why=Why.FORBIDDEN)}))
     unknown = {finding.check for finding in found if finding.state == "unknown"}
     assert unknown == {check.id for check in CHECKS if source in check.needs}
-    assert unknown or source is Source.RECONCILER_PODS, f"nothing needs {source}"
+    assert unknown or source is FactSource.RECONCILER_PODS, f"nothing needs {source}"
     assert all(finding.state in {"ok", "unknown"} for finding in found)
     assert all(
         "needs the right to list things.example.com" in finding.message
@@ -800,9 +814,9 @@ def test_what_may_not_be_read_makes_its_checks_unknown_and_no_other(source: Sour
 
 
 @pytest.mark.parametrize(
-    "part", [part for part in Part if any(part in check.needs for check in CHECKS)]
+    "part", [part for part in HubPart if any(part in check.needs for check in CHECKS)]
 )
-def test_a_part_of_the_view_that_may_not_be_read_makes_its_checks_unknown(part: Part) -> None:
+def test_a_part_of_the_view_that_may_not_be_read_makes_its_checks_unknown(part: HubPart) -> None:
     found = examine(facts(read={"unread": [part]}))
     unknown = {finding.check for finding in found if finding.state == "unknown"}
     assert unknown >= {check.id for check in CHECKS if part in check.needs}
@@ -810,14 +824,14 @@ def test_a_part_of_the_view_that_may_not_be_read_makes_its_checks_unknown(part: 
 
 
 def test_a_kind_that_is_not_served_is_said_without_asking_for_rights() -> None:
-    unread = {Source.ADDON_STATES: Unread(what="addons.example.com", why=Why.NOT_INSTALLED)}
+    unread = {FactSource.ADDON_STATES: Unread(what="addons.example.com", why=Why.NOT_INSTALLED)}
     found = run("agents", facts(unread=unread))
     assert [(finding.state, finding.fix) for finding in found] == [("unknown", None)]
     assert "does not serve addons.example.com" in found[0].message
 
 
 def test_a_hub_without_anything_is_no_crash() -> None:
-    empty = facts(dict.fromkeys(Source, ()), hub=[cluster("c")], groups={})
+    empty = facts(dict.fromkeys(FactSource, ()), hub=[cluster("c")], groups={})
     assert {finding.check for finding in examine(empty)} == {check.id for check in CHECKS}
 
 
@@ -850,7 +864,7 @@ def test_without_a_scorer_in_the_namespace_no_score_is_proposed_for_deletion() -
 
 def test_a_score_that_may_be_masked_is_not_called_missing() -> None:
     published = [item for item in with_token() if item["kind"] != "AddOnPlacementScore"]
-    given = facts(hub=published, read={"unread": [Part.MASKS]})
+    given = facts(hub=published, read={"unread": [HubPart.MASKS]})
     found = run("scores-fresh", given)
     assert [finding.state for finding in found] == ["unknown"]
     assert "missing or masked" in found[0].message
@@ -860,7 +874,7 @@ def test_a_score_that_may_be_masked_is_not_called_missing() -> None:
 def test_switching_a_gate_on_leaves_the_others_as_they_are() -> None:
     other = {"feature": "ManagedClusterAutoApproval", "mode": "Enable"}
     manager = gated("DefaultClusterSet", "registrationConfiguration", other)
-    found = run("ocm-features", facts({Source.CLUSTER_MANAGERS: (manager,)}))
+    found = run("ocm-features", facts({FactSource.CLUSTER_MANAGERS: (manager,)}))
     patch = json.loads(shlex.split(found[0].fix or "")[-1])
     gates = patch["spec"]["registrationConfiguration"]["featureGates"]
     assert gates == [other, {"feature": "DefaultClusterSet", "mode": "Enable"}]
@@ -868,7 +882,7 @@ def test_switching_a_gate_on_leaves_the_others_as_they_are() -> None:
 
 def test_decisions_of_several_applications_are_told_apart() -> None:
     other = [application_set("other"), placement("other", "mem"), decision("other", "cluster2")]
-    found = run("cluster-secrets", facts({Source.CLUSTER_SECRETS: ()}, hub=[*fleet(), *other]))
+    found = run("cluster-secrets", facts({FactSource.CLUSTER_SECRETS: ()}, hub=[*fleet(), *other]))
     assert [finding.state for finding in found if "cluster2 is decided" in finding.message] == [
         "error"
     ]
@@ -947,6 +961,6 @@ def test_what_is_left_names_what_to_delete() -> None:
     ],
     ids=["being installed", "being deleted", "in the inventory"],
 )
-def test_what_is_on_its_way_is_not_left(fresh: Facts) -> None:
+def test_what_is_on_its_way_is_not_left(fresh: DoctorFacts) -> None:
     [found] = run("agents-left", fresh)
     assert (found.state, found.message) == ("ok", "every agent is on a cluster of the inventory")

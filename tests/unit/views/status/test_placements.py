@@ -9,7 +9,7 @@ import pytest
 from gitops_dsf.show.status import lead_text
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.build import Filter, build
-from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.views.status.placements import ApplicationView, PlacementView
 from tests.support.hubobjects import (
     Object,
@@ -140,12 +140,12 @@ def test_a_misconfigured_placement_says_why() -> None:
     assert view.note != ""
 
 
-@pytest.mark.parametrize("part", [Part.SCORES, Part.BINDINGS, Part.SETS, Part.CLUSTERS])
-def test_without_what_ocm_reads_nothing_is_foretold_or_claimed(part: Part) -> None:
+@pytest.mark.parametrize("part", [HubPart.SCORES, HubPart.BINDINGS, HubPart.SETS, HubPart.CLUSTERS])
+def test_without_what_ocm_reads_nothing_is_foretold_or_claimed(part: HubPart) -> None:
     view = only(fleet(), unread=[part])
     assert (view.decided, view.next, view.flips) == (("cluster1",), None, ())
     assert "not known" in view.note
-    view = only(fleet(), unread=[Part.DECISIONS])
+    view = only(fleet(), unread=[HubPart.DECISIONS])
     assert (view.decided, view.next, view.settled) == (None, None, True)
 
 
@@ -188,8 +188,8 @@ def test_a_copy_that_is_being_deleted_is_leaving() -> None:
     }
 
 
-@pytest.mark.parametrize("part", [Part.DECISIONS, Part.APPLICATIONS])
-def test_what_could_not_be_read_is_not_called_a_move(part: Part) -> None:
+@pytest.mark.parametrize("part", [HubPart.DECISIONS, HubPart.APPLICATIONS])
+def test_what_could_not_be_read_is_not_called_a_move(part: HubPart) -> None:
     view = only_application(
         application_set("web"), decision("web", "a"), application("web", "b"), unread=[part]
     )

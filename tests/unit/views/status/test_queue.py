@@ -8,7 +8,7 @@ import pytest
 from gitops_dsf.show.moves import queue_lines, waiting_text
 from gitops_dsf.show.status import status_text
 from gitops_dsf.views.status.build import Filter, Overview, build, document
-from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.views.status.queue import QueueView
 from tests.support.hubobjects import (
     NOW,
@@ -185,8 +185,8 @@ def test_a_part_of_the_plan(only: Filter, expected: dict[str, Any]) -> None:
     assert planned(overview(only)) == expected
 
 
-@pytest.mark.parametrize("part", [Part.SCORES, Part.DECISIONS])
-def test_without_scores_or_decisions_there_is_no_plan(part: Part) -> None:
+@pytest.mark.parametrize("part", [HubPart.SCORES, HubPart.DECISIONS])
+def test_without_scores_or_decisions_there_is_no_plan(part: HubPart) -> None:
     """And without refuges no such part."""
     view = overview(unread=[part])
     assert not document(view).refuges

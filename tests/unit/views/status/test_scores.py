@@ -10,7 +10,7 @@ import pytest
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.score_states import ScoreState
 from gitops_dsf.views.status.build import Filter, build
-from gitops_dsf.views.status.inputs import Part
+from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.views.status.scores import ScorerView
 from tests.support.hubobjects import NOW, Object, cluster, fleet, joined, masks, score, scorer
 from tests.support.overviews import inputs_of
@@ -83,14 +83,14 @@ def test_a_row_sums_up_what_counts_now() -> None:
 
 
 def test_what_could_not_be_read_is_not_called_missing() -> None:
-    view = cpu(fleet(), unread=[Part.SCORES])
+    view = cpu(fleet(), unread=[HubPart.SCORES])
     assert (view.known, list(view.cells())) == (False, [])
 
 
 def test_without_the_right_to_see_add_ons_every_cluster_may_have_an_agent() -> None:
     objects = [cluster("a"), scorer("cpu")]
     assert states(cpu(objects)) == {}
-    assert states(cpu(objects, unread=[Part.ADDONS])) == {"a": "missing"}
+    assert states(cpu(objects, unread=[HubPart.ADDONS])) == {"a": "missing"}
 
 
 def test_a_filter_by_scorer_takes_what_ranks_by_it_along() -> None:
@@ -126,5 +126,6 @@ def test_a_name_that_is_not_there_is_said_with_what_is(wanted: Filter, text: str
 
 def test_a_name_is_not_called_wrong_when_the_kind_cannot_be_read() -> None:
     assert (
-        build(inputs_of([cluster("a")], unread=[Part.SCORERS]), Filter(scorer="cpu")).scorers == ()
+        build(inputs_of([cluster("a")], unread=[HubPart.SCORERS]), Filter(scorer="cpu")).scorers
+        == ()
     )
