@@ -22,7 +22,7 @@ from gitops_dsf.pipeline import check
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import SHORT, Repository, RevisionError
 from gitops_dsf.repository.model.repository import Output
-from gitops_dsf.repository.revision import Checkout, checkout
+from gitops_dsf.repository.revision.checkout import Checkout, checkout
 
 ATTEMPTS: Final = 5
 _WHOLE: Final = ("-c", "core.sparseCheckout=false")

@@ -25,7 +25,7 @@ from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.record import read as read_journal
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.git import RevisionError
-from gitops_dsf.repository.revision import find_base
+from gitops_dsf.repository.revision.base import find_base
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.terminal import Step, progress
 from gitops_dsf.urls.parts import origin

@@ -21,7 +21,9 @@ from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.render.tree import paths
 from gitops_dsf.repository.load import Known
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
-from gitops_dsf.repository.revision import Base, checkout, find_base, paths_at
+from gitops_dsf.repository.revision.base import Base, find_base
+from gitops_dsf.repository.revision.checkout import checkout
+from gitops_dsf.repository.revision.tree import paths_at
 from gitops_dsf.repository.safefolder import SafeFolder
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.views.preview.build import Preview, compare, differs

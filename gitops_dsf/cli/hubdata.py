@@ -15,7 +15,7 @@ from gitops_dsf.hub.snapshots.snapshot import HubData, Snapshot
 from gitops_dsf.hubreader.files import SUFFIXES, from_contents, from_path
 from gitops_dsf.pipeline import check
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.repository.revision import find_branch
+from gitops_dsf.repository.revision.branch import find_branch
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.hubstate import known_bindings
 

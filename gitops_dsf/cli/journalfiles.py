@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gitops_dsf.errors import UsageError
 from gitops_dsf.journal.record import FILE
-from gitops_dsf.repository.revision import find_branch
+from gitops_dsf.repository.revision.branch import find_branch
 
 
 class JournalFiles(NamedTuple):

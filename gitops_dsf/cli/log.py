@@ -16,7 +16,7 @@ from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.times import age_text, timestamp_of
 from gitops_dsf.journal.record import Read, Record, read
 from gitops_dsf.journal.timeline import by_placement, in_order, times
-from gitops_dsf.repository.revision import fetch_branch, find_branch
+from gitops_dsf.repository.revision.branch import fetch_branch, find_branch
 from gitops_dsf.show.journal import explained_text, log_text
 from gitops_dsf.show.jsontext import json_text
 

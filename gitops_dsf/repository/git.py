@@ -1,4 +1,8 @@
-"""Runs git in the repository that a folder belongs to."""
+"""Runs git in the repository that a folder belongs to.
+
+Guarantees: git asks nobody for a password, takes no optional lock, and speaks English. Not
+guaranteed: that the configuration of the user has no effect; credentials and proxies come from it.
+"""
 
 import os
 import shlex
@@ -8,13 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Final
 
 from gitops_dsf.errors import GitopsDsfError
 
-_OF_THE_CALLER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""Variables that git sets for its hooks. They would override the folder that was named."""
-SHORT = 10
+SHORT: Final = 10
 """Digits of a commit in messages."""
+
+_SET_FOR_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""Variables that git sets for its hooks. They would override the folder that was named."""
 
 
 class RevisionError(GitopsDsfError):
@@ -29,10 +35,19 @@ def git_command(folder: Path) -> str:
 def top_of(folder: Path) -> Path | None:
     """The root of the working tree that a folder seems to be in; None outside of git.
 
-    Does not run git.
+    Does not run git, so it also answers where git is not installed.
     """
     real = folder.resolve()
-    return next((each for each in (real, *real.parents) if (each / ".git").exists()), None)
+    for candidate in (real, *real.parents):
+        # A folder in a clone, and a file in a worktree or a submodule.
+        if (candidate / ".git").exists():
+            return candidate
+    return None
+
+
+def git_message(done: subprocess.CompletedProcess[bytes]) -> str:
+    """What git says about a failure. Empty if it says nothing."""
+    return done.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +60,17 @@ class Repository:
         """Returns the standard output of a git command. Raises RevisionError with git's message."""
         done = self.attempt(*arguments, stdin=stdin)
         if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
-            msg = f"{self.directory}: {said.removeprefix('fatal: ')}"
-            if "not a git repository" in said:
-                msg += "; name the folder of the fleet repository in its clone"
-            raise RevisionError(msg)
+            reason = git_message(done) or f"git {arguments[0]} failed"
+            if "not a git repository" in reason:
+                raise RevisionError(
+                    f"{self.directory}: {reason}; name the folder of the fleet repository in its"
+                    " clone"
+                )
+            raise RevisionError(f"{self.directory}: {reason}")
         return done.stdout
 
     def text(self, *arguments: str) -> str:
-        """Returns the standard output without the last line break."""
+        """Returns the standard output without the last line break. Raises RevisionError."""
         return os.fsdecode(self.run(*arguments)).rstrip("\n")
 
     def attempt(
@@ -65,18 +82,18 @@ class Repository:
     ) -> subprocess.CompletedProcess[bytes]:
         """Runs a git command that may fail.
 
-        It may take at most this long, and use another index than that of the repository. Raises
-        RevisionError.
-
-        It may take at most this long, and use another index than that of the repository. Raises
-        RevisionError.
+        It may take at most so many seconds, and use another index than that of the repository.
+        Raises RevisionError if it takes longer, or git is not installed.
         """
+        environment = _environment()
+        if index is not None:
+            environment["GIT_INDEX_FILE"] = str(index)
         try:
             return subprocess.run(
                 ["git", "-C", str(self.directory), *arguments],
                 capture_output=True,
                 check=False,
-                env=_environment() | ({} if index is None else {"GIT_INDEX_FILE": str(index)}),
+                env=environment,
                 input=stdin or b"",
                 timeout=seconds,
             )
@@ -93,7 +110,8 @@ class Repository:
 
         Attributes of git change nothing in it. Raises RevisionError.
         """
-        # The answer is on disk, because in memory a branch of scores is a third of what `explain` needs.
+        # The answer is on disk, because in memory a branch of scores is a third of what `explain`
+        # needs.
         with TemporaryFile(prefix="gitops-dsf-") as answer:
             try:
                 done = subprocess.run(
@@ -109,17 +127,17 @@ class Repository:
                     "git is not installed or not on PATH; objects are read with it"
                 ) from error
             if done.returncode != 0:
-                said = done.stderr.decode(errors="replace").strip()
-                raise RevisionError(
-                    f"{self.directory}: {said.removeprefix('fatal: ') or 'git cat-file failed'}"
-                )
+                reason = git_message(done) or "git cat-file failed"
+                raise RevisionError(f"{self.directory}: {reason}")
             answer.seek(0)
             for _ in objects:
-                # `<object> <type> <size>`, or `<object> missing`.
+                # `<object> <type> <size>` and the content, or `<object> missing`.
                 _, kind, *size = answer.readline().split()
-                yield None if kind == b"missing" else answer.read(int(size[0]))
-                if size:
-                    answer.read(1)
+                if kind == b"missing":
+                    yield None
+                else:
+                    yield answer.read(int(size[0]))
+                    answer.read(1)  # the line break behind the content
 
     def index_of_hook(self) -> Path | None:
         """The index that git gave to the hook in which this runs, if it is one of this repository.
@@ -131,7 +149,8 @@ class Repository:
             return None
         index = self.top / named
         folder = Path(self.text("rev-parse", "--absolute-git-dir"))
-        return index if index.is_file() and index.parent.resolve() == folder.resolve() else None
+        is_of_this_repository = index.parent.resolve() == folder.resolve()
+        return index if index.is_file() and is_of_this_repository else None
 
     @cached_property
     def top(self) -> Path:
@@ -149,7 +168,10 @@ class Repository:
         return self.text("rev-parse", "--is-shallow-repository") == "true"
 
     def parents(self, commit: str) -> list[str]:
-        """The parents of a commit, also those that a shallow clone lacks. Raises RevisionError."""
+        """The parents of a commit, also those that a shallow clone lacks. Raises RevisionError.
+
+        The commit object names them; `git rev-list --parents` leaves out those that are not there.
+        """
         header = self.text("cat-file", "commit", commit).partition("\n\n")[0]
         return [
             line.removeprefix("parent ")
@@ -161,7 +183,7 @@ class Repository:
     def as_shallow(self) -> tuple[str, ...]:
         """Options of `git fetch` for one commit of a branch.
 
-        With --depth, a full clone becomes shallow.
+        Only for shallow clones, because --depth makes a full clone shallow.
         """
         return ("--depth=1",) if self.is_shallow else ()
 
@@ -170,6 +192,7 @@ class Repository:
 
         Raises RevisionError outside of a repository.
         """
+        # Outside of a repository the command below fails, too, as if there were no such commit.
         self.text("rev-parse", "--git-dir")
         done = self.attempt(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
@@ -178,6 +201,14 @@ class Repository:
 
 
 def _environment() -> dict[str, str]:
-    """Disables optional locks: they refresh the index, which another git may have locked."""
-    inherited = {name: value for name, value in os.environ.items() if name not in _OF_THE_CALLER}
-    return {**inherited, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    """The variables of a git command."""
+    inherited = {name: value for name, value in os.environ.items() if name not in _SET_FOR_HOOKS}
+    return {
+        **inherited,
+        # Optional locks refresh the index, which another git may have locked.
+        "GIT_OPTIONAL_LOCKS": "0",
+        # Nobody could answer in a pipeline, and the command would wait for ever.
+        "GIT_TERMINAL_PROMPT": "0",
+        # Messages are searched for English words.
+        "LC_ALL": "C",
+    }

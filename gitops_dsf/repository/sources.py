@@ -9,7 +9,8 @@ from gitops_dsf.repository.load import Document, Known, Loaded
 from gitops_dsf.repository.load.discover import discover
 from gitops_dsf.repository.load.parse import parse
 from gitops_dsf.repository.load.paths import SETTINGS_FILE
-from gitops_dsf.repository.recorded import compared, misplaced
+from gitops_dsf.repository.recorded.compare import compared
+from gitops_dsf.repository.recorded.misplaced import misplaced
 
 
 def load(root: Path, *, known: Known | None = None, also: Iterable[Diagnostic] = ()) -> Loaded:

@@ -18,8 +18,6 @@ STILL_IN_PIECES = frozenset(
         "gitops_dsf/repository/model/apps.py",
         "gitops_dsf/repository/model/reconciler.py",
         "gitops_dsf/repository/model/repository.py",
-        "gitops_dsf/repository/recorded.py",
-        "gitops_dsf/repository/revision.py",
         "gitops_dsf/resolve/promql/labels.py",
         "gitops_dsf/resolve/rules/queries.py",
         "gitops_dsf/resolve/rules/selectors.py",

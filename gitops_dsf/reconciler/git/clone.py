@@ -17,7 +17,8 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git import program
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.settings import GitSettings
-from gitops_dsf.repository.recorded import index_entries, lost
+from gitops_dsf.repository.recorded.compare import lost
+from gitops_dsf.repository.recorded.entries import index_entries
 
 RENEW_AFTER: Final = 200
 """Commits fetched or made, after which the clone is created again, so that old objects do not pile

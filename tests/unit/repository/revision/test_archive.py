@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.repository.git import Repository, RevisionError
-from gitops_dsf.repository.revision import checkout, find_base, find_branch
+from gitops_dsf.repository.revision.base import find_base
+from gitops_dsf.repository.revision.branch import find_branch
+from gitops_dsf.repository.revision.checkout import checkout
 
 
 def git(where: Path, *arguments: str, stdin: bytes = b"") -> str:

@@ -1,0 +1,131 @@
+"""Writes the sources of a commit into a temporary folder."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.repository.git import Repository, RevisionError, git_message
+from gitops_dsf.repository.load.paths import SUFFIXES, is_source, may_hold_sources
+from gitops_dsf.repository.recorded.attributes import changed_by_git
+from gitops_dsf.repository.recorded.entries import REGULAR, SUBMODULE, SYMLINK, Entry
+from gitops_dsf.repository.recorded.submodules import submodule, unfilled
+from gitops_dsf.repository.revision.tree import contents_of, entries_of
+
+_RENDERED: Final = "rendered"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkout:
+    """The sources of a fleet at a commit, in a temporary folder."""
+
+    root: Path
+    """Has the YAML files and symbolic links of the fleet, without rendered/."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Findings about sources that the commit has and the folder lacks, or that attributes of git
+    change.
+    """
+
+
+@contextmanager
+def checkout(repository: Repository, commit: str) -> Iterator[Checkout]:
+    """Context manager for the sources of a fleet repository at a commit.
+
+    If the repository is in a folder of a larger one, only that folder is read. If the commit does
+    not have it, the result is empty. Files are read as git has them: no attribute leaves one out or
+    changes one, as `git archive` and `git worktree` would.
+
+    Raises RevisionError.
+    """
+    with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
+        root = Path(scratch).resolve()
+        writer = _Writer(root=root)
+        diagnostics = tuple(writer.extract(repository, commit, prefix=repository.prefix))
+        yield Checkout(root=root, diagnostics=diagnostics)
+
+
+class _Writer:
+    """Writes the sources of commits into a folder."""
+
+    def __init__(self, *, root: Path) -> None:
+        self._root = root
+        self._folders: set[Path] = set()
+        """Folders that exist, with no symbolic link on the way."""
+
+    def extract(
+        self, repository: Repository, commit: str, *, prefix: str = "", within: str = ""
+    ) -> Iterator[Diagnostic]:
+        """Writes the sources of a commit, and yields findings. Raises RevisionError.
+
+        `prefix` is the folder of the fleet in the repository, and `within` the folder of a
+        submodule in the fleet; both are empty or end with a slash.
+        """
+        files: list[Entry] = []
+        submodules: list[Entry] = []
+        for entry in entries_of(repository, commit, prefix):
+            path = f"{within}{entry.path}"
+            if entry.mode == SUBMODULE:
+                if may_hold_sources(path):
+                    submodules.append(entry)
+            elif _is_needed(entry, path):
+                files.append(entry)
+        texts: dict[str, str] = {}
+        for entry, content in contents_of(repository, files):
+            path = f"{within}{entry.path}"
+            self._write(path, content, is_link=entry.mode == SYMLINK)
+            if entry.mode != SYMLINK and is_source(path):
+                # Only the attribute `ident` needs the text, and only where it has `$Id$`.
+                texts[entry.path] = content.decode(errors="replace") if b"$Id" in content else ""
+        with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
+            # Git can read attributes from an index, and since 2.40 only from a commit.
+            index = Path(scratch, "index")
+            done = repository.attempt("read-tree", commit, index=index)
+            if done.returncode != 0:
+                raise RevisionError(git_message(done))
+            for finding in changed_by_git(repository, texts, index=index):
+                yield replace(finding, position=Position(file=f"{within}{finding.position.file}"))
+        for entry in submodules:
+            inner = submodule(repository.directory / entry.path, entry.object)
+            if inner is None:
+                yield unfilled(repository, entry, prefix=within, commit=commit)
+            else:
+                yield from self.extract(inner, entry.object, within=f"{within}{entry.path}/")
+
+    def _write(self, name: str, content: bytes, *, is_link: bool) -> None:
+        # Git writes neither of these, but such tree objects can be made by hand.
+        if any(part in {"", ".", ".."} or part.lower() == ".git" for part in name.split("/")):
+            raise RevisionError(f"the revision holds {name!r}, which is an invalid path")
+        path = self._root / name
+        try:
+            if path.parent not in self._folders:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if path.parent.resolve() != path.parent:
+                    raise RevisionError(
+                        f"the revision holds {name}, which lies below a symbolic link"
+                    )
+                self._folders.add(path.parent)
+            if is_link:
+                path.symlink_to(os.fsdecode(content))
+            else:
+                # A new file: nothing is written through a symbolic link of the same name.
+                with path.open("xb") as file:
+                    file.write(content)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise RevisionError(
+                f"the revision holds {name!r}, which cannot be written: {reason}"
+            ) from error
+
+
+def _is_needed(entry: Entry, path: str) -> bool:
+    """Whether the reader may look at a file: at YAML, and at every symbolic link.
+
+    The rendered tree is not needed, because it is made anew from the sources.
+    """
+    if path.partition("/")[0] == _RENDERED:
+        return False
+    return entry.mode == SYMLINK or (entry.mode in REGULAR and path.endswith(SUFFIXES))
