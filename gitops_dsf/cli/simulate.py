@@ -17,7 +17,7 @@ from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.simulations import assumption_lines, waves_lines
 from gitops_dsf.show.verdicts import MAX_ROWS, is_calm, summary_text, verdict_text
 from gitops_dsf.simulator import Verdict, simulate
-from gitops_dsf.simulator.verdict import VerdictData
+from gitops_dsf.simulator.verdict_data import VerdictData
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
 from gitops_dsf.views.preview.maintenance import WindowView, open_windows

@@ -1,7 +1,7 @@
 """The two conditions that a pass writes on a Placement.
 
-Sources: newSatisfiedCondition and newMisconfiguredCondition of scheduling_controller.go (OCM v1.2.1).
-Messages are those of the controller.
+Source: newSatisfiedCondition and newMisconfiguredCondition of OCM v1.2.1, in
+pkg/placement/controllers/scheduling/scheduling_controller.go. Messages are those of the controller.
 """
 
 from dataclasses import dataclass
@@ -26,6 +26,8 @@ def satisfied_condition(
     placement: Placement, *, membership: Membership, selected: int, unscheduled: int, status: Status
 ) -> Condition:
     """PlacementSatisfied: the first reason that applies."""
+    # The order is that of the controller. A Placement without sets also selects nothing, and only
+    # the first reason says why.
     if membership.bindings == 0:
         return _unsatisfied(
             "NoManagedClusterSetBindings",
@@ -42,6 +44,7 @@ def satisfied_condition(
             "AllManagedClusterSetsEmpty",
             f"All ManagedClusterSets [{','.join(membership.sets)}] have no member ManagedCluster",
         )
+    # Error alone: a misconfigured Placement selects nothing, so it gets the next reason.
     if status.code is Code.ERROR:
         return _unsatisfied("NotAllDecisionsScheduled", status.message)
     if selected == 0:
@@ -63,7 +66,9 @@ def _unsatisfied(reason: str, message: str) -> Condition:
 
 
 def misconfigured_condition(status: Status) -> Condition:
-    """PlacementMisconfigured. A mistake in the decision groups sets it; PlacementSatisfied stays True."""
+    """PlacementMisconfigured, which a mistake in the decision groups sets, too."""
+    # PlacementSatisfied stays True after such a mistake.
+    # Only the code Misconfigured counts: after an Error this condition says that all is well.
     if status.code is Code.MISCONFIGURED:
         return Condition(
             "PlacementMisconfigured", True, "Misconfigured", f"{status.plugin}:{status.message}"

@@ -1,9 +1,9 @@
 """Completes objects from git as a hub does when they are created.
 
-That is the defaults of the Placement CRD, and OCM's label for the cluster set `default` (registration
-webhook, gate DefaultClusterSet, on by default). Objects from a hub already have both. The zero values
-of the scheduler's Go code differ: without the defaults, an omitted weight would be 0, and a coordinate
-without a type an add-on.
+That is the defaults of the Placement CRD, and OCM's label for the cluster set `default` (OCM
+v1.2.1: pkg/registration/webhook/v1/managedcluster_mutating.go, gate DefaultClusterSet, on by
+default). Objects from a hub already have both. The zero values of the scheduler's Go code differ:
+without the defaults, an omitted weight would be 0, and a coordinate without a type an add-on score.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,18 +37,15 @@ def _filled(document: Manifest) -> Manifest:
 
 
 def _cluster(document: Manifest) -> Manifest:
+    # Another shape than that of a ManagedCluster is reported when the document is read.
     metadata = document.get("metadata")
-    labels = (metadata.get("labels") or {}) if isinstance(metadata, Mapping) else None
-    if (
-        not isinstance(metadata, Mapping)
-        or not isinstance(labels, Mapping)
-        or labels.get(CLUSTER_SET_LABEL)
-    ):
-        return document  # reported when it is read
-    return {
-        **document,
-        "metadata": {**metadata, "labels": {**labels, CLUSTER_SET_LABEL: DEFAULT_SET}},
-    }
+    if not isinstance(metadata, Mapping):
+        return document
+    labels = metadata.get("labels") or {}
+    if not isinstance(labels, Mapping) or labels.get(CLUSTER_SET_LABEL):
+        return document
+    labels = {**labels, CLUSTER_SET_LABEL: DEFAULT_SET}
+    return {**document, "metadata": {**metadata, "labels": labels}}
 
 
 def _placement(document: Manifest) -> Manifest:
@@ -58,7 +55,7 @@ def _placement(document: Manifest) -> Manifest:
             spec["prioritizerPolicy"] = _policy(spec["prioritizerPolicy"])
         if spec.get("tolerations"):
             spec["tolerations"] = [
-                {"operator": "Equal", **_present(found)} for found in spec["tolerations"]
+                {"operator": "Equal", **_present(toleration)} for toleration in spec["tolerations"]
             ]
         strategy = spec.get("decisionStrategy") or {}
         if strategy.get("groupStrategy") is not None:
@@ -67,16 +64,17 @@ def _placement(document: Manifest) -> Manifest:
     except (TypeError, AttributeError) as error:
         metadata = document.get("metadata")
         raise SimulatorInputError(
-            f"Placement {metadata!r}: spec is not shaped as a Placement's: {error}; compare it with the"
-            " Placement CRD"
+            f"Placement {metadata!r}: spec is not shaped as a Placement's: {error}; compare it with"
+            " the Placement CRD"
         ) from error
     return {**document, "spec": spec}
 
 
 def _policy(policy: Manifest) -> Manifest:
     filled = {"mode": "Additive", **_present(policy)}
-    if filled.get("configurations"):
-        filled["configurations"] = [_configuration(found) for found in filled["configurations"]]
+    configurations = filled.get("configurations")
+    if configurations:
+        filled["configurations"] = [_configuration(configured) for configured in configurations]
     return filled
 
 

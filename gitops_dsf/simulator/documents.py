@@ -19,8 +19,8 @@ from gitops_dsf.hub.scores import AddOnPlacementScore
 class SimulatorInputError(ValueError):
     """The objects passed to the simulator cannot be objects of a hub.
 
-    The message names the object, the field and what was expected. It is raised before scheduling, so a
-    verdict is never based on partly read input.
+    The message names the object, the field and what was expected. It is raised before scheduling,
+    so a verdict is never based on partly read input.
     """
 
 
@@ -37,7 +37,7 @@ KINDS: Mapping[str, type[HubObject]] = {kind.__name__: kind for kind in get_args
 
 
 def describe(document: Mapping[str, Any], position: int) -> str:
-    """Names a document in a message: its position in the list, and kind and name if they can be read."""
+    """Names a document in a message by its position, and by kind and name if they can be read."""
     metadata = document.get("metadata")
     if not isinstance(metadata, Mapping) or not metadata.get("name"):
         return f"objects[{position}]"
@@ -53,15 +53,15 @@ def flatten(documents: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """
     if isinstance(documents, (str, bytes, Mapping)) or not hasattr(documents, "__iter__"):
         raise SimulatorInputError(
-            f"objects must be a list of Kubernetes objects as dicts, not {type(documents).__name__}; parse"
-            " files first"
+            "objects must be a list of Kubernetes objects as dicts, not"
+            f" {type(documents).__name__}; parse files first"
         )
     for position, document in enumerate(documents):
         # dict comes first because the check for the abstract class is slow.
         if not isinstance(document, (dict, Mapping)):
             raise SimulatorInputError(
-                f"objects[{position}] is {type(document).__name__}, not a dict; give one dict per Kubernetes"
-                " object"
+                f"objects[{position}] is {type(document).__name__}, not a dict; give one dict per"
+                " Kubernetes object"
             )
         if document.get("kind") == "List":
             for _, listed in flatten(document.get("items") or ()):
@@ -76,20 +76,23 @@ def read(document: Mapping[str, Any], position: int) -> HubObject:
     Raises SimulatorInputError for an unknown kind, a missing name or namespace, or a wrong type.
     """
     kind = document.get("kind")
-    model = KINDS.get(kind) if isinstance(kind, str) else None
-    if model is None:
-        known = ", ".join(sorted(KINDS))
-        if kind is None:
-            raise SimulatorInputError(
-                f"{describe(document, position)} has no kind; the simulator reads {known}"
-            )
+    if kind is None:
         raise SimulatorInputError(
-            f"{describe(document, position)} has kind {kind!r}; the simulator reads {known}"
+            f"{describe(document, position)} has no kind; the simulator reads {_listed_kinds()}"
+        )
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise SimulatorInputError(
+            f"{describe(document, position)} has kind {kind!r}; the simulator reads"
+            f" {_listed_kinds()}"
         )
     try:
-        typed: HubObject = msgspec.convert(document, model)
+        typed: HubObject = msgspec.convert(document, KINDS[kind])
     except msgspec.ValidationError as error:
         raise SimulatorInputError(f"{describe(document, position)}: {problem_of(error)}") from error
     if not isinstance(typed, ManagedCluster | ManagedClusterSet) and not typed.metadata.namespace:
         raise SimulatorInputError(f"{describe(document, position)} needs metadata.namespace")
     return typed
+
+
+def _listed_kinds() -> str:
+    return ", ".join(sorted(KINDS))

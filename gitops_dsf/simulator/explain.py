@@ -1,4 +1,8 @@
-"""Why a cluster is in or out: the terms of its sum, and the nearest score that would flip that."""
+"""Why a cluster is in or out: the terms of its sum, and the nearest score that would flip that.
+
+OCM shows neither the sums nor the terms in its API. Guarantees: a flip is exact if nothing else
+changes. Not guaranteed: that a combination of smaller changes would not flip the decision, too.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -10,13 +14,15 @@ from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.hub.score_states import expired
 from gitops_dsf.simulator.documents import SimulatorInputError
-from gitops_dsf.simulator.prioritizers import Prioritizer, PrioritizerResult
+from gitops_dsf.simulator.outcome import Outcome
+from gitops_dsf.simulator.prioritizers import (
+    MAX_SCORE,
+    MIN_SCORE,
+    Prioritizer,
+    PrioritizerResult,
+)
 from gitops_dsf.simulator.ranking import Ranking, add_up
-from gitops_dsf.simulator.verdict import Outcome, Verdict
-
-MIN_SCORE = -100
-MAX_SCORE = 100
-"""The range of values in an AddOnPlacementScore (CRD: status.scores[].value)."""
+from gitops_dsf.simulator.verdict import Verdict
 
 
 class Contribution(Struct, frozen=True, rename="camel"):
@@ -32,7 +38,7 @@ class Contribution(Struct, frozen=True, rename="camel"):
 
 
 class Flip(Struct, frozen=True, rename="camel"):
-    """A change of one score of this cluster that would flip the decision if nothing else changes."""
+    """A change of one score that would flip the decision if nothing else changes."""
 
     name: str
     score: int
@@ -79,10 +85,10 @@ class Explanation(Struct, frozen=True, rename="camel", kw_only=True):
     """The weighted sum."""
     contributions: tuple[Contribution, ...]
     rival: str | None
-    """The cluster it would change places with: the last one selected, or the first one not selected."""
+    """The cluster that it would change places with: the last one in, or the first one out."""
     rival_points: int | None
     margin: int | None
-    """By how much its sum must grow (if out) or shrink (if in) to change places; None if no score could."""
+    """By how much its sum must grow (if out) or shrink (if in); None if no score could move it."""
     flips: tuple[Flip, ...]
     """One per add-on score with a weight, the smallest change first."""
 
@@ -98,7 +104,8 @@ def explain(
     """Explains one cluster of a verdict.
 
     `spans` has the lowest and the highest value that a scorer publishes, by name of the
-    AddOnPlacementScore, where they are known. Raises SimulatorInputError if there is no such cluster.
+    AddOnPlacementScore, where they are known. Raises SimulatorInputError if there is no such
+    cluster.
     """
     position = verdict.state.positions.get(cluster)
     if position is None:
@@ -134,15 +141,15 @@ def margins(verdict: Verdict) -> Mapping[str, int]:
     if ranking is None:
         return {}
     by_cluster: dict[str, int] = {}
-    for place, index in enumerate(ranking.order):
-        margin = _margin(ranking, index, selected=place < ranking.selected)
+    for position, index in enumerate(ranking.order):
+        margin = _margin(ranking, index, selected=position < ranking.selected)
         if margin is not None:
             by_cluster[verdict.state.names[ranking.clusters[index]]] = margin
     return by_cluster
 
 
 class Lead(Struct, frozen=True, kw_only=True):
-    """A cluster with better scores than one that is chosen, which stays out because of the stickiness."""
+    """A cluster with better scores than a chosen one, which the stickiness keeps out."""
 
     cluster: str
     over: str
@@ -159,7 +166,6 @@ def lead(verdict: Verdict) -> Lead | None:
     None if there is none, or if more than scores and Steady rank the clusters.
     """
     ranking = verdict.ranking
-    names = verdict.state.names
     scored = _scored(verdict)
     steady = 0
     for result in verdict.prioritizers:
@@ -180,16 +186,20 @@ def lead(verdict: Verdict) -> Lead | None:
     if sums[best] <= sums[worst]:
         return None
     weight = mean_weight(verdict.prioritizers)
+    names = verdict.state.names
     return Lead(
         cluster=names[ranking.clusters[best]],
         over=names[ranking.clusters[worst]],
         points=points_of(sums[best] - sums[worst], weight),
-        stickiness=points_of(100 * steady, weight),
+        stickiness=points_of(MAX_SCORE * steady, weight),
     )
 
 
 def mean_scores(verdict: Verdict) -> Mapping[str, float]:
-    """The weighted mean of the scores of each cluster that passed the filters; empty without scores."""
+    """The weighted mean of the scores of each cluster that passed the filters.
+
+    Empty if no score ranks them.
+    """
     ranking = verdict.ranking
     scored = _scored(verdict)
     if ranking is None or not scored:
@@ -210,6 +220,7 @@ def _scored(verdict: Verdict) -> list[PrioritizerResult]:
 def _margin(ranking: Ranking, index: int, *, selected: bool) -> int | None:
     if not 0 < ranking.selected < len(ranking.order):
         return None
+    # The first that is out for a selected cluster, the last that is in for one that is out.
     rival = ranking.order[ranking.selected - (not selected)]
     gap = ranking.sums[index] - ranking.sums[rival]
     # Equal sums are ordered by name, so the later name needs one more.
@@ -251,11 +262,10 @@ def _undecided(verdict: Verdict, cluster: str) -> str | None:
 def _not_a_candidate(verdict: Verdict, position: int) -> str:
     if position in verdict.state.terminating:
         return "the ManagedCluster is being deleted"
+    if not verdict.cluster_sets and verdict.satisfied:
+        return f"the Placement has no eligible ManagedClusterSet: {verdict.satisfied.message}"
     if not verdict.cluster_sets:
-        message = "no ManagedClusterSet is eligible"
-        if verdict.satisfied:
-            message = verdict.satisfied.message
-        return f"the Placement has no eligible ManagedClusterSet: {message}"
+        return "the Placement has no eligible ManagedClusterSet: no ManagedClusterSet is eligible"
     label = verdict.state.labels.labels[position].get(CLUSTER_SET_LABEL)
     sets = ", ".join(verdict.cluster_sets)
     if label:
@@ -268,48 +278,53 @@ def _not_a_candidate(verdict: Verdict, position: int) -> str:
 def _ranked(
     verdict: Verdict, ranking: Ranking, position: int, spans: Mapping[str, tuple[int, int]]
 ) -> Explanation:
-    names = verdict.state.names
     index = ranking.clusters.index(position)
     rank = ranking.order.index(index)
     selected = rank < ranking.selected
-    points = ranking.sums[index]
     margin = _margin(ranking, index, selected=selected)
     contributions = tuple(
-        Contribution(
-            result.name,
-            result.weight,
-            result.values[index],
-            (result.values[index] or 0) * result.weight,
-            _note(result.prioritizer, result.values[index], position, verdict),
-        )
-        for result in verdict.prioritizers
+        _contribution(result, index, position, verdict) for result in verdict.prioritizers
     )
     flips: tuple[Flip, ...] = ()
-    rival_name: str | None = None
+    rival: str | None = None
     rival_points: int | None = None
     if margin is not None:
-        flips = _flips(contributions, verdict, -margin if selected else margin, spans)
-        # The cluster it would change places with: the first that is out, or the last that is in.
-        rival = ranking.order[ranking.selected - (not selected)]
-        rival_name = names[ranking.clusters[rival]]
-        rival_points = ranking.sums[rival]
-    reason = _rank_reason(
-        verdict, ranking, index, rank=rank, rival=rival_name, rival_points=rival_points
-    )
+        wanted_change = margin
+        if selected:
+            wanted_change = -margin
+        flips = _flips(contributions, verdict, wanted_change, spans)
+        rival_index = ranking.order[ranking.selected - (not selected)]
+        rival = verdict.state.names[ranking.clusters[rival_index]]
+        rival_points = ranking.sums[rival_index]
     return Explanation(
         placement=verdict.placement,
-        cluster=names[position],
+        cluster=verdict.state.names[position],
         selected=selected,
-        reason=reason,
+        reason=_rank_reason(
+            verdict, ranking, index, rank=rank, rival=rival, rival_points=rival_points
+        ),
         filter=None,
         rank=rank + 1,
         total=len(ranking.order),
-        points=points,
+        points=ranking.sums[index],
         contributions=contributions,
-        rival=rival_name,
+        rival=rival,
         rival_points=rival_points,
         margin=margin,
         flips=flips,
+    )
+
+
+def _contribution(
+    result: PrioritizerResult, index: int, position: int, verdict: Verdict
+) -> Contribution:
+    score = result.values[index]
+    return Contribution(
+        result.name,
+        result.weight,
+        score,
+        (score or 0) * result.weight,
+        _note(result.prioritizer, score, position, verdict),
     )
 
 
@@ -323,18 +338,37 @@ def _rank_reason(
     rival_points: int | None,
 ) -> str:
     weight = mean_weight(verdict.prioritizers)
+    total = len(ranking.order)
     selected = rank < ranking.selected
     points = points_text(points_of(ranking.sums[index], weight))
-    place = f"rank {rank + 1} of {len(ranking.order)} with {points} points"
     if rival is None or rival_points is None:
         if selected:
-            return f"{place}; every cluster that passes the filters is selected"
-        return f"{place}, but numberOfClusters is 0"
-    relation = "the first that is not selected" if selected else "the last that is selected"
-    sentence = f"{place}; {relation} is {rival} with {points_text(points_of(rival_points, weight))}"
-    if ranking.sums[index] == rival_points:
-        return f"{sentence}, and equal points are ordered by name"
-    return sentence
+            return (
+                f"rank {rank + 1} of {total} with {points} points; every cluster that passes the"
+                " filters is selected"
+            )
+        return f"rank {rank + 1} of {total} with {points} points, but numberOfClusters is 0"
+    others = points_text(points_of(rival_points, weight))
+    equal = ranking.sums[index] == rival_points
+    if selected and equal:
+        return (
+            f"rank {rank + 1} of {total} with {points} points; the first that is not selected is"
+            f" {rival} with {others}, and equal points are ordered by name"
+        )
+    if selected:
+        return (
+            f"rank {rank + 1} of {total} with {points} points; the first that is not selected is"
+            f" {rival} with {others}"
+        )
+    if equal:
+        return (
+            f"rank {rank + 1} of {total} with {points} points; the last that is selected is"
+            f" {rival} with {others}, and equal points are ordered by name"
+        )
+    return (
+        f"rank {rank + 1} of {total} with {points} points; the last that is selected is {rival}"
+        f" with {others}"
+    )
 
 
 def _flips(
@@ -343,29 +377,34 @@ def _flips(
     points: int,
     spans: Mapping[str, tuple[int, int]],
 ) -> tuple[Flip, ...]:
-    """For each add-on score, the nearest value that changes the sum by at least `points` in its direction."""
+    """For each add-on score, the nearest value that changes the sum by at least `points`."""
+    # OCM adds the weights of a score that is listed twice, so its one value counts with their sum.
     weights: dict[str, int] = {}
     resources: dict[str, str] = {}
-    for result in verdict.prioritizers:
-        if result.prioritizer.built_in is None:
-            weights[result.name] = weights.get(result.name, 0) + result.weight
-            resources[result.name] = result.prioritizer.resource
+    for result in _scored(verdict):
+        weights[result.name] = weights.get(result.name, 0) + result.weight
+        resources[result.name] = result.prioritizer.resource
     scores = {part.name: part.score or 0 for part in contributions}
-    flips = []
+    flips: list[Flip] = []
     for name, weight in weights.items():
-        if weight != 0:
-            steps = -(-abs(points) // abs(weight))
-            direction = 1 if (points > 0) == (weight > 0) else -1
-            needed = scores[name] + direction * steps
-            low, high = spans.get(resources[name], (MIN_SCORE, MAX_SCORE))
-            flips.append(Flip(name, scores[name], needed, low <= needed <= high))
+        if weight == 0:
+            continue
+        steps = -(-abs(points) // abs(weight))
+        direction = 1
+        if (points > 0) != (weight > 0):
+            direction = -1
+        needed = scores[name] + direction * steps
+        low, high = spans.get(resources[name], (MIN_SCORE, MAX_SCORE))
+        flips.append(Flip(name, scores[name], needed, low <= needed <= high))
     return tuple(sorted(flips, key=lambda flip: (abs(flip.change), flip.name)))
 
 
 def _note(prioritizer: Prioritizer, score: int | None, position: int, verdict: Verdict) -> str:
     cluster = verdict.state.names[position]
+    if prioritizer.built_in is not None and score is None:
+        return "no allocatable and capacity reported, adds 0"
     if prioritizer.built_in is not None:
-        return "no allocatable and capacity reported, adds 0" if score is None else ""
+        return ""
     published = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
     if published is None:
         return f"no AddOnPlacementScore {cluster}/{prioritizer.resource}, counts as 0"

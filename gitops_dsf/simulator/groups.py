@@ -1,4 +1,8 @@
-"""Decision groups of a pass, with their PlacementDecisions (scheduling_controller.go: generateDecisionGroups)."""
+"""Decision groups of a pass, with their PlacementDecisions.
+
+Source: generateDecisionGroups, generateDecision and calculateLength of OCM v1.2.1, in
+pkg/placement/controllers/scheduling/scheduling_controller.go.
+"""
 
 import math
 import re
@@ -18,7 +22,10 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z", re.
 
 @dataclass(frozen=True, slots=True)
 class DecisionObject:
-    """A PlacementDecision as the controller would write it. Clusters are in order of name, not of rank."""
+    """A PlacementDecision as the controller would write it.
+
+    Clusters are in order of name, not of rank.
+    """
 
     name: str
     namespace: str
@@ -54,13 +61,16 @@ def group_length(written: int | str | None, total: int) -> tuple[int, Status]:
     """The number of clusters in a group. A length outside of 1 to `total` means `total`."""
     length = 0
     if isinstance(written, str):
+        # The CRD's pattern admits "5", and then the controller finds no percentage in it.
         percentage = written.removesuffix("%")
         if not written.endswith("%") or not _NUMBER.match(percentage):
             return total, Status(
                 Code.MISCONFIGURED, f"{written} invalid type: string is not a percentage"
             )
+        # The order of operations is that of the Go code, because it decides the last bit.
         share = float(percentage) / 100 * float(total)
-        length = math.ceil(share) if math.isfinite(share) else 0
+        if math.isfinite(share):
+            length = math.ceil(share)
     elif written is not None:
         length = written
     if not 0 < length <= total:
@@ -73,21 +83,23 @@ def decide_groups(
 ) -> tuple[tuple[Group, ...], Status]:
     """Returns groups in order, with their PlacementDecisions.
 
-    A mistake in the group strategy ends the grouping: earlier groups remain, the other clusters get no
-    PlacementDecision, and existing ones are deleted.
+    A mistake in the group strategy ends the grouping: earlier groups remain, the other clusters get
+    no PlacementDecision, and existing ones are deleted.
     """
-    cut, status = _cut(placement, state, selected)
+    parts, status = _cut(placement, state, selected)
     groups: list[Group] = []
-    # PlacementDecisions are numbered through all groups.
+    # PlacementDecisions are numbered through all groups. So a cluster that joins one group renames
+    # the decisions of those after it.
     number = 0
-    for index, (name, members) in enumerate(cut):
+    for index, (name, members) in enumerate(parts):
         labels = {
             PLACEMENT_LABEL: placement.metadata.name,
             GROUP_NAME_LABEL: name,
             GROUP_INDEX_LABEL: str(index),
         }
         pages: list[DecisionObject] = []
-        # A group without clusters has one PlacementDecision, which is empty.
+        # A group without clusters has one PlacementDecision, which is empty. Without it, consumers
+        # would find no decision at all, which Argo CD takes for an error.
         for start in range(0, len(members) or 1, PAGE_CLUSTERS):
             number += 1
             page = DecisionObject(
@@ -105,27 +117,31 @@ def _cut(
     placement: Placement, state: HubState, selected: Sequence[int]
 ) -> tuple[list[tuple[str, tuple[str, ...]]], Status]:
     """The name and the clusters of each group, in order."""
-    written = placement.spec.decision_strategy
-    strategy = (written and written.group_strategy) or GroupStrategy()
+    strategy = GroupStrategy()
+    decision_strategy = placement.spec.decision_strategy
+    if decision_strategy and decision_strategy.group_strategy:
+        strategy = decision_strategy.group_strategy
+    parts: list[tuple[str, tuple[str, ...]]] = []
     length, status = group_length(strategy.clusters_per_decision_group, len(selected))
-    cut: list[tuple[str, tuple[str, ...]]] = []
     if status.failed:
-        return cut, status
+        return parts, status
     pool = set(selected)
     for group in strategy.decision_groups or ():
+        # Groups match labels and claims alone: OCM gives them no CEL environment.
         try:
             wanted = predicate_of(ClusterPredicate(group.group_cluster_selector))
         except SelectorError as error:
-            return cut, Status(Code.MISCONFIGURED, str(error))
+            return parts, Status(Code.MISCONFIGURED, str(error))
         matched = pool & state.labels.select(wanted.labels) & state.claims.select(wanted.claims)
         pool -= matched
-        cut.extend((group.group_name, chunk) for chunk in _chunks(matched, length, state))
-    cut.extend(("", chunk) for chunk in _chunks(pool, length, state))
-    return cut or [("", ())], SUCCESS
+        parts.extend((group.group_name, members) for members in _chunks(matched, length, state))
+    parts.extend(("", members) for members in _chunks(pool, length, state))
+    return parts or [("", ())], SUCCESS
 
 
 def _chunks(members: set[int], length: int, state: HubState) -> list[tuple[str, ...]]:
-    if not members:
-        return []
+    """The names of clusters in pieces of `length`. No clusters are no piece."""
+    # In order of name: here OCM loses the order of the scores, and no reader can tell which is
+    # best.
     names = [state.names[cluster] for cluster in sorted(members)]
-    return [tuple(names[start : start + length]) for start in range(0, len(names), length)]
+    return [tuple(names[start : start + length]) for start in range(0, len(names), length or 1)]

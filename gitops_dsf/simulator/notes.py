@@ -1,87 +1,110 @@
-"""Notes for people on a verdict: which traps of OCM it ran into.
+"""Notes for people on a verdict: which traps of OCM the Placement ran into.
 
-The messages say what OCM v1.2.1 does and does not show. docs/decisions/scheduler.md explains the traps.
+A note says what OCM v1.2.1 does not show in the conditions of a Placement, and what to do.
+docs/decisions/scheduler.md explains the traps.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.simulator.cel.function import Unsupported
+from gitops_dsf.simulator.conditions import Condition
+from gitops_dsf.simulator.outcome import Outcome
 from gitops_dsf.simulator.prioritizers import selector_error
-from gitops_dsf.simulator.status import Code
+from gitops_dsf.simulator.status import Code, Status
 
-if TYPE_CHECKING:
-    from gitops_dsf.simulator.verdict import Verdict
-
-
+# pkg/placement/controllers/manager.go of OCM v1.2.1 starts its informers with 10 minutes. Nothing
+# else makes it look again when a score expires or when only CEL reads a score that changed.
 RESYNC_SECONDS = 600
-"""Resync period of OCM's informers: what sends no event is noticed after this time at the latest."""
+"""Resync period of OCM's informers: what sends no event is noticed after this time at the
+latest."""
 
 MAX_NAMED_CLUSTERS = 5
 """A note names that many clusters, and says that there are others."""
 
 
-def notes_on(verdict: "Verdict") -> tuple[str, ...]:
-    """The notes, the most severe first."""
-    return (*_on_the_controller(verdict), *_on_decisions(verdict), *_on_scores(verdict))
-
-
-def _on_the_controller(verdict: "Verdict") -> Iterator[str]:
-    outcome = str(verdict.outcome)
-    if verdict.panic is not None:
+def outcome_notes(
+    placement: Placement,
+    outcome: Outcome,
+    *,
+    panic: str | None,
+    sync_error: str | None,
+    unsupported: Sequence[Unsupported],
+) -> Iterator[str]:
+    """Why the controller schedules nothing, or why it cannot write what it decided."""
+    if panic is not None:
         yield (
-            f"numberOfClusters is {verdict.source.spec.number_of_clusters}: the placement controller"
-            f" panics on each reconciliation of this Placement ({verdict.panic}) and recovers, so its"
-            " old decision stays and no condition shows it; set it to 0 or more. With"
+            f"numberOfClusters is {placement.spec.number_of_clusters}: the placement controller"
+            f" panics on each reconciliation of this Placement ({panic}) and recovers, so its old"
+            " decision stays and no condition shows it; set it to 0 or more. With"
             " OPENSHIFT_ON_PANIC=crash the process ends, and no Placement of this hub is scheduled"
         )
-    if outcome == "Disabled":
+    if outcome is Outcome.DISABLED:
         yield "scheduling is disabled by annotation: PlacementDecisions stay as they are"
-    if outcome == "Deleting":
+    if outcome is Outcome.DELETING:
         yield "the Placement is being deleted: OCM does not schedule it"
-    if outcome == "Failed":
-        yield f"OCM ends its pass before scheduling and keeps the decisions: {verdict.sync_error}"
-    yield from map(str, verdict.unsupported)
-    if selector_error(verdict.source):
+    if outcome is Outcome.FAILED:
+        yield f"OCM ends its pass before scheduling and keeps the decisions: {sync_error}"
+    yield from map(str, unsupported)
+    if selector_error(placement):
         yield (
-            "the Placement's name is longer than 63 bytes, so it is not a valid label value: the API"
-            " server refuses its PlacementDecisions, and OCM hides that error; shorten the name"
+            "the Placement's name is longer than 63 bytes, so it is not a valid label value: the"
+            " API server refuses its PlacementDecisions, and OCM hides that error; shorten the name"
         )
 
 
-def _on_decisions(verdict: "Verdict") -> Iterator[str]:
-    if str(verdict.outcome) != "Scheduled":
-        return
-    if verdict.status.failed:
-        yield _on_a_failure(verdict)
-        if verdict.satisfied and verdict.satisfied.status:
+def decision_notes(
+    placement: Placement,
+    *,
+    status: Status,
+    satisfied: Condition | None,
+    evicted: Sequence[str],
+    evicts_everything: bool,
+) -> Iterator[str]:
+    """What a mistake does to the decisions of a Placement that is scheduled."""
+    if status.failed:
+        yield _mistake_note(status, evicted, evicts_everything=evicts_everything)
+        if satisfied and satisfied.status:
             yield "PlacementSatisfied stays True although PlacementDecisions are deleted"
-    elif verdict.source.spec.number_of_clusters == 0:
+    elif placement.spec.number_of_clusters == 0:
         yield "numberOfClusters is 0: nothing is selected, and PlacementSatisfied is False"
 
 
-def _on_a_failure(verdict: "Verdict") -> str:
-    kind = "an error"
-    if verdict.status.code is Code.MISCONFIGURED:
-        kind = "PlacementMisconfigured"
-    if not verdict.evicts_everything:
+def _mistake_note(status: Status, evicted: Sequence[str], *, evicts_everything: bool) -> str:
+    misconfigured = status.code is Code.MISCONFIGURED
+    if evicts_everything and misconfigured:
         return (
-            f"{kind} ({verdict.status.message}): OCM writes no decisions for the rest until it is"
-            " repaired"
+            f"PlacementMisconfigured ({status.message}) empties the decisions: evicted are"
+            f" {_listed(evicted)}"
         )
-    evicted = ", ".join(verdict.evicted[:MAX_NAMED_CLUSTERS])
-    if len(verdict.evicted) > MAX_NAMED_CLUSTERS:
-        evicted += " and others"
-    return f"{kind} ({verdict.status.message}) empties the decisions: evicted are {evicted}"
+    if evicts_everything:
+        return f"an error ({status.message}) empties the decisions: evicted are {_listed(evicted)}"
+    if misconfigured:
+        return (
+            f"PlacementMisconfigured ({status.message}): OCM writes no decisions for the rest until"
+            " it is repaired"
+        )
+    return f"an error ({status.message}): OCM writes no decisions for the rest until it is repaired"
 
 
-def _on_scores(verdict: "Verdict") -> Iterator[str]:
-    if verdict.status.code is Code.WARNING:
+def _listed(clusters: Sequence[str]) -> str:
+    """The first clusters by name."""
+    named = ", ".join(clusters[:MAX_NAMED_CLUSTERS])
+    if len(clusters) > MAX_NAMED_CLUSTERS:
+        return f"{named} and others"
+    return named
+
+
+def score_notes(status: Status, next_expiry: datetime | None) -> Iterator[str]:
+    """Scores that have expired, and the one that expires next."""
+    if status.code is Code.WARNING:
         yield (
-            f"{verdict.status.message}: each counts as 0, which beats every negative score, and OCM"
-            " repeats its pass with growing delay until the score is renewed"
+            f"{status.message}: each counts as 0, which beats every negative score, and OCM repeats"
+            " its pass with growing delay until the score is renewed"
         )
-    if verdict.next_expiry is not None:
+    if next_expiry is not None:
         yield (
-            f"the next score expires at {verdict.next_expiry.isoformat()}; OCM notices up to"
+            f"the next score expires at {next_expiry.isoformat()}; OCM notices up to"
             f" {RESYNC_SECONDS} s later"
         )

@@ -1,4 +1,9 @@
-"""The Predicate filter: which clusters match a Placement's predicates (plugins/predicate)."""
+"""The Predicate filter: which clusters match a Placement's predicates.
+
+Source: Filter of OCM v1.2.1 in pkg/placement/plugins/predicate/predicate.go, and Matches in
+pkg/placement/helpers/clusters.go. Predicates are ORed; within one, the label selector, the claim
+selector and every CEL expression are ANDed.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -51,11 +56,7 @@ def _match(clusters: tuple[int, ...], predicates: Sequence[Predicate], state: Hu
     matched: set[int] = set()
     unknown: dict[int, Unsupported] = {}
     for predicate in predicates:
-        selected = (
-            candidates
-            & state.labels.select(predicate.labels)
-            & state.claims.select(predicate.claims)
-        ) - matched
+        selected = _selected(predicate, candidates, state) - matched
         if not predicate.expressions:
             matched |= selected
             continue
@@ -65,15 +66,25 @@ def _match(clusters: tuple[int, ...], predicates: Sequence[Predicate], state: Hu
                 unknown.setdefault(cluster, answer)
             elif answer:
                 matched.add(cluster)
-    open_questions = tuple(
-        unknown[cluster] for cluster in sorted(unknown) if cluster not in matched
+    # An expression without an answer does not matter for a cluster that another predicate selects.
+    open_questions = [unknown[cluster] for cluster in sorted(unknown) if cluster not in matched]
+    kept = clusters
+    if len(matched) != len(clusters):
+        kept = tuple(sorted(matched))
+    return Filtered(kept, unsupported=tuple(open_questions))
+
+
+def _selected(predicate: Predicate, candidates: frozenset[int], state: HubState) -> frozenset[int]:
+    """The clusters that match both selectors, whatever the expressions say."""
+    return (
+        candidates & state.labels.select(predicate.labels) & state.claims.select(predicate.claims)
     )
-    kept = clusters if len(matched) == len(clusters) else tuple(sorted(matched))
-    return Filtered(kept, unsupported=open_questions)
 
 
 def _all_true(expressions: Sequence[str], cluster: int, state: HubState) -> bool | Unsupported:
-    """Expressions are ANDed. The first one that is not true decides."""
+    """Whether all expressions are true. The first one that is not decides."""
+    # A failure counts as false: OCM v1.2.1 drops the cluster and only logs it, at a level that is
+    # off by default (pkg/placement/helpers/cel.go: evaluateAllExpressions).
     for expression in expressions:
         answer = state.cel.answer(expression, cluster)
         if isinstance(answer, Unsupported):
@@ -85,7 +96,7 @@ def _all_true(expressions: Sequence[str], cluster: int, state: HubState) -> bool
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An expression that fails on a cluster, which OCM drops without a word."""
+    """An expression that fails on a cluster. OCM drops the cluster and reports nothing."""
 
     predicate: int
     expression: int
@@ -106,16 +117,13 @@ def failures(
     )
     for number, written in enumerate(placement.spec.predicates or ()):
         predicate = predicate_of(written)
-        selected = (
-            dropped & state.labels.select(predicate.labels) & state.claims.select(predicate.claims)
-        )
-        for cluster in sorted(selected):
-            for place, expression in enumerate(predicate.expressions):
+        for cluster in sorted(_selected(predicate, dropped, state)):
+            for index, expression in enumerate(predicate.expressions):
                 answer = state.cel.answer(expression, cluster)
                 if answer is True:
                     continue
                 if isinstance(answer, str):
-                    yield Failure(number, place, state.names[cluster], answer)
+                    yield Failure(number, index, state.names[cluster], answer)
                 # OCM evaluates no further: the first expression that is not true decides.
                 break
 

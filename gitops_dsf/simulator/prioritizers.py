@@ -1,7 +1,8 @@
 """The prioritizers of a Placement, and the score that each gives a cluster.
 
-Which run, and with which weights, follows schedule.go (getWeights, mergeWeights, getPrioritizers).
-The scores follow pkg/placement/plugins/{balance,steady,resource,addon}. All of OCM v1.2.1.
+Source: getWeights, mergeWeights and getPrioritizers of OCM v1.2.1, in
+pkg/placement/controllers/scheduling/schedule.go, say which run, and with which weights. The scores
+are those of pkg/placement/plugins/{balance,steady,resource,addon}.
 """
 
 import math
@@ -18,7 +19,10 @@ from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
 MAX_SCORE = 100
-"""The highest score of a cluster. The lowest is -100."""
+"""The highest score of a cluster (MaxClusterScore in pkg/placement/plugins/interface.go)."""
+
+MIN_SCORE = -100
+"""The lowest score of a cluster."""
 
 PLACEMENT_LABEL_PATH = f"values[0][{PLACEMENT_LABEL}]"
 """The path in the error of Go's label selector for a value that is not valid."""
@@ -52,21 +56,30 @@ def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
     """The prioritizers that run: those with a weight other than 0.
 
     Go visits them in the random order of a map. Here it is the order in which they are configured;
-    the sums are the same. Raises PrioritizerError for an unknown mode, an unknown built-in name or a
-    missing coordinate.
+    the sums are the same. Raises PrioritizerError for an unknown mode, an unknown built-in name or
+    a missing coordinate.
     """
     return _prioritizers(placement.spec.prioritizer_policy)
 
 
 @lru_cache(maxsize=4096)
 def _prioritizers(policy: PrioritizerPolicy | None) -> tuple[Prioritizer, ...]:
-    """As `prioritizers_of`. Cached, because each change of a score simulates all Placements again."""
+    """As `prioritizers_of`.
+
+    Cached, because each change of a score simulates all Placements again.
+    """
     mode = (policy.mode if policy else None) or ""
     if mode not in ("", "Additive", "Exact"):
         raise PrioritizerError(f"incorrect prioritizer policy mode: {mode}")
-    configured = (policy.configurations if policy else None) or ()
-    merged = _merge(configured if mode == "Exact" else (*DEFAULTS, *configured))
-    return tuple(_prioritizer(coordinate, weight) for coordinate, weight in merged if weight != 0)
+    configurations = (policy.configurations if policy else None) or ()
+    if mode != "Exact":
+        configurations = (*DEFAULTS, *configurations)
+    # With the weight 0 a prioritizer is not even made, so a mistake in it stays unseen.
+    return tuple(
+        _prioritizer(coordinate, weight)
+        for coordinate, weight in _merge(configurations)
+        if weight != 0
+    )
 
 
 def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoordinate, int]]:
@@ -83,6 +96,7 @@ def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoo
             raise PrioritizerError("scoreCoordinate field is required")
         key: tuple[object, ...] = (coordinate.type, coordinate.built_in)
         if coordinate.add_on is not None:
+            # The position stands for the address that the pointer has in Go.
             key = (*key, position)
         kept[key] = (coordinate, configuration.weight)
     return list(kept.values())
@@ -90,10 +104,11 @@ def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoo
 
 def _prioritizer(coordinate: ScoreCoordinate, weight: int) -> Prioritizer:
     if coordinate.type == "BuiltIn":
-        name = next((name for name in BUILT_INS if name == coordinate.built_in), None)
-        if name is None:
-            raise PrioritizerError(f"incorrect builtin prioritizer: {coordinate.built_in}")
-        return Prioritizer(weight, built_in=name)
+        for name in BUILT_INS:
+            if name == coordinate.built_in:
+                return Prioritizer(weight, built_in=name)
+        raise PrioritizerError(f"incorrect builtin prioritizer: {coordinate.built_in}")
+    # Go's zero value of the type is not BuiltIn, so a coordinate without a type is an add-on score.
     if coordinate.add_on is None:
         raise PrioritizerError("addOn should not be empty")
     return Prioritizer(
@@ -127,7 +142,11 @@ def go_int64(value: float) -> int:
 
 
 def selector_error(placement: Placement) -> str | None:
-    """Why the controller cannot select its own decisions: the name is no label value (> 63 bytes)."""
+    """Why the controller cannot select its own decisions; None if it can.
+
+    It selects them by a label whose value is the Placement's name, and a name may be longer than
+    the 63 bytes of a label value.
+    """
     problem = label_value_error(placement.metadata.name)
     if not problem:
         return None
@@ -139,9 +158,10 @@ def own_decisions(placement: Placement, state: HubState) -> frozenset[str]:
     if selector_error(placement):
         return frozenset()
     key = (placement.metadata.namespace or "", placement.metadata.name)
-    return frozenset(
-        name for decision in state.decisions_of.get(key, ()) for name in decision.cluster_names
-    )
+    own: set[str] = set()
+    for decision in state.decisions_of.get(key, ()):
+        own.update(decision.cluster_names)
+    return frozenset(own)
 
 
 def score(
@@ -165,7 +185,8 @@ def score(
 def _balance(
     prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]
 ) -> PrioritizerResult:
-    """High for few decisions of other Placements, relative to the busiest cluster of the whole hub."""
+    """High for few decisions of other Placements, relative to the busiest cluster of the hub."""
+    # Balance lists the decisions of all namespaces and leaves out those of this Placement.
     others = dict(state.decision_counts)
     key = (placement.metadata.namespace or "", placement.metadata.name)
     for decision in state.decisions_of.get(key, ()):
@@ -176,10 +197,15 @@ def _balance(
 
 
 def balance(others: Mapping[str, int], names: Sequence[str]) -> list[int]:
-    """The score that Balance gives these clusters. `others` counts the decisions of other Placements."""
+    """The score that Balance gives these clusters.
+
+    `others` counts the decisions of other Placements.
+    """
+    # The busiest cluster need not be a candidate: it may be anywhere on the hub.
     busiest = max(others.values(), default=0)
     by_count = {0: MAX_SCORE}
     for count in set(others.values()) - {0}:
+        # Go truncates before it doubles, so all scores are even.
         by_count[count] = 2 * go_int64(float(MAX_SCORE) * (0.5 - count / busiest))
     return [by_count[others.get(name, 0)] for name in names]
 
@@ -192,9 +218,10 @@ def _steady(
         return PrioritizerResult(prioritizer, [], Status(Code.ERROR, problem, prioritizer.name))
     own = own_decisions(placement, state)
     names = state.names
-    return PrioritizerResult(
-        prioritizer, [MAX_SCORE if names[cluster] in own else 0 for cluster in clusters]
-    )
+    # 0, not MIN_SCORE, for the others: a score must beat Steady by 100 points to move the
+    # Placement.
+    values = [MAX_SCORE if names[cluster] in own else 0 for cluster in clusters]
+    return PrioritizerResult(prioritizer, values)
 
 
 def _resource(
@@ -206,9 +233,10 @@ def _resource(
         resource = "cpu"
     column = state.allocatable[resource]
     amounts = [column[cluster] for cluster in clusters]
-    known = [amount for amount in amounts if amount is not None]
-    least = min(known, default=0.0)
-    span = max(known, default=0.0) - least
+    # A cluster that reports nothing gets no entry. That adds 0, so it beats all below the middle.
+    reported = [amount for amount in amounts if amount is not None]
+    least = min(reported, default=0.0)
+    span = max(reported, default=0.0) - least
 
     def score_of(amount: float | None) -> int | None:
         if amount is None:
@@ -225,17 +253,18 @@ def _addon(
     prioritizer: Prioritizer, state: HubState, clusters: Sequence[int], now: datetime
 ) -> PrioritizerResult:
     column = state.score_table.column(prioritizer.resource, prioritizer.score, now)
+    # Often no filter drops a cluster, and then the column needs no copy.
     values: Sequence[int] = column.values
     if len(values) != len(clusters):
         values = [column.values[cluster] for cluster in clusters]
     expired = column.expired.intersection(clusters)
     if not expired:
         return PrioritizerResult(prioritizer, values)
-    objects = " ".join(
-        f"{state.names[cluster]}/{prioritizer.resource}" for cluster in sorted(expired)
-    )
+    # Only an expired score is a warning. One that is missing gives a line in OCM's log, no more.
+    names = [state.names[cluster] for cluster in sorted(expired)]
+    listed = " ".join(f"{name}/{prioritizer.resource}" for name in names)
     return PrioritizerResult(
         prioritizer,
         values,
-        Status(Code.WARNING, f"AddOnPlacementScores {objects} expired", prioritizer.name),
+        Status(Code.WARNING, f"AddOnPlacementScores {listed} expired", prioritizer.name),
     )

@@ -31,13 +31,23 @@ _BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_NAMES = {exponent: suffix for suffix, exponent in _DECIMAL_SUFFIXES.items()}
 _BINARY_NAMES = {exponent: suffix for suffix, exponent in _BINARY_SUFFIXES.items()}
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)\Z", re.ASCII)
-_EXPONENT_DIGITS = 20
-"""With a sign. Go reads an exponent as an int64."""
+
+# Go reads an exponent as an int64, which has 19 digits.
+_MAX_EXPONENT_CHARACTERS = 20
+"""With a sign."""
+
 _MAX_INT64 = 2**63 - 1
+
+# Every number of 18 decimal digits fits into an int64 (maxInt64Factors in apimachinery). Longer
+# texts take the path of arbitrary precision, even if their value would fit.
 _MAX_INT64_FACTORS = 18
+
 _NANO = 9
+"""The smallest unit that Kubernetes keeps is 10^-9."""
+
+# Go computes with numbers of any length. A float64 has no more than 308 digits before the point, so
+# a longer number is a mistake or an attack.
 _MAX_DIGITS = 1000
-"""Go computes with numbers of any length; a float64 has no more than 308 digits before the point."""
 
 
 class QuantityError(ValueError):
@@ -89,7 +99,9 @@ class Quantity:
             base = float(self.unscaled)
         except OverflowError:
             base = math.inf if self.unscaled > 0 else -math.inf
-        return base if self.scale == 0 else base * pow10(-self.scale)
+        if self.scale == 0:
+            return base
+        return base * pow10(-self.scale)
 
     def __str__(self) -> str:
         """The canonical text (CanonicalizeBytes)."""
@@ -107,8 +119,10 @@ class Quantity:
         while exponent % 3:
             number *= 10
             exponent -= 1
+        if self.format == "DecimalExponent" and exponent:
+            return f"{number}e{exponent}"
         if self.format == "DecimalExponent":
-            return f"{number}e{exponent}" if exponent else str(number)
+            return str(number)
         return f"{number}{_DECIMAL_NAMES.get(exponent, '')}"
 
 
@@ -140,11 +154,12 @@ def _suffix(text: str) -> tuple[int, int, Format]:
         return 2, _BINARY_SUFFIXES[text], "BinarySI"
     matched = _EXPONENT.match(text)
     if matched:
-        if len(matched.group(1)) > _EXPONENT_DIGITS:
+        if len(matched.group(1)) > _MAX_EXPONENT_CHARACTERS:
             raise QuantityError("the exponent of a quantity has at most 19 digits")
         return 10, int(matched.group(1)), "DecimalExponent"
     raise QuantityError(
-        "unable to parse quantity's suffix; known are n u m k M G T P E, Ki Mi Gi Ti Pi Ei and e<number>"
+        "unable to parse quantity's suffix; known are n u m k M G T P E, Ki Mi Gi Ti Pi Ei and"
+        " e<number>"
     )
 
 
@@ -157,9 +172,10 @@ def _split(text: str) -> _Parts:
     base, exponent, form = _suffix(suffix)
     if len(text) > _MAX_DIGITS or abs(exponent) > _MAX_DIGITS:
         raise QuantityError(f"a quantity has at most {_MAX_DIGITS} digits")
-    return _Parts(
-        -1 if sign == "-" else 1, integer.lstrip("0") or "0", fraction or "", base, exponent, form
-    )
+    factor = 1
+    if sign == "-":
+        factor = -1
+    return _Parts(factor, integer.lstrip("0") or "0", fraction or "", base, exponent, form)
 
 
 @lru_cache(maxsize=65536)
@@ -189,11 +205,14 @@ def _fast(text: str, parts: _Parts) -> Quantity | None:
     value = int(digits)
     if precision < 0 or scale < -_NANO or value * mantissa > _MAX_INT64:
         return None
+    # Kubernetes keeps the text if this quick test says that it is canonical.
     if parts.base == 2:
         canonical = value & 0x07 != 0
     else:
         canonical = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
-    written = text if canonical else None
+    written = None
+    if canonical:
+        written = text
     return Quantity(parts.sign * value * mantissa, -scale, parts.format, written)
 
 
@@ -217,4 +236,6 @@ def _exact(parts: _Parts) -> Quantity:
 
 def from_json(value: str | float) -> Quantity:
     """Reads a quantity from a manifest, as a string or a bare number (int-or-string)."""
-    return parse(value.strip() if isinstance(value, str) else repr(value))
+    if isinstance(value, str):
+        return parse(value.strip())
+    return parse(repr(value))

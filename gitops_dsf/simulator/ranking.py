@@ -1,4 +1,8 @@
-"""Sums, rank order and selection (schedule.go: Schedule, selectClusters)."""
+"""Sums, rank order and selection of clusters.
+
+Source: Schedule and selectClusters of OCM v1.2.1, in
+pkg/placement/controllers/scheduling/schedule.go.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,9 +37,11 @@ def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
     sums = [0] * count
     for result in results:
         weight = result.weight
+        # A comprehension, because this is the inner loop of every pass and of every backtest.
         sums = [
             total + (value or 0) * weight for total, value in zip(sums, result.values, strict=True)
         ]
+    # Scores and weights are small. Only those of a hub without the CRD's bounds get so far.
     if sums and not -_INT64 <= min(sums) <= max(sums) < _INT64:
         sums = [(total + _INT64) % (2 * _INT64) - _INT64 for total in sums]
     return sums
@@ -49,8 +55,10 @@ def rank(
     Raises SchedulerPanic for a negative number of clusters.
     """
     sums = add_up(results, len(clusters))
-    # A stable sort, so equal sums stay ordered by name.
+    # A stable sort, so equal sums stay ordered by name. OCM v1.2.1 sorts by name, too, although its
+    # API says that it takes a random subset of them.
     order = sorted(range(len(clusters)), key=sums.__getitem__, reverse=True)
+    # The CRD has no minimum, and selectClusters slices without a check.
     if number_of_clusters is not None and number_of_clusters < 0:
         raise SchedulerPanic(f"runtime error: slice bounds out of range [:{number_of_clusters}]")
     selected = len(clusters)

@@ -1,7 +1,9 @@
-"""One pass over one Placement (scheduling_controller.go: syncPlacement), and passes over several.
+"""One pass over one Placement, and passes over several.
 
-Guarantees: pure; the verdict is that of OCM v1.2.1, or Unsupported. Not guaranteed: the time at which
-OCM makes the pass, and the order in which it visits several Placements.
+Source: syncPlacement in pkg/placement/controllers/scheduling/scheduling_controller.go and Schedule
+in schedule.go, beside it. Guarantees: pure; the verdict is that of OCM v1.2.1, or Unsupported. Not
+guaranteed: the time at which OCM makes the pass, and the order in which it visits several
+Placements.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,13 +19,14 @@ from gitops_dsf.simulator import prioritizers
 from gitops_dsf.simulator.conditions import misconfigured_condition, satisfied_condition
 from gitops_dsf.simulator.documents import SimulatorInputError
 from gitops_dsf.simulator.groups import decide_groups
-from gitops_dsf.simulator.membership import MembershipError, resolve_membership
+from gitops_dsf.simulator.membership import MembershipError
+from gitops_dsf.simulator.outcome import Outcome
 from gitops_dsf.simulator.predicates import PREDICATE_FILTER, filter_clusters
 from gitops_dsf.simulator.ranking import SchedulerPanic, rank
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 from gitops_dsf.simulator.taints import TAINT_FILTER, filter_tainted, requeue_time
-from gitops_dsf.simulator.verdict import Outcome, Stage, Verdict
+from gitops_dsf.simulator.verdict import Stage, Verdict
 
 
 def simulate(
@@ -33,17 +36,15 @@ def simulate(
 ) -> Verdict:
     """Computes what OCM would decide for a Placement.
 
-    Args:
-        objects: a HubState, which can be used for any number of Placements, or the objects of a hub as plain
-            dicts, as the API server returns them: Placement, ManagedCluster, ManagedClusterSet,
-            ManagedClusterSetBinding, AddOnPlacementScore, PlacementDecision. Complete manifests that were
-            never applied with `with_defaults` first.
-        placement: `namespace/name`.
-        now: the time of the pass, as a datetime with a time zone or RFC 3339 text; by default the system's
-            clock.
+    Args: objects: a HubState, which can be used for any number of Placements, or the objects of a
+            hub as plain dicts, as the API server returns them: Placement, ManagedCluster,
+            ManagedClusterSet, ManagedClusterSetBinding, AddOnPlacementScore, PlacementDecision.
+            Complete manifests that were never applied with `with_defaults` first. placement:
+            `namespace/name`. now: the time of the pass, as a datetime with a time zone or RFC 3339
+            text; by default the system's clock.
 
-    Raises:
-        SimulatorInputError: the input cannot be the objects of a hub, or there is no such Placement.
+    Raises: SimulatorInputError: the input cannot be the objects of a hub, or there is no such
+        Placement.
     """
     state = objects if isinstance(objects, HubState) else HubState.build(objects)
     return simulate_placement(state.placement(placement), state=state, now=read_now(now))
@@ -79,10 +80,12 @@ def simulate_placement(placement: Placement, *, state: HubState, now: datetime) 
         current=prioritizers.own_decisions(placement, state),
     )
     try:
-        membership = resolve_membership(placement, state)
+        membership = state.membership_of(placement)
     except MembershipError as error:
         return replace(start, outcome=Outcome.FAILED, sync_error=str(error))
     start = replace(start, membership=membership)
+    # OCM ends the pass of a Placement that is deleted or disabled before all of this. Here it goes
+    # on, so that people see what would be decided without that.
     try:
         scheduled = _schedule(start)
     except SchedulerPanic as panic:
@@ -125,8 +128,10 @@ def _schedule(verdict: Verdict) -> Verdict:
     now = verdict.now
     matched = filter_clusters(verdict.membership.clusters, placement=placement, state=state)
     if matched.unsupported:
+        outcome = verdict.outcome
+        if outcome is Outcome.SCHEDULED:
+            outcome = Outcome.UNSUPPORTED
         # A Placement that is not scheduled keeps its decisions in any case.
-        outcome = Outcome.UNSUPPORTED if verdict.outcome is Outcome.SCHEDULED else verdict.outcome
         return replace(verdict, outcome=outcome, unsupported=matched.unsupported)
     if matched.status.failed:
         return replace(verdict, status=matched.status)
@@ -137,6 +142,8 @@ def _schedule(verdict: Verdict) -> Verdict:
     if status.failed:
         return replace(verdict, status=status, stages=(predicate_stage,))
     stages = (predicate_stage, Stage(TAINT_FILTER, clusters))
+    # OCM reads the prioritizers after the filters. So a mistake in them leaves the filters'
+    # results.
     try:
         used = prioritizers.prioritizers_of(placement)
     except prioritizers.PrioritizerError as error:
@@ -151,12 +158,14 @@ def _schedule(verdict: Verdict) -> Verdict:
             return replace(
                 verdict, status=result.status, stages=stages, prioritizers=tuple(results)
             )
+        # OCM keeps the last warning. It visits prioritizers in random order, so of several it may
+        # name another one than this.
         if result.status.code is Code.WARNING:
             final = result.status
         results.append(result)
     number_of_clusters = placement.spec.number_of_clusters
-    unscheduled = 0
     ranking = rank(clusters, results, number_of_clusters=number_of_clusters)
+    unscheduled = 0
     if number_of_clusters is not None:
         unscheduled = number_of_clusters - ranking.selected
     return replace(
@@ -173,9 +182,15 @@ def _schedule(verdict: Verdict) -> Verdict:
 def _conclude(verdict: Verdict) -> Verdict:
     """Computes groups, conditions and decisions. A mistake in the groups overrides the status."""
     placement = verdict.source
-    selected = verdict.ranking.selected_clusters if verdict.ranking else []
+    # After an error OCM does not stop: it goes on with no clusters, and empties the decisions.
+    selected: list[int] = []
+    if verdict.ranking:
+        selected = verdict.ranking.selected_clusters
     groups, group_status = decide_groups(placement, state=verdict.state, selected=selected)
-    status = group_status if group_status.failed else verdict.status
+    status = verdict.status
+    if group_status.failed:
+        status = group_status
+    # syncPlacement returns the error of `bind` before that of the status.
     sync_error = prioritizers.selector_error(placement)
     if not sync_error and status.code is not Code.SUCCESS:
         sync_error = status.message
@@ -198,10 +213,11 @@ def _conclude(verdict: Verdict) -> Verdict:
 def settle(
     state: HubState, placements: Iterable[str], now: datetime
 ) -> tuple[dict[str, Verdict], tuple[PlacementDecision, ...]]:
-    """Simulates Placements (`namespace/name`), and those that move a second time from where they go.
+    """Simulates Placements, and those that move a second time from where they go.
 
-    Returns the last verdict of each, and the PlacementDecisions that they leave on the hub. The
-    second pass is needed because Steady and Balance depend on the decisions of the first one.
+    `placements` are written as `namespace/name`. Returns the last verdict of each, and the
+    PlacementDecisions that they leave on the hub. The second pass is needed because Steady and
+    Balance depend on the decisions of the first one.
     """
     verdicts = {key: simulate(state, key, now) for key in placements}
     decisions = _written(verdicts, state.decisions.values())
@@ -216,8 +232,9 @@ def settle(
 def _written(
     verdicts: Mapping[str, Verdict], decisions: Iterable[PlacementDecision]
 ) -> tuple[PlacementDecision, ...]:
-    """OCM writes PlacementDecisions by name, even over a decision of another Placement."""
+    """The PlacementDecisions after passes over several Placements."""
     scheduled = {key for key, verdict in verdicts.items() if verdict.outcome is Outcome.SCHEDULED}
+    # By name, because OCM writes them by name, even over a decision of another Placement.
     pages: dict[tuple[str, str], PlacementDecision] = {}
     for decision in decisions:
         if f"{decision.metadata.namespace}/{decision.placement}" not in scheduled:

@@ -1,11 +1,15 @@
-"""A hub's objects, parsed once and indexed, for any number of simulated Placements."""
+"""The objects of one hub, parsed once and indexed, for any number of simulated Placements.
+
+Guarantees: a `HubState` does not change after it was built, so everything that was computed from it
+stays true. `deciding` and `scoring` give the hub with other decisions or scores, and keep what does
+not depend on them. Not guaranteed: that it can be used from several threads.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +22,6 @@ from gitops_dsf.hub.objects import (
     Placement,
     PlacementDecision,
 )
-from gitops_dsf.hub.score_states import expired as is_expired
 from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, PublishedScore, Scores
 from gitops_dsf.simulator import quantity
 from gitops_dsf.simulator.documents import (
@@ -29,112 +32,23 @@ from gitops_dsf.simulator.documents import (
     flatten,
     read,
 )
+from gitops_dsf.simulator.membership import Membership, resolve_membership
+from gitops_dsf.simulator.score_columns import ScoreTable
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator.cel.predicates import CelPredicates
-    from gitops_dsf.simulator.membership import Membership
-
-
-MISSING_SCORE = 0
-"""The score of a cluster without a valid score: the middle of -100..100 (plugins/addon)."""
-
-
-@dataclass(frozen=True)
-class ScoreColumn:
-    """One score for every cluster of the hub, in order of cluster."""
-
-    values: tuple[int, ...]
-    expired: frozenset[int]
-    """Clusters whose AddOnPlacementScore is past its validUntil; their value is 0."""
-    absent: frozenset[int]
-    """Clusters without the AddOnPlacementScore, or without this score in it; their value is 0."""
-    ends: tuple[datetime | None, ...]
-    """validUntil of each cluster's AddOnPlacementScore; None if it has none or does not exist."""
-
-    @cached_property
-    def expiries(self) -> tuple[tuple[datetime, int], ...]:
-        """(validUntil, cluster) of valid scores that will expire, soonest first."""
-        expired, ends = self.expired, enumerate(self.ends)
-        limited = (
-            (until, each) for each, until in ends if until is not None and each not in expired
-        )
-        return tuple(sorted(limited))
-
-    @cached_property
-    def first_expiry(self) -> datetime | None:
-        """When the first of the valid scores expires; None if none of them does."""
-        expired, ends = self.expired, enumerate(self.ends)
-        return min(
-            (until for each, until in ends if until is not None and each not in expired),
-            default=None,
-        )
-
-
-class ScoreTable:
-    """Computes columns on demand. They depend on the time: each holds until the next score in it expires."""
-
-    def __init__(self, *, names: tuple[str, ...], scores: Scores) -> None:
-        self._names = names
-        self._scores = scores
-        self._kept: dict[tuple[str, str], tuple[datetime, ScoreColumn]] = {}
-        """The last column of each score, and the time that it was computed for."""
-
-    def column(self, resource: str, score: str, now: datetime) -> ScoreColumn:
-        known = self._kept.get((resource, score))
-        if known is not None:
-            since, column = known
-            if since == now or (since < now and not is_expired(column.first_expiry, now)):
-                return column
-        column = self._build(resource, score, now)
-        self._kept[resource, score] = now, column
-        return column
-
-    def replacing(self, scores: Scores, changed: Collection[str]) -> ScoreTable:
-        """The table for other scores, with the columns of those that are not in `changed`."""
-        table = ScoreTable(names=self._names, scores=scores)
-        table._kept = {key: kept for key, kept in self._kept.items() if key[0] not in changed}
-        return table
-
-    def _build(self, resource: str, score: str, now: datetime) -> ScoreColumn:
-        objects = self._scores.get(resource, {})
-        values, ends = (
-            [MISSING_SCORE] * len(self._names),
-            list[datetime | None]([None]) * len(self._names),
-        )
-        expired, absent = [], []
-        # Most clusters share the same tuple of names, so it is searched only once.
-        places: dict[int, int | None] = {}
-        for position, name in enumerate(self._names):
-            found = objects.get(name)
-            if found is None:
-                absent.append(position)
-                continue
-            until, names = found.valid_until, found.names
-            place = places.get(id(names), -1)
-            if place == -1:
-                place = places[id(names)] = _place(names, score)
-            ends[position] = until
-            if is_expired(until, now):
-                expired.append(position)
-            elif place is not None:
-                values[position] = found.values[place]
-            if place is None:
-                absent.append(position)
-        return ScoreColumn(tuple(values), frozenset(expired), frozenset(absent), tuple(ends))
-
-
-def _place(names: tuple[str, ...], score: str) -> int | None:
-    """If a name appears twice, the last one counts."""
-    return next((place for place in range(len(names) - 1, -1, -1) if names[place] == score), None)
-
-
-RESOURCES = ("cpu", "memory")
-"""The resources of a cluster that the ResourceAllocatable prioritizers read."""
 
 Key = tuple[str, str]
 """Namespace and name."""
 
+RESOURCES = ("cpu", "memory")
+"""The resources of a cluster that the ResourceAllocatable prioritizers read."""
 
+MAX_LISTED_PLACEMENTS = 10
+"""A message about a Placement that does not exist lists that many others."""
+
+# The cached properties of HubState, by what they depend on. A property that is missing here is
+# computed again for each new state, which is slow but never wrong.
 _OF_CLUSTERS = frozenset(
     {
         "names",
@@ -144,21 +58,18 @@ _OF_CLUSTERS = frozenset(
         "tainted",
         "terminating",
         "allocatable",
-        "memberships",
+        "_memberships",
     }
 )
 _OF_SCORES = frozenset({"score_table", "cel"})
 _OF_DECISIONS = frozenset({"decision_counts", "decisions_of", "decisions_in"})
-"""Cached properties of HubState, by what they depend on."""
 
 
 @dataclass(frozen=True)
 class HubState:
-    """The objects of one hub. Clusters are in order of name, and a cluster's position is its number
-    everywhere.
+    """The objects of one hub, with indexes, score columns and CEL answers that are made on demand.
 
-    It is not changed after it was built. Indexes, score columns and CEL answers are computed on demand and
-    cached.
+    Clusters are in order of name, and a cluster's position in that order is its number everywhere.
     """
 
     clusters: tuple[ManagedCluster, ...]
@@ -172,28 +83,28 @@ class HubState:
 
     @classmethod
     def build(cls, documents: Iterable[Mapping[str, Any]]) -> HubState:
-        """Reads plain dicts of the six kinds; expands `kind: List`. Raises SimulatorInputError: an object
-        that is not a dict, is of another kind, appears twice, or has a field that no API server would store.
+        """Reads plain dicts of the six kinds, and the items of `kind: List`.
+
+        Raises SimulatorInputError for an object that is not a dict, is of another kind, appears
+        twice, or has a field that no API server would store.
         """
-        found: dict[type[HubObject], dict[Key, Any]] = {kind: {} for kind in KINDS.values()}
+        by_kind: dict[type[HubObject], dict[Key, Any]] = {kind: {} for kind in KINDS.values()}
         for position, document in flatten(documents):
-            item = read(document, position)
-            key = (item.metadata.namespace or "", item.metadata.name)
-            if key in found[type(item)]:
-                msg = f"{describe(document, position)} appears twice; pass each object once"
-                raise SimulatorInputError(msg)
-            found[type(item)][key] = item
-        interner = Interner()
-        scores: dict[str, dict[str, PublishedScore]] = {}
-        for (namespace, name), item in found[AddOnPlacementScore].items():
-            scores.setdefault(name, {})[namespace] = interner.of(item.status)
+            hub_object = read(document, position)
+            objects = by_kind[type(hub_object)]
+            key = _key_of(hub_object)
+            if key in objects:
+                raise SimulatorInputError(
+                    f"{describe(document, position)} appears twice; pass each object once"
+                )
+            objects[key] = hub_object
         return cls.of(
-            clusters=found[ManagedCluster].values(),
-            sets=found[ManagedClusterSet].values(),
-            bindings=found[ManagedClusterSetBinding],
-            placements=found[Placement].values(),
-            decisions=found[PlacementDecision].values(),
-            scores=scores,
+            clusters=by_kind[ManagedCluster].values(),
+            sets=by_kind[ManagedClusterSet].values(),
+            bindings=by_kind[ManagedClusterSetBinding],
+            placements=by_kind[Placement].values(),
+            decisions=by_kind[PlacementDecision].values(),
+            scores=_scores_of(by_kind[AddOnPlacementScore]),
         )
 
     @classmethod
@@ -207,37 +118,37 @@ class HubState:
         decisions: Iterable[PlacementDecision],
         scores: Scores,
     ) -> HubState:
-        """Builds the state from typed objects without duplicates. A binding is its namespace and name.
+        """Builds the state from typed objects without duplicates.
 
-        A resource of a cluster that is no quantity counts as not reported.
+        A binding is its namespace and name.
+
+        A resource of a cluster that is not a quantity counts as not reported.
         """
-        ordered = tuple(sorted(clusters, key=lambda item: item.metadata.name))
         bound: dict[str, list[str]] = {}
         for namespace, name in sorted(bindings):
             bound.setdefault(namespace, []).append(name)
         return cls(
-            clusters=ordered,
-            sets={item.metadata.name: item for item in sets},
+            clusters=tuple(sorted(clusters, key=lambda cluster: cluster.metadata.name)),
+            sets={cluster_set.metadata.name: cluster_set for cluster_set in sets},
             bindings={namespace: tuple(names) for namespace, names in bound.items()},
-            placements={
-                (item.metadata.namespace or "", item.metadata.name): item for item in placements
-            },
-            decisions={
-                (item.metadata.namespace or "", item.metadata.name): item for item in decisions
-            },
+            placements={_key_of(placement): placement for placement in placements},
+            decisions=_by_key(decisions),
             scores=scores,
         )
 
     def deciding(self, decisions: Iterable[PlacementDecision]) -> HubState:
-        """The same hub with other PlacementDecisions. Reuses what was computed for clusters and scores."""
-        found = {(item.metadata.namespace or "", item.metadata.name): item for item in decisions}
-        return self._keeping(_OF_CLUSTERS | _OF_SCORES, replace(self, decisions=found))
+        """The same hub with other PlacementDecisions.
+
+        Keeps what was computed of clusters and scores.
+        """
+        other = replace(self, decisions=_by_key(decisions))
+        return self._keeping(_OF_CLUSTERS | _OF_SCORES, other)
 
     def scoring(self, scores: Scores, *, changed: Collection[str] | None = None) -> HubState:
-        """The same hub with other scores. Reuses what was computed for clusters and decisions.
+        """The same hub with other scores. Keeps what was computed of clusters and decisions.
 
-        `changed` are the names of the AddOnPlacementScores that differ, on whatever cluster. Then the columns
-        of the others are reused, too. None means that any of them may differ.
+        `changed` are the names of the AddOnPlacementScores that differ, on whatever cluster. Then
+        the columns of the others are kept, too. None means that any of them may differ.
         """
         other = self._keeping(_OF_CLUSTERS | _OF_DECISIONS, replace(self, scores=scores))
         if changed is not None and "score_table" in self.__dict__:
@@ -245,7 +156,9 @@ class HubState:
         return other
 
     def _keeping(self, names: frozenset[str], other: HubState) -> HubState:
-        other.__dict__.update({name: self.__dict__[name] for name in names & self.__dict__.keys()})
+        # cached_property stores its value in __dict__ under the property's name.
+        for name in names & self.__dict__.keys():
+            other.__dict__[name] = self.__dict__[name]
         return other
 
     @cached_property
@@ -285,11 +198,28 @@ class HubState:
         )
 
     @cached_property
-    def memberships(self) -> dict[tuple[str, tuple[str, ...] | None], Membership]:
-        """What filters.resolve_membership found, by namespace and spec.clusterSets: most Placements of a hub
-        ask the same.
-        """
+    def _memberships(self) -> dict[tuple[str, tuple[str, ...] | None], Membership]:
+        """By namespace and spec.clusterSets."""
         return {}
+
+    def membership_of(self, placement: Placement) -> Membership:
+        """The clusters that a Placement may use, by its cluster sets.
+
+        Cached for each namespace and list of sets, because most Placements of a hub share them.
+        Raises MembershipError if a set has a selector that is not valid.
+        """
+        key = (placement.metadata.namespace or "", placement.spec.cluster_sets)
+        membership = self._memberships.get(key)
+        if membership is None:
+            membership = resolve_membership(
+                bound=self.bindings.get(key[0], ()),
+                listed=placement.spec.cluster_sets,
+                sets=self.sets,
+                labels=self.labels,
+                terminating=self.terminating,
+            )
+            self._memberships[key] = membership
+        return membership
 
     @cached_property
     def score_table(self) -> ScoreTable:
@@ -305,26 +235,29 @@ class HubState:
     @cached_property
     def decision_counts(self) -> Mapping[str, int]:
         """How often each cluster appears in all PlacementDecisions of the hub."""
-        return Counter(
-            name for decision in self.decisions.values() for name in decision.cluster_names
-        )
+        counts: Counter[str] = Counter()
+        for decision in self.decisions.values():
+            counts.update(decision.cluster_names)
+        return counts
 
     @cached_property
     def decisions_of(self) -> Mapping[Key, tuple[PlacementDecision, ...]]:
         """PlacementDecisions by namespace and placement label, as OCM finds them."""
-        found: dict[Key, list[PlacementDecision]] = {}
+        # OCM v1.2.1 selects them by the label alone (pkg/placement/plugins/steady/steady.go: Score,
+        # and bind in scheduling_controller.go), whatever their name or owner says.
+        labelled: dict[Key, list[PlacementDecision]] = {}
         for (namespace, _), decision in self.decisions.items():
             if PLACEMENT_LABEL in (decision.metadata.labels or {}):
-                found.setdefault((namespace, decision.placement), []).append(decision)
-        return {key: tuple(values) for key, values in found.items()}
+                labelled.setdefault((namespace, decision.placement), []).append(decision)
+        return {key: tuple(decisions) for key, decisions in labelled.items()}
 
     @cached_property
     def decisions_in(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
         """The clusters of each PlacementDecision, by namespace and name."""
-        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        by_namespace: dict[str, dict[str, tuple[str, ...]]] = {}
         for (namespace, name), decision in self.decisions.items():
-            found.setdefault(namespace, {})[name] = decision.cluster_names
-        return found
+            by_namespace.setdefault(namespace, {})[name] = decision.cluster_names
+        return by_namespace
 
     @cached_property
     def allocatable(self) -> Mapping[str, tuple[float | None, ...]]:
@@ -335,24 +268,47 @@ class HubState:
         }
 
     def placement(self, reference: object) -> Placement:
-        """The Placement `namespace/name`. Raises SimulatorInputError: no such form, or no such Placement."""
-        namespace, slash, name = (
-            reference.partition("/") if isinstance(reference, str) else ("", "", "")
-        )
-        if not slash or not namespace or not name or "/" in name:
+        """The Placement `namespace/name`.
+
+        Raises SimulatorInputError if the reference has another form, or there is no such Placement.
+        """
+        namespace = name = ""
+        if isinstance(reference, str):
+            namespace, _, name = reference.partition("/")
+        if not namespace or not name or "/" in name:
             raise SimulatorInputError(
                 f"placement must be written as 'namespace/name', not {reference!r}"
             )
-        found = self.placements.get((namespace, name))
-        if found is None:
-            known = ", ".join(sorted("/".join(key) for key in self.placements)[:10]) or "none"
+        placement = self.placements.get((namespace, name))
+        if placement is None:
+            given = sorted("/".join(key) for key in self.placements)
+            listed = ", ".join(given[:MAX_LISTED_PLACEMENTS]) or "none"
             raise SimulatorInputError(
-                f"there is no Placement {reference}; Placements given: {known}"
+                f"there is no Placement {reference}; Placements given: {listed}"
             )
-        return found
+        return placement
+
+
+def _key_of(hub_object: HubObject) -> Key:
+    return hub_object.metadata.namespace or "", hub_object.metadata.name
+
+
+def _by_key(decisions: Iterable[PlacementDecision]) -> dict[Key, PlacementDecision]:
+    return {_key_of(decision): decision for decision in decisions}
+
+
+def _scores_of(objects: Mapping[Key, AddOnPlacementScore]) -> Scores:
+    interner = Interner()
+    scores: dict[str, dict[str, PublishedScore]] = {}
+    # The namespace of an AddOnPlacementScore is its cluster.
+    for (cluster, name), published in objects.items():
+        scores.setdefault(name, {})[cluster] = interner.of(published.status)
+    return scores
 
 
 def _allocatable(cluster: ManagedCluster, resource: str) -> float | None:
+    # OCM v1.2.1 wants both maps to have the resource, although it computes with `allocatable` alone
+    # (pkg/placement/plugins/resource/resource.go: getClusterResource).
     status = cluster.status
     if (
         status is None
@@ -361,8 +317,10 @@ def _allocatable(cluster: ManagedCluster, resource: str) -> float | None:
         or resource not in status.capacity
     ):
         return None
-    value = status.allocatable.get(resource)
+    amount = status.allocatable.get(resource)
+    if amount is None:
+        return None
     try:
-        return None if value is None else quantity.from_json(value).approximate()
+        return quantity.from_json(amount).approximate()
     except quantity.QuantityError:
         return None

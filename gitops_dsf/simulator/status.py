@@ -1,10 +1,12 @@
-"""The status a scheduling step ends with (pkg/placement/controllers/framework/interface.go)."""
+"""The status that a scheduling step ends with (OCM: pkg/placement/controllers/framework)."""
 
 from dataclasses import dataclass
 from enum import IntEnum
 
 
 class Code(IntEnum):
+    """In order of severity, with OCM's numbers: the JSON of a verdict has them."""
+
     SUCCESS = 0
     WARNING = 1
     ERROR = 2

@@ -1,4 +1,9 @@
-"""The TaintToleration filter (plugins/tainttoleration), and when a toleration runs out."""
+"""The TaintToleration filter, and when a toleration runs out.
+
+Source: pkg/placement/plugins/tainttoleration/taint_toleration.go of OCM v1.2.1. Its registration
+controller expresses by taints that a cluster is unavailable or unreachable, so this filter is what
+takes applications off a lost cluster.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -53,12 +58,12 @@ def filter_tainted(
     status = toleration_status(placement)
     if status.failed:
         return (), status
-    suspects = state.tainted.intersection(clusters)
-    if not suspects:
+    tainted = state.tainted.intersection(clusters)
+    if not tainted:
         return tuple(clusters), status
     tolerations = placement.spec.tolerations or ()
     dropped: set[int] = set()
-    for cluster in suspects:
+    for cluster in tainted:
         in_decision = state.names[cluster] in own
         if blocking_taint(state.clusters[cluster], tolerations, in_decision, now):
             dropped.add(cluster)
@@ -115,6 +120,7 @@ def tolerate(
 
     It is tolerated by its effect, or by the first matching toleration that has not run out.
     """
+    # The API calls PreferNoSelect a preference, but OCM v1.2.1 gives it no effect on scores either.
     if taint.effect == "PreferNoSelect" or (taint.effect == "NoSelectIfNew" and in_decision):
         return Tolerated()
     for toleration in tolerations:
@@ -122,6 +128,7 @@ def tolerate(
             if toleration.toleration_seconds is None:
                 return Tolerated()
             until = tolerated_until(taint, toleration.toleration_seconds)
+            # OCM applies tolerationSeconds to every effect, although its API names only two.
             if now < until:
                 return Tolerated(until)
     return None
@@ -166,7 +173,7 @@ def requeue_time(
         answers = [
             tolerate(taint, tolerations, True, now) for taint in state.clusters[cluster].taints
         ]
-        tolerated = [answer for answer in answers if answer is not None]
-        if len(tolerated) == len(answers):
-            ends += [answer.until for answer in tolerated if answer.until]
+        # One taint that no toleration matches has dropped the cluster already.
+        if None not in answers:
+            ends.extend(answer.until for answer in answers if answer and answer.until)
     return min(ends, default=None)

@@ -1,42 +1,40 @@
-"""The verdict: what OCM would decide for one Placement, and why."""
+"""The verdict: what OCM would decide for one Placement, and why.
+
+Guarantees: a verdict keeps what the pass computed before it ended, also after an error. Reasons,
+notes and names are computed when they are read, because most callers want only the decision of many
+Placements.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET
 
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator.cel.function import Unsupported
 from gitops_dsf.simulator.conditions import Condition
 from gitops_dsf.simulator.groups import DecisionObject, Group
 from gitops_dsf.simulator.membership import NO_MEMBERSHIP, Membership
-from gitops_dsf.simulator.notes import notes_on
+from gitops_dsf.simulator.notes import decision_notes, outcome_notes, score_notes
+from gitops_dsf.simulator.outcome import Outcome
 from gitops_dsf.simulator.predicates import PREDICATE_FILTER, mismatch
 from gitops_dsf.simulator.prioritizers import PrioritizerResult, selector_error
 from gitops_dsf.simulator.ranking import Ranking
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 from gitops_dsf.simulator.taints import taint_reason
-
-
-class Outcome(StrEnum):
-    SCHEDULED = "Scheduled"
-    """The controller completed its pass, successfully or not; see status and conditions."""
-    DISABLED = "Disabled"
-    """It has the annotation experimental-scheduling-disable: decisions stay. The rest is what would be."""
-    DELETING = "Deleting"
-    """The Placement is being deleted: decisions stay until they go with it. Else as for DISABLED."""
-    FAILED = "Failed"
-    """The pass ends before it schedules (an invalid ManagedClusterSet). Decisions stay as they are."""
-    PANIC = "Panic"
-    """The controller panics on each reconciliation, and recovers. The old decision stays until a fix."""
-    UNSUPPORTED = "Unsupported"
-    """The simulator has no answer: the decision depends on a CEL feature that it does not reproduce."""
+from gitops_dsf.simulator.verdict_data import (
+    Decision,
+    DecisionGroup,
+    Drop,
+    FilterResult,
+    PrioritizerScores,
+    VerdictData,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,69 +43,6 @@ class Stage:
 
     name: str
     clusters: tuple[int, ...] = field(repr=False)
-
-
-class Drop(Struct, frozen=True):
-    filter: str
-    """Predicate or TaintToleration."""
-    reason: str
-
-
-class FilterResult(Struct, rename="camel"):
-    name: str
-    filtered_clusters: Sequence[str]
-
-
-class PrioritizerScores(Struct):
-    name: str
-    weight: int
-    scores: Mapping[str, int]
-
-
-class Decision(Struct):
-    name: str
-    labels: Mapping[str, str]
-    clusters: Sequence[str]
-
-
-class DecisionGroup(Struct, rename="camel"):
-    decision_group_index: int
-    decision_group_name: str
-    decisions: Sequence[str]
-    cluster_count: int
-
-
-class VerdictData(Struct, rename="camel", kw_only=True):
-    """The decision of one Placement. What OCM did not reach is left out.
-
-    The names of keys are those of the reference verdicts; `filters`, `scores` and `groups` are null where
-    Go's are nil.
-    """
-
-    placement: str
-    outcome: str
-    evicted: Sequence[str]
-    notes: Sequence[str]
-    panic: str | UnsetType = UNSET
-    cluster_sets: Sequence[str] | UnsetType = UNSET
-    filters: Sequence[FilterResult] | UnsetType | None = UNSET
-    dropped: Mapping[str, Drop] | UnsetType = UNSET
-    prioritizers: Sequence[PrioritizerScores] | UnsetType = UNSET
-    scores: Mapping[str, int] | UnsetType | None = UNSET
-    ranked: Sequence[str] | UnsetType = UNSET
-    unscheduled: int | UnsetType = UNSET
-    placement_decisions: Sequence[Decision] | UnsetType = UNSET
-    groups: Sequence[DecisionGroup] | UnsetType | None = UNSET
-    status_code: int | UnsetType = UNSET
-    status_message: str | UnsetType = UNSET
-    satisfied: Sequence[str] | UnsetType | None = UNSET
-    misconfigured: Sequence[str] | UnsetType | None = UNSET
-    after_sync: Mapping[str, int] | UnsetType = UNSET
-    will_retry: bool | UnsetType = UNSET
-    sync_error: str | UnsetType = UNSET
-    requeue: bool | UnsetType = UNSET
-    requeue_at: str | UnsetType = UNSET
-    unsupported: Sequence[str] | UnsetType = UNSET
 
 
 @dataclass(frozen=True)
@@ -145,23 +80,32 @@ class Verdict:
 
     @property
     def cluster_sets(self) -> tuple[str, ...]:
-        """Sets that the Placement may use: bound to its namespace, and in spec.clusterSets if set."""
+        """The sets that the Placement may use.
+
+        They are bound to its namespace, and in spec.clusterSets if that is set.
+        """
         return self.membership.sets
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
         """Clusters of the eligible sets, before filtering."""
-        return tuple(self.state.names[cluster] for cluster in self.membership.clusters)
+        return self._names_of(self.membership.clusters)
+
+    def _names_of(self, clusters: Sequence[int]) -> tuple[str, ...]:
+        names = self.state.names
+        return tuple(names[cluster] for cluster in clusters)
 
     @cached_property
     def filters(self) -> Mapping[str, tuple[str, ...]]:
-        """Clusters left after each filter. A key is the pipeline so far, as in OCM's debug output."""
-        names = self.state.names
+        """Clusters left after each filter.
+
+        A key is the pipeline so far, as in OCM's debug output.
+        """
         left: dict[str, tuple[str, ...]] = {}
         pipeline: list[str] = []
         for stage in self.stages:
             pipeline.append(stage.name)
-            left[",".join(pipeline)] = tuple(names[cluster] for cluster in stage.clusters)
+            left[",".join(pipeline)] = self._names_of(stage.clusters)
         return left
 
     @cached_property
@@ -193,24 +137,25 @@ class Verdict:
     @cached_property
     def dropped(self) -> Mapping[str, Drop]:
         """For every dropped candidate: which filter dropped it, and why."""
-        names = self.state.names
-        return {
-            names[cluster]: self._drop(cluster, stage)
-            for cluster, stage in sorted(self._dropped_by.items())
-        }
+        dropped: dict[str, Drop] = {}
+        for cluster, stage in sorted(self._dropped_by.items()):
+            dropped[self.state.names[cluster]] = self._drop(cluster, stage)
+        return dropped
 
     @cached_property
     def scores(self) -> Mapping[str, int] | None:
         """The weighted sum of each cluster that passed the filters; None after an error."""
         if self.ranking is None:
             return None
-        names = [self.state.names[cluster] for cluster in self.ranking.clusters]
-        return dict(zip(names, self.ranking.sums, strict=True))
+        return dict(zip(self._names_of(self.ranking.clusters), self.ranking.sums, strict=True))
 
     @cached_property
     def prioritizer_scores(self) -> tuple[tuple[str, int, Mapping[str, int]], ...]:
-        """(name, weight, score per cluster) of each prioritizer. Clusters without an entry add 0."""
-        names = [self.state.names[cluster] for cluster in self._ranked_clusters]
+        """(name, weight, score per cluster) of each prioritizer.
+
+        Clusters without an entry add 0.
+        """
+        names = self._names_of(self._ranked_clusters)
         scored: list[tuple[str, int, Mapping[str, int]]] = []
         for result in self.prioritizers:
             values = zip(names, result.values, strict=True)
@@ -221,14 +166,16 @@ class Verdict:
     @property
     def _ranked_clusters(self) -> tuple[int, ...]:
         """The clusters (by position) that passed the filters that ran."""
-        return self.stages[-1].clusters if self.stages else ()
+        if not self.stages:
+            return ()
+        return self.stages[-1].clusters
 
     @cached_property
     def ranked(self) -> tuple[str, ...]:
         """The selected clusters, best first."""
         if self.ranking is None:
             return ()
-        return tuple(self.state.names[cluster] for cluster in self.ranking.selected_clusters)
+        return self._names_of(self.ranking.selected_clusters)
 
     @cached_property
     def decisions(self) -> tuple[DecisionObject, ...]:
@@ -239,10 +186,11 @@ class Verdict:
     def after(self) -> Mapping[str, tuple[str, ...]]:
         """The PlacementDecisions of the Placement's namespace after the pass, with their clusters.
 
-        As in scheduling_controller.go (bind), decisions are written by name, even over a decision of
-        another Placement. Then decisions with the Placement's label that were not written are
-        deleted. If the Placement's name is not a label value, the pass ends before the deletion.
+        They are those of another Placement, too, where this one writes over them.
         """
+        # OCM v1.2.1 (scheduling_controller.go: bind) creates or updates decisions by name, and does
+        # not look whose they are. Then it deletes those with this Placement's label that it did not
+        # write.
         namespace = self.source.metadata.namespace or ""
         name = self.source.metadata.name
         before = self.state.decisions_in.get(namespace, {})
@@ -250,6 +198,7 @@ class Verdict:
             return before
         written = {decision.name: decision.clusters for decision in self.decisions}
         after = {**before, **written}
+        # A name that is not a label value makes bind return an error before it deletes anything.
         if selector_error(self.source) is None:
             for page in self.state.decisions_of.get((namespace, name), ()):
                 if page.metadata.name not in written:
@@ -270,7 +219,7 @@ class Verdict:
 
     @property
     def evicts_everything(self) -> bool:
-        """Whether a mistake, and not a preference, removes the decision from every cluster that has one."""
+        """Whether a mistake takes the decision from every cluster that has one."""
         return self.status.failed and bool(self.current) and not self.chosen
 
     @cached_property
@@ -283,17 +232,37 @@ class Verdict:
             if used.built_in is not None:
                 continue
             column = self.state.score_table.column(used.resource, used.score, self.now)
-            # The expiries of a column are sorted, so its first one in use is its soonest.
+            # The expiries of a column are sorted, so the first one of a ranked cluster is its
+            # soonest.
             for until, cluster in column.expiries:
                 if cluster in ranked:
-                    soonest = until if soonest is None else min(soonest, until)
+                    if soonest is None or until < soonest:
+                        soonest = until
                     break
         return soonest
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Notes for people, in sentences."""
-        return notes_on(self)
+        """Notes for people, in sentences, the most severe first."""
+        notes = list(
+            outcome_notes(
+                self.source,
+                self.outcome,
+                panic=self.panic,
+                sync_error=self.sync_error,
+                unsupported=self.unsupported,
+            )
+        )
+        if self.outcome is Outcome.SCHEDULED:
+            notes += decision_notes(
+                self.source,
+                status=self.status,
+                satisfied=self.satisfied,
+                evicted=self.evicted,
+                evicts_everything=self.evicts_everything,
+            )
+        notes += score_notes(self.status, self.next_expiry)
+        return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as JSON data."""
@@ -318,6 +287,7 @@ class Verdict:
         if self.outcome in (Outcome.UNSUPPORTED, Outcome.FAILED):
             printed.unsupported = tuple(map(str, self.unsupported)) or UNSET
             return printed
+        # OCM's debug output has null, not an empty list, where nothing was recorded.
         printed.filters = [FilterResult(name, left) for name, left in self.filters.items()] or None
         printed.dropped = self.dropped
         printed.prioritizers = [PrioritizerScores(*scored) for scored in self.prioritizer_scores]
@@ -327,21 +297,23 @@ class Verdict:
         printed.placement_decisions = [
             Decision(page.name, page.labels, page.clusters) for page in self.decisions
         ]
-        printed.groups = [
-            DecisionGroup(
-                group.index,
-                group.name,
-                [page.name for page in group.decisions],
-                len(group.clusters),
-            )
-            for group in self.groups
-        ] or None
+        printed.groups = [_printed_group(group) for group in self.groups] or None
         printed.status_code = int(self.status.code)
         printed.status_message = self.status.message
         printed.satisfied = self.satisfied.to_list() if self.satisfied else None
         printed.misconfigured = self.misconfigured.to_list() if self.misconfigured else None
+        # A warning is enough: OCM's Status.AsError returns nil for Success alone.
         printed.will_retry = self.status.code is not Code.SUCCESS
         if self.requeue_at is not None:
             printed.requeue = True
             printed.requeue_at = self.requeue_at.isoformat()
         return printed
+
+
+def _printed_group(group: Group) -> DecisionGroup:
+    return DecisionGroup(
+        group.index,
+        group.name,
+        [page.name for page in group.decisions],
+        len(group.clusters),
+    )

@@ -23,8 +23,6 @@ STILL_IN_PIECES = frozenset(
         "gitops_dsf/resolve/rules/selectors.py",
         "gitops_dsf/resolve/rules/settings.py",
         "gitops_dsf/resolve/rules/templates.py",
-        "gitops_dsf/simulator/explain.py",
-        "gitops_dsf/simulator/notes.py",
         "gitops_dsf/sync/credentials.py",
         "gitops_dsf/sync/fetch.py",
         "gitops_dsf/fleetbacktest/comparison.py",

@@ -51,9 +51,8 @@ from gitops_dsf.hub.objects import (
 from gitops_dsf.hub.placements import predicate_of
 from gitops_dsf.hub.scores import Interner, ScoreStatus
 from gitops_dsf.hub.selectors import lenient_selector
-from gitops_dsf.simulator import HubState, simulate_placement
+from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.documents import read
-from gitops_dsf.simulator.verdict import Outcome, Verdict
 from tests.support.apiserver import Key, Object
 from tests.world.apiserver import Change, WorldApiServer, stamp
 from tests.world.loop import EPOCH, later, world_loop

@@ -59,7 +59,8 @@ def _cidr(value: Opaque) -> _Interface:
 
 
 def _global_unicast(address: _Address) -> bool:
-    """netip.Addr.IsGlobalUnicast: private ranges count as global, the IPv4 broadcast address does not."""
+    """As netip.Addr.IsGlobalUnicast of Go."""
+    # Private ranges count as global there. The broadcast address of IPv4 does not.
     return not (
         address == ipaddress.IPv4Address("255.255.255.255")
         or address.is_unspecified
@@ -82,7 +83,10 @@ def _contains_ip(value: Opaque, other: Opaque | str) -> bool:
 
 
 def _contains_cidr(value: Opaque, other: Opaque | str) -> bool:
-    inner = (_interface(other) if isinstance(other, str) else _cidr(other)).network
+    if isinstance(other, str):
+        inner = _interface(other).network
+    else:
+        inner = _cidr(other).network
     outer = _cidr(value).network
     return (
         outer.version == inner.version
@@ -97,7 +101,9 @@ def _masked(value: Opaque) -> Opaque:
 
 
 def _to_ip(value: Opaque | str) -> Opaque:
-    return {IP: str(_address(value)) if isinstance(value, str) else str(_cidr(value).ip)}
+    if isinstance(value, str):
+        return {IP: str(_address(value))}
+    return {IP: str(_cidr(value).ip)}
 
 
 def _is_canonical(text: str) -> bool:

@@ -27,9 +27,7 @@ from gitops_dsf.simulator.cel.quantities import QuantityFunctions
 from gitops_dsf.simulator.cel.score_functions import score_functions
 
 _FIND = re.compile(r"\.\s*find(?:All)?\s*\(\s*(" + limits.STRING.pattern + r")\s*[,)]", re.DOTALL)
-
-
-_PLACE = re.compile(r"^ERROR: <input>:(\d+):(\d+): (.*)$", re.MULTILINE)
+_ERROR_POSITION = re.compile(r"^ERROR: <input>:(\d+):(\d+): (.*)$", re.MULTILINE)
 
 
 class CelSyntaxError(Exception):
@@ -46,7 +44,8 @@ class CheckedExpression:
 
     serialized: bytes
     yields: str
-    """The type of its value in CEL's spelling: BOOL, DYN if it depends on the cluster, or another."""
+    """The type of its value in CEL's spelling: BOOL, DYN if it depends on the cluster, or
+    another."""
 
 
 class Checker:
@@ -81,7 +80,8 @@ class Checker:
         )
 
     def _check_patterns(self, expression: str) -> None:
-        """OCM compiles constant patterns with the expression, so a bad one is its mistake."""
+        # OCM compiles constant patterns when it makes the program, so a bad one is a mistake of the
+        # Placement, and not of one cluster.
         for call in _FIND.finditer(expression):
             pattern = self._environment.compile(call.group(1)).eval().value()
             problem = patterns.regex_error(str(pattern))
@@ -119,11 +119,15 @@ def _comparisons() -> tuple[Function, ...]:
     def is_less(value: Opaque, other: Opaque) -> bool:
         return compare(value, other) < 0
 
-    types = (quantities.TYPE, versions.SEMVER)
+    # CEL lets a function be declared once, so both libraries share these.
+    quantity = quantities.TYPE
+    version = versions.SEMVER
     return (
-        method("compareTo", compare, *((name, name, "int") for name in types)),
-        method("isGreaterThan", is_greater, *((name, name, "bool") for name in types)),
-        method("isLessThan", is_less, *((name, name, "bool") for name in types)),
+        method("compareTo", compare, (quantity, quantity, "int"), (version, version, "int")),
+        method(
+            "isGreaterThan", is_greater, (quantity, quantity, "bool"), (version, version, "bool")
+        ),
+        method("isLessThan", is_less, (quantity, quantity, "bool"), (version, version, "bool")),
     )
 
 
@@ -140,7 +144,7 @@ def _mistakes(expression: str, detail: str) -> tuple[Mistake, ...]:
     """The positions in an error message, which counts lines and characters from 1."""
     line_starts = [0, *(match.end() for match in re.finditer("\n", expression))]
     mistakes = []
-    for line, column, reason in _PLACE.findall(detail):
+    for line, column, reason in _ERROR_POSITION.findall(detail):
         offset = len(expression)
         if int(line) <= len(line_starts):
             offset = min(offset, line_starts[int(line) - 1] + int(column) - 1)
@@ -149,18 +153,16 @@ def _mistakes(expression: str, detail: str) -> tuple[Mistake, ...]:
 
 
 def _declared(function: Function) -> Any:  # noqa: ANN401 - the binding has no types
-    return cel.FunctionDecl(
-        function.name,
-        [
-            cel.Overload(
-                overload.identifier,
-                return_type=_type(overload.returns),
-                parameters=[_type(parameter) for parameter in overload.parameters],
-                is_member=overload.member,
-            )
-            for overload in function.overloads
-        ],
-    )
+    overloads = []
+    for overload in function.overloads:
+        declared = cel.Overload(
+            overload.identifier,
+            return_type=_type(overload.returns),
+            parameters=[_type(parameter) for parameter in overload.parameters],
+            is_member=overload.member,
+        )
+        overloads.append(declared)
+    return cel.FunctionDecl(function.name, overloads)
 
 
 def _type(written: str) -> Any:  # noqa: ANN401 - the binding has no types

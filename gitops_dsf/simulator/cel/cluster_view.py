@@ -1,9 +1,9 @@
 """A ManagedCluster as CEL sees it.
 
-It is not the stored JSON but what Go makes of its type (DefaultUnstructuredConverter). Unknown fields
-are gone, and so are `kind` and `apiVersion`, which typed clients drop. Fields without `omitempty` are
-always present (`spec.hubAcceptsClient`, `status.conditions`, `status.version`). Quantities have their
-canonical text. Source: api/cluster/v1/types.go, metav1.ObjectMeta.
+It is not the stored JSON but what Go makes of its type (DefaultUnstructuredConverter). Unknown
+fields are gone, and so are `kind` and `apiVersion`, which typed clients drop. Fields without
+`omitempty` are always present (`spec.hubAcceptsClient`, `status.conditions`, `status.version`).
+Quantities have their canonical text. Source: api/cluster/v1/types.go, metav1.ObjectMeta.
 """
 
 from datetime import datetime
@@ -26,41 +26,54 @@ def cluster_view(cluster: ManagedCluster) -> View:
     metadata = document.get("metadata") or {}
     spec = document.get("spec") or {}
     status = document.get("status") or {}
-    shown = {key: metadata[key] for key in _METADATA if metadata.get(key)}
+    return {"metadata": _metadata(metadata), "spec": _spec(spec), "status": _status(status)}
+
+
+def _metadata(metadata: View) -> View:
+    view = {key: metadata[key] for key in _METADATA if metadata.get(key)}
     for key in ("creationTimestamp", "deletionTimestamp"):
         if metadata.get(key):
-            shown[key] = _time(metadata[key])
-    return {"metadata": shown, "spec": _spec(spec), "status": _status(status)}
+            view[key] = _time(metadata[key])
+    return view
 
 
 def _spec(spec: View) -> View:
-    shown = {"hubAcceptsClient": False, **_some(spec)}
-    for config in shown.get("managedClusterClientConfigs", ()):
+    # An expression may read a field without `omitempty` although nobody wrote it. So a missing one
+    # must be here, or the expression would fail on the cluster here and not in OCM.
+    view = {"hubAcceptsClient": False, **_some(spec)}
+    for config in view.get("managedClusterClientConfigs", ()):
         config.setdefault("url", "")
-    for taint in shown.get("taints", ()):
+    for taint in view.get("taints", ()):
         taint |= {"key": "", "effect": "", **taint, "timeAdded": _time(taint.get("timeAdded"))}
-    return shown
+    return view
 
 
 def _status(status: View) -> View:
+    view = {"version": {}, **_some(status)}
+    # Without `omitempty`, and a nil slice in Go: an expression sees null, not an empty list.
     conditions = status.get("conditions")
-    shown = {
-        "version": {},
-        **_some(status),
-        "conditions": conditions and [*map(_condition, conditions)],
-    }
+    view["conditions"] = conditions and [_condition(condition) for condition in conditions]
     for key in ("capacity", "allocatable"):
-        if key in shown:
-            texts = {name: _quantity(value) for name, value in shown[key].items()}
-            shown[key] = {name: text for name, text in texts.items() if text}
-    if "clusterClaims" in shown:
-        shown["clusterClaims"] = [_some(claim) for claim in shown["clusterClaims"]]
-    for entry in shown.get("managedNamespaces", ()):
+        if key in view:
+            view[key] = _quantities(view[key])
+    if "clusterClaims" in view:
+        view["clusterClaims"] = [_some(claim) for claim in view["clusterClaims"]]
+    for entry in view.get("managedNamespaces", ()):
         conditions = entry.pop("conditions", ())
         entry |= {"name": "", "clusterSet": "", **entry}
         if conditions:
             entry["conditions"] = [_condition(condition) for condition in conditions]
-    return shown
+    return view
+
+
+def _quantities(resources: View) -> View:
+    """Resources with the canonical texts of their quantities. Others are left out."""
+    view: View = {}
+    for name, amount in resources.items():
+        text = _quantity(amount)
+        if text:
+            view[name] = text
+    return view
 
 
 def _quantity(value: str | float) -> str:
@@ -72,8 +85,10 @@ def _quantity(value: str | float) -> str:
 
 
 def _condition(condition: View) -> View:
-    shown = dict.fromkeys(("type", "status", "reason", "message"), "") | _some(condition)
-    return shown | {"lastTransitionTime": _time(condition.get("lastTransitionTime"))}
+    view: View = {"type": "", "status": "", "reason": "", "message": ""}
+    view |= _some(condition)
+    view["lastTransitionTime"] = _time(condition.get("lastTransitionTime"))
+    return view
 
 
 def _some(source: View) -> View:
@@ -83,4 +98,6 @@ def _some(source: View) -> View:
 
 def _time(value: object) -> str | None:
     """metav1.Time: seconds in UTC; null if it is zero."""
-    return timestamp(datetime.fromisoformat(str(value))) if value else None
+    if not value:
+        return None
+    return timestamp(datetime.fromisoformat(str(value)))

@@ -55,6 +55,8 @@ class Overload:
 
 @dataclass(frozen=True, slots=True)
 class Function:
+    """A function as CEL calls it, with every signature that it has."""
+
     name: str
     overloads: tuple[Overload, ...]
     call: Callable[..., Any]
@@ -65,11 +67,12 @@ def function(
     name: str, call: Callable[..., Any], *signatures: tuple[str, ...], member: bool = False
 ) -> Function:
     """A function that is called by its name alone. A signature ends with the returned type."""
-    prefix = f"{name.replace('.', '_')}_{'method' if member else 'function'}"
-    overloads = (
-        Overload(f"{prefix}_{number}", tuple(parameters), returns, member)
-        for number, (*parameters, returns) in enumerate(signatures)
-    )
+    prefix = f"{name.replace('.', '_')}_function"
+    if member:
+        prefix = f"{name.replace('.', '_')}_method"
+    overloads: list[Overload] = []
+    for number, (*parameters, returns) in enumerate(signatures):
+        overloads.append(Overload(f"{prefix}_{number}", tuple(parameters), returns, member))
     return Function(name, tuple(overloads), call)
 
 
@@ -97,12 +100,15 @@ def kind(
 
     `parse` returns a value whose `str` is the canonical text, or raises CelFailure.
     """
-    made = function(name, lambda text: {type_name: str(parse(text))}, ("string", type_name))
-    return made, parses(test, parse)
+    constructor = function(name, lambda text: {type_name: str(parse(text))}, ("string", type_name))
+    return constructor, parses(test, parse)
 
 
 def text_of(value: Mapping[str, Any], type_name: str) -> str:
-    """The canonical text of an abstract value. Raises CelFailure if a dynamic one is of another type."""
+    """The canonical text of an abstract value.
+
+    Raises CelFailure if a dynamic one is of another type.
+    """
     text = value.get(type_name)
     if not isinstance(text, str):
         raise CelFailure("no such overload")

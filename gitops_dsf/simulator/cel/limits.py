@@ -12,12 +12,16 @@ from functools import lru_cache
 from gitops_dsf.simulator.cel.function import CelUnsupported
 
 MAX_EXPRESSION_CHARACTERS = 100_000
+
+# OCM gives each call of an expression PerCallLimit of k8s.io/apiserver/pkg/apis/cel, and drops the
+# cluster when the limit is reached (pkg/placement/helpers/cel.go: Compile).
 COST_LIMIT = 1_000_000
-"""PerCallLimit of apiserver/pkg/apis/cel."""
+
+# OCM reaches its cost limit before it makes a text of that length.
 MAX_TEXT_CHARACTERS = 10_000_000
-"""Of a text that an expression makes. OCM reaches its cost limit before that."""
+
+# The parser recurses in C for every bracket, and a stack overflow there would end this process.
 MAX_BRACKETS = 200
-"""An expression with more brackets is not passed to the parser, which recurses in C."""
 
 STRING = re.compile(
     r"""[rRbB]?("{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""", re.DOTALL
@@ -28,10 +32,20 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ARITHMETIC = re.compile(r"[-+*/%]")
 _TYPE_META = re.compile(r"""\bmanagedCluster\s*(\.\s*\??|\[\s*\??)\s*["'`]?(kind|apiVersion)\b""")
 _WHOLE = re.compile(
-    r"\bmanagedCluster\b(?!\s*[.\[])|\bmanagedCluster\s*\.\s*(all|exists|exists_one|map|filter|size)\s*\("
+    r"\bmanagedCluster\b(?!\s*[.\[])"
+    r"|\bmanagedCluster\s*\.\s*(all|exists|exists_one|map|filter|size)\s*\("
 )
+"""The cluster as a whole, in which an expression could meet any field."""
 _NOT_OFFERED = frozenset(
-    "format validate unwrap unwrapOpt indexOf lastIndexOf getMilliseconds".split()  # noqa: SIM905 - a list of words
+    {
+        "format",
+        "validate",
+        "unwrap",
+        "unwrapOpt",
+        "indexOf",
+        "lastIndexOf",
+        "getMilliseconds",
+    }
 )
 """Missing, or different: indexOf of lists, offsets out of range, %d of doubles, milliseconds."""
 _NOT_READ = frozenset(
@@ -60,7 +74,8 @@ def refuse_expression(expression: str) -> None:
     brackets = sum(expression.count(bracket) for bracket in "([{")
     if len(expression) > MAX_EXPRESSION_CHARACTERS or brackets > MAX_BRACKETS:
         raise CelUnsupported(
-            f"an expression beyond {MAX_EXPRESSION_CHARACTERS} characters or {MAX_BRACKETS} brackets"
+            f"an expression beyond {MAX_EXPRESSION_CHARACTERS} characters or {MAX_BRACKETS}"
+            " brackets"
         )
     refuse_growth(expression)
     names = names_in(expression)
@@ -94,11 +109,12 @@ def refuse_failure(expression: str, message: str) -> None:
 
 
 def refuse_cluster(names: Iterable[str], view: Mapping[str, object]) -> None:
-    """Raises CelUnsupported if numbers are made of texts, and one of the cluster's reads differently."""
-    if not _NUMBERS.isdisjoint(names):
-        odd = next((text for text in _texts(view) if _odd_number(text)), None)
-        if odd is not None:
-            raise CelUnsupported(f"a number from the text {odd!r}")
+    """Raises CelUnsupported if Go may read another number in a text of the cluster."""
+    if _NUMBERS.isdisjoint(names):
+        return
+    for text in _texts(view):
+        if _odd_number(text):
+            raise CelUnsupported(f"a number from the text {text!r}")
 
 
 def refuse_growth(expression: str, *, longest_text: int = 0) -> None:
@@ -144,7 +160,8 @@ def refuse_cost(expression: str, depth: int, largest: int) -> None:
     elements = max(largest, expression.count(",") + 1)
     if depth and len(expression) * elements**depth > COST_LIMIT:
         raise CelUnsupported(
-            f"{depth} nested comprehensions over up to {largest} elements may exceed OCM's cost limit"
+            f"{depth} nested comprehensions over up to {largest} elements may exceed OCM's cost"
+            " limit"
         )
 
 
@@ -153,8 +170,11 @@ def largest_collection(view: object, *, texts: bool) -> int:
 
     With `texts`, lists count that an expression could make from a text, such as by split().
     """
+    if isinstance(view, str) and texts:
+        # Every second character may be a separator, or one of the brackets and commas of JSON.
+        return len(view) // 2 + 1
     if isinstance(view, str):
-        return len(view) // 2 + 1 if texts else 0
+        return 0
     children: list[object] = []
     if isinstance(view, Mapping):
         children = list(view.values())

@@ -29,11 +29,16 @@ def _checked(values: Sequence[object]) -> list[Element]:
 def _kind(value: Element) -> str:
     if isinstance(value, bool):
         return "bool"
-    return "string" if isinstance(value, str) else "number"
+    if isinstance(value, str):
+        return "string"
+    return "number"
 
 
 def _key(value: Element) -> bytes | int | float:
-    return value.encode() if isinstance(value, str) else value
+    # Go compares strings by their bytes.
+    if isinstance(value, str):
+        return value.encode()
+    return value
 
 
 def _is_sorted(values: Sequence[object]) -> bool:
@@ -45,19 +50,23 @@ def _extreme(values: Sequence[object], *, largest: bool) -> Element:
     elements = _checked(values)
     if not elements:
         raise CelFailure("called on empty list")
-    return max(elements, key=_key) if largest else min(elements, key=_key)
+    if largest:
+        return max(elements, key=_key)
+    return min(elements, key=_key)
 
 
 def _sum(values: Sequence[object]) -> int | float:
     elements = _checked(values)
     if not elements:
         return 0
-    numbers = [
-        element
-        for element in elements
-        if isinstance(element, int | float) and not isinstance(element, bool)
-    ]
-    if len(numbers) < len(elements) or len({type(number) for number in numbers}) > 1:
+    numbers: list[int | float] = []
+    for element in elements:
+        # bool is a subclass of int in Python, but not a number in CEL.
+        if isinstance(element, bool) or not isinstance(element, int | float):
+            raise CelFailure("no such overload")
+        numbers.append(element)
+    # CEL has no sum of integers and doubles.
+    if len({type(number) for number in numbers}) > 1:
         raise CelFailure("no such overload")
     total: int | float = 0
     # Not sum(): from Python 3.12 on it compensates the rounding errors of floats, and Go does not.
@@ -70,10 +79,12 @@ def _sum(values: Sequence[object]) -> int | float:
 
 def functions() -> tuple[Function, ...]:
     """The functions as CEL declares them."""
-    same = [(f"list({kind})", kind) for kind in _COMPARABLE]
+    is_sorted = [(f"list({kind})", "bool") for kind in _COMPARABLE]
+    of_elements = [(f"list({kind})", kind) for kind in _COMPARABLE]
+    of_numbers = [("list(int)", "int"), ("list(double)", "double")]
     return (
-        method("isSorted", _is_sorted, *((kinds, "bool") for kinds, _ in same)),
-        method("sum", _sum, *same[:2]),
-        method("max", lambda values: _extreme(values, largest=True), *same),
-        method("min", lambda values: _extreme(values, largest=False), *same),
+        method("isSorted", _is_sorted, *is_sorted),
+        method("sum", _sum, *of_numbers),
+        method("max", lambda values: _extreme(values, largest=True), *of_elements),
+        method("min", lambda values: _extreme(values, largest=False), *of_elements),
     )

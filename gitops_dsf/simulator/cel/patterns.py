@@ -28,17 +28,21 @@ def _compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type stubs
     try:
         return re2.compile(pattern, options=options)
     except re2.error as error:
-        detail = (
-            error.args[0].decode()
-            if error.args and isinstance(error.args[0], bytes)
-            else str(error)
-        )
-        raise CelFailure(f"error parsing regexp: {detail}") from error
+        raise CelFailure(f"error parsing regexp: {_detail(error)}") from error
+
+
+def _detail(error: Exception) -> str:
+    # The binding passes RE2's message on as bytes.
+    if error.args and isinstance(error.args[0], bytes):
+        return error.args[0].decode()
+    return str(error)
 
 
 def _find(text: str, pattern: str) -> str:
     match = _compiled(pattern).search(text)
-    return str(match.group()) if match else ""
+    if not match:
+        return ""
+    return str(match.group())
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
@@ -46,11 +50,16 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     # Go and RE2 disagree on where empty matches begin.
     if "" in matches:
         raise CelUnsupported(f"findAll with {pattern!r}, which matches the empty text")
-    return matches if limit < 0 else matches[:limit]
+    if limit < 0:
+        return matches
+    return matches[:limit]
 
 
 def regex_error(pattern: str) -> str | None:
-    """What is wrong with a constant pattern, as OCM finds. Raises CelUnsupported if only Go refuses it."""
+    """What is wrong with a constant pattern for OCM; None if nothing is.
+
+    Raises CelUnsupported if only Go refuses it.
+    """
     if "\\C" in pattern:
         raise CelUnsupported(f"the regular expression {pattern!r}: Go has no \\C")
     try:

@@ -60,8 +60,16 @@ class CelPredicates:
         except CelUnsupported as error:
             return Unsupported(expression, str(error), self._clusters[cluster].metadata.name)
 
-    def _evaluate(self, program: Any, expression: str, cluster: int) -> bool | str:  # noqa: ANN401 - the binding has no types
-        """True, False, or why it fails on this cluster. Raises CelUnsupported if only OCM can say."""
+    def _evaluate(
+        self,
+        program: Any,  # noqa: ANN401 - the binding has no types
+        expression: str,
+        cluster: int,
+    ) -> bool | str:
+        """True, False, or why it fails on this cluster.
+
+        Raises CelUnsupported if only OCM can say.
+        """
         view, most_scores = self._seen(cluster)
         names = limits.names_in(expression)
         depth = limits.nesting(expression)
@@ -71,12 +79,16 @@ class CelPredicates:
         if depth:
             largest = limits.largest_collection(view, texts=limits.makes_lists(names))
             limits.refuse_cost(expression, depth, max(largest, most_scores))
+        # What the functions note is about one evaluation.
         self._quantities.forget()
         self._unsupported = None
         try:
             value = program.eval(data={"managedCluster": view})
             kind = value.type()
-            result = value.value() if kind in (cel.Type.BOOL, cel.Type.ERROR) else None
+            # Values of other types may have no form in Python.
+            result = None
+            if kind in (cel.Type.BOOL, cel.Type.ERROR):
+                result = value.value()
         except (RuntimeError, TypeError, UnicodeError) as error:
             # The evaluator failed, not the expression, so nothing is known about OCM's answer.
             raise CelUnsupported(str(error)) from error
@@ -91,8 +103,11 @@ class CelPredicates:
     def _view(self, cluster: int) -> tuple[View, int]:
         """A cluster as CEL sees it, and the number of items in its largest AddOnPlacementScore."""
         name = self._clusters[cluster].metadata.name
-        sizes = [len(table[name].names) for table in self._scores.values() if name in table]
-        return cluster_view(self._clusters[cluster]), max(sizes, default=0)
+        most_scores = 0
+        for by_cluster in self._scores.values():
+            if name in by_cluster:
+                most_scores = max(most_scores, len(by_cluster[name].names))
+        return cluster_view(self._clusters[cluster]), most_scores
 
     def _compiled(self, expression: str) -> Any:  # noqa: ANN401 - the binding has no types
         """A program, or why there is none."""
@@ -110,25 +125,25 @@ class CelPredicates:
         """
         merged: dict[tuple[str, ...], Overload] = {}
         for overload in function.overloads:
-            merged.setdefault(
-                tuple(_kind(parameter) for parameter in overload.parameters), overload
+            kinds = tuple(_kind(parameter) for parameter in overload.parameters)
+            merged.setdefault(kinds, overload)
+        overloads = []
+        for kinds, overload in merged.items():
+            bound = cel.Overload(
+                overload.identifier,
+                return_type=_returned_type(overload),
+                parameters=[_running_type(kind) for kind in kinds],
+                is_member=overload.member,
+                impl=self._watched(function.call),
             )
-        return cel.FunctionDecl(
-            function.name,
-            [
-                cel.Overload(
-                    overload.identifier,
-                    return_type=_returned_type(overload),
-                    parameters=[_running_type(kind) for kind in kinds],
-                    is_member=overload.member,
-                    impl=self._watched(function.call),
-                )
-                for kinds, overload in merged.items()
-            ],
-        )
+            overloads.append(bound)
+        return cel.FunctionDecl(function.name, overloads)
 
     def _watched(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Records CelUnsupported, because CEL turns exceptions into values and `||` can hide them."""
+        """Records CelUnsupported.
+
+        CEL turns exceptions into values, and `||` can hide them.
+        """
 
         def watched(*arguments: object) -> object:
             try:

@@ -79,15 +79,18 @@ class QuantityFunctions:
         form = self._forms.get(text_of(value, TYPE))
         if form is None:
             raise CelUnsupported(
-                "the integer or float form of a quantity that came from arithmetic or has two spellings"
+                "the integer or float form of a quantity that came from arithmetic or has two"
+                " spellings"
             )
         return form
 
     def _remember(self, value: Fraction, form: Quantity | None) -> Opaque:
         text = str(value)
-        known = self._forms.get(text, form)
-        alike = known is not None and form is not None and known.same_form(form)
-        self._forms[text] = form if alike else None
+        earlier = self._forms.get(text, form)
+        if earlier is not None and form is not None and earlier.same_form(form):
+            self._forms[text] = form
+        else:
+            self._forms[text] = None
         return {TYPE: text}
 
 
@@ -103,7 +106,9 @@ def compare(value: Opaque, other: Opaque) -> int:
 
 
 def _value(value: Mapping[str, str] | int) -> Fraction:
-    return Fraction(value) if isinstance(value, int) else Fraction(text_of(value, TYPE))
+    if isinstance(value, int):
+        return Fraction(value)
+    return Fraction(text_of(value, TYPE))
 
 
 def _sign(value: Fraction) -> int:

@@ -1,4 +1,7 @@
-"""OCM's own CEL functions: scores() and parseJSON() (sdk-go/pkg/cel/library/{managedcluster,json}.go)."""
+"""OCM's own CEL functions: scores() and parseJSON().
+
+Source: pkg/cel/library/managedcluster.go and json.go of OCM's sdk-go v1.2.0, which OCM v1.2.1 uses.
+"""
 
 import json
 import math
@@ -11,7 +14,6 @@ from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Functi
 
 _SURROGATE = re.compile("[\\ud800-\\udfff]")
 
-
 MAX_JSON_BRACKETS = 200
 """Text with more brackets is not passed to the parser, which recurses for each of them."""
 
@@ -19,17 +21,19 @@ MAX_JSON_BRACKETS = 200
 def score_functions(scores: Scores) -> tuple[Function, ...]:
     """The functions over the scores of a hub.
 
-    scores() ignores validUntil, as OCM v1.2.1 does: a predicate still sees a score that has expired.
+    scores() ignores validUntil, as OCM v1.2.1 does: a predicate still sees a score that has
+    expired.
     """
 
     def read(cluster: Mapping[str, Any], resource: str) -> list[dict[str, str | int]]:
         metadata = cluster.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, Mapping) else None
-        if not isinstance(name, str):
+        if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
             raise CelFailure("failed to get cluster name")
+        name = metadata["name"]
         items = scores.get(resource, {}).get(name)
         if items is None:
             raise CelFailure(f'addonplacementscores "{resource}" not found in namespace {name}')
+        # OCM's documentation also names the key `quantity`, which its code does not have.
         return [{"name": name, "value": value} for name, value in items.items()]
 
     return (
@@ -53,6 +57,7 @@ def parse_json(text: str) -> object:
         )
     except ValueError as error:
         raise CelFailure(f"failed to parse json: {error}") from error
+    # Go replaces half a surrogate pair by U+FFFD, and Python keeps it.
     if "\\u" in text and _SURROGATE.search(json.dumps(parsed, ensure_ascii=False)):
         raise CelUnsupported("parseJSON of half a surrogate pair")
     return parsed

@@ -18,9 +18,11 @@ from gitops_dsf.simulator.cel.function import (
 
 URL = "kubernetes.URL"
 
-
 _PLAIN = re.compile(
-    r"([a-z][a-z0-9+.-]*)://(([A-Za-z0-9._-]+|\[[0-9a-f:]+\])(?::([0-9]+))?)(/[A-Za-z0-9._~/-]*)?(?:\?([A-Za-z0-9._~=&-]*))?\Z",
+    r"([a-z][a-z0-9+.-]*)"  # 1: scheme
+    r"://(([A-Za-z0-9._-]+|\[[0-9a-f:]+\])(?::([0-9]+))?)"  # 2: host and port; 3, 4: each
+    r"(/[A-Za-z0-9._~/-]*)?"  # 5: path
+    r"(?:\?([A-Za-z0-9._~=&-]*))?\Z",  # 6: query
     re.ASCII,
 )
 
@@ -35,7 +37,8 @@ def _plain(text: str) -> re.Match[str]:
     matched = _PLAIN.match(text)
     if not matched:
         raise CelUnsupported(
-            f"the URL {text!r}: only scheme://host[:port][/path][?query] without escapes is supported"
+            f"the URL {text!r}: only scheme://host[:port][/path][?query] without escapes is"
+            " supported"
         )
     return matched
 

@@ -14,16 +14,9 @@ from gitops_dsf.simulator.cel.function import (
 
 SEMVER = "kubernetes.Semver"
 
-
 _NUMBER = r"(0|[1-9][0-9]*)"
-
-
-_VERSION = re.compile(
-    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?\Z",
-    re.ASCII,
-)
-
-
+_PARTS = r"([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)"
+_VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PARTS})?(?:\+{_PARTS})?\Z", re.ASCII)
 _MAX_UINT64 = 2**64 - 1
 
 
@@ -34,7 +27,10 @@ class _Version:
 
     def __str__(self) -> str:
         """The version without build metadata, which comparison ignores."""
-        return ".".join(map(str, self.numbers)) + (f"-{'.'.join(self.pre)}" if self.pre else "")
+        release = ".".join(map(str, self.numbers))
+        if not self.pre:
+            return release
+        return f"{release}-{'.'.join(self.pre)}"
 
 
 def _parse(text: str) -> _Version:
@@ -61,8 +57,9 @@ def compare(value: Opaque, other: Opaque) -> int:
     left = _parse(text_of(value, SEMVER))
     right = _parse(text_of(other, SEMVER))
     if left.numbers != right.numbers:
-        return 1 if left.numbers > right.numbers else -1
-    if not left.pre or not right.pre:  # a release is newer than its pre-releases
+        return (left.numbers > right.numbers) - (left.numbers < right.numbers)
+    # A release is newer than its pre-releases.
+    if not left.pre or not right.pre:
         return (not left.pre) - (not right.pre)
     left_keys = [_rank(part) for part in left.pre]
     right_keys = [_rank(part) for part in right.pre]
@@ -71,7 +68,9 @@ def compare(value: Opaque, other: Opaque) -> int:
 
 def _rank(part: str) -> tuple[int, int, str]:
     """Numbers sort below words, and by value."""
-    return (0, int(part), "") if part.isdigit() else (1, 0, part)
+    if part.isdigit():
+        return (0, int(part), "")
+    return (1, 0, part)
 
 
 def _number(name: str, position: int) -> Function:
