@@ -96,8 +96,8 @@ def is_block(text: str) -> bool:
     """Whether a literal block can hold a text, so that every parser reads the same."""
     if "\n" not in text or _UNPRINTABLE.search(text) or "\t" in text:
         return False
-    # A leading blank or line break would need an indentation indicator, further trailing line breaks a keep
-    # indicator.
+    # A leading blank or line break would need an indentation indicator, further trailing line
+    # breaks a keep indicator.
     return not text.startswith((" ", "\n")) and not text.endswith("\n\n")
 
 

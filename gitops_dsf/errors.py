@@ -1,4 +1,6 @@
-"""Exceptions: for I/O and bugs. What users did wrong in their files is a Diagnostic, not an exception.
+"""Exceptions: for I/O and bugs.
+
+What users did wrong in their files is a Diagnostic, not an exception.
 
 * GitopsDsfError
   x UsageError        the command line cannot be carried out as written

@@ -180,7 +180,8 @@ def hub_scoring(
     on_hub = {scorer.name: scorer for scorer in scorers if scorer.spec.on_hub}
     if not on_hub:
         return None
-    # The source of a scorer on the hub must be the same for all clusters, so it has one variant at most.
+    # The source of a scorer on the hub must be the same for all clusters, so it has one variant at
+    # most.
     running = [by_variant[name][0] for name, scorer in on_hub.items() if not scorer.spec.suspend]
     labels = (scorer.spec.source.cluster_label for scorer in running)
     identities = {cluster_label(label).identity for label in labels if label is not None} - {""}

@@ -121,7 +121,8 @@ def _spec(item: EffectiveScorer, variants: Sequence[EffectiveScorer]) -> Object:
         changes |= {"config_url": None, "config_sync_mode": None}
     if not item.spec.on_hub:
         changes["runs_on"] = None
-    # The serializer of the whole object is there since it was read; one of the spec would take 0.1 s to make.
+    # The serializer of the whole object is there since it was read; one of the spec would take 0.1
+    # s to make.
     whole = item.declared.value.model_copy(update={"spec": spec.model_copy(update=changes)})
     found: Object = whole.model_dump(mode="json", exclude_none=True, include={"spec"})["spec"]
     if item.spec.source.ref is not None:

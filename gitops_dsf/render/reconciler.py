@@ -83,15 +83,16 @@ def workload(
     if settings.git_secret is not None and settings.uses_git:
         args.append(f"--git-credentials={CREDENTIALS_DIR}")
         mounts.append({"name": "git", "mountPath": CREDENTIALS_DIR, "readOnly": True})
-        # Optional: without its credentials the reconciler still reports, and its log says what is missing.
+        # Optional: without its credentials the reconciler still reports, and its log says what is
+        # missing.
         volumes.append(
             {"name": "git", "secret": {"secretName": settings.git_secret.name, "optional": True}}
         )
     if settings.config_credentials:
         args.append(f"--credentials={SECRETS_DIR}")
     for index, name in enumerate(settings.config_credentials):
-        # Volumes of their own: one for all would have to list the keys to give each Secret a folder. A key
-        # that both have is the Secret's, which comes last.
+        # Volumes of their own: one for all would have to list the keys to give each Secret a
+        # folder. A key that both have is the Secret's, which comes last.
         mounts.append(
             {"name": f"credentials-{index}", "mountPath": f"{SECRETS_DIR}/{name}", "readOnly": True}
         )

@@ -62,7 +62,8 @@ def render(fleet: CheckedFleet) -> RenderedTree:
     for path, cluster in _hub_rights(fleet):
         files[path] = (HEADER, emit(cluster_rights(cluster, fleet.repository)).encode())
     for directory in _directories(fleet):
-        # Argo CD rejects an Application whose directory is missing, and git does not keep empty ones.
+        # Argo CD rejects an Application whose directory is missing, and git does not keep empty
+        # ones.
         files[f"{directory}/README.md"] = (README,)
     files = dict(sorted(files.items()))
     files[INVENTORY] = (HEADER, *(f"{path}\n".encode() for path in files))
