@@ -1,4 +1,8 @@
-"""Updates a commented YAML tree to given values, without touching values that are equal."""
+"""Updates a commented YAML tree to given values, without touching values that are equal.
+
+Values that are equal keep their comments, quotes and notation, so a pull request shows only what
+changed.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,27 +27,30 @@ def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -
 
     Yields each change in words.
     """
-    for key in [key for key in target if key not in values]:
-        yield f"{path}{key} removed"
-        del target[key]
+    for key in list(target):
+        if key not in values:
+            yield f"{path}{key} removed"
+            del target[key]
     for key, value in values.items():
-        where = f"{path}{key}"
+        field = f"{path}{key}"
         is_leaf = not isinstance(value, (Mapping, list))
         if key not in target:
-            yield f"{where}: {_shown(value)} added" if is_leaf else f"{where} added"
-            place(target, key, value)
-        elif isinstance(value, Mapping) and isinstance(target[key], CommentedMap):
-            yield from mirror(target[key], value, path=f"{where}.")
-        elif (new := _by_identity(value)) is not None and (
-            old := _by_identity(target[key])
-        ) is not None:
-            yield from _mirror_list(target[key], old, new, path=where)
-        elif not same(target[key], value):
-            yield (
-                f"{where}: {_shown(target[key])} -> {_shown(value)}"
-                if is_leaf
-                else f"{where} changed"
-            )
+            yield f"{field}: {_shown(value)} added" if is_leaf else f"{field} added"
+            insert(target, key, value)
+            continue
+        current = target[key]
+        if isinstance(value, Mapping) and isinstance(current, CommentedMap):
+            yield from mirror(current, value, path=f"{field}.")
+            continue
+        new = _by_identity(value)
+        old = _by_identity(current)
+        if new is not None and old is not None:
+            yield from _mirror_list(current, old, new, path=field)
+        elif not same(current, value):
+            if is_leaf:
+                yield f"{field}: {_shown(current)} -> {_shown(value)}"
+            else:
+                yield f"{field} changed"
             target[key] = owned(value)
 
 
@@ -53,40 +60,45 @@ def apply(content: Any, edit: Edit) -> bool:  # noqa: ANN401 - whatever YAML hol
     A field that is added brings the objects that it is in.
     """
     *parents, key = edit.path
-    way = [content]
+    objects = [content]
+    """The objects on the path, from the root to the holder of the field."""
     for part in parents:
-        if not _holds(way[-1], part):
-            if edit.value is None or not isinstance(way[-1], CommentedMap):
+        if not _holds(objects[-1], part):
+            if edit.value is None or not isinstance(objects[-1], CommentedMap):
                 return False
-            way[-1].insert(0, owned(part), CommentedMap())
-        way.append(way[-1][part])
-    holder = way[-1]
+            objects[-1].insert(0, owned(part), CommentedMap())
+        objects.append(objects[-1][part])
+    holder = objects[-1]
     if edit.value is not None:
-        if _holds(holder, key):
-            old, new = holder[key], owned(edit.value)
-            holder[key] = (
-                type(old)(new) if isinstance(old, _QUOTED) and isinstance(new, str) else new
-            )
-        elif isinstance(holder, CommentedMap):
-            holder.insert(0, owned(key), owned(edit.value))
-        else:
-            return False
-    elif not _holds(holder, key):
+        return _set(holder, key, owned(edit.value))
+    if not _holds(holder, key):
         return False
-    elif edit.to:
-        return _move(way, edit)
-    else:
-        del holder[key]
+    if edit.to:
+        return _move(objects, edit)
+    del holder[key]
     return True
 
 
-def _move(way: Sequence[Any], edit: Edit) -> bool:
-    """Moves a field.
+def _set(holder: Any, key: str | int, value: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
+    """Sets or adds a field. Returns False if the holder cannot have it."""
+    if _holds(holder, key):
+        old = holder[key]
+        keeps_quotes = isinstance(old, _QUOTED) and isinstance(value, str)
+        holder[key] = type(old)(value) if keeps_quotes else value
+        return True
+    if isinstance(holder, CommentedMap):
+        holder.insert(0, owned(key), value)
+        return True
+    return False
 
-    It stands where it stood, or where the object stood that it leaves, else first.
+
+def _move(objects: Sequence[Any], edit: Edit) -> bool:
+    """Moves a field. `objects` are those on its path, from the root.
+
+    The field stands where it stood, or where the object stood that it leaves, else first.
     """
     *parents, name = edit.to
-    target = way[0]
+    target = objects[0]
     for part in parents:
         if part not in target:
             target.insert(0, owned(part), CommentedMap())
@@ -95,10 +107,16 @@ def _move(way: Sequence[Any], edit: Edit) -> bool:
             return False
     if name in target:
         return False
-    depth = next((depth for depth, item in enumerate(way) if item is target), None)
-    at = 0 if depth is None else list(target).index(edit.path[depth])
-    comment = way[-1].ca.items.pop(edit.path[-1], None)
-    target.insert(at, name, way[-1].pop(edit.path[-1]))
+    index = 0
+    for depth, ancestor in enumerate(objects):
+        if ancestor is target:
+            index = list(target).index(edit.path[depth])
+            break
+    holder = objects[-1]
+    old_name = edit.path[-1]
+    # ruamel.yaml keeps the comment behind a field in its holder, by the name of the field.
+    comment = holder.ca.items.pop(old_name, None)
+    target.insert(index, name, holder.pop(old_name))
     if comment is not None:
         target.ca.items[name] = comment
     return True
@@ -132,23 +150,28 @@ def _mirror_list(
 
 def _by_identity(value: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whatever YAML holds
     """Items by name (claims) or key (taints); None if it is not a list of such items, each once."""
-    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+    if not isinstance(value, list) or not all(isinstance(member, Mapping) for member in value):
         return None
-    found = {_identity(item): item for item in value}
-    return found if len(found) == len(value) and "" not in found else None
+    by_identity = {_identity(member): member for member in value}
+    is_unique = len(by_identity) == len(value) and "" not in by_identity
+    return by_identity if is_unique else None
 
 
-def _identity(item: Mapping[str, Any]) -> str:
-    return str(
-        item.get("name")
-        or " ".join(str(item[field]) for field in ("key", "effect") if field in item)
-    )
+def _identity(member: Mapping[str, Any]) -> str:
+    """What tells a claim or a taint from the others of its list; empty for other objects."""
+    if member.get("name"):
+        return str(member["name"])
+    # A cluster may have the same taint with several effects.
+    return " ".join(str(member[field]) for field in ("key", "effect") if field in member)
 
 
 def alike(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
     """Whether `mirror` would change nothing. Lists whose items have names are compared as sets."""
-    ones, others = _by_identity(one), _by_identity(other)
-    return same(one, other) if ones is None or others is None else same(ones, others)
+    members = _by_identity(one)
+    other_members = _by_identity(other)
+    if members is None or other_members is None:
+        return same(one, other)
+    return same(members, other_members)
 
 
 def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
@@ -158,11 +181,13 @@ def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
     )
 
 
-def place(target: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
+def insert(target: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
     """Adds a field: in its place among sorted keys, else at the end."""
     keys = list(target)
-    at = sum(other < key for other in keys) if keys == sorted(keys) else len(keys)
-    target.insert(at, owned(key), owned(value))
+    index = len(keys)
+    if keys == sorted(keys):
+        index = sum(other < key for other in keys)
+    target.insert(index, owned(key), owned(value))
 
 
 def owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -171,9 +196,9 @@ def owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     Texts are literal blocks where possible, and quoted where some parser reads another type.
     """
     if isinstance(value, Mapping):
-        return CommentedMap((owned(key), owned(item)) for key, item in value.items())
+        return CommentedMap((owned(key), owned(field)) for key, field in value.items())
     if isinstance(value, list):
-        return [owned(item) for item in value]
+        return [owned(member) for member in value]
     if not isinstance(value, str):
         return value
     lines = value.split("\n")
