@@ -1,7 +1,7 @@
-"""Kinds of apps/:
+"""The kinds of apps/: ScoredApplication and ScoredPlacement.
 
-ScoredApplication, an application that runs on the clusters with the best scores; and
-ScoredPlacement, a decision by scores for any consumer.
+The first is an application that runs on the clusters with the best scores, the second a decision by
+scores for any consumer.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -52,14 +52,16 @@ class Toleration(Ruled):
 
     @model_validator(mode="after")
     def _as_ocm_reads_it(self) -> Self:
-        fault = (
-            "without key needs operator: Exists"
-            if not self.key and self.operator != "Exists"
-            else ""
-        )
-        if fault or (self.operator == "Exists" and self.value):
-            what = f"a toleration {fault}" if fault else "operator Exists takes no value"
-            raise ValueError(f"{what} (OCM treats it as misconfigured and evicts everything)")
+        if not self.key and self.operator != "Exists":
+            raise ValueError(
+                "a toleration without key needs operator: Exists (OCM treats it as misconfigured"
+                " and evicts everything)"
+            )
+        if self.operator == "Exists" and self.value:
+            raise ValueError(
+                "operator Exists takes no value (OCM treats it as misconfigured and evicts"
+                " everything)"
+            )
         return self
 
 
@@ -185,9 +187,9 @@ class ApplicationSource(Authored):
     @classmethod
     def _is_a_url(cls, url: str) -> str:
         if misleads_git(url):
-            write = "write https://host/owner/repository.git or git@host:owner/repository.git"
             raise ValueError(
-                f"{url} would start a program or be taken for an option by git: {write}"
+                f"{url} would start a program or be taken for an option by git: write"
+                " https://host/owner/repository.git or git@host:owner/repository.git"
             )
         return url
 
@@ -223,10 +225,12 @@ class Application(Ruled):
     @property
     def placed_sources(self) -> list[tuple[FieldPath, ApplicationSource]]:
         """Every source with its path in the document."""
-        place: FieldPath = ("spec", "application")
+        application: FieldPath = ("spec", "application")
         if self.source is not None:
-            return [((*place, "source"), self.source)]
-        return [((*place, "sources", index), source) for index, source in enumerate(self.sources)]
+            return [((*application, "source"), self.source)]
+        return [
+            ((*application, "sources", index), source) for index, source in enumerate(self.sources)
+        ]
 
 
 class Moves(Authored):

@@ -46,7 +46,8 @@ class Authored(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         serialize_by_alias=True,
-        defer_build=True,  # a repository has few of the kinds, and their parts need no validator of their own
+        # A repository has few of the kinds, and their parts need no validator of their own.
+        defer_build=True,
     )
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
@@ -98,9 +99,11 @@ class LabelSelector(Authored):
     @property
     def compiled(self) -> Selector:
         """The compiled selector. What Kubernetes would reject is reported by separate rules."""
-        terms = self.match_expressions
-        compiled = (HubRequirement(each.key, each.operator, tuple(each.values)) for each in terms)
-        return Selector.of(self.match_labels, compiled)
+        requirements = [
+            HubRequirement(term.key, term.operator, tuple(term.values))
+            for term in self.match_expressions
+        ]
+        return Selector.of(self.match_labels, requirements)
 
     def matches(self, labels: Labels) -> bool:
         return self.compiled.matches(labels)

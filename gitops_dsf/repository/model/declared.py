@@ -38,7 +38,7 @@ KINDS: dict[tuple[str, str], type[Authored]] = {
     (PRODUCT_API, "ScoredPlacement"): ScoredPlacement,
     (PRODUCT_API, "ScorerLock"): ScorerLock,
 }
-
+"""The model of each kind, by apiVersion and kind."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -106,13 +106,18 @@ class Declared:
 
     @property
     def rankings(self) -> tuple[RankingItem, ...]:
-        """Every object that renders a Placement by scores:
+        """Every object that renders a Placement by scores.
 
-        ScoredApplications without a ref are some.
+        A ScoredApplication with a ref is none, because it uses the decision of another object.
         """
-        own = (item for item in self.applications if item.value.spec.placement.ref is None)
-        return (*own, *self.scored_placements)
+        applications = [
+            application
+            for application in self.applications
+            if application.value.spec.placement.ref is None
+        ]
+        return (*applications, *self.scored_placements)
 
     @property
     def carried(self) -> tuple[CarriedItem, ...]:
+        """Every object that is copied into the output."""
         return (*self.placements, *self.bindings, *self.application_sets)

@@ -17,6 +17,17 @@ from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.field_model import field_names, model_at
 from gitops_dsf.wording import did_you_mean
 
+CHOSEN_INTERVAL_SECONDS: Final = 60
+"""What `validate --fix` writes where the blog post's scorer has no interval."""
+
+_VALUES: Final[dict[FieldPath, tuple[str, ...]]] = {
+    ("spec", "configSyncMode"): ("Full", "None"),
+    ("spec", "location"): ("Internal", "External"),
+    ("spec", "scoreDestination"): ("AddOnPlacementScore", "None"),
+    ("spec", "source", "type"): ("Prometheus", "Kubernetes", "OpenTelemetry", "None"),
+}
+"""Upstream's enumerations, which older texts write in lower case."""
+
 
 class Dialect(NamedTuple):
     """One older spelling, and what to write."""
@@ -39,17 +50,6 @@ class Dialect(NamedTuple):
         )
 
 
-_VALUES: Final[dict[FieldPath, tuple[str, ...]]] = {
-    ("spec", "configSyncMode"): ("Full", "None"),
-    ("spec", "location"): ("Internal", "External"),
-    ("spec", "scoreDestination"): ("AddOnPlacementScore", "None"),
-    ("spec", "source", "type"): ("Prometheus", "Kubernetes", "OpenTelemetry", "None"),
-}
-"""Upstream's enumerations, which older texts write in lower case."""
-CHOSEN_INTERVAL_SECONDS: Final = 60
-"""What `validate --fix` writes where the blog post's scorer has no interval."""
-
-
 def find_dialects(document: Document) -> list[Dialect]:
     """Returns every older spelling in a DynamicScorer or DynamicScoringConfig."""
     finders: dict[str, tuple[Callable[[dict[str, Any]], Iterator[Dialect]], ...]] = {
@@ -59,14 +59,26 @@ def find_dialects(document: Document) -> list[Dialect]:
     spec = document.data.get("spec")
     if document.kind not in finders or not isinstance(spec, dict):
         return []
-    found = [dialect for finder in finders[document.kind] for dialect in finder(spec)]
-    taken = {dialect.path for dialect in found}
-    cases = _letter_case(KINDS[document.api_version, document.kind], spec, ("spec",))
-    return found + [dialect for dialect in cases if dialect.path not in taken]
+    dialects: list[Dialect] = []
+    for finder in finders[document.kind]:
+        dialects += finder(spec)
+    explained = {dialect.path for dialect in dialects}
+    model = KINDS[document.api_version, document.kind]
+    for dialect in _letter_case(model, spec, ("spec",)):
+        if dialect.path not in explained:
+            dialects.append(dialect)
+    return dialects
+
+
+def explains(dialect: Dialect, path: FieldPath) -> bool:
+    """Whether a mistake at a path is one of an older spelling, or comes of it."""
+    return any(path[: len(place)] == place for place in (dialect.path, *dialect.replaces))
 
 
 def _renamed(path: FieldPath, new: str, *, message: str = "") -> Dialect:
-    message, right = message or f"{path[-1]} is the spelling of an older text", (*path[:-1], new)
+    """A field that has another name now."""
+    message = message or f"{path[-1]} is the spelling of an older text"
+    right = (*path[:-1], new)
     return Dialect(path, message, f"write {new}", edits=(Edit(path, to=right),), replaces=(right,))
 
 
@@ -135,7 +147,8 @@ def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
         return
     params = value_at(spec, ("scoring", "params"))
     message = "spec.name is the spelling of an older text"
-    path, right = ("spec", "name"), ("spec", "scoring", "params", "name")
+    path: FieldPath = ("spec", "name")
+    right: FieldPath = ("spec", "scoring", "params", "name")
     if isinstance(params, dict) and "name" in params:
         hint = "remove it: metadata.name names the scorer, scoring.params.name the score"
         yield Dialect(path, message, hint, edits=(Edit(path),))
@@ -148,30 +161,26 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
     """Required fields that the blog post's scorer lacks.
 
     What is in the file says what belongs there.
-
-    What is in the file says what belongs there.
     """
-    ends = [value_at(spec, (section, "endpoint")) for section in ("source", "scoring")]
-    if "name" not in spec and not any(ends):
+    has_endpoint = value_at(spec, ("source", "endpoint")) or value_at(spec, ("scoring", "endpoint"))
+    if "name" not in spec and not has_endpoint:
         return
-    there = {str(name).lower() for name, value in spec.items() if value is not None}
+    written = {str(name).lower() for name, value in spec.items() if value is not None}
     host = value_at(spec, ("scoring", "endpoint", "host")) or value_at(spec, ("scoring", "host"))
     values = {
         "description": spec.get("name") or "scores from the metrics of the source",
         "configURL": f"{host.rstrip('/')}/config" if isinstance(host, str) and host else None,
-        # With the interval below, the file says all that the scorer needs, and nothing waits for a /config.
+        # With the interval below, the file says all that the scorer needs, and nothing waits for a
+        # /config.
         "configSyncMode": "None",
     }
     for name, value in values.items():
         path: FieldPath = ("spec", name)
-        if name.lower() not in there and isinstance(value, str):
-            edits = (Edit(path, value=value),)
-            yield Dialect(
-                path, f"{name} is missing, as in an older text", f"write {name}: {value}", edits
-            )
-    if isinstance(spec.get("scoring"), dict) and not value_at(
-        spec, ("scoring", "params", "interval")
-    ):
+        if name.lower() not in written and isinstance(value, str):
+            message = f"{name} is missing, as in an older text"
+            yield Dialect(path, message, f"write {name}: {value}", (Edit(path, value=value),))
+    has_interval = value_at(spec, ("scoring", "params", "interval"))
+    if isinstance(spec.get("scoring"), dict) and not has_interval:
         interval: FieldPath = ("spec", "scoring", "params", "interval")
         yield Dialect(
             ("spec", "scoring"),
@@ -183,26 +192,26 @@ def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
         )
 
 
-def _letter_case(model: type[Authored], data: Any, path: FieldPath) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds
+def _letter_case(
+    model: type[Authored],
+    data: Any,  # noqa: ANN401 - whatever YAML holds
+    path: FieldPath,
+) -> Iterator[Dialect]:
     """Go's names of fields, such as ConfigSyncMode.
 
     Any other wrong case, as in scorerange, is a typo.
     """
     if isinstance(data, list):
-        for index, item in enumerate(data):
-            yield from _letter_case(model, item, (*path, index))
+        for index, value in enumerate(data):
+            yield from _letter_case(model, value, (*path, index))
         return
     owner = model_at(model, path)
     if not isinstance(data, dict) or owner is None:
         return
-    known = {alias.lower(): alias for alias in field_names(owner)}
+    names = {alias.lower(): alias for alias in field_names(owner)}
     for name, value in data.items():
-        right = known.get(name.lower())
+        right = names.get(name.lower())
         if right is not None and right != name and name[0].isupper() and right not in data:
             yield _renamed((*path, name), right)
         elif right == name:
             yield from _letter_case(model, value, (*path, name))
-
-
-def explains(dialect: Dialect, path: FieldPath) -> bool:
-    return any(path[: len(place)] == place for place in (dialect.path, *dialect.replaces))

@@ -3,11 +3,11 @@
 import ast
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
@@ -15,7 +15,14 @@ from pydantic_core import ErrorDetails
 from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.repository.model.base import Authored
 
-_MOST_LEVELS_BELOW = 3
+_MAX_LEVELS_BELOW: Final = 3
+
+
+class _Below(NamedTuple):
+    """An object below a model, and the path to it."""
+
+    path: FieldPath
+    model: type[BaseModel]
 
 
 def field_names(model: type[BaseModel]) -> list[str]:
@@ -38,23 +45,20 @@ def field_at(model: type[BaseModel], path: FieldPath) -> Any:  # noqa: ANN401 - 
         elif owner is None:
             current = _inside(current, dict)
         else:
-            fields = owner.model_fields.items()
-            found = (field.annotation for name, field in fields if part in {name, field.alias})
-            current = next(found, None)
+            current = _annotation(owner, part)
     return current
 
 
 def refusal(model: type[BaseModel], path: FieldPath, text: str) -> ErrorDetails | None:
     """Why the field at a path does not take a text; None if it does, or without a model."""
     owner = model_at(model, path[:-1])
-    fields = (
-        {}
-        if owner is None
-        else {field.alias or name: name for name, field in owner.model_fields.items()}
-    )
+    python_names: dict[str | int, str] = {}
+    if owner is not None:
+        python_names = {field.alias or name: name for name, field in owner.model_fields.items()}
     try:
-        if owner is not None and path[-1] in fields:
-            _field_adapter(owner, fields[path[-1]]).validate_python(text)
+        if owner is not None and path[-1] in python_names:
+            # The annotation of a field lacks its constraints, which pydantic keeps beside it.
+            _field_adapter(owner, python_names[path[-1]]).validate_python(text)
         elif (annotation := field_at(model, path)) is not None:
             TypeAdapter(annotation).validate_python(text)
     except ValidationError as error:
@@ -85,6 +89,14 @@ def _branches(annotation: Any) -> list[Any]:  # noqa: ANN401 - any annotation
     return [annotation]
 
 
+def _annotation(owner: type[BaseModel], name: str) -> Any:  # noqa: ANN401 - any annotation
+    """The annotation of a field, by its name in YAML or in Python; None if there is none."""
+    for python_name, field in owner.model_fields.items():
+        if name in {python_name, field.alias}:
+            return field.annotation
+    return None
+
+
 def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - any annotation
     for branch in _branches(annotation):
         if isinstance(branch, type) and issubclass(branch, BaseModel):
@@ -94,15 +106,14 @@ def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - any ann
 
 def _inside(annotation: Any, kind: type) -> Any:  # noqa: ANN401 - any annotation
     """The type of the items of a list, or of the values of a dict with arbitrary keys."""
-    found = (get_args(branch)[-1] for branch in _branches(annotation) if get_origin(branch) is kind)
-    return next(found, None)
+    for branch in _branches(annotation):
+        if get_origin(branch) is kind:
+            return get_args(branch)[-1]
+    return None
 
 
 def places_elsewhere(model: type[BaseModel], path: FieldPath) -> list[FieldPath]:
     """The paths at which the last name of `path` is a field.
-
-    That is the nearest object above that has it, or else the objects below that have it, nearest
-    first. Objects in lists are not searched.
 
     That is the nearest object above that has it, or else the objects below that have it, nearest
     first. Objects in lists are not searched.
@@ -113,34 +124,35 @@ def places_elsewhere(model: type[BaseModel], path: FieldPath) -> list[FieldPath]
         if above is not None and name in field_names(above):
             return [(*path[:length], name)]
     owner = model_at(model, path[:-1])
-    for level in _objects_below(owner) if owner is not None else ():
-        found: list[FieldPath] = [
-            (*path[:-1], *where, name) for where, below in level if name in field_names(below)
+    if owner is None:
+        return []
+    for level in _objects_below(owner):
+        places = [
+            (*path[:-1], *below.path, name) for below in level if name in field_names(below.model)
         ]
-        if found:
-            return found
+        if places:
+            return places
     return []
 
 
 @cache
-def _objects_below(
-    model: type[BaseModel],
-) -> tuple[tuple[tuple[FieldPath, type[BaseModel]], ...], ...]:
-    """The objects below a model, each with its path from the model, nearest first.
+def _objects_below(model: type[BaseModel]) -> tuple[tuple[_Below, ...], ...]:
+    """The objects below a model, a tuple for each level, nearest first.
 
     They are kept, because a file may have thousands of unknown fields.
     """
-    levels = []
-    level: tuple[tuple[FieldPath, type[BaseModel]], ...] = (((), model),)
-    for _ in range(_MOST_LEVELS_BELOW):
-        level = tuple(
-            ((*where, field), below)
-            for where, owner in level
-            for field in field_names(owner)
-            if (below := model_at(owner, (field,))) is not None
-        )
-        levels.append(level)
-    return tuple(levels)
+    levels: list[tuple[_Below, ...]] = [(_Below((), model),)]
+    for _ in range(_MAX_LEVELS_BELOW):
+        levels.append(tuple(_next_level(levels[-1])))
+    return tuple(levels[1:])
+
+
+def _next_level(level: Iterable[_Below]) -> Iterator[_Below]:
+    for owner in level:
+        for field in field_names(owner.model):
+            model = model_at(owner.model, (field,))
+            if model is not None:
+                yield _Below((*owner.path, field), model)
 
 
 @cache
@@ -161,6 +173,7 @@ def _classes(module: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def _documented(node: ast.ClassDef) -> Mapping[str, str]:
+    """The docstring below each field. Python drops it, so it is read from the source."""
     docs: dict[str, str] = {}
     for statements in pairwise(node.body):
         match statements:

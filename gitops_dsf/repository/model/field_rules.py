@@ -48,6 +48,7 @@ class Ruled(Authored):
 
 
 def rules_of(model: str) -> tuple[Rule, ...]:
+    """The rules of a model, by its name; none if it has none."""
     pending = [Ruled]
     while pending:
         ruled = pending.pop()
@@ -58,12 +59,14 @@ def rules_of(model: str) -> tuple[Rule, ...]:
 
 
 def exactly_one(first: str, second: str, message: str) -> Rule:
-    one, other = to_camel(first), to_camel(second)
+    """The rule that an object has one of two fields, by their names in Python."""
+    first_field = to_camel(first)
+    second_field = to_camel(second)
     return Rule(
         message=message,
-        holds=lambda item: (getattr(item, first) is None) != (getattr(item, second) is None),
-        cel=f"has(self.{one}) != has(self.{other})",
-        json={"oneOf": [given(one), given(other)]},
+        holds=lambda owner: (getattr(owner, first) is None) != (getattr(owner, second) is None),
+        cel=f"has(self.{first_field}) != has(self.{second_field})",
+        json={"oneOf": [given(first_field), given(second_field)]},
     )
 
 

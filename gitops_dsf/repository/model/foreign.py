@@ -4,14 +4,18 @@ The inventory is read and never rendered. Raw Placements, ManagedClusterSetBindi
 ApplicationSets are carried as they are, and checked for what OCM and Argo CD would do with them.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from gitops_dsf.repository.model.base import DnsLabel, DnsName, Foreign, Labels, LabelSelector
 
-BUILT_IN_SETS = ("default", "global")
+BUILT_IN_SETS: Final = ("default", "global")
 """Sets that OCM's registration controller creates on every hub; the inventory need not repeat them.
+"""
+DUCK_TYPE_CONFIGMAP: Final = "gitops-dsf-placement-decisions"
+"""ConfigMap that tells clusterDecisionResource generators how to read decisions: rendered, with
+matchKey clusterName.
 """
 
 
@@ -83,12 +87,6 @@ class ManagedClusterSet(Foreign):
     kind: Literal["ManagedClusterSet"]
     metadata: SetMetadata
     spec: ManagedClusterSetSpec = ManagedClusterSetSpec()
-
-
-DUCK_TYPE_CONFIGMAP = "gitops-dsf-placement-decisions"
-"""ConfigMap that tells clusterDecisionResource generators how to read decisions: rendered, with
-matchKey clusterName.
-"""
 
 
 class RawMetadata(Foreign):

@@ -1,7 +1,7 @@
 """Maintenance: a window in which clusters are drained or cordoned, or moves are frozen."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -17,11 +17,10 @@ from gitops_dsf.repository.model.base import (
 from gitops_dsf.repository.model.field_rules import Rule, Ruled, given, having
 from gitops_dsf.repository.model.pods import each_once
 
-MOMENT = r"^2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$"
+MOMENT: Final = r"^2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$"
+MAX_NAMES: Final = 1000
 
-MAX_NAMES = 1000
-
-_SUBJECTS = ("clusters", "clusterSelector", "applications")
+_SUBJECTS: Final = ("clusters", "clusterSelector", "applications")
 
 
 def _a_moment(text: str) -> str:

@@ -29,7 +29,9 @@ MAX_HEADERS = 20
 
 
 class BasicAuthSecret(Authored):
-    """A Secret in the agent's namespace on the spoke, such as one of type kubernetes.io/basic-auth."""
+    """A Secret in the agent's namespace on the spoke, such as one of type
+    kubernetes.io/basic-auth.
+    """
 
     name: DnsName
     """Name of the Secret."""

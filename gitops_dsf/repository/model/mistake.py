@@ -1,4 +1,8 @@
-"""Explains pydantic's errors to people who write YAML, at the line that is wrong."""
+"""Explains pydantic's errors to people who write YAML, at the line that is wrong.
+
+pydantic reports each branch of a union, and names types of Python. People get one finding for each
+place, with the types of YAML and what to write.
+"""
 
 import re
 from collections import defaultdict
@@ -35,16 +39,23 @@ from gitops_dsf.repository.model.pods import IMAGE, QUANTITY
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME, seconds
 from gitops_dsf.wording import did_you_mean, names_text, plural, shortened
 
-_PATTERNS = {
+MAX_PLACES: Final = 3
+"""Places that the hint for a misplaced field names."""
+
+_PATTERNS: Final = {
     DNS_LABEL: (
         "lower-case letters, digits and '-', starting and ending with a letter or digit, at most 63"
         " characters"
     ),
-    DNS_SUBDOMAIN: "lower-case letters, digits, '-' and '.', starting and ending with a letter or digit",
+    DNS_SUBDOMAIN: (
+        "lower-case letters, digits, '-' and '.', starting and ending with a letter or digit"
+    ),
     QUANTITY: "a Kubernetes quantity such as 100m, 0.5 or 256Mi",
     IMAGE: "a container image such as registry.example.com/agent:1.0, without a scheme",
     BRANCH: "the name of a git branch",
-    HOST_GLOB: "a host name, or a glob of some such as '*.example.com', without scheme, port and path",
+    HOST_GLOB: (
+        "a host name, or a glob of some such as '*.example.com', without scheme, port and path"
+    ),
     SECRET_KEY: "letters, digits, '-', '_' and '.'",
     CLOCK: 'a time of day such as "22:00"',
     MOMENT: 'a time with its zone, such as "2026-11-24T20:00:00+01:00"',
@@ -53,8 +64,10 @@ _PATTERNS = {
     PLACEMENT_REFERENCE: "the name of a Placement, or namespace/name",
     r"^([1-9][0-9]?|100)%$": "a percentage from 1% to 100%, or a whole number without quotes",
 }
-_DURATIONS = frozenset({"interval", "range", "step"})
-_POINTS = frozenset({"stickiness", "demand", "deadband", "outputMin", "outputMax"})
+"""What the texts of a field are, by their regular expression."""
+_DURATIONS: Final = frozenset({"interval", "range", "step"})
+"""Fields in seconds, which people also write as durations of PromQL."""
+_POINTS: Final = frozenset({"stickiness", "demand", "deadband", "outputMin", "outputMax"})
 """Fields in score points, which people also write as percentages: a score has at most 100 points.
 """
 _DURATION: Final = r"([0-9]{1,9}[smhdw])+"
@@ -71,31 +84,37 @@ _REMOVED: Final[Mapping[tuple[str | int, ...], str]] = {
 """Fields of earlier versions, by kind and path, with what replaced them. `validate --fix` removes
 them.
 """
-_TYPES = {
+_TYPES: Final = {
     "string_type": "text",
-    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "a whole number"),
-    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
-    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "an object"),
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
     "list_type": "a list",
 }
-
+"""The type that a field takes, by pydantic's type of the error."""
 _RULES: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
-    "literal_error": lambda found: (
-        str(found.get("expected", "")).replace("'", "") or "another value"
+    "literal_error": lambda context: (
+        str(context.get("expected", "")).replace("'", "") or "another value"
     ),
-    "string_pattern_mismatch": lambda found: _PATTERNS.get(
-        found["pattern"], f"text that matches {found['pattern']}"
+    "string_pattern_mismatch": lambda context: _PATTERNS.get(
+        context["pattern"], f"text that matches {context['pattern']}"
     ),
     "too_short": lambda _: "at least one item",
-    "string_too_short": lambda found: f"at least {plural(found['min_length'], 'character')}",
-    "too_long": lambda found: f"at most {plural(found['max_length'], 'item')}",
-    "string_too_long": lambda found: f"at most {plural(found['max_length'], 'character')}",
-    "greater_than_equal": lambda found: f"{found['ge']} or more",
-    "less_than_equal": lambda found: f"{found['le']} or less",
+    "string_too_short": lambda context: f"at least {plural(context['min_length'], 'character')}",
+    "too_long": lambda context: f"at most {plural(context['max_length'], 'item')}",
+    "string_too_long": lambda context: f"at most {plural(context['max_length'], 'character')}",
+    "greater_than_equal": lambda context: f"{context['ge']} or more",
+    "less_than_equal": lambda context: f"{context['le']} or less",
     "finite_number": lambda _: "a finite number",
 }
-"""What a value must be, by the error's type."""
+"""What a value must be, of pydantic's type of the error, made of the error's context."""
 
 
 def explain(
@@ -106,110 +125,139 @@ def explain(
     dialects: Sequence[Dialect],
 ) -> Iterator[Diagnostic]:
     """Yields one diagnostic for every wrong place. Leaves out what a dialect explains already."""
-    by_place: dict[FieldPath, list[ErrorDetails]] = defaultdict(list)
-    for item in errors:
-        by_place[written_path(item, document.data)].append(item)
-    for path, items in by_place.items():
+    by_path: dict[FieldPath, list[ErrorDetails]] = defaultdict(list)
+    for error in errors:
+        by_path[written_path(error, document.data)].append(error)
+    for path, errors_at_path in by_path.items():
         if not any(explains(dialect, path) for dialect in dialects):
-            yield _diagnostic(path, items, model=model, document=document)
+            yield _diagnostic(path, errors_at_path, model=model, document=document)
 
 
-def written_path(item: ErrorDetails, data: Any) -> FieldPath:  # noqa: ANN401 - whatever YAML holds
+def written_path(error: ErrorDetails, data: Any) -> FieldPath:  # noqa: ANN401 - whatever YAML holds
     """The path in the document.
 
     Pydantic's loc also contains the branches of unions, which are not fields.
     """
     path: list[str | int] = []
     value: Any = data
-    for index, part in enumerate(item["loc"]):
-        there = (
-            value
-            if isinstance(value, dict)
-            else range(len(value))
-            if isinstance(value, list)
-            else ()
-        )
-        if part in there:
+    last = len(error["loc"]) - 1
+    for index, part in enumerate(error["loc"]):
+        if _holds(value, part):
             path.append(part)
             value = value[part]
-        elif item["type"] == "missing" and index == len(item["loc"]) - 1:
+        elif error["type"] == "missing" and index == last:
             path.append(part)
     return tuple(path)
-
-
-def _diagnostic(
-    path: FieldPath, items: list[ErrorDetails], *, model: type[Authored], document: Document
-) -> Diagnostic:
-    first = items[0]
-    name = dotted(path)
-    kind = first["type"]
-    if kind == "extra_forbidden" and (what_replaced := _REMOVED.get((document.kind, *path))):
-        message = f"{name} was removed: {what_replaced}"
-        hint = f"remove {path[-1]}"
-        return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint, edits=(Edit(path),))
-    if kind == "extra_forbidden":
-        owner = model_at(model, path[:-1])
-        siblings = [] if owner is None else field_names(owner)
-        places = [dotted(place) for place in places_elsewhere(model, path)[:3]]
-        near = (
-            did_you_mean(str(path[-1]), siblings) or f"known here: {names_text(siblings, most=12)}"
-        )
-        hint = f"did you mean {' or '.join(places)}?" if places else near
-        message = f"{path[-1]} is not a field of {dotted(path[:-1]) or document.kind}"
-        return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint)
-    if kind == "missing":
-        return codes.MISSING_FIELD.at(
-            document.at(path), f"{name} is missing", _addition(model, path)
-        )
-    if kind == "value_error":
-        reason = first.get("ctx", {}).get("error", first["msg"])
-        where = f"{name}: " if name else ""
-        inside = reason.path if isinstance(reason, FieldError) else ()
-        return codes.BAD_VALUE.at(document.at((*path, *inside)), f"{where}{reason}")
-    if path and path[-1] in _DURATIONS and kind == "greater_than_equal":
-        message = f"{name} is {first['input']}; it cannot be negative"
-        return codes.NOT_POSITIVE.at(document.at(path), message, _describe(model, path))
-    types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]
-    rules = [_rule(item) for item in items if item["type"] not in _TYPES]
-    # If one branch of a union accepts the type, the value is wrong and not the type.
-    of_text = any(
-        item["type"].startswith(("string_", "literal")) and item["type"] != "string_type"
-        for item in items
-    )
-    if types and not (rules and of_text and isinstance(first["input"], str)):
-        expected = " or ".join(dict.fromkeys([*types, *rules]))
-        written = document.written(path)
-        hint, right = _mend(types, path, first["input"], written)
-        if isinstance(right, str) and (wanted := wanted_text(model, path, right)):
-            hint, right = wanted, None
-        if "an object" in types and isinstance(first["input"], bool):
-            hint = _object_for(model, path, value=first["input"])
-        elif isinstance(first["input"], str) and re.fullmatch(r"-?[0-9.]+ ?%", first["input"]):
-            hint = _without_percent(model, path, first["input"])
-        message = f"{name} must be {expected}, not {_kind(first['input'], written)}"
-        edits = () if right is None else (Edit(path, value=right),)
-        return codes.WRONG_TYPE.at(
-            document.at(path), message, hint or _describe(model, path), edits=edits
-        )
-    message = f"{name}: {_refused(first['input'])} is not allowed"
-    return codes.BAD_VALUE.at(
-        document.at(path), message, f"write {' or '.join(dict.fromkeys(rules))}"
-    )
-
-
-def _rule(item: ErrorDetails) -> str:
-    rule = _RULES.get(item["type"])
-    return (
-        rule(item.get("ctx", {}))
-        if rule is not None
-        else item["msg"].removeprefix("Input should be ")
-    )
 
 
 def wanted_text(model: type[BaseModel], path: FieldPath, text: str) -> str:
     """What to write, if the field does not take a text; empty if it does."""
     error = refusal(model, path, text)
     return "" if error is None else f"write {_rule(error)}"
+
+
+def dotted(path: FieldPath) -> str:
+    """Formats a path as spec.masks[0].clusterName."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
+    return "".join(parts).removeprefix(".")
+
+
+def _holds(value: object, part: str | int) -> bool:
+    if isinstance(value, dict):
+        return part in value
+    return isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value)
+
+
+def _diagnostic(
+    path: FieldPath, errors: list[ErrorDetails], *, model: type[Authored], document: Document
+) -> Diagnostic:
+    """The finding for one place. It has several errors if its type is a union."""
+    first = errors[0]
+    name = dotted(path)
+    kind = first["type"]
+    if kind == "extra_forbidden":
+        return _unknown_field(path, model=model, document=document)
+    if kind == "missing":
+        hint = _addition(model, path)
+        return codes.MISSING_FIELD.at(document.at(path), f"{name} is missing", hint)
+    if kind == "value_error":
+        reason = first.get("ctx", {}).get("error", first["msg"])
+        inside = reason.path if isinstance(reason, FieldError) else ()
+        message = f"{name}: {reason}" if name else str(reason)
+        return codes.BAD_VALUE.at(document.at((*path, *inside)), message)
+    if path and path[-1] in _DURATIONS and kind == "greater_than_equal":
+        message = f"{name} is {first['input']}; it cannot be negative"
+        return codes.NOT_POSITIVE.at(document.at(path), message, _describe(model, path))
+    type_errors = [error for error in errors if error["type"] in _TYPES]
+    rules = [_rule(error) for error in errors if error["type"] not in _TYPES]
+    # If one branch of a union accepts the type, the value is wrong and not the type.
+    takes_text = any(_judges_a_text(error) for error in errors)
+    if type_errors and not (rules and takes_text and isinstance(first["input"], str)):
+        types = [_TYPES[error["type"]] for error in type_errors]
+        return _wrong_type(path, first["input"], types, rules, model=model, document=document)
+    message = f"{name}: {_refused(first['input'])} is not allowed"
+    hint = f"write {' or '.join(dict.fromkeys(rules))}"
+    return codes.BAD_VALUE.at(document.at(path), message, hint)
+
+
+def _unknown_field(path: FieldPath, *, model: type[Authored], document: Document) -> Diagnostic:
+    replacement = _REMOVED.get((document.kind, *path))
+    if replacement is not None:
+        message = f"{dotted(path)} was removed: {replacement}"
+        edits = (Edit(path),)
+        hint = f"remove {path[-1]}"
+        return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint, edits=edits)
+    owner = model_at(model, path[:-1])
+    siblings = [] if owner is None else field_names(owner)
+    places = [dotted(place) for place in places_elsewhere(model, path)[:MAX_PLACES]]
+    if places:
+        hint = f"did you mean {' or '.join(places)}?"
+    else:
+        known = f"known here: {names_text(siblings, most=12)}"
+        hint = did_you_mean(str(path[-1]), siblings) or known
+    message = f"{path[-1]} is not a field of {dotted(path[:-1]) or document.kind}"
+    return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint)
+
+
+def _judges_a_text(error: ErrorDetails) -> bool:
+    """Whether an error is about which text a value is, and not that it is one."""
+    kind = error["type"]
+    return kind.startswith(("string_", "literal")) and kind != "string_type"
+
+
+def _wrong_type(
+    path: FieldPath,
+    value: object,
+    types: list[str],
+    rules: list[str],
+    *,
+    model: type[Authored],
+    document: Document,
+) -> Diagnostic:
+    """The finding for a value of a type that the field does not take."""
+    expected = " or ".join(dict.fromkeys([*types, *rules]))
+    written = document.written(path)
+    hint, mended = _mend(types, path, value, written)
+    if isinstance(mended, str) and (wanted := wanted_text(model, path, mended)):
+        # The quoted text would be the next mistake.
+        hint = wanted
+        mended = None
+    if "an object" in types and isinstance(value, bool):
+        hint = _object_for(model, path, value=value)
+    elif isinstance(value, str) and re.fullmatch(r"-?[0-9.]+ ?%", value):
+        hint = _without_percent(model, path, value)
+    message = f"{dotted(path)} must be {expected}, not {_kind(value, written)}"
+    edits = () if mended is None else (Edit(path, value=mended),)
+    hint = hint or _describe(model, path)
+    return codes.WRONG_TYPE.at(document.at(path), message, hint, edits=edits)
+
+
+def _rule(error: ErrorDetails) -> str:
+    """What the value must be: `at least one item`."""
+    rule = _RULES.get(error["type"])
+    if rule is None:
+        return error["msg"].removeprefix("Input should be ")
+    return rule(error.get("ctx", {}))
 
 
 def _mend(
@@ -223,28 +271,29 @@ def _mend(
         return "", None
     if (name in _DURATIONS or name.endswith("Seconds")) and re.fullmatch(_DURATION, value):
         return f"write {seconds(value)}: {name} is a number of seconds", seconds(value)
-    number = re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", value)
     if "true or false" in types and value in {"true", "false"}:
         return "remove the quotes", value == "true"
-    if number and {"a whole number", "a number"} & {*types}:
+    # 18 digits fit into an integer of 64 bits, whatever they are.
+    is_integer = re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", value)
+    if is_integer and {"a whole number", "a number"} & {*types}:
         return "remove the quotes", int(value)
     return "", None
 
 
 def _object_for(model: type[BaseModel], path: FieldPath, *, value: bool) -> str:
     """What to write in place of `true` or `false` for a section that has fields."""
-    name, kind = path[-1], model_at(model, path)
+    name = path[-1]
     if not value:
         return f"remove {name}"
-    if kind is None:
+    section = model_at(model, path)
+    if section is None:
         return ""
-    needed = [field.alias or key for key, field in kind.model_fields.items() if field.is_required()]
+    fields = section.model_fields.items()
+    needed = [field.alias or key for key, field in fields if field.is_required()]
     if needed:
         return f"write its fields, at least {names_text(needed)}"
-    return (
-        f"write {name}: {{}} for its defaults, or its fields:"
-        f" {names_text(field_names(kind), most=8)}"
-    )
+    names = names_text(field_names(section), most=8)
+    return f"write {name}: {{}} for its defaults, or its fields: {names}"
 
 
 def _without_percent(model: type[BaseModel], path: FieldPath, value: str) -> str:
@@ -257,37 +306,36 @@ def _addition(model: type[BaseModel], path: FieldPath) -> str:
     """What to add: one of the allowed values, or the field's description."""
     for kind in scalar_types(field_at(model, path)):
         if get_origin(kind) is Literal:
-            return f"add {path[-1]}: {' or '.join(str(value) for value in get_args(kind))}"
+            values = " or ".join(str(value) for value in get_args(kind))
+            return f"add {path[-1]}: {values}"
     name, _, meaning = _describe(model, path).partition(": ")
     return f"add {name} ({meaning})" if meaning else f"add {path[-1]}"
 
 
 def _describe(model: type[BaseModel], path: FieldPath) -> str:
+    """The name of a field and the first sentence of its description; empty if it has none."""
     owner = model_at(model, path[:-1])
     if owner is None or not path:
         return ""
     docs = field_docs(owner)
     for name, field in owner.model_fields.items():
         if path[-1] in {name, field.alias} and name in docs:
-            return f"{path[-1]}: {docs[name].split('. ')[0].rstrip('.')}"
+            sentence = docs[name].split(". ")[0].rstrip(".")
+            return f"{path[-1]}: {sentence}"
     return ""
-
-
-def dotted(path: FieldPath) -> str:
-    """Formats a path as spec.masks[0].clusterName."""
-    return "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part}" for part in path
-    ).removeprefix(".")
 
 
 def _refused(value: object) -> str:
     """A value that is not allowed, formatted so that an empty one is visible."""
-    if isinstance(value, (list, dict)) and not value:
-        return "an empty list" if isinstance(value, list) else "an empty object"
+    if isinstance(value, list) and not value:
+        return "an empty list"
+    if isinstance(value, dict) and not value:
+        return "an empty object"
     return _shown(value) or "an empty text"
 
 
 def _kind(value: object, written: str = "") -> str:
+    """What a value is: `the number 5`. `written` is its text in the document."""
     match value:
         case None:
             return "empty"
@@ -304,7 +352,9 @@ def _kind(value: object, written: str = "") -> str:
 
 
 def _shown(value: object) -> str:
+    """A value as people write it, shortened."""
     if isinstance(value, bool):
-        return str(value).lower()  # as it is written
-    text = str(value).replace("\n", " ") if not isinstance(value, (dict, list)) else _kind(value)
-    return shortened(text)
+        return str(value).lower()
+    if isinstance(value, (dict, list)):
+        return shortened(_kind(value))
+    return shortened(str(value).replace("\n", " "))

@@ -1,26 +1,27 @@
 """Fields of the pods that gitops-dsf renders: images, quantities, pull secrets and tolerations."""
 
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Final, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
 from gitops_dsf.hub.selectors import label_key_error, label_value_error
 from gitops_dsf.repository.model.base import Authored, DnsName, FieldError
 
-QUANTITY = r"^[0-9]+(\.[0-9]+)?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"
-
-IMAGE = r"^[a-zA-Z0-9]([^\s:]|:[^\s:/])*$"
+QUANTITY: Final = r"^[0-9]+(\.[0-9]+)?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"
+IMAGE: Final = r"^[a-zA-Z0-9]([^\s:]|:[^\s:/])*$"
 
 Quantity = Annotated[str, Field(pattern=QUANTITY)]
-
 Image = Annotated[str, Field(pattern=IMAGE)]
 
 TextT = TypeVar("TextT", bound=str)
 
 
 def each_once(names: list[TextT]) -> list[TextT]:
-    """The API server refuses a pod that lists one pull secret twice."""
-    doubled = {one for one in names if names.count(one) > 1}
+    """The names, if each is listed once. Raises ValueError.
+
+    The API server refuses a pod that lists one pull secret twice.
+    """
+    doubled = {name for name in names if names.count(name) > 1}
     if doubled:
         raise ValueError(f"{min(doubled)} is listed twice: remove one")
     return names

@@ -123,8 +123,10 @@ class Proposals(Authored):
     @model_validator(mode="after")
     def _a_forge_has_a_kind(self) -> Self:
         if self.forge_url is not None and self.forge == "None":
-            write = "write forge: GitHub, GitLab or Gitea, or leave forgeURL out"
-            raise ValueError(f"forgeURL names the API of a forge, but forge is None: {write}")
+            raise ValueError(
+                "forgeURL names the API of a forge, but forge is None: write forge: GitHub, GitLab"
+                " or Gitea, or leave forgeURL out"
+            )
         return self
 
 
@@ -140,7 +142,9 @@ class StateBranch(Authored):
 
 
 class JournalBranch(Authored):
-    """A record of each changed decision: from where to where, and why. `gitops-dsf log` reads it."""
+    """A record of each changed decision: from where to where, and why. `gitops-dsf log` reads
+    it.
+    """
 
     enabled: bool = False
     """Appends the records to a branch of the repository."""

@@ -46,6 +46,8 @@ Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}(Mi|Gi)$")]
 DECISION_READERS: Final = ("argocd-applicationset-controller", "argocd-server")
 """As Argo CD's own manifests name them."""
 DEFAULT_IMAGE = image("agent")
+ROLLOUT_FIELDS: Final = ("image", "image_pull_secrets", "node_selector", "tolerations", "resources")
+"""The fields of `AgentRollout` that replace those of `Agent`."""
 MAX_SHARDS: Final = 100
 """works-NN has two digits."""
 
@@ -252,7 +254,9 @@ class OpenTelemetry(Authored):
 
 
 class AgentServiceMonitor(Authored):
-    """A ServiceMonitor for the agent's metrics, on managed clusters with the Prometheus operator."""
+    """A ServiceMonitor for the agent's metrics, on managed clusters with the Prometheus
+    operator.
+    """
 
     labels: Labels = {}
     """Labels by which the cluster's Prometheus selects ServiceMonitors."""
@@ -303,10 +307,6 @@ class AgentRollout(Authored):
                 " tolerations or resources"
             )
         return self
-
-
-ROLLOUT_FIELDS: Final = ("image", "image_pull_secrets", "node_selector", "tolerations", "resources")
-"""The fields of `AgentRollout` that replace those of `Agent`."""
 
 
 class Agent(Authored):
@@ -477,10 +477,10 @@ class FleetRepositorySpec(Authored):
                 "state",
                 "branch",
             )
-        taken = {people, output.branch}
+        used_branches = {people, output.branch}
         if state.enabled:
-            taken.add(state.branch)
-        if journal.enabled and journal.branch in taken:
+            used_branches.add(state.branch)
+        if journal.enabled and journal.branch in used_branches:
             yield FieldError(
                 f"reconciler.journal.branch is {journal.branch}, which has another use already:"
                 " name another branch",

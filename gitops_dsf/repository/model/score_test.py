@@ -31,9 +31,8 @@ _SECONDS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 def seconds(text: str) -> int:
     """Seconds of a time such as 1h30m."""
-    return sum(
-        int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([wdhms])", text)
-    )
+    parts = re.findall(r"([0-9]+)([wdhms])", text)
+    return sum(int(number) * _SECONDS[unit] for number, unit in parts)
 
 
 def _short_enough(text: str) -> str:

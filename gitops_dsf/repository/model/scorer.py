@@ -6,7 +6,7 @@ It has upstream's fields and ours.
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
-from pydantic_core import InitErrorDetails
+from pydantic_core import ErrorDetails, InitErrorDetails
 
 from dsf_wire.constants import (
     DEFAULT_CLUSTERS_PER_REQUEST,
@@ -349,10 +349,15 @@ class DynamicScorerSpec(Ruled):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _api_names_its_page(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401 - whatever YAML holds
+    def _api_names_its_page(
+        cls,
+        data: Any,  # noqa: ANN401 - whatever YAML holds
+        handler: ModelWrapValidatorHandler[Self],
+    ) -> Self:
         """Requires configURL and configSyncMode of scorers with a scoring API.
 
-        Their absence is reported beside all other mistakes.
+        Their absence is reported beside all other mistakes: a validator that runs after the fields
+        would not run when one of them is wrong.
         """
         missing = _missing_of_api(data) if isinstance(data, dict) else []
         if not missing:
@@ -361,9 +366,7 @@ class DynamicScorerSpec(Ruled):
         try:
             handler(data)
         except ValidationError as error:
-            for item in error.errors(include_url=False):
-                kind, place, ctx = item["type"], item["loc"], item.get("ctx", {})
-                errors.append(InitErrorDetails(type=kind, loc=place, input=item["input"], ctx=ctx))
+            errors += map(_raised_again, error.errors(include_url=False))
         errors += [InitErrorDetails(type="missing", loc=(name,), input=data) for name in missing]
         raise ValidationError.from_exception_data(cls.__name__, errors)
 
@@ -381,6 +384,12 @@ class DynamicScorerSpec(Ruled):
     def reads_config(self) -> bool:
         """Whether the scoring API's /config counts, as its lock says."""
         return self.config_sync_mode == "Full" and not self.scored_by_query
+
+
+def _raised_again(error: ErrorDetails) -> InitErrorDetails:
+    """An error of pydantic in the form in which it can be raised."""
+    context = error.get("ctx", {})
+    return InitErrorDetails(type=error["type"], loc=error["loc"], input=error["input"], ctx=context)
 
 
 def _missing_of_api(data: dict[str, Any]) -> list[str]:

@@ -34,7 +34,7 @@ class SeriesValuesError(ValueError):
 
 def expand(text: str) -> tuple[float | None, ...]:
     """The values; None where one is missing. Raises SeriesValuesError."""
-    found: list[float | None] = []
+    values: list[float | None] = []
     for word in re.finditer(r"\S+", text):
         match = _ITEM.fullmatch(word[0])
         if match is None:
@@ -42,12 +42,12 @@ def expand(text: str) -> tuple[float | None, ...]:
                 f"{shortened(word[0], most=40)} is not a value", offset=word.start()
             )
         count = _count(match)
-        if len(found) + count > MAX_VALUES:
-            shown = shortened(word[0], most=40)
-            msg = f"a series has at most {MAX_VALUES:,} values, and with {shown} it has more"
+        if len(values) + count > MAX_VALUES:
+            text_of_word = shortened(word[0], most=40)
+            msg = f"a series has at most {MAX_VALUES:,} values, and with {text_of_word} it has more"
             raise SeriesValuesError(msg, offset=word.start())
-        found += _values(match, count)
-    return tuple(found)
+        values += _values(match, count)
+    return tuple(values)
 
 
 def _count(match: re.Match[str]) -> int:
@@ -62,10 +62,11 @@ def _values(match: re.Match[str], count: int) -> list[float | None]:
         return [None] * count
     if match["special"]:
         return [float(match["special"])]
-    value, step = float(match["first"]), float(match["step"] or 0)
-    found: list[float | None] = []
+    value = float(match["first"])
+    step = float(match["step"] or 0)
+    values: list[float | None] = []
     for _ in range(count):
         # Added up one by one, as promtool does, so that the values are the same to the last bit.
-        found.append(value)
+        values.append(value)
         value += step
-    return found
+    return values

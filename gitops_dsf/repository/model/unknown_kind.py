@@ -1,6 +1,4 @@
-"""Judges documents that no kind of a fleet repository describes.
-
-Each may be a misspelt kind, or not ours.
+"""Judges documents that no kind of a fleet repository describes: misspelt kinds, and others.
 
 A kind that is probably ours is an error, because its content would be lost. Others are warnings: a
 folder may hold files of other programs.
@@ -8,6 +6,7 @@ folder may hold files of other programs.
 
 import re
 from difflib import get_close_matches
+from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.repository.load import Document
@@ -15,23 +14,25 @@ from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.wording import did_you_mean
 
-_ELSEWHERE = {
+_ELSEWHERE: Final = {
     "List": "write each item as a document of its own, or run gitops-dsf import --from on the file",
-    "Secret": "tokens live on the spokes, in namespace dynamic-scoring; name them with tokenSecretRef",
+    "Secret": (
+        "tokens live on the spokes, in namespace dynamic-scoring; name them with tokenSecretRef"
+    ),
     "ConfigMap": "the ConfigMaps that scoring and Argo CD need are rendered; remove it",
     "ManifestWork": "ManifestWorks are rendered from scorers/, config/ and clusters/; remove it",
     "AddOnPlacementScore": "scores are written by the agents; remove it",
-    "Application": "write a ScoredApplication or an ApplicationSet, or keep it in another repository",
+    "Application": (
+        "write a ScoredApplication or an ApplicationSet, or keep it in another repository"
+    ),
     "Kustomization": "the sources of a fleet repository are read as they are; remove it",
 }
-
-_PASSED_OVER = (
+"""What to do with objects of kinds that people know from elsewhere."""
+_PASSED_OVER: Final = (
     "nothing is rendered for it: keep it in another repository, or in a folder that is not read"
 )
-
-_OUR_GROUPS = tuple(f"{version.partition('/')[0]}/" for version in (DSF_API, PRODUCT_API))
-
-_ALIKE = 0.85
+_OUR_GROUPS: Final = tuple(f"{version.partition('/')[0]}/" for version in (DSF_API, PRODUCT_API))
+_ALIKE: Final = 0.85
 """How similar a name must be, from 0 to 1. DynamicScore, ManagedClustr and Placment are."""
 
 
@@ -51,24 +52,21 @@ def unknown_kind(document: Document) -> Diagnostic:
             return codes.WRONG_TYPE.at(document.at((field,)), f"{field} must be text", hint)
     version = next((version for version, kind in KINDS if kind == document.kind), None)
     if version is not None:
-        message = f"{document.kind} is not known in apiVersion {document.api_version}"
-        position, edits = document.at(("apiVersion",)), (Edit(("apiVersion",), value=version),)
-        return codes.UNKNOWN_KIND.at(position, message, f"write apiVersion: {version}", edits=edits)
+        return codes.UNKNOWN_KIND.at(
+            document.at(("apiVersion",)),
+            f"{document.kind} is not known in apiVersion {document.api_version}",
+            f"write apiVersion: {version}",
+            edits=(Edit(("apiVersion",), value=version),),
+        )
     message = f"kind {document.kind} is not read in a fleet repository"
     meant = meant_kind(document.kind)
     hint = _ELSEWHERE.get(document.kind) or (f"did you mean {meant}?" if meant else "")
-    is_a_kind = re.fullmatch("[A-Z][A-Za-z0-9]*", document.kind) is not None
-    if (
-        meant
-        or not is_a_kind
-        or document.kind == "List"
-        or document.api_version.startswith(_OUR_GROUPS)
-    ):
-        hint = (
-            hint
-            or did_you_mean(document.kind, [kind for _, kind in KINDS])
-            or f"known kinds: {_known()}"
-        )
+    is_name_of_kind = re.fullmatch("[A-Z][A-Za-z0-9]*", document.kind) is not None
+    is_ours = document.api_version.startswith(_OUR_GROUPS)
+    # A List holds objects that would be lost; other kinds of Kubernetes are somebody else's.
+    if meant or not is_name_of_kind or document.kind == "List" or is_ours:
+        similar = did_you_mean(document.kind, [kind for _, kind in KINDS])
+        hint = hint or similar or f"known kinds: {_known()}"
         return codes.UNKNOWN_KIND.at(document.at(("kind",)), message, hint)
     return _other(document, message, hint or _PASSED_OVER)
 
@@ -80,9 +78,9 @@ def meant_kind(kind: str) -> str:
     """
     if kind in _ELSEWHERE:
         return ""
-    known = {name.lower(): name for _, name in KINDS if not re.match(f"{name}[A-Z]", kind)}
-    close = get_close_matches(kind.lower(), sorted(known), n=1, cutoff=_ALIKE)
-    return known[close[0]] if close else ""
+    candidates = {name.lower(): name for _, name in KINDS if not re.match(f"{name}[A-Z]", kind)}
+    close = get_close_matches(kind.lower(), sorted(candidates), n=1, cutoff=_ALIKE)
+    return candidates[close[0]] if close else ""
 
 
 def _is_object(document: Document) -> bool:

@@ -2,8 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -19,44 +19,69 @@ from gitops_dsf.repository.model.dialect import find_dialects
 from gitops_dsf.repository.model.mistake import explain
 from gitops_dsf.repository.model.unknown_kind import meant_kind, unknown_kind
 
-_OF_A_DOCUMENT = (codes.SYNTAX, codes.TAB, codes.DEPTH, codes.ALIASES, codes.NOT_AN_OBJECT)
-_UNREADABLE = {code.id for code in (*_OF_A_DOCUMENT, codes.ENCODING, codes.SIZE, codes.SYMLINK)}
-
-_SERVER_METADATA = (
-    "creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generation"
-    " managedFields ownerReferences resourceVersion selfLink uid"
+_UNREADABLE: Final = frozenset(
+    {
+        codes.ALIASES.id,
+        codes.DEPTH.id,
+        codes.ENCODING.id,
+        codes.NOT_AN_OBJECT.id,
+        codes.SIZE.id,
+        codes.SYMLINK.id,
+        codes.SYNTAX.id,
+        codes.TAB.id,
+    }
 )
-_SERVER_OWNED = frozenset[FieldPath](
-    {("status",), *(("metadata", name) for name in _SERVER_METADATA.split())}
+"""Findings about files whose objects are not known."""
+_SERVER_OWNED: Final = frozenset[FieldPath](
+    {
+        ("status",),
+        ("metadata", "creationTimestamp"),
+        ("metadata", "deletionGracePeriodSeconds"),
+        ("metadata", "deletionTimestamp"),
+        ("metadata", "finalizers"),
+        ("metadata", "generation"),
+        ("metadata", "managedFields"),
+        ("metadata", "ownerReferences"),
+        ("metadata", "resourceVersion"),
+        ("metadata", "selfLink"),
+        ("metadata", "uid"),
+    }
 )
 """Fields that `kubectl get -o yaml` shows and people did not write: accepted and ignored."""
+_NAMESPACED: Final = frozenset(
+    {"ApplicationSet", "ManagedClusterSetBinding", "Placement", "ScoredPlacement"}
+)
+"""Kinds of which several namespaces can have an object of the same name."""
 
 
 def declare(loaded: Loaded) -> Declared:
     """Validates every document on its own. Never raises for a user's mistake."""
     diagnostics = Listed()
     diagnostics.add(with_expected_types(loaded.diagnostics, loaded.documents))
-    known = {item.position for item in diagnostics.items}
+    known = {finding.position for finding in diagnostics.items}
     items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
     broken: list[Document] = []
-    unreadable = {item.position.file for item in loaded.diagnostics if item.code in _UNREADABLE}
-    left_out = {(kind, "") for file in unreadable for kind in _kinds_of(file)}
+    left_out: set[tuple[str, str]] = set()
+    for finding in loaded.diagnostics:
+        if finding.code in _UNREADABLE:
+            # Whatever the file holds, its folder says of which kinds it is.
+            left_out |= {(kind, "") for kind in _kinds_of(finding.position.file)}
     for document in loaded.documents:
         model = KINDS.get((document.api_version, document.kind))
         if model is None:
             unknown = unknown_kind(document)
             diagnostics.add([unknown])
             if unknown.severity is Severity.ERROR:
-                left_out |= {(kind, _name(document)) for kind in _meant(document)}
+                left_out |= {(kind, _valid_name(document)) for kind in _meant_kinds(document)}
             continue
         diagnostics.add(_wrong_folder(document))
         value = _validate(model, document, known=known, diagnostics=diagnostics)
         if value is None or document.ambiguous:
             broken.append(document)
-            left_out.add((document.kind, _name(document)))
+            left_out.add((document.kind, _valid_name(document)))
             continue
         _add(items[document.kind], Item(value, document), diagnostics)
-    by_kind = {kind: tuple(found[key] for key in sorted(found)) for kind, found in items.items()}
+    by_kind = {kind: _sorted_values(by_name) for kind, by_name in items.items()}
     return Declared(
         repository=next(iter(by_kind.get("FleetRepository", ())), None),
         scorers=by_kind.get("DynamicScorer", ()),
@@ -92,19 +117,28 @@ def _validate(
             diagnostics.count(error.error_count(), at=document.position)
             return None
         errors = error.errors(include_url=False)
-    whole = data = document.data
+    data = document.data
     # Each field that is left out copies the object around it, so their number is limited.
-    for item in errors[:MAX_OF_DOCUMENT]:
-        empty = item["input"] is None and item["type"] not in {"missing", "extra_forbidden"}
-        if empty or (item["type"] == "extra_forbidden" and item["loc"] in _SERVER_OWNED):
-            data = _without(data, item["loc"])
-    if data is not whole:
+    for mistake in errors[:MAX_OF_DOCUMENT]:
+        if _is_ignored(mistake):
+            data = _without(data, mistake["loc"])
+    if data is not document.data:
         try:
             return model.model_validate(data)
         except ValidationError as error:
             errors = error.errors(include_url=False)
     diagnostics.add(_explained(errors, model, document, known=known))
     return None
+
+
+def _is_ignored(mistake: ErrorDetails) -> bool:
+    """Whether an error is about a field that counts as absent.
+
+    A field without a value is null in YAML, and Kubernetes reads null as absent.
+    """
+    if mistake["type"] == "extra_forbidden":
+        return mistake["loc"] in _SERVER_OWNED
+    return mistake["input"] is None and mistake["type"] != "missing"
 
 
 def _explained(
@@ -117,75 +151,83 @@ def _explained(
     """The mistakes of a document in words, as many as are listed."""
     dialects = find_dialects(document)
     listed = Listed(MAX_OF_DOCUMENT)
-    listed.add(
-        found for each in dialects if (found := each.finding(document)).position not in known
-    )
-    for number, found in enumerate(
-        explain(errors, model=model, document=document, dialects=dialects)
-    ):
+    spellings = [dialect.finding(document) for dialect in dialects]
+    listed.add(finding for finding in spellings if finding.position not in known)
+    findings = explain(errors, model=model, document=document, dialects=dialects)
+    for number, finding in enumerate(findings):
         if listed.is_full:
             # To put one into words takes longer the more fields the document has.
-            listed.count(len(errors) - number, at=found.position)
+            listed.count(len(errors) - number, at=finding.position)
             break
-        listed.add([found] if found.position not in known else [])
+        if finding.position not in known:
+            listed.add([finding])
     return listed.all()
 
 
 def _without(value: Any, path: FieldPath) -> Any:  # noqa: ANN401 - whatever YAML holds
     """A copy without the field at this path; the same value if there is none."""
-    if isinstance(value, dict) and path[0] in value:
-        rest = {key: item for key, item in value.items() if key != path[0]}
-        return {**value, path[0]: _without(value[path[0]], path[1:])} if path[1:] else rest
-    if isinstance(value, list) and isinstance(path[0], int) and path[0] < len(value) and path[1:]:
-        return [*value[: path[0]], _without(value[path[0]], path[1:]), *value[path[0] + 1 :]]
+    part, *rest = path
+    if isinstance(value, dict) and part in value:
+        if rest:
+            return {**value, part: _without(value[part], tuple(rest))}
+        return {key: field for key, field in value.items() if key != part}
+    if isinstance(value, list) and isinstance(part, int) and part < len(value) and rest:
+        return [*value[:part], _without(value[part], tuple(rest)), *value[part + 1 :]]
     return value
 
 
-def _name(document: Document) -> str:
+def _sorted_values(by_name: Mapping[str, Item[Any]]) -> tuple[Item[Any], ...]:
+    return tuple(by_name[name] for name in sorted(by_name))
+
+
+def _valid_name(document: Document) -> str:
     """The value of metadata.name; empty if it is not a valid name."""
     return document.name if re.fullmatch(DNS_SUBDOMAIN, document.name) else ""
 
 
-def _meant(document: Document) -> list[str]:
+def _meant_kinds(document: Document) -> list[str]:
     """Known kinds that a document of an unknown kind was probably meant to be."""
     if any(kind == document.kind for _, kind in KINDS):
         return [document.kind]
-    own = _kinds_of(document.file)
-    return own if not document.kind or meant_kind(document.kind) in own else []
+    kinds_of_folder = _kinds_of(document.file)
+    if not document.kind or meant_kind(document.kind) in kinds_of_folder:
+        return kinds_of_folder
+    return []
 
 
 def _kinds_of(file: str) -> list[str]:
     """Kinds that belong in the folder of a file."""
-    return [
-        kind
-        for kind, folder in FOLDER_OF_KIND.items()
-        if file == folder or file.startswith(f"{folder}/")
-    ]
+    return [kind for kind, place in FOLDER_OF_KIND.items() if _is_in(file, place)]
+
+
+def _is_in(file: str, place: str) -> bool:
+    """Whether a file is this one, or in this folder."""
+    return file == place or file.startswith(f"{place}/")
 
 
 def _wrong_folder(document: Document) -> list[Diagnostic]:
-    expected = FOLDER_OF_KIND[document.kind]
-    if document.file == expected or document.file.startswith(f"{expected}/"):
+    place = FOLDER_OF_KIND[document.kind]
+    if _is_in(document.file, place):
         return []
-    where = expected if expected.endswith(".yaml") else f"{expected}/"
-    message = f"{document.kind} belongs in {where}: folders decide who reviews a change"
-    return [
-        codes.WRONG_FOLDER.at(document.key_at(("kind",)), message, f"move the document to {where}")
-    ]
+    destination = place if place.endswith(".yaml") else f"{place}/"
+    message = f"{document.kind} belongs in {destination}: folders decide who reviews a change"
+    hint = f"move the document to {destination}"
+    return [codes.WRONG_FOLDER.at(document.key_at(("kind",)), message, hint)]
 
 
-def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: Listed) -> None:
-    """Adds an object by kind and name, and by namespace if the kind can be in several."""
+def _add(by_name: dict[str, Item[Any]], item: Item[Any], diagnostics: Listed) -> None:
+    """Adds an object by its name, and by its namespace if the kind can be in several."""
+    kind = item.document.kind
     metadata = item.document.data["metadata"]
     key = item.name
-    namespaced = {"Placement", "ManagedClusterSetBinding", "ApplicationSet", "ScoredPlacement"}
-    if item.document.kind in namespaced and metadata.get("namespace"):
+    if kind in _NAMESPACED and metadata.get("namespace"):
         key = f"{key}\0{metadata['namespace']}"
-    if item.document.kind == "FleetRepository":
+    if kind == "FleetRepository":
+        # A repository has one, whatever its name.
         key = ""
-    first = found.setdefault(key, item)
+    first = by_name.setdefault(key, item)
     if first is not item:
-        message = f"{item.document.kind} {item.name} exists already at {first.position}"
+        message = f"{kind} {item.name} exists already at {first.position}"
         if key == "":
             message = f"a repository has one FleetRepository; the first is at {first.position}"
         hint = "rename one of them, or remove it"
