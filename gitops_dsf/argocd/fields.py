@@ -43,7 +43,7 @@ class ProblemKind(Enum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
+class SchemaProblem:
     """One place where a value does not fit the schema."""
 
     kind: ProblemKind
@@ -93,7 +93,7 @@ def resolved(schema: Schema) -> Schema:
     return schema
 
 
-def problems(schema: Schema, value: Any, path: FieldPath = ()) -> Iterator[Problem]:  # noqa: ANN401 - plain data
+def problems(schema: Schema, value: Any, path: FieldPath = ()) -> Iterator[SchemaProblem]:  # noqa: ANN401 - plain data
     """Everything at or below a value that does not fit."""
     schema = resolved(schema)
     if schema.get("x-kubernetes-int-or-string"):
@@ -113,17 +113,17 @@ def problems(schema: Schema, value: Any, path: FieldPath = ()) -> Iterator[Probl
             yield from problems(schema.get("items", {}), element, (*path, index))
     elif isinstance(value, int | str) and (limit := _limit(schema, value)) is not None:
         choices = _choices(schema, value)
-        yield Problem(kind=ProblemKind.WRONG, path=path, expected=limit, choices=choices)
+        yield SchemaProblem(kind=ProblemKind.WRONG, path=path, expected=limit, choices=choices)
 
 
-def _of_number_or_text(schema: Schema, value: object, path: FieldPath) -> Iterator[Problem]:
+def _of_number_or_text(schema: Schema, value: object, path: FieldPath) -> Iterator[SchemaProblem]:
     if isinstance(value, bool) or not isinstance(value, int | str):
-        yield Problem(kind=ProblemKind.WRONG, path=path, expected="a whole number or text")
+        yield SchemaProblem(kind=ProblemKind.WRONG, path=path, expected="a whole number or text")
     elif (limit := _limit(schema, value)) is not None:
-        yield Problem(kind=ProblemKind.WRONG, path=path, expected=limit)
+        yield SchemaProblem(kind=ProblemKind.WRONG, path=path, expected=limit)
 
 
-def _of_another_type(schema: Schema, value: object, path: FieldPath) -> Problem:
+def _of_another_type(schema: Schema, value: object, path: FieldPath) -> SchemaProblem:
     name = schema["type"]
     _, expected = _TYPES[name]
     limit = None
@@ -133,7 +133,7 @@ def _of_another_type(schema: Schema, value: object, path: FieldPath) -> Problem:
         text = str(value).lower()
         limit = _limit(schema, text)
         choices = _choices(schema, text)
-    return Problem(
+    return SchemaProblem(
         kind=ProblemKind.WRONG,
         path=path,
         expected=limit or expected,
@@ -143,7 +143,9 @@ def _of_another_type(schema: Schema, value: object, path: FieldPath) -> Problem:
     )
 
 
-def _of_an_object(schema: Schema, value: dict[str, Any], path: FieldPath) -> Iterator[Problem]:
+def _of_an_object(
+    schema: Schema, value: dict[str, Any], path: FieldPath
+) -> Iterator[SchemaProblem]:
     properties = schema.get("properties", {})
     others = schema.get("additionalProperties")
     for name, content in value.items():
@@ -154,10 +156,10 @@ def _of_an_object(schema: Schema, value: dict[str, Any], path: FieldPath) -> Ite
                 yield from problems(of_field, content, (*path, name))
         elif not schema.get("x-kubernetes-preserve-unknown-fields") and not others:
             known = tuple(properties)
-            yield Problem(kind=ProblemKind.UNKNOWN, path=(*path, name), known=known)
+            yield SchemaProblem(kind=ProblemKind.UNKNOWN, path=(*path, name), known=known)
     for name in schema.get("required", ()):
         if value.get(name) is None:
-            yield Problem(kind=ProblemKind.MISSING, path=(*path, name))
+            yield SchemaProblem(kind=ProblemKind.MISSING, path=(*path, name))
 
 
 def _limit(schema: Schema, value: str | int) -> str | None:

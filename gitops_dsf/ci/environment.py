@@ -13,7 +13,7 @@ import msgspec
 from dsf_wire.secrettext import SecretFault, header_secret
 from gitops_dsf.ci.sender import Sender
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.forge.address import Kind
+from gitops_dsf.forge.address import ForgeKind
 from gitops_dsf.forge.forge import Forge
 from gitops_dsf.forge.forges import FORGES
 
@@ -29,7 +29,7 @@ class PipelineError(GitopsDsfError):
 class Pipeline:
     """The pipeline that runs, or somebody's machine, where everything is empty."""
 
-    forge: Kind | None = None
+    forge: ForgeKind | None = None
     base: str = ""
     """A commit of the branch that a pull request is for: of GitHub an old one, when that branch
     moved on. In a merge queue what the entry is merged into.
@@ -113,7 +113,7 @@ def pipeline_of(variables: Mapping[str, str]) -> Pipeline:
 def _actions(variables: Mapping[str, str]) -> Pipeline:
     """Gitea and Forgejo set the variables of GitHub, and say who they are."""
     gitea = "true" in (variables.get("GITEA_ACTIONS"), variables.get("FORGEJO_ACTIONS"))
-    forge: Kind = "Gitea" if gitea else "GitHub"
+    forge: ForgeKind = "Gitea" if gitea else "GitHub"
     event = _event(variables.get("GITHUB_EVENT_PATH", ""))
     pull, queued = event.pull_request, event.merge_group
     # Only GitHub shows it.

@@ -22,7 +22,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from dsf_wire.proxies import Proxies
-from gitops_dsf.forge.forge import Answer, ForgeError, Sign
+from gitops_dsf.forge.forge import ForgeAnswer, ForgeError, Sign
 from gitops_dsf.forge.ratelimit import asked_wait
 
 _BYTES: Final = 32 << 20
@@ -49,7 +49,9 @@ class Sender:
     left: float = field(default=180.0, kw_only=True)
     """Seconds for all requests that are still to come."""
 
-    async def __call__(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> Answer:
+    async def __call__(
+        self, method: str, url: str, *, sign: Sign, body: bytes | None
+    ) -> ForgeAnswer:
         """Raises ForgeError."""
         seconds, began = min(self.seconds, self.left), time.monotonic()
         try:
@@ -61,7 +63,7 @@ class Sender:
         finally:
             self.left = max(0.0, self.left - (time.monotonic() - began))
 
-    def _send(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> Answer:
+    def _send(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> ForgeAnswer:
         headers = {
             "User-Agent": "gitops-dsf",
             "Content-Type": "application/json",
@@ -72,12 +74,12 @@ class Sender:
             _go_through(proxy, request)
         try:
             with _OPENER.open(request, timeout=self.seconds) as answer:
-                return Answer(answer.status, bytes(answer.read(_BYTES)))
+                return ForgeAnswer(answer.status, bytes(answer.read(_BYTES)))
         except urllib.error.HTTPError as error:
             with error:
                 content = error.read(_BYTES).replace(self.token.encode(), b"(token)")
             headers = {name.lower(): value for name, value in error.headers.items()}
-            return Answer(
+            return ForgeAnswer(
                 error.code, content, asked_wait(error.code, headers, content, now=time.time())
             )
 
@@ -92,13 +94,13 @@ def _go_through(proxy: str, request: urllib.request.Request) -> None:
     request.set_proxy(host, parts.scheme)
 
 
-def _within(seconds: float, call: Callable[[], Answer]) -> Answer:
+def _within(seconds: float, call: Callable[[], ForgeAnswer]) -> ForgeAnswer:
     """The result of a blocking call.
 
     Raises TimeoutError. Then the call goes on in its thread, for which the process does not wait
     when it ends.
     """
-    future = Future[Answer]()
+    future = Future[ForgeAnswer]()
 
     def run() -> None:
         try:

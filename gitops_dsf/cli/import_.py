@@ -9,8 +9,8 @@ from dsf_wire.text import printable
 from gitops_dsf.cli.inputs import check_has_settings, chosen_context, read_named
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hubreader.files import documents
-from gitops_dsf.importer.manifest import Selection
-from gitops_dsf.importer.take import Import, Line
+from gitops_dsf.importer.manifest import ImportSelection
+from gitops_dsf.importer.take import Import, ImportLine
 from gitops_dsf.importer.valid import take_valid
 from gitops_dsf.repository.files import write_files
 
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             "--kubeconfig is for reading a hub, and --from reads a file: leave one out"
         )
-    selection = Selection(
+    selection = ImportSelection(
         labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources
     )
     found = take_valid(
@@ -48,7 +48,7 @@ def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
 
 
 def _report(found: Import, *, dry_run: bool) -> None:
-    def tell(line: Line, text: str, *, out: TextIO = sys.stderr) -> None:
+    def tell(line: ImportLine, text: str, *, out: TextIO = sys.stderr) -> None:
         # Labels and claims are texts of others: a spoke writes the claims itself.
         print(printable(f"{found.root / line.file}: {line.kind} {line.name}{text}"), file=out)
 

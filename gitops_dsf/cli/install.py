@@ -14,7 +14,7 @@ from gitops_dsf.hubreader.facts import read_facts
 from gitops_dsf.installation.hub import WritableHub, report
 from gitops_dsf.installation.install import Installer
 from gitops_dsf.installation.published import published_state
-from gitops_dsf.installation.source import Source, read_source
+from gitops_dsf.installation.source import InstallSource, read_source
 from gitops_dsf.show.doctor import findings_text
 from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.views.doctor.examine import CHECKS, examine
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _doctor(
-    args: argparse.Namespace, context: str, source: Source
+    args: argparse.Namespace, context: str, source: InstallSource
 ) -> Callable[[bool], tuple[DoctorFinding, ...]]:
     """Reads the hub and examines it: with True only what must be right before anything is installed."""
 
@@ -85,7 +85,7 @@ def _ready(findings: tuple[DoctorFinding, ...], *, dry_run: bool) -> bool:
     return ready
 
 
-def _is_published(source: Source, *, must: bool) -> bool:
+def _is_published(source: InstallSource, *, must: bool) -> bool:
     """Says what must be pushed first. Returns whether to go on."""
     state = published_state(source)
     if state.missing and must:
@@ -118,7 +118,7 @@ def _settled(examine: Callable[[bool], tuple[DoctorFinding, ...]]) -> tuple[Doct
         time.sleep(LOOK_AGAIN_SECONDS)
 
 
-def _apply(args: argparse.Namespace, context: str, source: Source) -> None:
+def _apply(args: argparse.Namespace, context: str, source: InstallSource) -> None:
     with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
         installer = Installer(hub=hub, source=source)
         installer.check()

@@ -14,7 +14,7 @@ from gitops_dsf.cli.journalfiles import JournalFiles, journal_files, since_month
 from gitops_dsf.cli.timespan import span
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.times import age_text, timestamp_of
-from gitops_dsf.journal.record import Read, Record, read
+from gitops_dsf.journal.record import JournalRead, Record, read
 from gitops_dsf.journal.timeline import by_placement, in_order, times
 from gitops_dsf.repository.revision.branch import fetch_branch, find_branch
 from gitops_dsf.show.journal import explained_text, log_text
@@ -45,7 +45,7 @@ class LogOutput(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class _Journal(NamedTuple):
-    content: Read
+    content: JournalRead
     source: LogSource
 
 
@@ -161,7 +161,7 @@ def _no_branch(name: str, problem: str) -> UsageError:
     )
 
 
-def _say_skipped(args: argparse.Namespace, files: JournalFiles, content: Read) -> None:
+def _say_skipped(args: argparse.Namespace, files: JournalFiles, content: JournalRead) -> None:
     is_one_file = args.journal is not None and not args.journal.is_dir()
     for bad in content.bad:
         place = bad if is_one_file else f"{files.origin}: {bad}"

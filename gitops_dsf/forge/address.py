@@ -7,9 +7,9 @@ import re
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-Kind = Literal["GitHub", "GitLab", "Gitea"]
+ForgeKind = Literal["GitHub", "GitLab", "Gitea"]
 
-PUBLIC: Final[dict[str, Kind]] = {
+PUBLIC: Final[dict[str, ForgeKind]] = {
     "github.com": "GitHub",
     "gitlab.com": "GitLab",
     "gitea.com": "Gitea",
@@ -18,20 +18,20 @@ PUBLIC: Final[dict[str, Kind]] = {
 """Public forges. Codeberg is a Forgejo."""
 
 _SSH_HOSTS: Final = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
-_PATHS: Final[dict[Kind, str]] = {"GitHub": "/api/v3", "GitLab": "/api/v4", "Gitea": "/api/v1"}
+_PATHS: Final[dict[ForgeKind, str]] = {"GitHub": "/api/v3", "GitLab": "/api/v4", "Gitea": "/api/v1"}
 _URL: Final = re.compile(
     r"((?P<scheme>https?|ssh)://)?([^@/\s]*@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][\w.-]*)"
     r"(?(scheme)(?P<port>:[0-9]+)?/|:/?)(?P<place>([\w.-]+/)*[\w.-]+?)(\.git)?/?"
 )
 
 
-class Address(NamedTuple):
+class ForgeAddress(NamedTuple):
     api: str
     place: str
     """owner/name. On GitLab there may be groups in between."""
 
 
-def address_of(url: str, *, kind: Kind, api: str = "") -> Address:
+def address_of(url: str, *, kind: ForgeKind, api: str = "") -> ForgeAddress:
     """The address of the repository that git clones from this URL.
 
     `api` is given where it does not follow from the host. Raises ValueError, whose message says
@@ -54,7 +54,7 @@ def address_of(url: str, *, kind: Kind, api: str = "") -> Address:
             f"git.url {url} names no owner and repository: write https://host/owner/repository.git"
         )
         raise ValueError(msg)
-    return Address(api, place)
+    return ForgeAddress(api, place)
 
 
 def names_same_repository(url: str, other: str) -> bool:
@@ -72,7 +72,7 @@ def names_same_repository(url: str, other: str) -> bool:
     return hosts[0] == hosts[1] and first["place"].lower() == second["place"].lower()
 
 
-def _api(found: re.Match[str] | None, host: str, kind: Kind) -> str:
+def _api(found: re.Match[str] | None, host: str, kind: ForgeKind) -> str:
     if host == "github.com":
         return "https://api.github.com"
     # The port of ssh is not that of the API.

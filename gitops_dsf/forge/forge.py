@@ -16,9 +16,9 @@ from gitops_dsf.errors import GitopsDsfError
 
 T = TypeVar("T")
 
-MOST_BODY: Final = 60_000
+MAX_BODY: Final = 60_000
 """Characters at most in the text of a request. GitHub accepts 65,536."""
-MOST_QUOTED: Final = 300
+MAX_QUOTED: Final = 300
 """Characters of an error answer that a message repeats at most."""
 PAGE: Final = 100
 _PAGES: Final = 100
@@ -62,7 +62,7 @@ class ForgeError(GitopsDsfError):
         )
 
 
-class Answer(NamedTuple):
+class ForgeAnswer(NamedTuple):
     status: int
     content: bytes
     """Without the token, if the status says that something is wrong."""
@@ -72,7 +72,9 @@ class Answer(NamedTuple):
 class Send(Protocol):
     """How a program sends requests: with which token, certificates and limits."""
 
-    async def __call__(self, method: str, url: str, *, sign: Sign, body: bytes | None) -> Answer:
+    async def __call__(
+        self, method: str, url: str, *, sign: Sign, body: bytes | None
+    ) -> ForgeAnswer:
         """Raises ForgeError if there is no answer."""
 
 
@@ -167,7 +169,7 @@ class Forge:
 
     async def open(self, *, branch: str, title: str, body: str) -> PullRequest:
         """Opens a request, or returns the open one, which somebody else was faster to open."""
-        text = body if len(body) <= MOST_BODY else f"{body[:MOST_BODY]}\n\n(cut off)"
+        text = body if len(body) <= MAX_BODY else f"{body[:MAX_BODY]}\n\n(cut off)"
         try:
             asked = {self.HEAD: branch, self.BASE: self._base, "title": title, self.BODY: text}
             return await self._call("POST", self.REQUESTS, self.SHAPE, body=asked)
@@ -182,7 +184,7 @@ class Forge:
     async def close(self, request: PullRequest, *, why: str) -> None:
         """Says why and closes it in one step: a crash in between would look like a refusal."""
         name, closed = self.CLOSED
-        text = f"{(request.body or '')[:MOST_BODY]}\n\n{why}\n{CLOSED_BY_US}"
+        text = f"{(request.body or '')[:MAX_BODY]}\n\n{why}\n{CLOSED_BY_US}"
         path = f"{self.REQUESTS}/{request.number}"
         await self._call(self.EDITS, path, body={name: closed, self.BODY: text})
 
@@ -250,7 +252,7 @@ class Forge:
         except ForgeError as error:
             raise ForgeError(f"{what}: {error}") from error
         if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            words = printable(answer.content.decode(errors="replace").strip(), most=MOST_QUOTED)
+            words = printable(answer.content.decode(errors="replace").strip(), most=MAX_QUOTED)
             hint = "" if answer.wait else _hint(answer.status, needs or self.TO_PROPOSE)
             raise ForgeError(
                 f"{what}: {answer.status} {words}{hint}", status=answer.status, wait=answer.wait

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from gitops_dsf.forge.address import Kind
+from gitops_dsf.forge.address import ForgeKind
 from gitops_dsf.forge.forge import Forge, ForgeError, PullRequest
 
 
@@ -26,7 +26,7 @@ class _Side(msgspec.Struct, frozen=True):
     repo: _Repository | None = None
 
 
-class Pull(PullRequest, frozen=True, kw_only=True):
+class GitHubPull(PullRequest, frozen=True, kw_only=True):
     url: str = msgspec.field(name="html_url")
     head: _Side
 
@@ -47,7 +47,7 @@ class GitHub(Forge):
         "Pull requests, read and write (in a workflow: `pull-requests: write`)"
     )
     HOME: ClassVar[str] = "/repos/{place}"
-    SHAPE: ClassVar[type[PullRequest]] = Pull
+    SHAPE: ClassVar[type[PullRequest]] = GitHubPull
     NEWEST: ClassVar[str] = (
         "state=all&head={owner}:{branch}&base={base}&sort=created&direction=desc&per_page=10"
     )
@@ -82,17 +82,17 @@ class Gitea(GitHub):
     async def latest(self, branch: str) -> PullRequest | None:
         path = f"pulls/{quote(self._base, safe='')}/{quote(branch, safe='')}"
         try:
-            some = await self._call("GET", path, Pull)
+            some = await self._call("GET", path, GitHubPull)
         except ForgeError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             # There is no such pull request, or no such repository, which this call tells.
-            await self._call("GET", "pulls", list[Pull], query={"limit": "1"})
+            await self._call("GET", "pulls", list[GitHubPull], query={"limit": "1"})
             return None
         # That is one of them, and not always the newest. Pages begin with the newest.
         for page in range(1, _PAGES + 1):
             query = {"state": "all", "base_branch": self._base, "limit": _PULLS, "page": str(page)}
-            found = await self._call("GET", "pulls", list[Pull], query=query)
+            found = await self._call("GET", "pulls", list[GitHubPull], query=query)
             for each in found:
                 if each.is_from(self._place, branch):
                     return each
@@ -134,4 +134,4 @@ class GitLab(Forge):
     SIGNED: ClassVar[Mapping[str, str]] = {"Accept": "application/json", "PRIVATE-TOKEN": "{token}"}
 
 
-FORGES: Final[dict[Kind, type[Forge]]] = {"GitHub": GitHub, "GitLab": GitLab, "Gitea": Gitea}
+FORGES: Final[dict[ForgeKind, type[Forge]]] = {"GitHub": GitHub, "GitLab": GitLab, "Gitea": Gitea}

@@ -45,7 +45,7 @@ CLAIMS: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection:
+class ImportSelection:
     """Globs of further label and claim names to take, and whether to take resources."""
 
     labels: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Selection:
     def takes_claim(self, name: str) -> bool:
         return _matches(name, self.claims) or name in CLAIMS
 
-    def and_asked_for(self, documents: Iterable[Document]) -> "Selection":
+    def and_asked_for(self, documents: Iterable[Document]) -> "ImportSelection":
         """This selection, and what selectors name or scorers on the hub recognise clusters by."""
         labels: set[str] = set()
         claims: set[str] = set()
@@ -77,8 +77,8 @@ class Selection:
 
     def and_names(
         self, *, labels: Iterable[str], claims: Iterable[str], resources: bool = False
-    ) -> "Selection":
-        return Selection(
+    ) -> "ImportSelection":
+        return ImportSelection(
             labels=(*self.labels, *sorted(map(_literal, labels))),
             claims=(*self.claims, *sorted(map(_literal, claims))),
             resources=self.resources or resources,
@@ -99,7 +99,7 @@ _TOOL_METADATA: Final = (
 )
 
 
-def manifest(data: Mapping[str, Any], selection: Selection) -> Object | None:
+def manifest(data: Mapping[str, Any], selection: ImportSelection) -> Object | None:
     """The manifest of an object; None for what git does not hold. Raises RepositoryError."""
     build = _KINDS.get((str(data.get("apiVersion")), str(data.get("kind"))))
     return None if build is None else build(data, selection)
@@ -132,7 +132,7 @@ def is_rendered(data: Mapping[str, Any]) -> bool:
     return labels.get(MANAGED_BY_LABEL) == GENERATOR_MANAGER
 
 
-def _cluster(data: Mapping[str, Any], selection: Selection) -> Object:
+def _cluster(data: Mapping[str, Any], selection: ImportSelection) -> Object:
     labels = _mapping(_mapping(data, "metadata"), "labels")
     spec, status = _mapping(data, "spec"), _mapping(data, "status")
     result = _object(data)
@@ -159,14 +159,14 @@ def _cluster(data: Mapping[str, Any], selection: Selection) -> Object:
     return result
 
 
-def _cluster_set(data: Mapping[str, Any], _: Selection) -> Object | None:
+def _cluster_set(data: Mapping[str, Any], _: ImportSelection) -> Object | None:
     if name_of(data) in BUILT_IN_SETS:
         return None
     selector = _mapping(_mapping(data, "spec"), "clusterSelector")
     return _object(data) | ({"spec": {"clusterSelector": _plain(selector)}} if selector else {})
 
 
-def _scorer(data: Mapping[str, Any], _: Selection) -> Object:
+def _scorer(data: Mapping[str, Any], _: ImportSelection) -> Object:
     result = _object(data) | {"apiVersion": DSF_API, "spec": _plain(_mapping(data, "spec"))}
     for field in ("labels", "annotations"):
         written = _mapping(_mapping(data, "metadata"), field)
@@ -180,7 +180,7 @@ def _scorer(data: Mapping[str, Any], _: Selection) -> Object:
     return result
 
 
-def _scoring_config(data: Mapping[str, Any], selection: Selection) -> Object | None:
+def _scoring_config(data: Mapping[str, Any], selection: ImportSelection) -> Object | None:
     return _scorer(data, selection) if name_of(data) == SINGLETON_NAME else None
 
 
@@ -192,7 +192,9 @@ def _object(data: Mapping[str, Any]) -> Object:
     }
 
 
-_KINDS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Selection], Object | None]]] = {
+_KINDS: Final[
+    Mapping[tuple[str, str], Callable[[Mapping[str, Any], ImportSelection], Object | None]]
+] = {
     (f"{OCM_GROUP}/v1", "ManagedCluster"): _cluster,
     (f"{OCM_GROUP}/v1beta2", "ManagedClusterSet"): _cluster_set,
     (DSF_API, "DynamicScorer"): _scorer,

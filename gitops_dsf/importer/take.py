@@ -15,8 +15,8 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.drift import Config, ConfigError, read_config
 from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.importer.manifest import (
+    ImportSelection,
     Object,
-    Selection,
     differing,
     is_rendered,
     manifest,
@@ -51,7 +51,7 @@ Synced = tuple[str, object]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
-class Line:
+class ImportLine:
     """What happened to one object. `file` is relative to the repository."""
 
     kind: str
@@ -70,17 +70,17 @@ class Import:
 
     root: Path
     files: dict[str, str] = field(default_factory=dict)
-    added: list[Line] = field(default_factory=list)
-    changed: list[Line] = field(default_factory=list)
-    differing: list[Line] = field(default_factory=list)
+    added: list[ImportLine] = field(default_factory=list)
+    changed: list[ImportLine] = field(default_factory=list)
+    differing: list[ImportLine] = field(default_factory=list)
     """Scorers and masks that differ between git and the hub. Git's are kept."""
-    refused: list[Line] = field(default_factory=list)
+    refused: list[ImportLine] = field(default_factory=list)
     """Locks that were not accepted, clusters that git must not hold, and objects of another version
     or name; `changes` says why.
     """
-    not_joined: list[Line] = field(default_factory=list)
+    not_joined: list[ImportLine] = field(default_factory=list)
     """Clusters that are being deleted, or that nobody has accepted; `changes` says which."""
-    missing: list[Line] = field(default_factory=list)
+    missing: list[ImportLine] = field(default_factory=list)
     """In git but not on the hub. They are reported and never deleted."""
     unchanged: int = 0
     skipped: list[str] = field(default_factory=list)
@@ -91,7 +91,7 @@ def take(
     root: Path,
     objects: Iterable[Mapping[str, Any]],
     *,
-    selection: Selection,
+    selection: ImportSelection,
     overwrite: bool = False,
     loaded: Loaded | None = None,
     without: Mapping[str, str] = MappingProxyType({}),
@@ -133,7 +133,7 @@ class _Taker:
         root: Path,
         loaded: Loaded,
         *,
-        selection: Selection,
+        selection: ImportSelection,
         overwrite: bool,
         without: Mapping[str, str],
     ) -> None:
@@ -173,7 +173,7 @@ class _Taker:
             return
         if value is None:
             if key[1] not in BUILT_IN_SETS:
-                line = Line(
+                line = ImportLine(
                     kind=kind, name=key[1], file=_file_of(*key), changes=(why_not_taken(data),)
                 )
                 self.found.refused.append(line)
@@ -202,7 +202,7 @@ class _Taker:
         if not why:
             return False
         file = _file_of("ManagedCluster", name) if document is None else document.file
-        lines.append(Line(kind="ManagedCluster", name=name, file=file, changes=(why,)))
+        lines.append(ImportLine(kind="ManagedCluster", name=name, file=file, changes=(why,)))
         return True
 
     def result(self) -> Import:
@@ -223,7 +223,7 @@ class _Taker:
         # Only kinds that the input contains: a list of clusters does not tell which scorers exist.
         kinds = {kind for kind, _ in self.seen} & {*_MIRRORED}
         found.missing += [
-            Line(file=item.file, kind=item.kind, name=item.name)
+            ImportLine(file=item.file, kind=item.kind, name=item.name)
             for key, item in self.existing.items()
             if key[0] in kinds and key not in self.seen
         ]
@@ -244,7 +244,7 @@ class _Taker:
         # If a file of that name holds something else, the document is appended to it.
         file = _file_of(kind, name)
         self.new.setdefault(file, []).append(value)
-        self.found.added.append(Line(file=file, kind=kind, name=name))
+        self.found.added.append(ImportLine(file=file, kind=kind, name=name))
 
     def _edit(self, document: Document, value: Object) -> None:
         # In a fleet of thousands, nearly every file is up to date, and parsing all of them for editing takes
@@ -265,7 +265,9 @@ class _Taker:
                 " without aliases and merge keys"
             )
         changes = tuple(update(target, value))
-        line = Line(file=document.file, kind=document.kind, name=document.name, changes=changes)
+        line = ImportLine(
+            file=document.file, kind=document.kind, name=document.name, changes=changes
+        )
         if may_write:
             self.touched.add(document.file)
             self.found.changed.append(line)
@@ -305,7 +307,9 @@ class _Taker:
             ):
                 if item.verdict is verdict:
                     lines.append(
-                        Line(file=item.file, kind="ScorerLock", name=item.scorer, changes=words)
+                        ImportLine(
+                            file=item.file, kind="ScorerLock", name=item.scorer, changes=words
+                        )
                     )
         found.files |= plan.files
 
@@ -349,7 +353,7 @@ def _means_the_same(document: Document, value: Object) -> bool:
     return ours == theirs
 
 
-def _and_known(selection: Selection, document: Document | None) -> Selection:
+def _and_known(selection: ImportSelection, document: Document | None) -> ImportSelection:
     """The selection, extended by what the file of a cluster already holds."""
     if document is None or document.kind != "ManagedCluster":
         return selection

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.importer.manifest import Selection
+from gitops_dsf.importer.manifest import ImportSelection
 from gitops_dsf.importer.take import Import, take
 from gitops_dsf.pipeline import check_loaded
 from gitops_dsf.repository.load import Loaded
@@ -27,7 +27,7 @@ def take_valid(
     root: Path,
     objects: Iterable[Mapping[str, Any]],
     *,
-    selection: Selection,
+    selection: ImportSelection,
     overwrite: bool = False,
     loaded: Loaded | None = None,
 ) -> Import:

@@ -17,7 +17,7 @@ from gitops_dsf.hub.names import POD_LABEL, RECONCILER
 from gitops_dsf.hub.programs.leadership import read_lease_claim
 from gitops_dsf.hub.programs.pods import obstacles
 from gitops_dsf.installation.hub import ApplyOutcome, WritableHub, object_text, report
-from gitops_dsf.installation.source import Source
+from gitops_dsf.installation.source import InstallSource
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.views.doctor.objects import condition
 
@@ -101,7 +101,7 @@ class Installer:
     """Applies the bootstrap of a repository to a hub, and waits until the loop runs."""
 
     hub: WritableHub
-    source: Source
+    source: InstallSource
 
     def check(self) -> None:
         """Lets the hub validate every object, without storing any.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dsf_wire.text import printable
-from gitops_dsf.installation.source import Source
+from gitops_dsf.installation.source import InstallSource
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import Repository, RevisionError
 
@@ -28,7 +28,7 @@ class PublishedState:
     """Why this cannot be told from here."""
 
 
-def published_state(source: Source) -> PublishedState:
+def published_state(source: InstallSource) -> PublishedState:
     """Whether the branch that Argo CD follows has the tree of a source."""
     spec = source.settings.spec
     in_folder = spec.output.mode == "Directory"

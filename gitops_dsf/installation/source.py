@@ -28,7 +28,7 @@ HEALTH: Final = "argocd/install/argocd-cm-health.yaml"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class InstallSource:
     """A fleet repository without errors."""
 
     directory: Path
@@ -58,7 +58,7 @@ class Source:
 
 def read_source(
     directory: Path, *, url: str | None = None
-) -> tuple[Source | None, tuple[Diagnostic, ...]]:
+) -> tuple[InstallSource | None, tuple[Diagnostic, ...]]:
     """Reads a repository, with another URL in spec.git.url if one is given.
 
     Returns no source if there are errors, and all findings. Raises RepositoryError when the
@@ -88,14 +88,16 @@ def _check_rendered(tree: RenderedTree, out: Path) -> None:
         )
 
 
-def _source(directory: Path, rendered: RenderResult, new_settings: str | None) -> Source | None:
+def _source(
+    directory: Path, rendered: RenderResult, new_settings: str | None
+) -> InstallSource | None:
     if rendered.tree is None or rendered.fleet is None:
         return None
     settings = rendered.fleet.repository
     changes = None
     if settings.spec.output.mode == "Directory":
         changes = compare(rendered.tree, directory / RENDERED)
-    return Source(
+    return InstallSource(
         directory=directory,
         settings=settings,
         bootstrap=tuple(bootstrap_objects(rendered.fleet)),

@@ -18,21 +18,21 @@ from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.times import Timestamp
 from gitops_dsf.simulator.explain import Explanation
 
-Kind = Literal["Change", "Later", "Start"]
+ChangeKind = Literal["Change", "Later", "Start"]
 """Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when
 it was found. Start: the first record of a Placement; the decision before it is not known.
 """
-MOST_NAMED: Final = 100
+MAX_NAMED: Final = 100
 """Clusters that a record names in each list. A larger decision is recorded by what left and
 joined.
 """
-MOST_EXPLAINED: Final = 20
+MAX_EXPLAINED: Final = 20
 """Clusters that a record explains."""
-MOST_SCORES: Final = 200
+MAX_SCORES: Final = 200
 """Scores that a record holds."""
 
 
-class Term(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class RecordedTerm(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """What one prioritizer adds to the sum of a cluster."""
 
     name: str
@@ -61,7 +61,7 @@ class ClusterReason(
     rank: int | None = None
     total: int | None = None
     points: int | None = None
-    contributions: tuple[Term, ...] = ()
+    contributions: tuple[RecordedTerm, ...] = ()
     rival: str | None = None
     rival_points: int | None = None
     margin: int | None = None
@@ -97,7 +97,7 @@ class Record(
     number: int
     """Counts the records of a Placement from 1. It orders them when clocks do not."""
     time: Timestamp
-    kind: Kind = "Change"
+    kind: ChangeKind = "Change"
     placement: str
     """namespace/name."""
     uid: str = ""
@@ -153,7 +153,7 @@ def new_record(
     placement: str,
     number: int,
     time: datetime,
-    kind: Kind,
+    kind: ChangeKind,
     before: Collection[str] | None,
     after: Collection[str],
     uid: str = "",
@@ -162,7 +162,7 @@ def new_record(
     """A record without explanations and scores. `before` is None if that decision is not known."""
     old = set() if before is None else set(before)
     left, joined = ((), ()) if before is None else (sorted(old - {*after}), sorted({*after} - old))
-    named = (tuple(left[:MOST_NAMED]), tuple(joined[:MOST_NAMED]))
+    named = (tuple(left[:MAX_NAMED]), tuple(joined[:MAX_NAMED]))
     to = tuple(sorted(after))
     # Milliseconds tell quick changes apart, and people can still read them.
     time = time.replace(microsecond=time.microsecond // 1000 * 1000)
@@ -175,14 +175,14 @@ def new_record(
         placement=placement,
         uid=uid,
         applications=tuple(applications),
-        from_=None if before is None or len(old) > MOST_NAMED else tuple(sorted(old)),
+        from_=None if before is None or len(old) > MAX_NAMED else tuple(sorted(old)),
         left=named[0],
         joined=named[1],
-        to=to if len(to) <= MOST_NAMED else None,
+        to=to if len(to) <= MAX_NAMED else None,
         count=len(to),
         before=len(old),
         more=len(left) + len(joined) - len(named[0]) - len(named[1]),
-        digest=digest(frozenset(to)) if len(to) > MOST_NAMED else "",
+        digest=digest(frozenset(to)) if len(to) > MAX_NAMED else "",
     )
 
 
@@ -204,7 +204,7 @@ LINE_BYTES: Final = 256 << 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Read:
+class JournalRead:
     """What the files of a journal hold, in the order of files and lines."""
 
     records: tuple[Record, ...]
@@ -221,7 +221,9 @@ def encode(record: Record) -> bytes:
     return msgspec.json.encode(record) + b"\n"
 
 
-def read(files: Mapping[str, bytes], *, about: str | None = None, explained: bool = True) -> Read:
+def read(
+    files: Mapping[str, bytes], *, about: str | None = None, explained: bool = True
+) -> JournalRead:
     """A record that appears twice is read once, and unknown keys are ignored. `about` limits the
     records to those of one application; without `explained` they lack their explanations, which are
     most of a journal.
@@ -242,7 +244,7 @@ def read(files: Mapping[str, bytes], *, about: str | None = None, explained: boo
                     )
             else:
                 bad.append(f"{name}:{number}: {record}")
-    return Read(records=tuple(found.values()), bad=tuple(bad))
+    return JournalRead(records=tuple(found.values()), bad=tuple(bad))
 
 
 def _decoded(line: bytes) -> Record | str:

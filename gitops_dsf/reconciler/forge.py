@@ -12,7 +12,7 @@ import httpx
 
 from dsf_runtime import answers, webclient
 from dsf_runtime.calls import CallFault, as_call_faults, hide
-from gitops_dsf.forge.forge import Answer, ForgeError, Sign
+from gitops_dsf.forge.forge import ForgeAnswer, ForgeError, Sign
 from gitops_dsf.forge.ratelimit import asked_wait
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.hub.api import MANAGER
@@ -26,7 +26,7 @@ MB.
 
 async def send(
     method: str, url: str, *, sign: Sign, body: bytes | None, credentials: Credentials
-) -> Answer:
+) -> ForgeAnswer:
     """See `gitops_dsf.forge.Send`. Reads the Secret for each request: it may be rotated at any
     time. Raises ForgeError, and GitError if the Secret lacks what is needed.
     """
@@ -46,7 +46,7 @@ async def send(
         # The Secret may hold another token by now.
         content = credentials.cleaned(hide(content.decode(errors="replace"), token)).encode()
     wait = asked_wait(response.status_code, response.headers, content, now=time.time())
-    return Answer(response.status_code, content, wait)
+    return ForgeAnswer(response.status_code, content, wait)
 
 
 def _client(signed: Mapping[str, str], credentials: Credentials) -> httpx.AsyncClient:

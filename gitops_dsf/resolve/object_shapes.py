@@ -31,7 +31,7 @@ def misfits(document: Document, schema: fields.Schema, *place: str | int) -> Ite
             yield codes.MISSING_FIELD.at(document.at(path), message, f"add {path[-1]}")
 
 
-def _wrong(document: Document, problem: fields.Problem) -> Diagnostic:
+def _wrong(document: Document, problem: fields.SchemaProblem) -> Diagnostic:
     """The finding about a value that the API server refuses."""
     hint, edits = _correction(document, problem)
     return codes.PLACEMENT_SHAPE.at(
@@ -42,7 +42,7 @@ def _wrong(document: Document, problem: fields.Problem) -> Diagnostic:
     )
 
 
-def _correction(document: Document, problem: fields.Problem) -> tuple[str, tuple[Edit, ...]]:
+def _correction(document: Document, problem: fields.SchemaProblem) -> tuple[str, tuple[Edit, ...]]:
     """What to write instead, and the edits where that is certain."""
     path: FieldPath = problem.path
     written = document.written(path)

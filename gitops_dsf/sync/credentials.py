@@ -31,7 +31,7 @@ AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
 """Sends the request of a client, and returns the body of a good answer. Raises TokenError."""
 
 
-class Request(NamedTuple):
+class PageRequest(NamedTuple):
     url: str
     auth: Auth | None = None
     """Whose credentials are sent, where they are found, and which CA is trusted."""
@@ -56,21 +56,21 @@ def page_request(
     allowed: Collection[str],
     title: str = "configURL",
     section: str = "scoring.auth",
-) -> Request:
+) -> PageRequest:
     """The request for a page at configURL.
 
     Its host gets credentials only if `allowed`, which is spec.allowedTokenHosts, has it, or if it
     is the scoring API's in the cluster. `sync` asks before rules are checked.
     """
     if auth is None:
-        return Request(url)
+        return PageRequest(url)
     trusting = (
         Auth(ca_config_map_ref=auth.ca_config_map_ref)
         if auth.ca_config_map_ref is not None
         else None
     )
     if not auth.secrets:
-        return Request(url, trusting)
+        return PageRequest(url, trusting)
     places = [(title, url)]
     if auth.oauth2 is not None:
         places.append(("tokenURL", auth.oauth2.token_url))
@@ -80,8 +80,8 @@ def page_request(
         if not may_get_credentials(host, allowed=allowed, own=own):
             why = f"{name} has a host that may not get the credentials of {section}"
             hint = f"add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
-            return Request(url, trusting, problem=f"{why}; {hint}")
-    return Request(url, auth)
+            return PageRequest(url, trusting, problem=f"{why}; {hint}")
+    return PageRequest(url, auth)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ class _MissingError(Exception):
     """A credential is not there. The message says what to give."""
 
 
-class Credentials:
+class PageCredentials:
     """Reads Secrets and ConfigMaps below one folder."""
 
     def __init__(self, *, folder: Path | None, tokens: AccessTokens, ask: AskTokenServer) -> None:
@@ -122,7 +122,7 @@ class Credentials:
         }
         self._tokens.keep_only(clients)
 
-    async def shown(self, request: Request, *, refused: str = "") -> Shown:
+    async def shown(self, request: PageRequest, *, refused: str = "") -> Shown:
         """`refused` is a token that got 401.
 
         What is missing is left out: the page may be public.

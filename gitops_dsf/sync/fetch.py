@@ -28,7 +28,7 @@ from dsf_wire.text import printable
 from dsf_wire.weburl import is_web_url
 from gitops_dsf import __version__
 from gitops_dsf.hub.drift import Config, ConfigError, read_config
-from gitops_dsf.sync.credentials import Credentials, Request, Shown
+from gitops_dsf.sync.credentials import PageCredentials, PageRequest, Shown
 
 USER_AGENT: Final = f"gitops-dsf/{__version__}"
 MAX_REDIRECTS: Final = 3
@@ -50,7 +50,7 @@ _REASONS: Final = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fault:
+class PageFault:
     """A page that was not read: why, as one word for programs and in words for people."""
 
     reason: str
@@ -60,7 +60,7 @@ class Fault:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Page:
+class FetchedPage:
     """A page that answered 2xx."""
 
     url: str
@@ -82,11 +82,11 @@ class FetchLimits:
 
 
 class _RefusedError(Exception):
-    """Carries a Fault out of the exchange."""
+    """Carries a PageFault out of the exchange."""
 
     def __init__(self, reason: str, message: str, *, status: int = 0) -> None:
         super().__init__(message)
-        self.fault = Fault(reason=reason, message=message, status=status)
+        self.fault = PageFault(reason=reason, message=message, status=status)
 
 
 class Fetcher:
@@ -101,7 +101,7 @@ class Fetcher:
         connect_to: str = "",
     ) -> None:
         """`secrets` is the folder with the files of Secrets: <name>/<key>."""
-        self.credentials = Credentials(folder=secrets, tokens=AccessTokens(), ask=self._ask)
+        self.credentials = PageCredentials(folder=secrets, tokens=AccessTokens(), ask=self._ask)
         self._limits = limits or FetchLimits()
         self._connect_to = connect_to
         self._admission = asyncio.Semaphore(self._limits.concurrent)
@@ -126,32 +126,32 @@ class Fetcher:
         for lane in self._lanes:
             await lane.aclose()
 
-    async def get(self, request: Request | str) -> Page | Fault:
+    async def get(self, request: PageRequest | str) -> FetchedPage | PageFault:
         """One page. Never raises for what the other side, the network, the URL or a Secret does."""
         if isinstance(request, str):
-            request = Request(url=request)
+            request = PageRequest(url=request)
         async with self._admission:
             shown = await self.credentials.shown(request)
             answer = await self._get(request.url, shown)
             if (
-                isinstance(answer, Fault)
+                isinstance(answer, PageFault)
                 and answer.status == http.HTTPStatus.UNAUTHORIZED
                 and shown.token
             ):
                 renewed = await self.credentials.shown(request, refused=shown.token)
                 if renewed.token != shown.token:
                     shown, answer = renewed, await self._get(request.url, renewed)
-        if isinstance(answer, Fault):
+        if isinstance(answer, PageFault):
             return replace(
                 answer, message=hide(f"{answer.message}{_missing(answer, shown)}", shown.token)
             )
         if shown.token and shown.token.encode() in answer.body:
-            return Fault(
+            return PageFault(
                 reason="Protocol", message=f"{display(answer.url)} repeats the token that it got"
             )
         return answer
 
-    async def _get(self, url: str, shown: Shown) -> Page | Fault:
+    async def _get(self, url: str, shown: Shown) -> FetchedPage | PageFault:
         try:
             with as_call_faults(url=url, seconds=self._limits.seconds):
                 async with (
@@ -162,7 +162,7 @@ class Fetcher:
         except _RefusedError as refused:
             return refused.fault
         except CallFault as fault:
-            return Fault(reason=_REASONS[fault.kind], message=str(fault))
+            return PageFault(reason=_REASONS[fault.kind], message=str(fault))
 
     @asynccontextmanager
     async def _lane_for(self, trust: ssl.SSLContext | None) -> AsyncIterator[httpx.AsyncClient]:
@@ -194,7 +194,7 @@ class Fetcher:
         except (_RefusedError, CallFault) as fault:
             raise TokenError(str(fault)) from None
 
-    async def _follow(self, url: str, shown: Shown, lane: httpx.AsyncClient) -> Page:
+    async def _follow(self, url: str, shown: Shown, lane: httpx.AsyncClient) -> FetchedPage:
         target = url
         for _ in range(MAX_REDIRECTS + 1):
             _check(target)
@@ -214,7 +214,7 @@ class Fetcher:
         parts = urlsplit(url)
         return parts._replace(netloc=self._connect_to).geturl(), {"Host": parts.netloc}
 
-    async def _read(self, response: httpx.Response, url: str) -> Page:
+    async def _read(self, response: httpx.Response, url: str) -> FetchedPage:
         status = response.status_code
         if not response.is_success:
             words = (
@@ -227,10 +227,10 @@ class Fetcher:
             )
         body = await answers.read(response, limit=self._limits.answer_bytes)
         media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        return Page(url=url, media=media, body=body)
+        return FetchedPage(url=url, media=media, body=body)
 
 
-def _missing(fault: Fault, shown: Shown) -> str:
+def _missing(fault: PageFault, shown: Shown) -> str:
     """What is said about credentials after a failure that they may explain."""
     if fault.status in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
         return f"; {shown.problem or 'it refuses the credentials that scoring.auth names'}"
@@ -238,7 +238,7 @@ def _missing(fault: Fault, shown: Shown) -> str:
     return f"; {shown.problem}" if without else ""
 
 
-def read_page(page: Page) -> Config:
+def read_page(page: FetchedPage) -> Config:
     """The fields that the page sets. Unknown ones are ignored. Raises ConfigError."""
     where, body = display(page.url), without_mark(page.body)
     if page.media in {"text/html", "application/xhtml+xml"} or body.lstrip()[:1] == b"<":

@@ -12,8 +12,8 @@ from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
-from gitops_dsf.sync.credentials import Request, on_hub, page_request
-from gitops_dsf.sync.fetch import Fault, Fetcher, Page, read_page
+from gitops_dsf.sync.credentials import PageRequest, on_hub, page_request
+from gitops_dsf.sync.fetch import FetchedPage, Fetcher, PageFault, read_page
 from gitops_dsf.sync.locks import LockResult, LockState, SyncPlan, lock_file, weigh
 from gitops_dsf.urls.hosts import is_in_cluster
 from gitops_dsf.urls.parts import host_of
@@ -59,7 +59,7 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
 
 def _request(
     scorer: DynamicScorer, lock: Item[ScorerLock] | None, allowed: Collection[str]
-) -> Request:
+) -> PageRequest:
     spec = scorer.spec
     locked = lock.value.spec.config.scoring.host if lock is not None else None
     return page_request(
@@ -70,7 +70,9 @@ def _request(
     )
 
 
-async def _ask(requests: Mapping[str, Request], fetcher: Fetcher) -> dict[str, Page | Fault]:
+async def _ask(
+    requests: Mapping[str, PageRequest], fetcher: Fetcher
+) -> dict[str, FetchedPage | PageFault]:
     """Scorers that share a page and credentials share one request."""
     different = list(dict.fromkeys(requests.values()))
     pages = await asyncio.gather(*(fetcher.get(request) for request in different))
@@ -78,14 +80,14 @@ async def _ask(requests: Mapping[str, Request], fetcher: Fetcher) -> dict[str, P
     return {name: answers[request] for name, request in requests.items()}
 
 
-def _is_service_out_of_reach(page: Page | Fault, url: str) -> bool:
+def _is_service_out_of_reach(page: FetchedPage | PageFault, url: str) -> bool:
     host = host_of(url)
-    no_way = isinstance(page, Fault) and page.reason in {"DNS", "Connection", "Timeout"}
+    no_way = isinstance(page, PageFault) and page.reason in {"DNS", "Connection", "Timeout"}
     return no_way and "." in host and is_in_cluster(host)
 
 
-def _read(page: Page | Fault) -> Config | str:
-    if isinstance(page, Fault):
+def _read(page: FetchedPage | PageFault) -> Config | str:
+    if isinstance(page, PageFault):
         return page.message
     try:
         return read_page(page)

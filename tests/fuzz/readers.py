@@ -35,7 +35,7 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.moves.flapping import episodes
 from gitops_dsf.hubreader.files import documents
-from gitops_dsf.importer.manifest import Selection
+from gitops_dsf.importer.manifest import ImportSelection
 from gitops_dsf.importer.take import take
 from gitops_dsf.journal.record import appended, file_of
 from gitops_dsf.journal.record import encode as encode_record
@@ -343,14 +343,14 @@ def hub(content: bytes) -> None:
             (root / file).write_text(text)
         try:
             objects = [item.plain() for item in documents(content, file="hub.yaml")]
-            found = take(root, objects, selection=Selection(resources=True))
+            found = take(root, objects, selection=ImportSelection(resources=True))
         except GitopsDsfError:
             return
         write_files(found.root, found.files)
         for file in found.files:
             broken = loaded_from({file: (root / file).read_bytes()}).diagnostics
             assert not [item for item in broken if item.severity is Severity.ERROR], broken
-        again = take(root, objects, selection=Selection(resources=True))
+        again = take(root, objects, selection=ImportSelection(resources=True))
         assert not again.added, again.added
         assert not again.changed, again.changed
 

@@ -11,13 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitops_dsf.cli.scaffold import scaffold
-from gitops_dsf.importer.manifest import Selection
+from gitops_dsf.importer.manifest import ImportSelection
 from gitops_dsf.importer.take import take
 from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.sources import load
 from tests.support.laws import examples
 
-EVERYTHING = Selection(claims=("*",), resources=True)
+EVERYTHING = ImportSelection(claims=("*",), resources=True)
 ODD = st.sampled_from(
     [
         "\x00",

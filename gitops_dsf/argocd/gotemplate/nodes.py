@@ -1,11 +1,14 @@
-"""The nodes of a parsed template. Offsets are characters from the start of the text."""
+"""The nodes of a parsed template, named after those of Go's package text/template/parse.
+
+Offsets are characters from the start of the text.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantNode:
     """A literal. A number that is not whole and decimal, and nil, are None."""
 
     offset: int
@@ -14,7 +17,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldNode:
     """`.a.b`; `.` alone has no names."""
 
     offset: int
@@ -22,7 +25,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class VariableNode:
     """`$x.a.b`."""
 
     offset: int
@@ -31,7 +34,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionNode:
     """The name of a function."""
 
     offset: int
@@ -39,19 +42,19 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ChainNode:
     """A pipeline in parentheses, and the fields taken from its result."""
 
     offset: int
-    pipeline: "Pipeline"
+    pipeline: "PipeNode"
     names: tuple[str, ...]
 
 
-Operand: TypeAlias = Constant | Field | Variable | Function | Group
+Operand: TypeAlias = ConstantNode | FieldNode | VariableNode | FunctionNode | ChainNode
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
+class PipeNode:
     """Commands, each of which passes its result on to the next.
 
     `variables` take the result of the last one.
@@ -65,22 +68,22 @@ class Pipeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class ActionNode:
     """`{{ pipeline }}`."""
 
-    pipeline: Pipeline
+    pipeline: PipeNode
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class BranchNode:
     """`{{ if }}`, `{{ range }}` or `{{ with }}`."""
 
     kind: Literal["if", "range", "with"]
     length: int
     """Characters of the body as it is written."""
-    pipeline: Pipeline
+    pipeline: PipeNode
     body: tuple["Statement", ...]
     otherwise: tuple["Statement", ...]
 
 
-Statement: TypeAlias = Action | Branch
+Statement: TypeAlias = ActionNode | BranchNode

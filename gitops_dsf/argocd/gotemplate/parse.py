@@ -10,7 +10,7 @@ from typing import Final
 from gitops_dsf.argocd import api
 from gitops_dsf.argocd.gotemplate import nodes
 from gitops_dsf.argocd.gotemplate.mistakes import TemplateError, Trouble
-from gitops_dsf.argocd.gotemplate.tokens import SPACES, Token, tokens
+from gitops_dsf.argocd.gotemplate.tokens import SPACES, TemplateToken, tokens
 
 MAX_DEPTH: Final = 60
 """How deep parentheses and branches may be nested. Go itself takes ten thousand; this parser calls
@@ -60,7 +60,9 @@ class _Parser:
             )
         return statements
 
-    def _list(self, *, opened: Token | None = None) -> tuple[tuple[nodes.Statement, ...], Token]:
+    def _list(
+        self, *, opened: TemplateToken | None = None
+    ) -> tuple[tuple[nodes.Statement, ...], TemplateToken]:
         """Statements up to `end`, `else` or the end of the text, which is returned."""
         statements: list[nodes.Statement] = []
         while (token := self._take()).kind == "open":
@@ -87,14 +89,14 @@ class _Parser:
                 self._close(word)
             else:
                 pipeline = self._pipeline("close", "the action", opened=token)
-                statements.append(nodes.Action(pipeline))
+                statements.append(nodes.ActionNode(pipeline))
         if opened is not None:
             raise TemplateError(
                 f"{{{{ {opened.value} }}}} has no {{{{ end }}}}", opened.offset, "add {{ end }}"
             )
         return tuple(statements), token
 
-    def _branch(self, word: Token) -> nodes.Branch:
+    def _branch(self, word: TemplateToken) -> nodes.BranchNode:
         """What follows `if`, `range` or `with`, up to its `end`."""
         variables = len(self._variables)
         pipeline = self._pipeline("close", word.value, opened=word)
@@ -121,17 +123,17 @@ class _Parser:
         del self._variables[variables:]
         match word.value:
             case "if" | "range" | "with" as kind:
-                return nodes.Branch(kind, length, pipeline, body, otherwise)
+                return nodes.BranchNode(kind, length, pipeline, body, otherwise)
         raise AssertionError(word.value)
 
-    def _nested(self, word: Token) -> tuple[tuple[nodes.Statement, ...], Token]:
+    def _nested(self, word: TemplateToken) -> tuple[tuple[nodes.Statement, ...], TemplateToken]:
         """The statements of a branch, and the `end` or `else` behind them."""
         self._deeper(word)
         statements = self._list(opened=word)
         self._depth -= 1
         return statements
 
-    def _deeper(self, token: Token) -> None:
+    def _deeper(self, token: TemplateToken) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise TemplateError(
@@ -141,7 +143,7 @@ class _Parser:
                 trouble=Trouble.COST,
             )
 
-    def _pipeline(self, end: str, context: str, *, opened: Token) -> nodes.Pipeline:
+    def _pipeline(self, end: str, context: str, *, opened: TemplateToken) -> nodes.PipeNode:
         """Commands up to a token of the kind `end`, which is taken, too."""
         start = self._skip()
         variables, assigns = self._declared(is_range=context == "range")
@@ -151,8 +153,8 @@ class _Parser:
                 raise _unexpected(token, commands=bool(commands))
             command = self._command()
             first = command[0]
-            is_dot = first == nodes.Field(first.offset, ())
-            if commands and (isinstance(first, nodes.Constant) or is_dot):
+            is_dot = first == nodes.FieldNode(first.offset, ())
+            if commands and (isinstance(first, nodes.ConstantNode) or is_dot):
                 raise TemplateError(
                     "a value cannot stand behind |",
                     first.offset,
@@ -164,7 +166,7 @@ class _Parser:
             raise TemplateError(
                 f"{context} has no value", opened.offset, "write a parameter, such as {{.name}}"
             )
-        return nodes.Pipeline(start.offset, variables, assigns, tuple(commands))
+        return nodes.PipeNode(start.offset, variables, assigns, tuple(commands))
 
     def _declared(self, *, is_range: bool) -> tuple[tuple[str, ...], bool]:
         """The variables that take the value, in a range also `$key, $value`, and whether by `=`."""
@@ -222,53 +224,53 @@ class _Parser:
         if not names:
             return term
         match term:
-            case nodes.Field(offset, first) if first:
-                return nodes.Field(offset, (*first, *names))
-            case nodes.Variable(offset, name, _):
-                return nodes.Variable(offset, name, tuple(names))
-            case nodes.Group(offset, pipeline, _):
-                return nodes.Group(offset, pipeline, tuple(names))
-            case nodes.Function(offset, name):
-                inner = nodes.Pipeline(offset, (), False, ((term,),))
-                return nodes.Group(offset, inner, tuple(names))
+            case nodes.FieldNode(offset, first) if first:
+                return nodes.FieldNode(offset, (*first, *names))
+            case nodes.VariableNode(offset, name, _):
+                return nodes.VariableNode(offset, name, tuple(names))
+            case nodes.ChainNode(offset, pipeline, _):
+                return nodes.ChainNode(offset, pipeline, tuple(names))
+            case nodes.FunctionNode(offset, name):
+                inner = nodes.PipeNode(offset, (), False, ((term,),))
+                return nodes.ChainNode(offset, inner, tuple(names))
         raise TemplateError(f". does not fit behind {token.value}", token.offset + len(token.value))
 
-    def _term(self, token: Token) -> nodes.Operand | None:
+    def _term(self, token: TemplateToken) -> nodes.Operand | None:
         """The operand that a token is, or begins, without fields; None if it is none."""
         match token.kind:
             case "word":
                 if token.value not in api()["functions"]:
                     hint = f"write .{token.value} for a parameter"
                     raise TemplateError(f"there is no function {token.value}", token.offset, hint)
-                return nodes.Function(token.offset, token.value)
+                return nodes.FunctionNode(token.offset, token.value)
             case "dot":
-                return nodes.Field(token.offset, ())
+                return nodes.FieldNode(token.offset, ())
             case "field":
-                return nodes.Field(token.offset, (token.value[1:],))
+                return nodes.FieldNode(token.offset, (token.value[1:],))
             case "variable":
                 if token.value not in self._variables:
                     raise TemplateError(f"there is no variable {token.value}", token.offset)
-                return nodes.Variable(token.offset, token.value, ())
+                return nodes.VariableNode(token.offset, token.value, ())
             case "bool":
-                return nodes.Constant(token.offset, token.value == "true", "bool")
+                return nodes.ConstantNode(token.offset, token.value == "true", "bool")
             case "number":
                 if not _NUMBER.fullmatch(token.value):
                     hint = "write a text with double quotes" if token.value[0] == "'" else ""
                     raise TemplateError(f"{token.value} is not a number", token.offset, hint)
                 value = int(token.value) if _WHOLE.fullmatch(token.value) else None
-                return nodes.Constant(token.offset, value, "number")
+                return nodes.ConstantNode(token.offset, value, "number")
             case "string":
-                return nodes.Constant(token.offset, _unquoted(token), "text")
+                return nodes.ConstantNode(token.offset, _unquoted(token), "text")
             case "(":
                 self._deeper(token)
                 inside = self._pipeline(")", "(", opened=token)
                 self._depth -= 1
-                return nodes.Group(token.offset, inside, ())
+                return nodes.ChainNode(token.offset, inside, ())
             case "keyword" if token.value == "nil":
-                return nodes.Constant(token.offset, None, "nil")
+                return nodes.ConstantNode(token.offset, None, "nil")
         return None
 
-    def _close(self, word: Token) -> None:
+    def _close(self, word: TemplateToken) -> None:
         """Takes the end of an action whose word, such as `end`, takes no value."""
         token = self._skip()
         if token.kind != "close":
@@ -277,28 +279,28 @@ class _Parser:
             )
         self._take()
 
-    def _peek(self) -> Token:
+    def _peek(self) -> TemplateToken:
         return self._tokens[self._next]
 
-    def _take(self) -> Token:
+    def _take(self) -> TemplateToken:
         self._next += 1
         return self._tokens[self._next - 1]
 
-    def _skip(self) -> Token:
+    def _skip(self) -> TemplateToken:
         """The next token that is not white space. It stays."""
         while self._peek().kind == "space":
             self._next += 1
         return self._peek()
 
 
-def _unexpected(token: Token, *, commands: bool) -> TemplateError:
+def _unexpected(token: TemplateToken, *, commands: bool) -> TemplateError:
     written = token.value.strip(SPACES) or token.value
     if commands:
         return TemplateError(f"{written} does not fit here", token.offset)
     return TemplateError(f"{written} does not fit at the start of an action", token.offset)
 
 
-def _unquoted(token: Token) -> str:
+def _unquoted(token: TemplateToken) -> str:
     """The text that a literal stands for. Raises TemplateError if an escape is none."""
     if token.value[0] == "`":
         return token.value[1:-1].replace("\r", "")

@@ -86,14 +86,14 @@ class Run:
     def _statements(self, statements: Sequence[nodes.Statement]) -> None:
         for statement in statements:
             try:
-                if isinstance(statement, nodes.Branch):
+                if isinstance(statement, nodes.BranchNode):
                     self._branch(statement)
                 else:
                     self._action(statement)
             except TemplateError as error:
                 self.mistakes.append(error.mistake)
 
-    def _action(self, action: nodes.Action) -> None:
+    def _action(self, action: nodes.ActionNode) -> None:
         pipeline = action.pipeline
         value = self._pipeline(pipeline)
         if not pipeline.variables:
@@ -101,7 +101,7 @@ class Run:
             _refuse_lacking(value)
             self._written += value.size * self._times
 
-    def _branch(self, branch: nodes.Branch) -> None:
+    def _branch(self, branch: nodes.BranchNode) -> None:
         variables = dict(self._variables)
         dot = self._dot
         times = self._times
@@ -128,7 +128,7 @@ class Run:
                 self._statements(branch.otherwise)
             self._variables = _after_branch(variables, self._variables)
 
-    def _pipeline(self, pipeline: nodes.Pipeline, *, is_range: bool = False) -> Value:
+    def _pipeline(self, pipeline: nodes.PipeNode, *, is_range: bool = False) -> Value:
         first, *others = pipeline.commands
         try:
             value = self._command(first, None)
@@ -144,9 +144,9 @@ class Run:
     def _command(self, command: tuple[nodes.Operand, ...], final: Value | None) -> Value:
         """The result of a command. `final` is its last argument, from the command before |."""
         first, *rest = command
-        if isinstance(first, nodes.Function):
+        if isinstance(first, nodes.FunctionNode):
             return self._call(first, rest, final)
-        if isinstance(first, nodes.Constant) and first.kind == "nil":
+        if isinstance(first, nodes.ConstantNode) and first.kind == "nil":
             raise TemplateError("nil is not a value", first.offset, 'write "" for an empty text')
         value = self._value(first)
         if rest or final is not None:
@@ -159,21 +159,21 @@ class Run:
 
     def _value(self, operand: nodes.Operand) -> Value:
         match operand:
-            case nodes.Constant(_, _, "nil"):
+            case nodes.ConstantNode(_, _, "nil"):
                 return Value("any")
-            case nodes.Constant(_, value, kind):
+            case nodes.ConstantNode(_, value, kind):
                 return Value(kind, len(str(value)), value)
-            case nodes.Field(offset, names):
+            case nodes.FieldNode(offset, names):
                 return self._field(offset, self._dot, names)
-            case nodes.Variable(offset, "$", names):
+            case nodes.VariableNode(offset, "$", names):
                 return self._field(offset, self._root, names)
-            case nodes.Variable(offset, name, names):
+            case nodes.VariableNode(offset, name, names):
                 if name not in self._variables:
                     raise TemplateError(f"{name} has no value yet", offset)
                 return self._field(offset, self._variables[name], names)
-            case nodes.Group(offset, pipeline, names):
+            case nodes.ChainNode(offset, pipeline, names):
                 return self._field(offset, self._pipeline(pipeline), names)
-            case nodes.Function():
+            case nodes.FunctionNode():
                 return self._call(operand, [], None)
 
     def _field(self, offset: int, value: Value, names: Sequence[str]) -> Value:
@@ -214,7 +214,7 @@ class Run:
                 )
 
     def _call(
-        self, function: nodes.Function, operands: Sequence[nodes.Operand], final: Value | None
+        self, function: nodes.FunctionNode, operands: Sequence[nodes.Operand], final: Value | None
     ) -> Value:
         name = function.name
         arguments: list[Value] = []
@@ -240,7 +240,7 @@ class Run:
 
     def _indexed(
         self,
-        function: nodes.Function,
+        function: nodes.FunctionNode,
         operands: Sequence[nodes.Operand],
         arguments: Sequence[Value],
     ) -> Value:
@@ -255,7 +255,7 @@ class Run:
             value = self._field(operands[0].offset, value, (key.constant,))
         return value
 
-    def _result(self, function: nodes.Function, arguments: Sequence[Value]) -> Value:
+    def _result(self, function: nodes.FunctionNode, arguments: Sequence[Value]) -> Value:
         """What a function gives that takes these arguments."""
         name = function.name
         if name in MAKES_KEYS:
@@ -367,7 +367,7 @@ def _result_of_lacking(name: str, arguments: Sequence[Value]) -> Value:
     return Value("bool", 5, name in {"empty", "not"} or None)
 
 
-def _refuse_inner_template(function: nodes.Function, argument: Value) -> None:
+def _refuse_inner_template(function: nodes.FunctionNode, argument: Value) -> None:
     """Refuses `tpl` of a template that Argo CD cannot run, or that costs much."""
     if not isinstance(argument.constant, str):
         return
@@ -379,7 +379,7 @@ def _refuse_inner_template(function: nodes.Function, argument: Value) -> None:
 
 
 def _refuse_arguments(
-    function: nodes.Function,
+    function: nodes.FunctionNode,
     signature: Signature,
     arguments: Sequence[Value],
     offsets: Sequence[int],
@@ -422,7 +422,7 @@ def _kinds(arguments: Sequence[Value]) -> tuple[str, ...]:
 
 
 def _offsets(
-    function: nodes.Function, operands: Sequence[nodes.Operand], arguments: Sequence[Value]
+    function: nodes.FunctionNode, operands: Sequence[nodes.Operand], arguments: Sequence[Value]
 ) -> list[int]:
     """Where each argument is written. The one from before | has the place of the function."""
     offsets = [operand.offset for operand in operands]

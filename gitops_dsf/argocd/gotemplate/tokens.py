@@ -37,7 +37,7 @@ _MAX_NAME: Final = 320
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TemplateToken:
     """A piece of a template; `kind` is what the lexer takes it for, or the sign itself."""
 
     kind: str
@@ -45,7 +45,7 @@ class Token:
     offset: int
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokens(text: str) -> Iterator[TemplateToken]:
     """The tokens of the actions of a template. Raises TemplateError at what is none."""
     at = 0
     while (start := text.find("{{", at)) >= 0:
@@ -55,9 +55,9 @@ def tokens(text: str) -> Iterator[Token]:
         if text.startswith("/*", inside):
             at = _comment(text, start, inside)
             continue
-        yield Token("open", "{{", start)
+        yield TemplateToken("open", "{{", start)
         at = yield from _action(text, start, inside)
-    yield Token("end", "", len(text))
+    yield TemplateToken("end", "", len(text))
 
 
 def _comment(text: str, start: int, body: int) -> int:
@@ -83,7 +83,7 @@ def _close(text: str, at: int) -> int | None:
     return at + 4 if trims else None
 
 
-def _action(text: str, start: int, at: int) -> Generator[Token, None, int]:
+def _action(text: str, start: int, at: int) -> Generator[TemplateToken, None, int]:
     """The tokens of one action. Returns where the text goes on behind it."""
     depth = 0
     while True:
@@ -91,7 +91,7 @@ def _action(text: str, start: int, at: int) -> Generator[Token, None, int]:
         if close is not None:
             if depth:
                 raise TemplateError("( has no )", at, "write ) before }}")
-            yield Token("close", text[at:close], at)
+            yield TemplateToken("close", text[at:close], at)
             return close
         if at >= len(text):
             raise TemplateError("the action has no end", start, "write }} behind it")
@@ -106,11 +106,11 @@ def _action(text: str, start: int, at: int) -> Generator[Token, None, int]:
         at += len(token.value)
 
 
-def _token(text: str, at: int) -> Token:
+def _token(text: str, at: int) -> TemplateToken:
     """The token that begins here."""
     sign = text[at]
     if space := _SPACE.match(text, at):
-        return Token("space", space[0], at)
+        return TemplateToken("space", space[0], at)
     if sign in "\"'`":
         literal = _STRING.match(text, at)
         if literal is None:
@@ -118,24 +118,24 @@ def _token(text: str, at: int) -> Token:
                 f"{sign} has no second one", at, f"write {sign} where the text ends"
             )
         # A character in single quotes is a number for Go.
-        return Token("number" if sign == "'" else "string", literal[0], at)
+        return TemplateToken("number" if sign == "'" else "string", literal[0], at)
     if sign == "$":
-        return Token("variable", _word(text, at, at + 1), at)
+        return TemplateToken("variable", _word(text, at, at + 1), at)
     if sign == "." and text[at + 1 : at + 2] not in tuple(_DIGITS):
         value = _word(text, at, at + 1)
-        return Token("field" if len(value) > 1 else "dot", value, at)
+        return TemplateToken("field" if len(value) > 1 else "dot", value, at)
     if sign in "+-." or sign in _DIGITS:
         number = _NUMBER.match(text, at)
-        return Token("number", number[0] if number is not None else sign, at)
+        return TemplateToken("number", number[0] if number is not None else sign, at)
     if _is_alphanumeric(sign):
         value = _word(text, at, at)
-        return Token(_kind_of_word(value), value, at)
+        return TemplateToken(_kind_of_word(value), value, at)
     if sign == ":":
         if text[at + 1 : at + 2] != "=":
             raise TemplateError(": stands alone", at, "write :=")
-        return Token(":=", ":=", at)
+        return TemplateToken(":=", ":=", at)
     if sign.isascii() and sign.isprintable():
-        return Token(sign, sign, at)
+        return TemplateToken(sign, sign, at)
     raise TemplateError(f"{sign!a} does not fit into an action", at)
 
 

@@ -15,8 +15,8 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import (
     FILE,
-    Kind,
-    Read,
+    ChangeKind,
+    JournalRead,
     Record,
     appended,
     digest,
@@ -101,7 +101,7 @@ def observe(
         before = None
         if known is not None:
             before = unnamed.get(known.id) if known.to is None else frozenset(known.to)
-        kind: Kind = (
+        kind: ChangeKind = (
             "Start" if before is None else "Later" if decision.since <= started else "Change"
         )
         record = new_record(
@@ -127,7 +127,7 @@ class JournalBranch:
         self.last: Mapping[str, Record] = {}
         """By Placement (namespace/name), as the branch had it at the last look or push."""
 
-    async def look(self, placements: Collection[str]) -> Read:
+    async def look(self, placements: Collection[str]) -> JournalRead:
         """Reads the newest months, and older ones until each of these Placements has its last
         record.
         """
@@ -159,10 +159,10 @@ class JournalBranch:
             self.last = last
         return [record for record in records if record not in new]
 
-    async def _look(self, tip: str | None, placements: Collection[str]) -> Read:
+    async def _look(self, tip: str | None, placements: Collection[str]) -> JournalRead:
         missing = set(placements)
         last = dict[str, Record]()
-        recent: list[Read] = []
+        recent: list[JournalRead] = []
         for number, name in enumerate(sorted(await self._months(tip), reverse=True)):
             if number >= MONTHS and not missing:
                 break
@@ -174,7 +174,7 @@ class JournalBranch:
             missing -= last.keys()
         self._tip = tip
         self.last = {**self.last, **last}
-        return Read(
+        return JournalRead(
             records=tuple(record for each in recent for record in each.records),
             bad=tuple(bad for each in recent for bad in each.bad),
         )

@@ -20,8 +20,8 @@ from gitops_dsf.hub.resources import APPLICATIONS, PLACEMENTS
 from gitops_dsf.hub.score_states import expired
 from gitops_dsf.journal.cause import cause_of
 from gitops_dsf.journal.record import (
-    MOST_EXPLAINED,
-    MOST_SCORES,
+    MAX_EXPLAINED,
+    MAX_SCORES,
     ClusterReason,
     Record,
     ScoreChange,
@@ -177,12 +177,12 @@ def filled(
         record,
         clusters=tuple(
             _explained(by_scores, cluster, decided=cluster in after)
-            for cluster in subjects[:MOST_EXPLAINED]
+            for cluster in subjects[:MAX_EXPLAINED]
             if cluster in verdict.state.positions
         ),
         doubt=_doubt(record, verdict, after),
-        scores=tuple(changed[:MOST_SCORES]),
-        more_scores=len(changed[MOST_SCORES:]),
+        scores=tuple(changed[:MAX_SCORES]),
+        more_scores=len(changed[MAX_SCORES:]),
     )
     cause = cause_of(
         record,

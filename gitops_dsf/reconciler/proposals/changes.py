@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from dsf_wire.text import printable
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.importer.manifest import Selection
+from gitops_dsf.importer.manifest import ImportSelection
 from gitops_dsf.importer.take import Import
 from gitops_dsf.importer.valid import take_valid
 from gitops_dsf.pipeline import check_loaded
@@ -83,7 +83,9 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     loaded = load(root)
     documents = {document.name: document for document in loaded.documents if document.kind == _KIND}
     known = sorted(documents)
-    found = take_valid(root, clusters, selection=Selection(), loaded=loaded) if clusters else None
+    found = (
+        take_valid(root, clusters, selection=ImportSelection(), loaded=loaded) if clusters else None
+    )
     leaving = [documents[name] for name in gone if name in documents]
     # One cluster that git must not hold keeps no other from being offered.
     left_out = (

@@ -16,8 +16,8 @@ from gitops_dsf.hub.drift import Config, ConfigError, accepted_by, drift, flat, 
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.resolve.promql.check import check
-from gitops_dsf.sync.credentials import Request, page_request
-from gitops_dsf.sync.fetch import Fault, Fetcher, Page, read_page
+from gitops_dsf.sync.credentials import PageRequest, page_request
+from gitops_dsf.sync.fetch import FetchedPage, Fetcher, PageFault, read_page
 from gitops_dsf.urls.parts import origin
 
 LOG = logging.getLogger(__name__)
@@ -45,11 +45,11 @@ class Health:
     contradictions: int = 0
     """Latest probes in a row that contradict the status."""
 
-    def after(self, answer: Page | Fault) -> "Health":
+    def after(self, answer: FetchedPage | PageFault) -> "Health":
         """Its health after one more probe; Unknown until one reached it: the hub's network may
         not.
         """
-        if isinstance(answer, Page):
+        if isinstance(answer, FetchedPage):
             if self.status is HealthStatus.INACTIVE and self.contradictions + 1 < SUCCESSES:
                 return replace(self, contradictions=self.contradictions + 1)
             return Health(status=HealthStatus.ACTIVE, reason="Answers", message="/healthz answers")
@@ -75,9 +75,9 @@ class ConfigSync:
     config: Config | None = None
 
 
-def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
+def compare(scorer: DynamicScorer, answer: FetchedPage | PageFault) -> ConfigSync:
     """A field that the page changes, adds or drops has drifted."""
-    if isinstance(answer, Fault):
+    if isinstance(answer, PageFault):
         return ConfigSync(status="Unknown", reason="Unreachable", message=answer.message)
     try:
         config = read_page(answer)
@@ -124,7 +124,7 @@ def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
 
 _HEALTH_VALUE: Final = {HealthStatus.ACTIVE: 1, HealthStatus.INACTIVE: 0, HealthStatus.UNKNOWN: -1}
 _CONFIG_REASONS: Final = ("InSync", "Drifted", "Invalid", "Unreachable")
-Answers = Mapping[Request, Page | Fault]
+Answers = Mapping[PageRequest, FetchedPage | PageFault]
 
 
 async def probe(
@@ -137,15 +137,17 @@ async def probe(
     one place. A round takes one time limit, plus the time to ask all others; two when /healthz is
     slow and /config hangs. A token server that hangs costs one more.
     """
-    pages: dict[Request, set[Request]] = {}
+    pages: dict[PageRequest, set[PageRequest]] = {}
     for scorer in scorers:
-        config = {config_page(scorer, allowed)} if scorer.spec.mode == "Full" else set[Request]()
+        config = (
+            {config_page(scorer, allowed)} if scorer.spec.mode == "Full" else set[PageRequest]()
+        )
         pages.setdefault(health_page(scorer, allowed), set()).update(config)
-    answers: dict[Request, Page | Fault] = {}
+    answers: dict[PageRequest, FetchedPage | PageFault] = {}
 
-    async def ask(page: Request, configs: list[Request]) -> None:
+    async def ask(page: PageRequest, configs: list[PageRequest]) -> None:
         answers[page] = health = await fetcher.get(page)
-        if isinstance(health, Fault) and health.reason in UNREACHED:
+        if isinstance(health, PageFault) and health.reason in UNREACHED:
             answers.update(dict.fromkeys(configs, health))
         else:
             found = await asyncio.gather(*(fetcher.get(config) for config in configs))
@@ -221,7 +223,7 @@ class Prober:
         answer = answers[config_page(item, self._allowed)]
         found = compare(item, answer)
         known, misses = self._config.get(name, (None, 0))
-        misses = misses + 1 if isinstance(answer, Fault) else 0
+        misses = misses + 1 if isinstance(answer, PageFault) else 0
         if known is not None and 0 < misses < FAILURES:
             found = known
         elif known is None or known.reason != found.reason:
@@ -249,11 +251,11 @@ class Prober:
         return Health()
 
 
-def config_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> Request:
+def config_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> PageRequest:
     scoring = item.spec.scoring
     url = item.spec.config_url
     return page_request(url, auth=scoring.auth, scoring_url=scoring.host or url, allowed=allowed)
 
 
-def health_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> Request:
+def health_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> PageRequest:
     return config_page(item, allowed)._replace(url=f"{origin(item.spec.config_url)}/healthz")

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gitops_dsf.forge.address import Kind
+from gitops_dsf.forge.address import ForgeKind
 from gitops_dsf.hub.names import JOURNAL_BRANCH
 from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import Authored, DnsName, Labels
@@ -111,7 +111,7 @@ class Proposals(Authored):
     """Seconds between two comparisons of hub and repository."""
     author: CommitAuthor | None = None
     """Author of the commits; gitops-dsf when absent."""
-    forge: Literal["None", Kind] = "None"
+    forge: Literal["None", ForgeKind] = "None"
     """Opens pull requests, with the token in gitSecret; Gitea is also Forgejo. None: only pushes
     branches.
     """

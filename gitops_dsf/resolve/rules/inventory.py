@@ -84,7 +84,7 @@ def _unread(document: Document, path: FieldPath, known: tuple[str, ...]) -> Diag
     )
 
 
-def _taint(document: Document, problem: fields.Problem) -> Diagnostic:
+def _taint(document: Document, problem: fields.SchemaProblem) -> Diagnostic:
     path = problem.path
     if problem.kind is fields.ProblemKind.MISSING:
         return codes.MISSING_FIELD.at(

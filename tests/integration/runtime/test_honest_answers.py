@@ -12,7 +12,7 @@ from dsf_agent.endpoints.transport import Call, CallLimits, Transport
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
 from gitops_dsf.metricstore.client import MetricStore
-from gitops_dsf.sync.fetch import Fetcher, FetchLimits, Page
+from gitops_dsf.sync.fetch import FetchedPage, Fetcher, FetchLimits
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import Handler, HttpFake, Stream, chunk
 
@@ -69,7 +69,7 @@ async def _page(url: str, trust: Trust) -> bytes:
     """The client of ``sync`` and of the probes. A /config page is smaller than these answers."""
     async with Fetcher(limits=FetchLimits(answer_bytes=16 << 20), trust=trust) as fetcher:
         found = await fetcher.get(f"{url}/config")
-    assert isinstance(found, Page), found
+    assert isinstance(found, FetchedPage), found
     return found.body
 
 

@@ -12,7 +12,7 @@ import pytest
 from dsf_agent.endpoints.budget import Budget, BudgetFullError
 from dsf_agent.endpoints.transport import Call, CallLimits, Transport
 from dsf_agent.errors import AgentError
-from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits, PageFault
 from tests.support.hostile import KINDS, hostile
 
 PEERS = 4
@@ -113,7 +113,7 @@ async def test_the_clients_of_agents_and_of_pages_end_hostile_answers(
 
     async def fetch(url: str) -> str:
         page = await fetcher.get(url)
-        assert isinstance(page, Fault)
+        assert isinstance(page, PageFault)
         return page.reason
 
     async with Fetcher(limits=FetchLimits(seconds=5)) as fetcher:

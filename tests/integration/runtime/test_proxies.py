@@ -22,7 +22,7 @@ from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.credentials import Credentials
-from gitops_dsf.sync.fetch import Fetcher, Page
+from gitops_dsf.sync.fetch import FetchedPage, Fetcher
 from tests.support.commandline import gitops_dsf
 from tests.support.pageserver import PageServer
 
@@ -47,7 +47,7 @@ async def _agent(url: str, _folder: Path) -> str:
 async def _page(url: str, _folder: Path) -> str:
     async with Fetcher() as fetcher:
         answer = await fetcher.get(f"{url}/config")
-    return "" if isinstance(answer, Page) or answer.status == 404 else answer.message
+    return "" if isinstance(answer, FetchedPage) or answer.status == 404 else answer.message
 
 
 async def _store(url: str, _folder: Path) -> str:

@@ -18,7 +18,7 @@ from gitops_dsf.reconciler.proposals.worker import work
 from gitops_dsf.reconciler.proposals.workload import ProposalKind, Task
 from gitops_dsf.reconciler.scorers.probes import compare, config_page, health_page, probe
 from gitops_dsf.sync.credentials import page_request
-from gitops_dsf.sync.fetch import Fault, Fetcher, Page
+from gitops_dsf.sync.fetch import FetchedPage, Fetcher, PageFault
 from tests.integration.sync.conftest import SETTINGS, Repository
 from tests.support.agent.certificates import Authority
 from tests.support.pageserver import Answer, PageServer, says
@@ -252,11 +252,11 @@ def test_private_cas_of_a_page_and_its_token_server_are_read_from_files(
         assert issuer.issued == 1
         page = health_page(on_hub(server.url, auth), ("127.0.0.1",))
 
-        async def go() -> Page | Fault:
+        async def go() -> FetchedPage | PageFault:
             async with Fetcher(secrets=folder) as fetcher:
                 return await fetcher.get(page)
 
-        assert isinstance(asyncio.run(go()), Page)
+        assert isinstance(asyncio.run(go()), FetchedPage)
 
 
 def test_a_private_ca_is_trusted_where_no_credentials_may_go(
@@ -285,20 +285,22 @@ def test_the_reconciler_probes_with_the_same_credentials(
         server.pages["/config"] = server.pages["/healthz"] = gate(lambda: logins.valid)
         item = on_hub(server.url, logins.auth())
 
-        async def go(*, secrets: Path | None, allowed: tuple[str, ...]) -> list[Page | Fault]:
+        async def go(
+            *, secrets: Path | None, allowed: tuple[str, ...]
+        ) -> list[FetchedPage | PageFault]:
             async with Fetcher(secrets=secrets) as fetcher:
                 found = await probe([item, item], fetcher=fetcher, allowed=allowed)
                 return [found[health_page(item, allowed)], found[config_page(item, allowed)]]
 
         health, config = asyncio.run(go(secrets=folder, allowed=("127.0.0.1",)))
-        assert isinstance(health, Page)
+        assert isinstance(health, FetchedPage)
         assert compare(item, config).reason in {"InSync", "Drifted"}
         assert logins.issued == 1
         for secrets, allowed in ((None, ("127.0.0.1",)), (folder, ("other.example.com",))):
             server.headers.clear()
             health, config = asyncio.run(go(secrets=secrets, allowed=allowed))
-            assert isinstance(health, Fault)
-            assert isinstance(config, Fault)
+            assert isinstance(health, PageFault)
+            assert isinstance(config, PageFault)
             assert (
                 "spec.reconciler.configCredentials" in health.message
                 or "allowedTokenHosts" in health.message
@@ -319,11 +321,11 @@ def test_a_token_that_was_withdrawn_is_replaced_within_the_probe(
 
         async def go() -> None:
             async with Fetcher(secrets=folder) as fetcher:
-                assert isinstance(await fetcher.get(page), Page)
-                assert isinstance(await fetcher.get(page), Page)
+                assert isinstance(await fetcher.get(page), FetchedPage)
+                assert isinstance(await fetcher.get(page), FetchedPage)
                 assert logins.issued == 1
                 logins.issued += 1  # the server forgets what it issued
-                assert isinstance(await fetcher.get(page), Page)
+                assert isinstance(await fetcher.get(page), FetchedPage)
 
         asyncio.run(go())
         assert logins.issued == 3
@@ -392,11 +394,11 @@ def test_a_prober_shows_the_certificate_of_now(
 
         async def go() -> None:
             async with Fetcher(secrets=tmp_path / "secrets") as fetcher:
-                assert isinstance(await fetcher.get(page), Page)
+                assert isinstance(await fetcher.get(page), FetchedPage)
                 Authority("others").pair(pair, name="hub")
-                assert isinstance(await fetcher.get(page), Fault)
+                assert isinstance(await fetcher.get(page), PageFault)
                 clients.pair(pair, name="hub")
-                assert isinstance(await fetcher.get(page), Page)
+                assert isinstance(await fetcher.get(page), FetchedPage)
 
         asyncio.run(go())
 

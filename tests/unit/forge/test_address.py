@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_dsf.forge.address import Kind, address_of
+from gitops_dsf.forge.address import ForgeKind, address_of
 
 GITHUB = "https://api.github.com"
 GHE = "https://github.example.com/api/v3"
@@ -52,7 +52,7 @@ GHE = "https://github.example.com/api/v3"
     ],
 )
 def test_the_address_follows_from_every_form_of_url(
-    kind: Kind, url: str, api: str, place: str
+    kind: ForgeKind, url: str, api: str, place: str
 ) -> None:
     assert address_of(url, kind=kind) == (api, place)
 
@@ -91,7 +91,7 @@ def test_a_forge_in_a_folder_of_its_host_is_named_by_its_api(url: str) -> None:
     ],
 )
 def test_a_url_without_a_repository_or_of_another_forge_is_refused(
-    kind: Kind, url: str, problem: str
+    kind: ForgeKind, url: str, problem: str
 ) -> None:
     with pytest.raises(ValueError, match=problem):
         address_of(url, kind=kind)

@@ -12,7 +12,7 @@ import pytest
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.importer.manifest import Selection
+from gitops_dsf.importer.manifest import ImportSelection
 from gitops_dsf.importer.take import Import, take
 from gitops_dsf.pipeline import check
 from gitops_dsf.render.platform import scorer as render_scorer
@@ -58,10 +58,10 @@ def fleet(tmp_path: Path) -> Path:
 def bring(
     fleet: Path,
     *objects: dict[str, Any],
-    selection: Selection | None = None,
+    selection: ImportSelection | None = None,
     overwrite: bool = False,
 ) -> Import:
-    found = take(fleet, objects, selection=selection or Selection(), overwrite=overwrite)
+    found = take(fleet, objects, selection=selection or ImportSelection(), overwrite=overwrite)
     write_files(found.root, found.files)
     return found
 
@@ -113,7 +113,7 @@ def test_a_new_cluster_is_what_people_decide_about_it(fleet: Path) -> None:
 
 
 def test_flags_take_more(fleet: Path) -> None:
-    selection = Selection(
+    selection = ImportSelection(
         labels=("compliance.example.com/*",), claims=("kubeversion.*",), resources=True
     )
     bring(
@@ -199,7 +199,7 @@ def test_a_label_that_left_the_hub_leaves_the_file_and_an_unusual_one_that_is_th
     bring(
         fleet,
         managed_cluster("ber-1", labels={"x.example.com/y": "1", "old": "a"}),
-        selection=Selection(labels=("x.example.com/*",)),
+        selection=ImportSelection(labels=("x.example.com/*",)),
     )
     found = bring(fleet, managed_cluster("ber-1", labels={"x.example.com/y": "2"}))
     assert found.changed[0].changes == (
@@ -323,7 +323,7 @@ def test_input_that_cannot_be_meant_is_refused(
 def test_nothing_is_written_through_a_link_out_of_the_repository(fleet: Path) -> None:
     outside = fleet.parent / "outside"
     outside.mkdir()
-    found = take(fleet, [managed_cluster("ber-1")], selection=Selection())
+    found = take(fleet, [managed_cluster("ber-1")], selection=ImportSelection())
     (fleet / "clusters").rename(fleet / "elsewhere")
     (fleet / "clusters").symlink_to(outside)
     with pytest.raises(RepositoryError, match="leads out of the repository"):

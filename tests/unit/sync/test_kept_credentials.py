@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dsf_runtime.oauth2 import AccessTokens, Client
 from gitops_dsf.hub.scorers import Auth, KeyRef
-from gitops_dsf.sync.credentials import Credentials, Request
+from gitops_dsf.sync.credentials import PageCredentials, PageRequest
 from tests.support.agent.certificates import Authority
 
 
@@ -15,11 +15,11 @@ async def test_contexts_of_removed_scorers_are_forgotten(tmp_path: Path) -> None
 
     (tmp_path / "cas").mkdir()
     (tmp_path / "cas" / "ca.crt").write_text(Authority().pem)
-    kept = Credentials(folder=tmp_path, tokens=AccessTokens(), ask=ask)
+    kept = PageCredentials(folder=tmp_path, tokens=AccessTokens(), ask=ask)
     auth = Auth(ca_config_map_ref=KeyRef(name="cas", key="ca.crt"))
-    first = await kept.shown(Request("https://a.example.com", auth))
+    first = await kept.shown(PageRequest("https://a.example.com", auth))
     assert first.trust is not None
     kept.keep_only([auth])
-    assert (await kept.shown(Request("https://a.example.com", auth))).trust is first.trust
+    assert (await kept.shown(PageRequest("https://a.example.com", auth))).trust is first.trust
     kept.keep_only([])
     assert kept._contexts == {}

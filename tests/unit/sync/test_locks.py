@@ -18,7 +18,7 @@ from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
-from gitops_dsf.sync.fetch import Page, read_page
+from gitops_dsf.sync.fetch import FetchedPage, read_page
 from gitops_dsf.sync.locks import LockState, updated, weigh
 from tests.support.fleets import JSON_VALUES, FleetSources, fleets, write
 from tests.support.laws import examples
@@ -175,8 +175,8 @@ spec:
     )
 
 
-def answered(body: bytes, media: str = "application/json") -> Page:
-    return Page(url="http://scorer.example.com/config?token=secret", media=media, body=body)
+def answered(body: bytes, media: str = "application/json") -> FetchedPage:
+    return FetchedPage(url="http://scorer.example.com/config?token=secret", media=media, body=body)
 
 
 @given(st.binary(max_size=60) | JSON_VALUES.map(lambda value: json.dumps(value).encode()))

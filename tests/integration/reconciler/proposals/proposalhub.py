@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dsf_runtime.clock import monotonic
-from gitops_dsf.forge.address import Kind
+from gitops_dsf.forge.address import ForgeKind
 from gitops_dsf.pipeline import check
 from gitops_dsf.reconciler.proposals import controller as module
 from gitops_dsf.reconciler.proposals.controller import BETWEEN, ProposalController
@@ -91,7 +91,7 @@ class ProposalHub:
     secret: Path
     work: Path
     forge: GitHubServer | None = None
-    real: Kind | None = None
+    real: ForgeKind | None = None
     """The forge that really has the repository."""
     folder: str = ""
     hurries: Sequence[str] = ("APART", "BETWEEN", "LEFT")

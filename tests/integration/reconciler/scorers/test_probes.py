@@ -12,8 +12,8 @@ import pytest
 
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.scorers.probes import Answers, Health, HealthStatus, probe
-from gitops_dsf.sync.credentials import Request
-from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
+from gitops_dsf.sync.credentials import PageRequest
+from gitops_dsf.sync.fetch import FetchedPage, Fetcher, FetchLimits, PageFault
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import Fault as Silence
 from tests.support.agent.http import HttpFake, Reply
@@ -60,13 +60,13 @@ async def test_those_that_hang_cost_one_time_limit_and_no_verdict_of_others() ->
     async with serving(good=GOOD, hanging=HANGING) as (urls, silent):
         found, taken = await timed(urls)
     for url in urls:
-        health, config = found[Request(f"{url}/healthz")], found[Request(f"{url}/config")]
+        health, config = found[PageRequest(f"{url}/healthz")], found[PageRequest(f"{url}/config")]
         if url in silent:
-            assert isinstance(health, Fault)
+            assert isinstance(health, PageFault)
             assert (health.reason, config) == ("Timeout", health)
         else:
-            assert isinstance(health, Page), health
-            assert isinstance(config, Page), config
+            assert isinstance(health, FetchedPage), health
+            assert isinstance(config, FetchedPage), config
     # Asked one after another, or twice, they would cost two.
     assert SECONDS <= taken < 2 * SECONDS
 
@@ -74,9 +74,9 @@ async def test_those_that_hang_cost_one_time_limit_and_no_verdict_of_others() ->
 async def test_places_that_hang_are_given_free_after_one_time_limit_each() -> None:
     async with serving(good=2, hanging=4) as (urls, silent):
         found, taken = await timed(urls, concurrent=2)
-    assert {url for url in urls if isinstance(found[Request(f"{url}/healthz")], Fault)} == set(
-        silent
-    )
+    assert {
+        url for url in urls if isinstance(found[PageRequest(f"{url}/healthz")], PageFault)
+    } == set(silent)
     # Four that hang in two places; /config of none of them is asked.
     assert 2 * SECONDS <= taken < 3 * SECONDS
 
@@ -87,10 +87,10 @@ async def test_a_page_that_several_scorers_share_is_asked_once_and_without_full_
     async with serving(good=1, hanging=0) as ((url,), _), Fetcher() as fetcher:
         every = [made(url, "a"), made(url, "b"), made(url, "c", mode="None")]
         assert set(await probe(every, fetcher=fetcher)) == {
-            Request(f"{url}/healthz"),
-            Request(f"{url}/config"),
+            PageRequest(f"{url}/healthz"),
+            PageRequest(f"{url}/config"),
         }
-        assert set(await probe(every[2:], fetcher=fetcher)) == {Request(f"{url}/healthz")}
+        assert set(await probe(every[2:], fetcher=fetcher)) == {PageRequest(f"{url}/healthz")}
 
 
 @pytest.fixture(scope="module")
@@ -107,15 +107,17 @@ def tls(context: ssl.SSLContext) -> Iterator[PageServer]:
         yield server
 
 
-def probed(url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 20.0) -> Page | Fault:
-    async def go() -> Page | Fault:
+def probed(
+    url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 20.0
+) -> FetchedPage | PageFault:
+    async def go() -> FetchedPage | PageFault:
         async with Fetcher(limits=FetchLimits(seconds=seconds), trust=trust) as fetcher:
-            return (await probe([made(url)], fetcher=fetcher))[Request(f"{url}/healthz")]
+            return (await probe([made(url)], fetcher=fetcher))[PageRequest(f"{url}/healthz")]
 
     return asyncio.run(go())
 
 
-def verdict(answer: Page | Fault) -> tuple[str, str]:
+def verdict(answer: FetchedPage | PageFault) -> tuple[str, str]:
     """Reason and message of Healthy when it was Active before, which takes several failures, and never
     reached.
     """

@@ -14,7 +14,7 @@ from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus, compare
 from gitops_dsf.reconciler.scorers.status import desired_status, patch
 from gitops_dsf.schema.crd import DynamicScorerStatus
-from gitops_dsf.sync.fetch import Fault, Page
+from gitops_dsf.sync.fetch import FetchedPage, PageFault
 from tests.support import typed
 from tests.support.apiserver import merged
 from tests.support.fleets import JSON_VALUES
@@ -23,9 +23,9 @@ from tests.support.laws import examples
 FAILURES = 3
 SUCCESSES = 2
 
-GOOD = Page(url="http://a/healthz", media="", body=b"ok")
-BAD = Fault(reason="Status", message="answers 500")
-AWAY = Fault(reason="Timeout", message="no answer")
+GOOD = FetchedPage(url="http://a/healthz", media="", body=b"ok")
+BAD = PageFault(reason="Status", message="answers 500")
+AWAY = PageFault(reason="Timeout", message="no answer")
 
 
 def made(status: Any = None, **spec: Any) -> DynamicScorer:
@@ -40,7 +40,7 @@ def made(status: Any = None, **spec: Any) -> DynamicScorer:
     return msgspec.structs.replace(typed.scorer(generation=3, **whole), status=status or {})
 
 
-def after(*answers: Page | Fault, start: Health | None = None) -> Health:
+def after(*answers: FetchedPage | PageFault, start: Health | None = None) -> Health:
     health = start or Health()
     for answer in answers:
         health = health.after(answer)
@@ -99,7 +99,9 @@ def test_what_no_probe_ever_reached_stays_unknown() -> None:
 def test_a_page_against_what_was_accepted(page: Any, reason: str, words: str) -> None:
     found = compare(
         made(),
-        Page(url="http://a/config", media="application/json", body=json.dumps(page).encode()),
+        FetchedPage(
+            url="http://a/config", media="application/json", body=json.dumps(page).encode()
+        ),
     )
     assert found.reason == reason
     assert words in found.message
@@ -109,7 +111,9 @@ def test_a_page_does_not_say_where_the_source_of_a_reference_is() -> None:
     config = {
         "source": {"type": "None", "host": "http://other", "path": "/x", "params": {"query": "up"}}
     }
-    page = Page(url="http://a/config", media="application/json", body=json.dumps(config).encode())
+    page = FetchedPage(
+        url="http://a/config", media="application/json", body=json.dumps(config).encode()
+    )
     source = {"ref": "platform", "params": {"query": "up", "range": 60, "step": 5}}
     assert compare(made(source=source), page).reason == "InSync"
 
