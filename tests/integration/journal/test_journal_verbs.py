@@ -13,8 +13,8 @@ from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.record import (
     ClusterReason,
     Record,
+    RecordedTerm,
     ScoreChange,
-    Term,
     appended,
     encode,
     new_record,
@@ -36,7 +36,7 @@ def reason(cluster: str, value: int, *, rank: int, rival: str, points: int) -> C
         rank=rank,
         total=2,
         points=value,
-        contributions=(Term(name="AddOn/cpu/cpu", weight=1, score=value),),
+        contributions=(RecordedTerm(name="AddOn/cpu/cpu", weight=1, score=value),),
         rival=rival,
         rival_points=points,
         margin=value - points if rank == 1 else points - value,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitops_dsf.hub.moves.causes import MoveCause
-from gitops_dsf.journal.record import Read, read
+from gitops_dsf.journal.record import JournalRead, read
 from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.journal.controller import JournalController
@@ -78,7 +78,7 @@ class JournalHub:
             )
         return self._branch[1]
 
-    def branch(self) -> Read:
+    def branch(self) -> JournalRead:
         return read(self.files())
 
     def moves(self) -> list[tuple[tuple[str, ...] | None, tuple[str, ...] | None]]:
