@@ -318,8 +318,8 @@ async def _shown(
     if not args.credentials.is_dir():
         raise UsageError(f"--credentials {args.credentials}: there is no such folder")
     from dsf_runtime.calls import display
-    from gitops_dsf.sync.credentials import on_hub, page_request
     from gitops_dsf.sync.fetch import Fetcher
+    from gitops_dsf.sync.requests import on_hub, page_request
 
     url = args.prometheus
     sources = (each for item in head.scorers for each in head.by_variant[item.name])

@@ -33,7 +33,8 @@ from gitops_dsf.repository.model.repository import NO_SETTINGS, FleetRepository
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
 from gitops_dsf.repository.yamledit import YamlFile, appended
-from gitops_dsf.sync.locks import LockState, lock_file, weigh
+from gitops_dsf.sync.lockfile import lock_file
+from gitops_dsf.sync.locks import LockState, weigh
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")

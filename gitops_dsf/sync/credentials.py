@@ -1,7 +1,7 @@
-"""Credentials and private CAs for the pages of a scoring API.
+"""Credentials and private CAs for the pages of a scoring API, from the files of Secrets.
 
-They are those that scoring.auth of its scorer names, from the files of Secrets and ConfigMaps. The
-files are read for each use, so a rotated Secret takes effect at once. No message holds a secret.
+They are those that scoring.auth of its scorer names. The files are read for each use, so a rotated
+Secret takes effect at once. No message holds a secret.
 """
 
 import asyncio
@@ -13,79 +13,23 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import httpx
-import msgspec
 
 from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
 from dsf_wire.secrettext import SecretFault, certificates, header_secret, line_secret
 from gitops_dsf.hub.scorers import Auth, CertificateSecret, KeyRef, OAuth2
-from gitops_dsf.repository.model import scorer as model
-from gitops_dsf.urls.hosts import may_get_credentials
-from gitops_dsf.urls.parts import host_of
+from gitops_dsf.sync.requests import PageRequest
 
-FILE_BYTES: Final = 1024 * 1024
-"""The most that a Secret holds."""
-_GIVE: Final = "give it to gitops-dsf sync with --credentials, to the reconciler with spec.reconciler.configCredentials"
-
+MAX_FILE_BYTES: Final = 1024 * 1024
+"""The most that a Secret holds: MaxSecretSize of Kubernetes (pkg/apis/core/types.go)."""
 
 AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
 """Sends the request of a client, and returns the body of a good answer. Raises TokenError."""
 
 
-class PageRequest(NamedTuple):
-    url: str
-    auth: Auth | None = None
-    """Whose credentials are sent, where they are found, and which CA is trusted."""
-    problem: str = "scoring.auth of the scorer names no Secret"
-    """Why none are sent, without auth."""
-
-
-def on_hub(auth: model.Auth | None) -> Auth | None:
-    """What people wrote, as the hub has it."""
-    return (
-        None
-        if auth is None
-        else msgspec.convert(auth.model_dump(mode="json", exclude_none=True), Auth)
-    )
-
-
-def page_request(
-    url: str,
-    *,
-    auth: Auth | None,
-    scoring_url: str,
-    allowed: Collection[str],
-    title: str = "configURL",
-    section: str = "scoring.auth",
-) -> PageRequest:
-    """The request for a page at configURL.
-
-    Its host gets credentials only if `allowed`, which is spec.allowedTokenHosts, has it, or if it
-    is the scoring API's in the cluster. `sync` asks before rules are checked.
-    """
-    if auth is None:
-        return PageRequest(url)
-    trusting = (
-        Auth(ca_config_map_ref=auth.ca_config_map_ref)
-        if auth.ca_config_map_ref is not None
-        else None
-    )
-    if not auth.secrets:
-        return PageRequest(url, trusting)
-    places = [(title, url)]
-    if auth.oauth2 is not None:
-        places.append(("tokenURL", auth.oauth2.token_url))
-    for name, place in places:
-        host = host_of(place)
-        own = name == "tokenURL" or host == host_of(scoring_url)
-        if not may_get_credentials(host, allowed=allowed, own=own):
-            why = f"{name} has a host that may not get the credentials of {section}"
-            hint = f"add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
-            return PageRequest(url, trusting, problem=f"{why}; {hint}")
-    return PageRequest(url, auth)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Shown:
+    """What a request shows to the server, and which servers it trusts."""
+
     token: str = field(default="", repr=False)
     trust: ssl.SSLContext | None = None
     """With the client certificate and the private CA; None for the system's CAs alone."""
@@ -96,7 +40,23 @@ class Shown:
 
     @property
     def headers(self) -> Mapping[str, str]:
+        """The headers of the request."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+
+class _Trust(NamedTuple):
+    """How a connection is secured."""
+
+    context: ssl.SSLContext | None
+    """None for the system's CAs alone."""
+    missing: list[str]
+    """What is missing for it, in words."""
+
+
+class _KeptContext(NamedTuple):
+    digest: str
+    """Of the files that the context was made from."""
+    context: ssl.SSLContext
 
 
 class _MissingError(Exception):
@@ -107,61 +67,68 @@ class PageCredentials:
     """Reads Secrets and ConfigMaps below one folder."""
 
     def __init__(self, *, folder: Path | None, tokens: AccessTokens, ask: AskTokenServer) -> None:
-        self._folder, self._tokens, self._ask = folder, tokens, ask
-        self._contexts: dict[
-            tuple[KeyRef | None, CertificateSecret | None], tuple[str, ssl.SSLContext]
-        ] = {}
+        """`folder` has the files `<name>/<key>`; None if none was given."""
+        self._folder = folder
+        self._tokens = tokens
+        self._ask = ask
+        self._contexts: dict[tuple[KeyRef | None, CertificateSecret | None], _KeptContext] = {}
 
     def keep_only(self, auths: Collection[Auth]) -> None:
         """Forgets what none of these needs: Secrets of removed scorers must not stay in memory."""
-        contexts = {(auth.ca_config_map_ref, auth.client_certificate_secret_ref) for auth in auths}
-        clients = {auth.oauth2 for auth in auths if auth.oauth2 is not None}
-        contexts |= {(oauth2.ca_config_map_ref, None) for oauth2 in clients}
-        self._contexts = {
-            key: context for key, context in self._contexts.items() if key in contexts
-        }
+        contexts = set()
+        clients = set()
+        for auth in auths:
+            contexts.add((auth.ca_config_map_ref, auth.client_certificate_secret_ref))
+            if auth.oauth2 is not None:
+                contexts.add((auth.oauth2.ca_config_map_ref, None))
+                clients.add(auth.oauth2)
+        for key in self._contexts.keys() - contexts:
+            del self._contexts[key]
         self._tokens.keep_only(clients)
 
     async def shown(self, request: PageRequest, *, refused: str = "") -> Shown:
-        """`refused` is a token that got 401.
+        """What to show for a page. `refused` is a token that got 401.
 
-        What is missing is left out: the page may be public.
+        What is missing is left out, and no reason not to ask: the page may be public.
         """
         auth = request.auth
         if auth is None:
             return Shown(problem=request.problem)
-        token, problems = "", [] if auth.secrets else [request.problem]
+        token = ""
+        problems = [] if auth.secrets else [request.problem]
         try:
             token = await self._token(auth, refused=refused)
         except (_MissingError, TokenError) as error:
             problems.append(str(error))
-        ca, certificate = auth.ca_config_map_ref, auth.client_certificate_secret_ref
-        trust, missing = await asyncio.to_thread(self._trust, ca, certificate)
+        trust = await asyncio.to_thread(
+            self._trust, auth.ca_config_map_ref, auth.client_certificate_secret_ref
+        )
         return Shown(
             token=token,
-            trust=trust,
-            problem="; ".join([*problems, *missing]),
-            lacks_tls=bool(missing),
+            trust=trust.context,
+            problem="; ".join([*problems, *trust.missing]),
+            lacks_tls=bool(trust.missing),
         )
 
     async def _token(self, auth: Auth, *, refused: str) -> str:
+        """The token, from its Secret or from the token server; empty if none is named."""
         if auth.oauth2 is None:
             ref = auth.token_secret_ref
             if ref is None:
                 return ""
             return await asyncio.to_thread(self._text, ref.name, ref.key, header_secret)
         client = await asyncio.to_thread(self._client, auth.oauth2)
-        trust, missing = await asyncio.to_thread(self._trust, auth.oauth2.ca_config_map_ref, None)
+        trust = await asyncio.to_thread(self._trust, auth.oauth2.ca_config_map_ref, None)
 
         async def ask(client: Client) -> bytes:
             try:
-                return await self._ask(client, trust)
+                return await self._ask(client, trust.context)
             except TokenError as error:
-                if not missing:
+                # A CA that is missing is often the reason, and not seen in the error.
+                if not trust.missing:
                     raise
-                raise TokenError(
-                    "; ".join((str(error), *missing)), retry_after=error.retry_after
-                ) from None
+                message = "; ".join([str(error), *trust.missing])
+                raise TokenError(message, retry_after=error.retry_after) from None
 
         return await self._tokens.get(auth.oauth2, client, ask=ask, refused=refused)
 
@@ -169,10 +136,8 @@ class PageCredentials:
         ref = oauth2.client_secret_ref
         if ref is None:
             raise _MissingError("oauth2 names no clientSecretRef")
-        name, secret = (
-            self._text(ref.name, key, line_secret)
-            for key in (ref.client_id_key, ref.client_secret_key)
-        )
+        name = self._text(ref.name, ref.client_id_key, line_secret)
+        secret = self._text(ref.name, ref.client_secret_key, line_secret)
         return Client.of(oauth2, name=name, secret=secret)
 
     def _text(self, name: str, key: str, read: Callable[[bytes], str]) -> str:
@@ -181,72 +146,83 @@ class PageCredentials:
         except SecretFault as fault:
             raise _MissingError(f"key {key!r} of Secret {name!r} {fault}") from None
 
-    def _trust(
-        self, ca: KeyRef | None, certificate: CertificateSecret | None
-    ) -> tuple[ssl.SSLContext | None, list[str]]:
-        """The context, and what is missing; None for the system's CAs alone.
-
-        The same while the files are.
-        """
-        missing, texts = list[str](), list[bytes]()
-        try:
-            texts += [] if ca is None else [self._bytes(ca.name, ca.key, kind="ConfigMap")]
-        except _MissingError as error:
-            ca = None
-            missing.append(str(error))
-        try:
-            if certificate is not None:
-                keys = certificate.certificate_key, certificate.private_key_key
-                texts += [self._bytes(certificate.name, key) for key in keys]
-        except _MissingError as error:
-            certificate = None
-            missing.append(str(error))
+    def _trust(self, ca: KeyRef | None, certificate: CertificateSecret | None) -> _Trust:
+        """How a connection is secured. The context is the same while the files are."""
+        missing: list[str] = []
+        authorities = b""
+        pair: list[bytes] = []
+        if ca is not None:
+            try:
+                authorities = self._bytes(ca.name, ca.key, kind="ConfigMap")
+            except _MissingError as error:
+                ca = None
+                missing.append(str(error))
+        if certificate is not None:
+            try:
+                pair.append(self._bytes(certificate.name, certificate.certificate_key))
+                pair.append(self._bytes(certificate.name, certificate.private_key_key))
+            except _MissingError as error:
+                certificate = None
+                missing.append(str(error))
         if ca is None and certificate is None:
-            return None, missing
-        digest = hashlib.sha256(b"\0".join(texts)).hexdigest()
-        known, context = self._contexts.get((ca, certificate), ("", None))
-        if context is None or known != digest:
-            context = httpx.create_ssl_context()
-            if ca is not None:
-                try:
-                    context.load_verify_locations(cadata=certificates(texts[0]))
-                except (ssl.SSLError, ValueError):
-                    missing.append(
-                        f"key {ca.key!r} of ConfigMap {ca.name!r} holds no PEM certificate"
-                    )
-            if certificate is not None:
-                missing += self._present(context, certificate)
-            if not missing:
-                self._contexts[ca, certificate] = digest, context
-        return context, missing
+            return _Trust(None, missing)
+        digest = hashlib.sha256(b"\0".join([authorities, *pair])).hexdigest()
+        kept = self._contexts.get((ca, certificate))
+        if kept is not None and kept.digest == digest:
+            return _Trust(kept.context, missing)
+        context = httpx.create_ssl_context()
+        if ca is not None:
+            try:
+                context.load_verify_locations(cadata=certificates(authorities))
+            except (ssl.SSLError, ValueError):
+                missing.append(f"key {ca.key!r} of ConfigMap {ca.name!r} holds no PEM certificate")
+        if certificate is not None and not self._is_loaded(context, certificate):
+            missing.append(
+                f"Secret {certificate.name!r} holds no certificate with its private key, in PEM"
+            )
+        if not missing:
+            self._contexts[ca, certificate] = _KeptContext(digest, context)
+        return _Trust(context, missing)
 
-    def _present(self, context: ssl.SSLContext, ref: CertificateSecret) -> list[str]:
-        """Makes the context show a client certificate. Returns why it cannot."""
+    def _is_loaded(self, context: ssl.SSLContext, ref: CertificateSecret) -> bool:
+        """Makes the context show a client certificate. False if the files hold none."""
         try:
             # Without a password OpenSSL would ask for one on the terminal.
-            certificate, private_key = (
-                self._path(ref.name, key) for key in (ref.certificate_key, ref.private_key_key)
+            context.load_cert_chain(
+                self._path(ref.name, ref.certificate_key),
+                self._path(ref.name, ref.private_key_key),
+                password="",
             )
-            context.load_cert_chain(certificate, private_key, password="")
         except (ssl.SSLError, ValueError, OSError):
-            return [f"Secret {ref.name!r} holds no certificate with its private key, in PEM"]
-        return []
+            return False
+        return True
 
     def _bytes(self, name: str, key: str, *, kind: str = "Secret") -> bytes:
-        where = f"key {key!r} of {kind} {name!r}"
+        """The content of a key. Raises _MissingError."""
         try:
             with self._path(name, key, kind=kind).open("rb") as file:
-                data = file.read(FILE_BYTES + 1)
+                content = file.read(MAX_FILE_BYTES + 1)
         except OSError as error:
-            msg = f"{where} is needed and cannot be read ({error.strerror}); {_GIVE}"
-            raise _MissingError(msg) from error
-        if len(data) > FILE_BYTES:
-            raise _MissingError(f"{where} has more than {FILE_BYTES} bytes")
-        return data
+            raise _MissingError(
+                f"key {key!r} of {kind} {name!r} is needed and cannot be read ({error.strerror});"
+                " give it to gitops-dsf sync with --credentials, to the reconciler with"
+                " spec.reconciler.configCredentials"
+            ) from error
+        if len(content) > MAX_FILE_BYTES:
+            raise _MissingError(
+                f"key {key!r} of {kind} {name!r} has more than {MAX_FILE_BYTES} bytes"
+            )
+        return content
 
     def _path(self, name: str, key: str, *, kind: str = "Secret") -> Path:
+        """The file of a key. Raises _MissingError."""
         if self._folder is None:
-            raise _MissingError(f"key {key!r} of {kind} {name!r} is needed; {_GIVE}")
-        if any(part in {"", ".", ".."} or "/" in part or "\0" in part for part in (name, key)):
-            raise _MissingError(f"scoring.auth names a {kind} or key that cannot be a file")
+            raise _MissingError(
+                f"key {key!r} of {kind} {name!r} is needed; give it to gitops-dsf sync with"
+                " --credentials, to the reconciler with spec.reconciler.configCredentials"
+            )
+        # A DynamicScorer of the hub may name anything, and must not read files beside the folder.
+        for part in (name, key):
+            if part in {"", ".", ".."} or "/" in part or "\0" in part:
+                raise _MissingError(f"scoring.auth names a {kind} or key that cannot be a file")
         return self._folder / name / key

@@ -1,15 +1,15 @@
 """What becomes of locks when pages or a hub say other configurations.
 
 It decides which locks change, and which are refused by the rules of `validate`. Pure.
+
+A lock is refused for an error that the repository has not had before. Errors that are there already
+stop nothing: `sync` must work in a repository that is being repaired.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
-
-from ruamel.yaml.comments import CommentedMap
 
 from dsf_wire.text import printable
 from gitops_dsf.diagnostics import Diagnostic, Severity
@@ -20,15 +20,10 @@ from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.repository.yamledit import YamlFile, appended, mirror, owned, written
 from gitops_dsf.resolve import findings
 from gitops_dsf.resolve.context import context_of
+from gitops_dsf.sync.lockfile import lock_file, updated
 from gitops_dsf.urls.parts import host_of
-
-HEADER: Final = """\
-# yaml-language-server: $schema=../.schemas/gitops-dsf.json
-# What the /config page of the scorer with this name said when it was last accepted. `gitops-dsf sync` writes it; review its changes.
-"""  # noqa: E501
 
 
 class LockState(StrEnum):
@@ -76,7 +71,8 @@ class SyncPlan:
 
     @property
     def refused(self) -> bool:
-        return any(item.verdict is LockState.REFUSED for item in self.outcomes)
+        """Whether a lock is refused."""
+        return any(result.verdict is LockState.REFUSED for result in self.outcomes)
 
 
 def weigh(
@@ -93,43 +89,70 @@ def weigh(
     refused. Of those that conflict, the first by name is accepted.
     """
     locks = {item.name: item for item in declared.locks}
-    allowed = (
-        declared.repository.value.spec.allowed_hosts if declared.repository is not None else []
-    )
     candidates: dict[str, Config] = {}
     outcomes: dict[str, LockResult] = {}
-    scorers = {item.name: item.value for item in declared.scorers if item.name in answers}
+    scorers = {item.name: item.value for item in declared.scorers}
     for name, scorer in sorted(scorers.items()):
-        file, lock, answer = lock_file(name, locks), locks.get(name), answers[name]
-        url = scorer.spec.config_url
-        before = {} if lock is None else filled(lock.value.spec.config.model_dump(mode="json"))
-        reasons = _broken_lock(declared, name, file)
-        changes: tuple[ConfigChange, ...] = ()
-        if isinstance(answer, str):
-            reasons.append(answer)
-        else:
-            reasons += _moved_hosts(scorer=scorer, before=before, after=answer, allowed=allowed)
-            old = {"config": before} | (
-                {} if lock is None else {"configURL": lock.value.spec.config_url}
-            )
-            changes = drift(flat(old), flat({"config": answer, "configURL": url}))
-            if changes and not reasons:
-                candidates[name] = answer
-        verdict = LockState.UNCHANGED
-        if reasons:
-            verdict = LockState.REFUSED
-        elif changes:
-            verdict = LockState.NEW if lock is None else LockState.CHANGED
-        outcomes[name] = LockResult(
-            scorer=name,
-            verdict=verdict,
-            file=file,
-            url=url,
-            changes=() if reasons else changes,
-            reasons=tuple(reasons),
-        )
+        if name not in answers:
+            continue
+        answer = answers[name]
+        outcomes[name] = _judged(declared, scorer, name=name, locks=locks, answer=answer)
+        is_written = outcomes[name].verdict in {LockState.NEW, LockState.CHANGED}
+        if is_written and not isinstance(answer, str):
+            candidates[name] = answer
     files = _accept(candidates, outcomes, loaded=loaded, texts=texts)
     return SyncPlan(outcomes=tuple(outcomes.values()), files=files)
+
+
+def new_errors(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The errors that were not there before. Line numbers do not count, because they can shift."""
+    left = Counter(_without_line(finding) for finding in before)
+    errors = []
+    for finding in after:
+        key = _without_line(finding)
+        left[key] -= 1
+        if finding.severity is Severity.ERROR and left[key] < 0:
+            errors.append(finding)
+    return errors
+
+
+def _judged(
+    declared: Declared,
+    scorer: DynamicScorer,
+    *,
+    name: str,
+    locks: Mapping[str, Item[ScorerLock]],
+    answer: Config | str,
+) -> LockResult:
+    """What an answer does to the lock of a scorer, before the rules of `validate`."""
+    lock = locks.get(name)
+    file = lock_file(name, locks)
+    url = scorer.spec.config_url
+    before: Config = {}
+    old: dict[str, object] = {"config": before}
+    if lock is not None:
+        before = filled(lock.value.spec.config.model_dump(mode="json"))
+        old = {"config": before, "configURL": lock.value.spec.config_url}
+    reasons = _broken_lock(declared, name, file)
+    changes: tuple[ConfigChange, ...] = ()
+    if isinstance(answer, str):
+        reasons.append(answer)
+    else:
+        reasons += _moved_hosts(declared, scorer=scorer, before=before, after=answer)
+        changes = drift(flat(old), flat({"config": answer, "configURL": url}))
+    verdict = LockState.UNCHANGED
+    if reasons:
+        verdict = LockState.REFUSED
+    elif changes:
+        verdict = LockState.NEW if lock is None else LockState.CHANGED
+    return LockResult(
+        scorer=name,
+        verdict=verdict,
+        file=file,
+        url=url,
+        changes=() if reasons else changes,
+        reasons=tuple(reasons),
+    )
 
 
 def _accept(
@@ -145,81 +168,49 @@ def _accept(
     """
 
     def text_with(names: Iterable[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
+        changed: dict[str, str] = {}
         for name in names:
-            item = outcomes[name]
-            text = found.get(item.file, texts.get(item.file, ""))
-            found[item.file] = updated(
-                text, scorer=name, config_url=item.url, config=candidates[name]
+            file = outcomes[name].file
+            # A file may hold the locks of several scorers.
+            text = changed.get(file, texts.get(file, ""))
+            changed[file] = updated(
+                text, scorer=name, config_url=outcomes[name].url, config=candidates[name]
             )
-        return found
+        return changed
 
     before = _findings(loaded) if candidates else []
     accepted: list[str] = []
     files: dict[str, str] = {}
-    findings: Sequence[Diagnostic] = ()
-    # All are checked together, and the half of those that cause an error is tried first.
+    after: Sequence[Diagnostic] = ()
+    # All are checked together, and the half of those that cause an error is tried first: a check of
+    # a large repository takes half a second, and hundreds of pages change at once.
     waiting = [list(candidates)] if candidates else []
     while waiting:
         tried = waiting.pop()
-        text = text_with([*accepted, *tried])
-        found = _findings(loaded.with_files(text))
-        errors = new_errors(before, found)
+        changed = text_with([*accepted, *tried])
+        with_them = _findings(loaded.with_files(changed))
+        errors = new_errors(before, with_them)
         if not errors:
             accepted += tried
-            files, findings = text, found
+            files = changed
+            after = with_them
         elif len(tried) == 1:
-            item = outcomes[tried[0]]
-            why = tuple(_words(each, item.file) for each in errors)
-            outcomes[item.scorer] = replace(item, verdict=LockState.REFUSED, reasons=why)
+            result = outcomes[tried[0]]
+            reasons = tuple(_words(error, result.file) for error in errors)
+            outcomes[tried[0]] = replace(result, verdict=LockState.REFUSED, reasons=reasons)
         else:
             middle = len(tried) // 2
             waiting += [tried[middle:], tried[:middle]]
     for name in accepted:
-        file = outcomes[name].file
-        warnings = (each for each in findings if each.position.file == file)
-        notes = tuple(
-            _words(each, file) for each in warnings if each.severity is not Severity.ERROR
-        )
-        outcomes[name] = replace(outcomes[name], notes=notes)
+        outcomes[name] = replace(outcomes[name], notes=tuple(_warnings(outcomes[name].file, after)))
     return files
 
 
-def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
-    """The path of a scorer's lock, which may not exist yet."""
-    return locks[name].document.file if name in locks else f"locks/{name}.yaml"
-
-
-def updated(text: str, *, scorer: str, config_url: str, config: Config) -> str:
-    """The text of a lock file (YAML, or empty) with the scorer's lock.
-
-    Comments and other documents stay.
-    """
-    spec = {"config": config, "configURL": config_url}
-    file = YamlFile(text)
-    document: Any = file.find("ScorerLock", scorer)
-    is_new = document is None
-    if is_new:
-        document = CommentedMap(apiVersion="gitops-dsf.io/v1alpha1", kind="ScorerLock")
-        document["metadata"] = CommentedMap(name=owned(scorer))
-    if not isinstance(document.get("spec"), CommentedMap):
-        document["spec"] = CommentedMap()
-    list(mirror(document["spec"], spec))
-    if not is_new:
-        return file.text
-    return appended(text, written(document)) if text.strip() else HEADER + written(document)
-
-
-def new_errors(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The errors that were not there before. Line numbers do not count, because they can shift."""
-    left = Counter((item.code, item.position.file, item.message) for item in before)
-    found = []
-    for item in after:
-        key = item.code, item.position.file, item.message
-        left[key] -= 1
-        if item.severity is Severity.ERROR and left[key] < 0:
-            found.append(item)
-    return found
+def _warnings(file: str, findings: Iterable[Diagnostic]) -> Iterator[str]:
+    """What is said about a file that is no error, in words."""
+    for finding in findings:
+        if finding.position.file == file and finding.severity is not Severity.ERROR:
+            yield _words(finding, file)
 
 
 def _findings(loaded: Loaded) -> list[Diagnostic]:
@@ -231,58 +222,63 @@ def _findings(loaded: Loaded) -> list[Diagnostic]:
     return findings(context_of(declare(loaded), locks_are_final=True))
 
 
+def _without_line(finding: Diagnostic) -> tuple[str, str, str]:
+    return finding.code, finding.position.file, finding.message
+
+
 def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
     """A lock file that cannot be parsed is not overwritten, because somebody edited it."""
-    broken = ("ScorerLock", name) in declared.left_out
-    broken = broken or any(
-        item.position.file == file and item.severity == "error" for item in declared.diagnostics
+    is_broken = ("ScorerLock", name) in declared.left_out or any(
+        finding.position.file == file and finding.severity is Severity.ERROR
+        for finding in declared.diagnostics
     )
-    return (
-        [f"{file} has mistakes, so it is not overwritten; gitops-dsf validate names them"]
-        if broken
-        else []
-    )
+    if not is_broken:
+        return []
+    return [f"{file} has mistakes, so it is not overwritten; gitops-dsf validate names them"]
 
 
-def _words(found: Diagnostic, file: str) -> str:
-    """A diagnostic as a reason.
+def _words(finding: Diagnostic, file: str) -> str:
+    """A finding as a reason.
 
     Its position is added unless it is in the lock, which is not written.
     """
-    place = "" if found.position.file == file else f" ({found.position})"
-    hint = f"; {found.hint}" if found.hint else ""
-    return f"{found.code}: {found.message}{place}{hint}"
+    text = f"{finding.code}: {finding.message}"
+    if finding.position.file != file:
+        text = f"{text} ({finding.position})"
+    return f"{text}; {finding.hint}" if finding.hint else text
 
 
 def _moved_hosts(
-    *, scorer: DynamicScorer, before: Config, after: Config, allowed: Sequence[str]
+    declared: Declared, *, scorer: DynamicScorer, before: Config, after: Config
 ) -> Iterator[str]:
     """Yields one reason per host that changed and is not allowed.
 
     See docs/scores/locks.md#what-is-accepted.
     """
-    for section, said in (
-        ("scoring", scorer.spec.scoring.host),
-        ("source", scorer.spec.source.host),
-    ):
-        old, new = _host(before, section), _host(after, section)
-        if section == "source" and scorer.spec.source.ref is not None:
-            continue  # the MetricSource names the host, and the page's has no effect
-        if (
-            not old
-            or not new
-            or old == new
-            or new == (host_of(said) or said)
-            or any(matches(new, pattern) for pattern in allowed)
-        ):
+    allowed: Sequence[str] = ()
+    if declared.repository is not None:
+        allowed = declared.repository.value.spec.allowed_hosts
+    spec = scorer.spec
+    for section, declared_host in (("scoring", spec.scoring.host), ("source", spec.source.host)):
+        # Its MetricSource names the host, and the page's has no effect.
+        if section == "source" and spec.source.ref is not None:
             continue
-        there, here = printable(old, most=120), printable(new, most=120)
+        old = _host(before, section)
+        new = _host(after, section)
+        if not old or not new or old == new:
+            continue
+        is_declared = new == (host_of(declared_host) or declared_host)
+        if is_declared or any(matches(new, pattern) for pattern in allowed):
+            continue
+        old_text = printable(old, most=120)
+        new_text = printable(new, most=120)
         yield (
-            f"{section}.host moves from {there} to {here}; write {section}.host into the scorer, or"
-            f" add {here} to spec.allowedHosts in gitops-dsf.yaml, if that is meant"
+            f"{section}.host moves from {old_text} to {new_text}; write {section}.host into the"
+            f" scorer, or add {new_text} to spec.allowedHosts in gitops-dsf.yaml, if that is meant"
         )
 
 
 def _host(config: Config, section: str) -> str:
+    """The host of a section; what is written there if that is no URL."""
     url = str(config.get(section, {}).get("host", ""))
     return host_of(url) or url

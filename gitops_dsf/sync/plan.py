@@ -12,9 +12,11 @@ from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
-from gitops_dsf.sync.credentials import PageRequest, on_hub, page_request
-from gitops_dsf.sync.fetch import FetchedPage, Fetcher, PageFault, read_page
-from gitops_dsf.sync.locks import LockResult, LockState, SyncPlan, lock_file, weigh
+from gitops_dsf.sync.fetch import Fetcher
+from gitops_dsf.sync.lockfile import lock_file
+from gitops_dsf.sync.locks import LockResult, LockState, SyncPlan, weigh
+from gitops_dsf.sync.page import FetchedPage, PageFault, read_page
+from gitops_dsf.sync.requests import PageRequest, on_hub, page_request
 from gitops_dsf.urls.hosts import is_in_cluster
 from gitops_dsf.urls.parts import host_of
 from gitops_dsf.wording import did_you_mean
@@ -30,42 +32,52 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
     loaded.check_complete()
     declared = declare(loaded)
     scorers = _chosen(declared, only)
-    locks = {item.name: item for item in declared.locks}
-    texts = {
-        file: read_text(root, file)
-        for file in {lock_file(item.name, locks) for item in scorers}
-        if (root / file).exists()
-    }
-    spec = declared.repository.value.spec if declared.repository is not None else None
-    requests = {
-        item.name: _request(
-            item.value, locks.get(item.name), spec.allowed_token_hosts if spec else ()
-        )
-        for item in scorers
-    }
+    requests = _requests(declared, scorers)
     pages = await _ask(requests, fetcher)
     answers = {name: _read(page) for name, page in pages.items()}
+    texts = _lock_texts(root, declared, scorers)
     weighed = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
-    others = _unreadable(declared, only) + ([] if only else _unused(declared))
-    outcomes = sorted((*others, *weighed.outcomes), key=lambda found: (found.scorer, found.verdict))
-    unreached = tuple(
-        item
-        for item in outcomes
-        if item.scorer in pages
-        and _is_service_out_of_reach(pages[item.scorer], requests[item.scorer].url)
-    )
-    return SyncPlan(outcomes=tuple(outcomes), files=weighed.files, unreached=unreached)
+    outcomes = [*_unreadable(declared, only), *weighed.outcomes]
+    if not only:
+        outcomes += _unused(declared)
+    outcomes.sort(key=lambda result: (result.scorer, result.verdict))
+    unreached = []
+    for result in outcomes:
+        page = pages.get(result.scorer)
+        if page is not None and _is_service_out_of_reach(page, requests[result.scorer].url):
+            unreached.append(result)
+    return SyncPlan(outcomes=tuple(outcomes), files=weighed.files, unreached=tuple(unreached))
+
+
+def _lock_texts(
+    root: Path, declared: Declared, scorers: Collection[Item[DynamicScorer]]
+) -> dict[str, str]:
+    """The texts of the lock files that exist, by path."""
+    locks = {item.name: item for item in declared.locks}
+    files = {lock_file(item.name, locks) for item in scorers}
+    return {file: read_text(root, file) for file in files if (root / file).exists()}
+
+
+def _requests(
+    declared: Declared, scorers: Collection[Item[DynamicScorer]]
+) -> dict[str, PageRequest]:
+    """The request for the page of each scorer, by name."""
+    locks = {item.name: item for item in declared.locks}
+    allowed: Collection[str] = ()
+    if declared.repository is not None:
+        allowed = declared.repository.value.spec.allowed_token_hosts
+    return {item.name: _request(item.value, locks.get(item.name), allowed) for item in scorers}
 
 
 def _request(
     scorer: DynamicScorer, lock: Item[ScorerLock] | None, allowed: Collection[str]
 ) -> PageRequest:
     spec = scorer.spec
-    locked = lock.value.spec.config.scoring.host if lock is not None else None
+    locked_host = lock.value.spec.config.scoring.host if lock is not None else None
     return page_request(
         spec.config_url,
         auth=on_hub(spec.scoring.auth),
-        scoring_url=locked or spec.scoring.host or spec.config_url,
+        scoring_url=locked_host or spec.scoring.host or spec.config_url,
         allowed=allowed,
     )
 
@@ -81,12 +93,14 @@ async def _ask(
 
 
 def _is_service_out_of_reach(page: FetchedPage | PageFault, url: str) -> bool:
+    """Whether the page is that of a Service, which a laptop does not reach."""
     host = host_of(url)
-    no_way = isinstance(page, PageFault) and page.reason in {"DNS", "Connection", "Timeout"}
-    return no_way and "." in host and is_in_cluster(host)
+    is_unreached = isinstance(page, PageFault) and page.reason in {"DNS", "Connection", "Timeout"}
+    return is_unreached and "." in host and is_in_cluster(host)
 
 
 def _read(page: FetchedPage | PageFault) -> Config | str:
+    """The configuration of a page, or why there is none."""
     if isinstance(page, PageFault):
         return page.message
     try:
@@ -96,64 +110,67 @@ def _read(page: FetchedPage | PageFault) -> Config | str:
 
 
 def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScorer]]:
-    known = {item.name: item for item in declared.scorers}
+    """The scorers whose pages are asked, by name. Raises UsageError."""
+    scorers = {item.name: item for item in declared.scorers}
     for name in only:
-        if name not in known and ("DynamicScorer", name) not in declared.left_out:
-            hint = did_you_mean(name, known)
-            msg = f"--scorer {name}: there is no DynamicScorer of this name" + (
-                f"; {hint}" if hint else ""
-            )
-            raise UsageError(msg)
-        if name in known and not known[name].value.spec.reads_config:
-            msg = (
-                f"--scorer {name}: it has {_without_page(known[name])}, so its /config page is not"
+        scorer = scorers.get(name)
+        if scorer is not None and not scorer.value.spec.reads_config:
+            raise UsageError(
+                f"--scorer {name}: it has {_why_without_page(scorer)}, so its /config page is not"
                 " used"
             )
-            raise UsageError(msg)
-    return [
-        item
-        for name, item in sorted(known.items())
-        if item.value.spec.reads_config and (not only or name in only)
-    ]
+        if scorer is None and ("DynamicScorer", name) not in declared.left_out:
+            hint = did_you_mean(name, scorers)
+            if hint:
+                raise UsageError(f"--scorer {name}: there is no DynamicScorer of this name; {hint}")
+            raise UsageError(f"--scorer {name}: there is no DynamicScorer of this name")
+    chosen = []
+    for name, scorer in sorted(scorers.items()):
+        if scorer.value.spec.reads_config and (not only or name in only):
+            chosen.append(scorer)
+    return chosen
 
 
 def _unreadable(declared: Declared, only: Collection[str]) -> list[LockResult]:
-    reason = (
-        "the DynamicScorer has mistakes, so its page is not requested; gitops-dsf validate names"
-        " them"
-    )
-    names = sorted(
-        name
-        for kind, name in declared.left_out
-        if kind == "DynamicScorer" and name and (not only or name in only)
-    )
-    return [
-        LockResult(
-            scorer=name, verdict=LockState.REFUSED, file=f"locks/{name}.yaml", reasons=(reason,)
+    """Results of the scorers that have mistakes."""
+    results = []
+    for kind, name in sorted(declared.left_out):
+        if kind != "DynamicScorer" or not name or (only and name not in only):
+            continue
+        reason = (
+            "the DynamicScorer has mistakes, so its page is not requested; gitops-dsf validate"
+            " names them"
         )
-        for name in names
-    ]
+        file = f"locks/{name}.yaml"
+        results.append(
+            LockResult(scorer=name, verdict=LockState.REFUSED, file=file, reasons=(reason,))
+        )
+    return results
 
 
 def _unused(declared: Declared) -> list[LockResult]:
     """Locks that no scorer uses: the scorer does not exist, or reads no /config page any more."""
     scorers = {item.name: item for item in declared.scorers}
-    found = []
-    for item in declared.locks:
-        name, scorer = item.name, scorers.get(item.name)
-        if declared.may_exist("DynamicScorer", name) or (scorer and scorer.value.spec.reads_config):
+    results = []
+    for lock in declared.locks:
+        scorer = scorers.get(lock.name)
+        # A scorer with mistakes may use it.
+        if declared.may_exist("DynamicScorer", lock.name):
             continue
-        why = (
-            f"the scorer has {_without_page(scorer)}"
-            if scorer
-            else "there is no DynamicScorer of this name"
+        if scorer is None:
+            reason = "there is no DynamicScorer of this name: the lock is not read; remove it"
+        elif not scorer.value.spec.reads_config:
+            why = _why_without_page(scorer)
+            reason = f"the scorer has {why}: the lock is not read; remove it"
+        else:
+            continue
+        file = lock.document.file
+        results.append(
+            LockResult(scorer=lock.name, verdict=LockState.UNUSED, file=file, reasons=(reason,))
         )
-        reasons = (f"{why}: the lock is not read; remove it",)
-        file = item.document.file
-        found.append(LockResult(scorer=name, verdict=LockState.UNUSED, file=file, reasons=reasons))
-    return found
+    return results
 
 
-def _without_page(item: Item[DynamicScorer]) -> str:
+def _why_without_page(item: Item[DynamicScorer]) -> str:
     """Why a scorer reads no /config page."""
     return "scoring.type Query" if item.value.spec.scored_by_query else "configSyncMode None"

@@ -16,8 +16,9 @@ from gitops_dsf.hub.drift import Config, ConfigError, accepted_by, drift, flat, 
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.resolve.promql.check import check
-from gitops_dsf.sync.credentials import PageRequest, page_request
-from gitops_dsf.sync.fetch import FetchedPage, Fetcher, PageFault, read_page
+from gitops_dsf.sync.fetch import Fetcher
+from gitops_dsf.sync.page import FetchedPage, PageFault, read_page
+from gitops_dsf.sync.requests import PageRequest, page_request
 from gitops_dsf.urls.parts import origin
 
 LOG = logging.getLogger(__name__)

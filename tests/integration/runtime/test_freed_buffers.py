@@ -29,7 +29,8 @@ from dsf_wire import clusters
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
-from gitops_dsf.sync.fetch import Fetcher, FetchLimits, PageFault
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from gitops_dsf.sync.page import PageFault
 from tests.support.agent.http import Fault, HttpFake, Reply, head, matrix, series
 from tests.support.agent.running import entry
 from tests.support.waiting import until

@@ -12,7 +12,8 @@ from dsf_agent.endpoints.transport import Call, CallLimits, Transport
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
 from gitops_dsf.metricstore.client import MetricStore
-from gitops_dsf.sync.fetch import FetchedPage, Fetcher, FetchLimits
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from gitops_dsf.sync.page import FetchedPage
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import Handler, HttpFake, Stream, chunk
 

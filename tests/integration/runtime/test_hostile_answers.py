@@ -12,7 +12,8 @@ import pytest
 from dsf_agent.endpoints.budget import Budget, BudgetFullError
 from dsf_agent.endpoints.transport import Call, CallLimits, Transport
 from dsf_agent.errors import AgentError
-from gitops_dsf.sync.fetch import Fetcher, FetchLimits, PageFault
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from gitops_dsf.sync.page import PageFault
 from tests.support.hostile import KINDS, hostile
 
 PEERS = 4

@@ -22,7 +22,8 @@ from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.credentials import Credentials
-from gitops_dsf.sync.fetch import FetchedPage, Fetcher
+from gitops_dsf.sync.fetch import Fetcher
+from gitops_dsf.sync.page import FetchedPage
 from tests.support.commandline import gitops_dsf
 from tests.support.pageserver import PageServer
 

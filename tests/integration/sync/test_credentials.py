@@ -17,8 +17,9 @@ from gitops_dsf.reconciler.hub.kinds import scorer as decoded
 from gitops_dsf.reconciler.proposals.worker import work
 from gitops_dsf.reconciler.proposals.workload import ProposalKind, Task
 from gitops_dsf.reconciler.scorers.probes import compare, config_page, health_page, probe
-from gitops_dsf.sync.credentials import page_request
-from gitops_dsf.sync.fetch import FetchedPage, Fetcher, PageFault
+from gitops_dsf.sync.fetch import Fetcher
+from gitops_dsf.sync.page import FetchedPage, PageFault
+from gitops_dsf.sync.requests import page_request
 from tests.integration.sync.conftest import SETTINGS, Repository
 from tests.support.agent.certificates import Authority
 from tests.support.pageserver import Answer, PageServer, says

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from dsf_runtime.oauth2 import AccessTokens, Client
 from gitops_dsf.hub.scorers import Auth, KeyRef
-from gitops_dsf.sync.credentials import PageCredentials, PageRequest
+from gitops_dsf.sync.credentials import PageCredentials
+from gitops_dsf.sync.requests import PageRequest
 from tests.support.agent.certificates import Authority
 
 

@@ -18,8 +18,9 @@ from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
-from gitops_dsf.sync.fetch import FetchedPage, read_page
-from gitops_dsf.sync.locks import LockState, updated, weigh
+from gitops_dsf.sync.lockfile import updated
+from gitops_dsf.sync.locks import LockState, weigh
+from gitops_dsf.sync.page import FetchedPage, read_page
 from tests.support.fleets import JSON_VALUES, FleetSources, fleets, write
 from tests.support.laws import examples
 

@@ -12,8 +12,9 @@ import pytest
 
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.scorers.probes import Answers, Health, HealthStatus, probe
-from gitops_dsf.sync.credentials import PageRequest
-from gitops_dsf.sync.fetch import FetchedPage, Fetcher, FetchLimits, PageFault
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from gitops_dsf.sync.page import FetchedPage, PageFault
+from gitops_dsf.sync.requests import PageRequest
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import Fault as Silence
 from tests.support.agent.http import HttpFake, Reply

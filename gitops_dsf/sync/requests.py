@@ -1,0 +1,66 @@
+"""What is requested from a scoring API: the URL of a page, and whose credentials go with it."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import msgspec
+
+from gitops_dsf.hub.scorers import Auth
+from gitops_dsf.repository.model import scorer as model
+from gitops_dsf.urls.hosts import may_get_credentials
+from gitops_dsf.urls.parts import host_of
+
+
+class PageRequest(NamedTuple):
+    """One page. Two scorers with equal requests share one."""
+
+    url: str
+    auth: Auth | None = None
+    """Whose credentials are sent, where they are found, and which CA is trusted."""
+    problem: str = "scoring.auth of the scorer names no Secret"
+    """Why no credentials are sent, if `auth` names none."""
+
+
+def on_hub(auth: model.Auth | None) -> Auth | None:
+    """What people wrote, as the hub has it."""
+    if auth is None:
+        return None
+    return msgspec.convert(auth.model_dump(mode="json", exclude_none=True), Auth)
+
+
+def page_request(
+    url: str,
+    *,
+    auth: Auth | None,
+    scoring_url: str,
+    allowed: Collection[str],
+    title: str = "configURL",
+    section: str = "scoring.auth",
+) -> PageRequest:
+    """The request for a page at configURL.
+
+    Its host gets credentials only if `allowed`, which is spec.allowedTokenHosts, has it, or if it
+    is the scoring API's in the cluster. The rules of `validate` say the same of a repository, but
+    `sync` asks before they run, and the reconciler asks for scorers that no repository has.
+    """
+    if auth is None:
+        return PageRequest(url)
+    ca_alone = None
+    if auth.ca_config_map_ref is not None:
+        ca_alone = Auth(ca_config_map_ref=auth.ca_config_map_ref)
+    if not auth.secrets:
+        return PageRequest(url, ca_alone)
+    places = [(title, url)]
+    if auth.oauth2 is not None:
+        places.append(("tokenURL", auth.oauth2.token_url))
+    for field, place in places:
+        host = host_of(place)
+        own = field == "tokenURL" or host == host_of(scoring_url)
+        if not may_get_credentials(host, allowed=allowed, own=own):
+            return PageRequest(
+                url,
+                ca_alone,
+                problem=f"{field} has a host that may not get the credentials of {section}; add"
+                f" {host} to spec.allowedTokenHosts in gitops-dsf.yaml",
+            )
+    return PageRequest(url, auth)
