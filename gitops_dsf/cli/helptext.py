@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-WIDEST: Final = 110
+MAX_COLUMNS: Final = 110
 """Columns of help at most. Longer lines are hard to read."""
-LEAST_COLUMNS: Final = 28
+MIN_COLUMNS: Final = 28
 """Columns for the explanations of examples at least. With less each one is below its example."""
 _DEEPER: Final = 4
 """By how much more the continuation of an example is indented."""
@@ -31,7 +31,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Follows the width of the terminal, or COLUMNS, in descriptions and examples, too."""
 
     def __init__(self, prog: str, width: int | None = None) -> None:
-        columns = min(shutil.get_terminal_size().columns, WIDEST) if width is None else width
+        columns = min(shutil.get_terminal_size().columns, MAX_COLUMNS) if width is None else width
         super().__init__(prog, width=columns - 2)
 
     def add_usage(
@@ -46,17 +46,18 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
             self._add_item(self._divided_usage, (usage, actions, groups, prefix))
 
     def _divided_usage(self, *usage: Any) -> str:  # noqa: ANN401 - what argparse gives
-        lines = self._format_usage(*usage).split("\n")
-        return "\n".join(part for line in lines for part in _divided(line, self._width))
+        parts: list[str] = []
+        for line in self._format_usage(*usage).split("\n"):
+            parts += _divided(line, self._width)
+        return "\n".join(parts)
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         """Names with hyphens stay whole, which argparse divides."""
         return _wrapped(" ".join(text.split()), width)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n".join(
-            f"{indent}{line}".rstrip() for line in filled(text, width=width - len(indent))
-        )
+        lines = filled(text, width=width - len(indent))
+        return "\n".join(f"{indent}{line}".rstrip() for line in lines)
 
 
 def _divided(line: str, width: int) -> Iterator[str]:
@@ -101,26 +102,27 @@ def filled(text: str, *, width: int) -> Iterator[str]:
 
 
 def _example(line: str, indent: int) -> _Example:
-    found = _LINE.fullmatch(line.strip())
-    typed, meaning = found.groups("") if found else (line.strip(), "")
+    columns = _LINE.fullmatch(line.strip())
+    if columns is None:
+        return _Example(indent=indent, typed=line.strip(), meaning="")
+    typed, meaning = columns.groups("")
     return _Example(indent=indent, typed=typed, meaning=meaning)
 
 
 def _aligned(examples: Sequence[_Example], width: int) -> Iterator[str]:
     """Two columns if the second one is wide enough, else each explanation below its example."""
-    column = 2 + max(
-        (each.indent + len(each.typed) for each in examples if each.meaning), default=0
-    )
-    for each in examples:
-        beside = width - column >= LEAST_COLUMNS and bool(each.meaning)
-        if not beside:
-            yield from _typed(each, width)
-            deeper = each.indent + _DEEPER
-            yield from (" " * deeper + line for line in _wrapped(each.meaning, width - deeper))
-            continue
-        first, *rest = _wrapped(each.meaning, width - column)
-        yield (" " * each.indent + each.typed).ljust(column) + first
-        yield from (" " * column + line for line in rest)
+    widths = [example.indent + len(example.typed) for example in examples if example.meaning]
+    column = 2 + max(widths, default=0)
+    is_wide_enough = width - column >= MIN_COLUMNS
+    for example in examples:
+        if is_wide_enough and example.meaning:
+            first, *rest = _wrapped(example.meaning, width - column)
+            yield (" " * example.indent + example.typed).ljust(column) + first
+            yield from (" " * column + line for line in rest)
+        else:
+            yield from _typed(example, width)
+            deeper = example.indent + _DEEPER
+            yield from (" " * deeper + line for line in _wrapped(example.meaning, width - deeper))
 
 
 def _typed(example: _Example, width: int) -> Iterator[str]:
@@ -132,6 +134,7 @@ def _typed(example: _Example, width: int) -> Iterator[str]:
     indent = example.indent
     for word in _words(example.typed):
         longer = f"{line} {word}" if line else " " * indent + word
+        # Two columns are for the backslash and the space before it.
         if line and len(longer) > width - 2:
             yield f"{line} \\"
             indent = example.indent + _DEEPER

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.at is not None:
         explained = _last(_until(records, args.at))
-        shown = explained
+        listed = explained
         if not explained:
             first = min(record.time for record in records)
             raise UsageError(
@@ -76,16 +76,16 @@ def run(args: argparse.Namespace) -> int:
             )
     else:
         explained = [] if args.application is None else _last(records)
-        shown = [record for record in records if start <= record.time.timestamp() <= end]
+        listed = [record for record in records if start <= record.time.timestamp() <= end]
     if args.output == "json":
         bad = journal.content.bad
-        sys.stdout.write(json_text(LogOutput(journal=journal.source, records=shown, skipped=bad)))
+        sys.stdout.write(json_text(LogOutput(journal=journal.source, records=listed, skipped=bad)))
         return 0
     sys.stdout.write(printable_lines(_source_lines(journal.source, now=time.time())))
     parts = [explained_text(record) for record in explained]
-    if args.at is None and shown:
-        parts.insert(0, log_text(shown))
-    if not shown:
+    if args.at is None and listed:
+        parts.insert(0, log_text(listed))
+    if not listed:
         _say_nothing_changed(args)
     sys.stdout.write("\n".join(parts))
     return 0
@@ -105,8 +105,8 @@ def _until(records: Sequence[Record], end: datetime) -> list[Record]:
     """The records up to a time, by the times of their Placement, which never go back."""
     until = []
     for of_placement in by_placement(records).values():
-        for at, record in zip(times(of_placement), of_placement, strict=True):
-            if at <= end.timestamp():
+        for seconds, record in zip(times(of_placement), of_placement, strict=True):
+            if seconds <= end.timestamp():
                 until.append(record)
     return until
 
@@ -151,8 +151,8 @@ def _no_branch(name: str, problem: str) -> UsageError:
         return UsageError(
             f"there is no branch {name} in this clone (it cannot be fetched: {problem}); fetch it"
             f" with git fetch origin +refs/heads/{name}:refs/remotes/origin/{name}, or name the"
-            " journal with --journal. The reconciler writes it if spec.reconciler.journal.enabled is"
-            " true"
+            " journal with --journal. The reconciler writes it if spec.reconciler.journal.enabled"
+            " is true"
         )
     return UsageError(
         f"there is no branch {name} in this clone; fetch it with git fetch origin"
@@ -164,8 +164,8 @@ def _no_branch(name: str, problem: str) -> UsageError:
 def _say_skipped(args: argparse.Namespace, files: JournalFiles, content: JournalRead) -> None:
     is_one_file = args.journal is not None and not args.journal.is_dir()
     for bad in content.bad:
-        place = bad if is_one_file else f"{files.origin}: {bad}"
-        print(printable(f"{place}; it is skipped"), file=sys.stderr)
+        line = f"{bad}; it is skipped" if is_one_file else f"{files.origin}: {bad}; it is skipped"
+        print(printable(line), file=sys.stderr)
 
 
 def _source_lines(source: LogSource, *, now: float) -> Iterator[str]:
@@ -180,8 +180,8 @@ def _source_lines(source: LogSource, *, now: float) -> Iterator[str]:
         yield f"{source.origin}, fetched now, last pushed {age} ago"
     elif source.problem:
         yield (
-            f"{source.origin}, not fetched ({source.problem}), last pushed {age} ago; later moves are"
-            " missing"
+            f"{source.origin}, not fetched ({source.problem}), last pushed {age} ago; later moves"
+            " are missing"
         )
     else:
         yield f"{source.origin}, not fetched, last pushed {age} ago; later moves are missing"

@@ -115,7 +115,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else USAGE
     except KeyboardInterrupt:
-        _say("interrupted")
+        _print_error("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader closed the pipe (`| head`). Without this, the interpreter reports the error
@@ -125,15 +125,17 @@ def _exit_code(arguments: Sequence[str]) -> int:
     except GitopsDsfError as error:
         if debug:
             traceback.print_exc()
-        _say(f"error: {error}")
+        _print_error(f"error: {error}")
         return USAGE if isinstance(error, UsageError) else FINDINGS
     except OSError as error:
-        if _is_nowhere():
-            _say("error: the working directory was deleted; change into a folder that is there")
+        if _has_no_directory():
+            _print_error(
+                "error: the working directory was deleted; change into a folder that is there"
+            )
             return FINDINGS
         if error.errno not in _NO_ROOM:
             return _bug(error, arguments, debug=debug)
-        _say(f"error: cannot write: {error.strerror}")
+        _print_error(f"error: cannot write: {error.strerror}")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINDINGS
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes a report
@@ -141,7 +143,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
     return code
 
 
-def _is_nowhere() -> bool:
+def _has_no_directory() -> bool:
     """Whether the working directory was deleted, so that relative paths do not resolve."""
     try:
         Path.cwd()
@@ -159,8 +161,10 @@ def _run(arguments: Sequence[str]) -> int:
     if verb is not None and verb not in VERBS and not completing:
         from gitops_dsf.wording import did_you_mean
 
-        known = did_you_mean(verb, VERBS) or f"the verbs are {', '.join(VERBS)}"
-        raise UsageError(f"there is no verb {verb or repr(verb)}; {known}")
+        suggestion = did_you_mean(verb, VERBS) or f"the verbs are {', '.join(VERBS)}"
+        raise UsageError(f"there is no verb {verb or repr(verb)}; {suggestion}")
+    # To make the parser of one verb alone is fast. The names of the others are only needed to
+    # complete a word, and where the verb is not the first one.
     only = not completing and arguments[:1] == [verb]
     parser = _parser(verb if verb in VERBS else None, only=only)
     if completing:
@@ -193,7 +197,10 @@ def _run_in_format(args: argparse.Namespace, run: Callable[[argparse.Namespace],
 
 
 def _verb_first(arguments: Sequence[str]) -> Sequence[str]:
-    """Moves -o, --output and --debug behind the verb and its first words, where its parser reads them."""
+    """Moves -o, --output and --debug behind the verb and its first words.
+
+    People write them in front of it, and argparse reads them only behind it.
+    """
     index = 0
     while index < len(arguments) and arguments[index].startswith(("-o", "--output", "--debug")):
         index += 1 + (arguments[index] in {"-o", "--output"})
@@ -211,9 +218,9 @@ def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentPars
             f"{program} takes no more arguments, and {word} is one; `{program} --help` lists them"
         )
     option = word.partition("=")[0]
-    options = {
-        name for action in shell_completion.actions(parser) for name in action.option_strings
-    }
+    options: set[str] = set()
+    for action in shell_completion.actions(parser):
+        options.update(action.option_strings)
     close = did_you_mean(option, options)
     return f"{program} has no option {option}; {close or f'`{program} --help` lists them'}"
 
@@ -225,14 +232,14 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
     """
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show tracebacks")
-    listed = (
-        "\n".join([f"{title}:", *(f"  {verb.name:<10} {verb.help}" for verb in group)])
-        for title, group in GROUPS.items()
-    )
+    paragraphs = [DESCRIPTION]
+    for title, group in GROUPS.items():
+        lines = [f"  {verb.name:<10} {verb.help}" for verb in group]
+        paragraphs.append("\n".join([f"{title}:", *lines]))
     parser = argparse.ArgumentParser(
         prog="gitops-dsf",
         usage="gitops-dsf [-h] [--debug] [--version] VERB ...",
-        description="\n\n".join((DESCRIPTION, *listed)),
+        description="\n\n".join(paragraphs),
         epilog=EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -254,7 +261,8 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
             name, formatter_class=HelpFormatter, allow_abbrev=False, parents=[common]
         )
         if name == chosen:
-            child.description, child.epilog = verb.description or None, verb.examples
+            child.description = verb.description or None
+            child.epilog = verb.examples
             verb.add_arguments(child)
             if "exit code" not in child.epilog.lower():
                 child.epilog = f"{child.epilog.rstrip()}\n\n{EXIT_CODES}".lstrip()
@@ -264,17 +272,19 @@ def _parser(chosen: str | None, *, only: bool = False) -> argparse.ArgumentParse
 def verb_parser(name: str) -> argparse.ArgumentParser:
     """Returns the parser of one verb."""
     parser = _parser(name, only=True)
-    (verbs,) = (
-        action
-        for action in parser._actions  # noqa: SLF001 - argparse has no public list of them
-        if isinstance(action, argparse._SubParsersAction)  # noqa: SLF001
-    )
-    found: argparse.ArgumentParser = verbs.choices[name]
-    return found
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public list of them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - see above
+            child: argparse.ArgumentParser = action.choices[name]
+            return child
+    raise AssertionError("the parser has verbs")
 
 
 def without_secrets(arguments: Sequence[str]) -> Iterator[str]:
-    """The words of a command without what may be a secret: users and passwords in URLs, values of headers."""
+    """The words of a command without what may be a secret.
+
+    That are users and passwords in URLs, and the values of headers. People paste the command into a
+    report of a bug, which everybody can read.
+    """
     option = ""
     for word in arguments:
         if word.startswith("-"):
@@ -291,19 +301,20 @@ def _without_secret(option: str, value: str) -> str:
 
 
 def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
+    """Asks for a report of an exception that nobody expected, and returns the exit code."""
     if debug:
         traceback.print_exc()
     frames = traceback.extract_tb(error.__traceback__)
-    where = f" at {frames[-1].name}:{frames[-1].lineno}" if frames else ""
-    at = f" at {REPOSITORY}/issues" if REPOSITORY else ""
-    _say(
+    location = f" at {frames[-1].name}:{frames[-1].lineno}" if frames else ""
+    tracker = f" at {REPOSITORY}/issues" if REPOSITORY else ""
+    _print_error(
         f"this is a bug of gitops-dsf {__version__}, not of your repository:"
-        f" {type(error).__name__}: {error}{where}\n  Please report it{at} with this message, Python"
-        f" {sys.version.split()[0]} and the command\n  gitops-dsf"
+        f" {type(error).__name__}: {error}{location}\n  Please report it{tracker} with this"
+        f" message, Python {sys.version.split()[0]} and the command\n  gitops-dsf"
         f" {' '.join(without_secrets(arguments))}\n  Run it again with --debug for the traceback."
     )
     return BUG
 
 
-def _say(message: str) -> None:
+def _print_error(message: str) -> None:
     sys.stderr.write(printable_lines(f"gitops-dsf: {message}".split("\n")))

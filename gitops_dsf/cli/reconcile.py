@@ -21,15 +21,17 @@ except ModuleNotFoundError as error:
     ) from error
 
 AUTHOR: Final = "gitops-dsf <gitops-dsf@users.noreply.invalid>"
+"""Author of commits by default. The domain belongs to nobody (RFC 2606)."""
 
 
 def run(args: argparse.Namespace) -> int:
+    """Runs the reconciler until it is stopped. Raises GitopsDsfError if it cannot start."""
+    # `main` disables the collector for verbs that end soon; this one runs for months.
     gc.enable()
     settings = _settings(args)
-    inside = args.context is None and args.kubeconfig is None
-    load = (
-        InCluster().load if inside else Kubeconfig(path=args.kubeconfig, context=args.context).load
-    )
+    load = InCluster().load
+    if args.context is not None or args.kubeconfig is not None:
+        load = Kubeconfig(path=args.kubeconfig, context=args.context).load
     try:
         load()  # a wrong context is a message, not a log line
     except AccessError as error:
@@ -42,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
+    """The settings of flags and of the configuration file. Raises UsageError or GitopsDsfError."""
     host, _, port = args.metrics_address.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65_535:
         raise UsageError(

@@ -14,13 +14,17 @@ from gitops_dsf.pipeline import produce
 from gitops_dsf.render.argocd import BOOTSTRAP, RENDERED
 from gitops_dsf.render.tree import RenderedTree
 from gitops_dsf.repository.load.paths import FOLDERS
+from gitops_dsf.wording import plural
 
 SHRINK_LIMIT: Final = 0.2
 """The share of ManifestWorks that one render may drop (docs/reference/generator.md#guards)."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 1 when there are errors, or with --check when the tree is stale or holds foreign files."""
+    """Renders, and returns the exit code.
+
+    It is 1 when there are errors, or with --check when the tree is stale or holds foreign files.
+    """
     if args.part and not args.stdout:
         raise UsageError("--part goes with --stdout")
     check_is_folder(args.directory)
@@ -33,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
             f"{out} is a symbolic link, and nothing is written behind one; remove it, or name the"
             " folder with --out"
         )
-    _is_no_source(out, args.directory)
+    _check_is_apart(out, args.directory)
     rendered = produce(args.directory)
     if rendered.tree is None:
         show_findings(args.directory, rendered.diagnostics, ending="nothing was rendered")
@@ -47,9 +51,13 @@ def run(args: argparse.Namespace) -> int:
     return _write(rendered.tree, out, changes, allow_shrink=args.allow_shrink)
 
 
-def _is_no_source(out: Path, directory: Path) -> None:
-    """Raises UsageError if the tree would be written among the sources, where the next run would read it."""
-    root, target = directory.resolve(), out.resolve()
+def _check_is_apart(out: Path, directory: Path) -> None:
+    """Raises UsageError if the tree would be written among the sources.
+
+    The next run would read it there.
+    """
+    root = directory.resolve()
+    target = out.resolve()
     if target == root or any(target.is_relative_to(root / folder) for folder in FOLDERS):
         raise UsageError(
             f"--out {out} is where the sources are; name a folder of its own, such as"
@@ -58,22 +66,29 @@ def _is_no_source(out: Path, directory: Path) -> None:
 
 
 def _stream(tree: RenderedTree, part: str | None) -> int:
-    """Prints manifests, after everything is rendered, so that an error never leaves half a stream."""
+    """Prints manifests, and returns the exit code.
+
+    Everything is rendered before, so an error never leaves half a stream.
+    """
     directories = sorted({path.partition("/")[0] for path in tree.files if "/" in path})
     if part is not None and part not in directories:
         raise UsageError(
             f"there is no part {part!r}; this repository renders {', '.join(directories)}"
         )
     requested = [part] if part else [name for name in directories if name != BOOTSTRAP]
-    paths = [path for name in requested for path in tree.part(name) if path.endswith(".yaml")]
+    paths: list[str] = []
+    for name in requested:
+        paths += [path for path in tree.part(name) if path.endswith(".yaml")]
     if not paths:
         # Argo CD accepts empty output and then deletes everything
         # (docs/contributing/behaviour.md#plugin-output).
-        text = (
-            f"{part or 'the repository'} renders to no object; an empty answer would make Argo CD"
-            " delete what is there"
+        print(
+            printable(
+                f"{part or 'the repository'} renders to no object; an empty answer would make Argo"
+                " CD delete what is there"
+            ),
+            file=sys.stderr,
         )
-        print(printable(text), file=sys.stderr)
         return 1
     out = sys.stdout.buffer
     for path in paths:
@@ -84,6 +99,7 @@ def _stream(tree: RenderedTree, part: str | None) -> int:
 
 
 def _check(changes: Changes, out: Path) -> int:
+    """Lists what differs from the rendered tree, and returns the exit code."""
     _report_foreign(changes, out)
     for word, paths in (
         ("foreign", changes.unwanted),
@@ -102,15 +118,24 @@ def _check(changes: Changes, out: Path) -> int:
         )
     if changes.line_ends:
         print(printable(f"{out}: {changes.line_ends}"), file=sys.stderr)
-    if changes.blocked or set(changes.stale) - changes.only_line_ends:
+    outdated = {*changes.blocked, *set(changes.stale) - changes.only_line_ends}
+    if outdated:
         print(
-            f"{printable(out)} is not what the sources render to: run `gitops-dsf render`",
+            f"{printable(out)} is out of date ({plural(len(outdated), 'file')}): run"
+            " `gitops-dsf render`",
             file=sys.stderr,
         )
     return int(bool(changes.unwanted or changes.blocked) or not changes.is_clean)
 
 
 def _write(tree: RenderedTree, out: Path, changes: Changes, *, allow_shrink: bool) -> int:
+    """Writes the tree, and returns the exit code.
+
+    A repository that is not complete, after a failed checkout for example, renders to a valid tree
+    without most of its objects. Argo CD would delete them, so it is asked for first.
+
+    Raises RepositoryError if files of others are in the way.
+    """
     if changes.blocked:
         names = "\n".join(f"  {printable(out / path)}" for path in changes.blocked)
         raise RepositoryError(
@@ -118,38 +143,46 @@ def _write(tree: RenderedTree, out: Path, changes: Changes, *, allow_shrink: boo
             f" first:\n{names}"
         )
     if changes.works_dropped > SHRINK_LIMIT * changes.works_before and not allow_shrink:
-        text = (
-            f"this render would drop {changes.works_dropped} of {changes.works_before}"
-            f" ManifestWorks, more than {SHRINK_LIMIT:.0%}: are all the files of clusters/ there?"
-            " If it is meant, add --allow-shrink"
+        print(
+            printable(
+                f"this render would drop {changes.works_dropped} of {changes.works_before}"
+                f" ManifestWorks, more than {SHRINK_LIMIT:.0%}: are all the files of clusters/"
+                " there? If it is meant, add --allow-shrink"
+            ),
+            file=sys.stderr,
         )
-        print(printable(text), file=sys.stderr)
         return 1
     if changes.scorers_dropped and not allow_shrink:
         # Without scorers, every cluster would get an empty list, and every agent would delete its
         # scores.
-        text = (
-            f"this render would drop every DynamicScorer ({changes.scorers_dropped}): are all the"
-            " files of scorers/ there? If it is meant, add --allow-shrink"
+        print(
+            printable(
+                f"this render would drop every DynamicScorer ({changes.scorers_dropped}): are all"
+                " the files of scorers/ there? If it is meant, add --allow-shrink"
+            ),
+            file=sys.stderr,
         )
-        print(printable(text), file=sys.stderr)
         return 1
     write(tree, out, changes)
     _report_foreign(changes, out)
     if changes.is_clean:
         print(f"{printable(out)}: {len(tree.files)} files, nothing changed")
     else:
-        counts = f"{len(changes.added)} added, {len(changes.changed)} changed, {len(changes.removed)} removed"
-        print(printable(f"{out}: {len(tree.files)} files; {counts}"))
+        print(
+            f"{printable(out)}: {len(tree.files)} files; {len(changes.added)} added,"
+            f" {len(changes.changed)} changed, {len(changes.removed)} removed"
+        )
     if changes.line_ends:
         print(printable(f"{out}: {changes.line_ends}"), file=sys.stderr)
     bootstrap = out / BOOTSTRAP
     if changes.owned and any(path.startswith(f"{BOOTSTRAP}/") for path in changes.stale):
-        text = (
-            f"{bootstrap} changed, and Argo CD does not apply it: run kubectl apply --server-side"
-            f" -f {bootstrap}, because until then Argo CD refuses what its AppProjects do not allow"
+        print(
+            printable(
+                f"{bootstrap} changed, and Argo CD does not apply it: run kubectl apply"
+                f" --server-side -f {bootstrap}, because until then Argo CD refuses what its"
+                " AppProjects do not allow"
+            )
         )
-        print(printable(text))
     return 0
 
 

@@ -25,9 +25,10 @@ def show_findings(directory: Path, diagnostics: Iterable[Diagnostic], *, ending:
 
 
 def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = False) -> str:
-    """Formats findings, whose files are named from the working directory, as `validate -o` names it.
+    """Formats findings in a style of `validate -o`.
 
-    A forge looks for files from the root of the git repository, so these formats name them from there.
+    Their files are named from the working directory. A forge looks for files from the root of the
+    git repository, so the formats of forges name them from there.
     """
     match style:
         case "github":

@@ -1,4 +1,4 @@
-"""gitops-dsf schema: writes the schema for editors, or everything that is generated from the models."""
+"""gitops-dsf schema: writes the schema for editors, or all that is generated from the models."""
 
 import argparse
 import json
@@ -29,6 +29,22 @@ from gitops_dsf.views.doctor.finding import DoctorOutput
 from gitops_dsf.views.preview.build import Preview
 from gitops_dsf.views.status.build import StatusOutput
 
+_CRD_HEADER: Final = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"
+_OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "backtest": (BacktestResult,),
+    "diff": (Preview,),
+    "doctor": (DoctorOutput,),
+    "explain": (ExplainOutput, PlacementOutput),
+    "log": (LogOutput,),
+    "scorer-check": (Report,),
+    "simulate": (SimulateOutput, PacedOutput),
+    "status": (StatusOutput,),
+    "sync": (list[LockResult],),
+    "test": (TestOutput,),
+    "validate": (list[FindingOutput],),
+}
+"""The types that each verb prints with -o json. One with several prints one of them."""
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes files that differ, and prints how many. Raises RepositoryError."""
@@ -37,14 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(printable_lines([f"{FILE}: {'written' if changed else 'up to date'}"]))
         return 0
     tree = schema_tree()
-    written = write_tree(tree, arguments.out)
-    sys.stdout.write(
-        printable_lines([f"{arguments.out}: {len(tree)} schemas, {len(written)} written"])
-    )
+    changed = write_tree(tree, arguments.out)
+    line = f"{arguments.out}: {len(tree)} schemas, {len(changed)} written"
+    sys.stdout.write(printable_lines([line]))
     return 0
-
-
-_CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"
 
 
 @cache
@@ -77,21 +89,6 @@ def _json(schema: Schema) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-_OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
-    "backtest": (BacktestResult,),
-    "diff": (Preview,),
-    "doctor": (DoctorOutput,),
-    "explain": (ExplainOutput, PlacementOutput),
-    "log": (LogOutput,),
-    "scorer-check": (Report,),
-    "simulate": (SimulateOutput, PacedOutput),
-    "status": (StatusOutput,),
-    "sync": (list[LockResult],),
-    "test": (TestOutput,),
-    "validate": (list[FindingOutput],),
-}
-
-
 def output_schemas() -> Mapping[str, Schema]:
     """The JSON Schema of the output of each verb with `-o json`, by verb."""
     return {verb: _schema(verb, shapes) for verb, shapes in _OUTPUTS.items()}
@@ -100,7 +97,7 @@ def output_schemas() -> Mapping[str, Schema]:
 def _schema(verb: str, shapes: tuple[Any, ...]) -> Schema:
     schemas, definitions = msgspec.json.schema_components(shapes, ref_template="#/$defs/{name}")
     for definition in definitions.values():
-        definition.pop("title", None)
-    found = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+        definition.pop("title", None)  # the name of a Python class
+    schema = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
     title = f"gitops-dsf {verb.replace('-', ' ')} -o json"
-    return {"$schema": DRAFT, "title": title, **found, "$defs": definitions}
+    return {"$schema": DRAFT, "title": title, **schema, "$defs": definitions}

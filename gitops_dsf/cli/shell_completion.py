@@ -1,6 +1,7 @@
 """Shell completion.
 
-Candidates come from the argument parsers, so a new verb needs no change here.
+Candidates come from the argument parsers, so a new verb needs no change here. A shell waits for the
+answer at every TAB, so names are searched for in texts, and nothing is parsed.
 """
 
 import argparse
@@ -12,13 +13,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-MOST_FILES: Final = 2_000
-_NAME: Final = re.compile(
-    r"^metadata:.*?(?<![\w/.-])name: *[\"']?([\w.-]+)", re.MULTILINE | re.DOTALL
-)
 SHELLS: Final = ("bash", "fish", "zsh")
 VARIABLE: Final = "_ARGCOMPLETE"
 """The environment variable that a shell's completion function sets (argcomplete's protocol)."""
+MAX_FILES: Final = 2_000
+"""Files that are searched for names."""
+
+_DOCUMENT_START: Final = re.compile(r"^---", re.MULTILINE)
+_NAME: Final = re.compile(
+    r"^metadata:.*?(?<![\w/.-])name: *[\"']?([\w.-]+)", re.MULTILINE | re.DOTALL
+)
 
 
 def script(shell: str) -> str:
@@ -31,8 +35,11 @@ def script(shell: str) -> str:
 
 def words() -> list[str]:
     """The words after the program's name on the line being completed."""
-    line, point = os.environ.get("COMP_LINE", ""), os.environ.get("COMP_POINT", "")
-    return (line[: int(point)] if point.isdigit() else line).split()[1:]
+    line = os.environ.get("COMP_LINE", "")
+    cursor = os.environ.get("COMP_POINT", "")
+    if cursor.isdigit():
+        line = line[: int(cursor)]
+    return line.split()[1:]
 
 
 def answer(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +60,7 @@ def _give_completers(parser: argparse.ArgumentParser) -> None:
     }
     by_destination: dict[str, Callable[..., Iterable[str]]] = {
         "part": _parts,
-        "placement": _PLACEMENTS,
+        "placement": _placements,
         "cluster": _named("clusters", "ManagedCluster"),
         "scorer": _named("scorers", "DynamicScorer"),
         "subject": _placements_and_codes,
@@ -80,15 +87,14 @@ def _named(folder: str, *kinds: str) -> Callable[..., list[str]]:
 
     def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
         root = Path(getattr(parsed_args, "directory", None) or ".") / folder
-        found: set[str] = set()
-        for file in islice(root.rglob("*.y*ml"), MOST_FILES):
+        names: set[str] = set()
+        for file in islice(root.rglob("*.y*ml"), MAX_FILES):
             with suppress(OSError):
-                documents = re.split(
-                    r"^---", file.read_text("utf-8", "replace"), flags=re.MULTILINE
-                )
-                names = (_NAME.search(text) for text in documents if kind.search(text))
-                found.update(name[1] for name in names if name is not None)
-        return sorted(name for name in found if name.startswith(prefix))
+                for document in _DOCUMENT_START.split(file.read_text("utf-8", "replace")):
+                    name = _NAME.search(document)
+                    if name is not None and kind.search(document):
+                        names.add(name[1])
+        return sorted(name for name in names if name.startswith(prefix))
 
     return complete
 
@@ -106,23 +112,22 @@ def _revisions(prefix: str, parsed_args: argparse.Namespace, **_: object) -> lis
     return [name for name in done.stdout.split() if name.startswith(prefix)]
 
 
-_PLACEMENTS: Final = _named("apps", "ScoredApplication", "ScoredPlacement", "Placement")
+def _placements(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    complete = _named("apps", "ScoredApplication", "ScoredPlacement", "Placement")
+    return list(complete(prefix=prefix, parsed_args=parsed_args))
 
 
 def _placements_and_codes(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     from gitops_dsf.diagnostics.codes import CODES
 
     codes = [code for code in CODES if prefix and code.startswith(prefix.upper())]
-    return [*_PLACEMENTS(prefix=prefix, parsed_args=parsed_args), *codes]
+    return [*_placements(prefix, parsed_args), *codes]
 
 
 def _parts(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     rendered = Path(getattr(parsed_args, "directory", None) or ".") / "rendered"
     try:
-        return sorted(
-            entry.name
-            for entry in rendered.iterdir()
-            if entry.is_dir() and entry.name.startswith(prefix)
-        )
+        names = [entry.name for entry in rendered.iterdir() if entry.is_dir()]
     except OSError:
         return []
+    return sorted(name for name in names if name.startswith(prefix))

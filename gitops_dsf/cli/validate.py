@@ -1,4 +1,4 @@
-"""gitops-dsf validate: reports every mistake of a repository, and mends what hints state exactly."""
+"""gitops-dsf validate: reports every mistake, and mends what hints state exactly."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from dsf_wire.text import printable, printable_lines
+from dsf_wire.text import printable_lines
 from gitops_dsf.cli.inputs import STANDARD_INPUT, read_named
 from gitops_dsf.cli.report import report, under
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes, has_errors, has_mistakes
@@ -24,8 +24,15 @@ from gitops_dsf.show.findings import summary
 from gitops_dsf.show.terminal import wants_colour
 from gitops_dsf.wording import plural
 
-_MOST_PASSES: Final = 10
-"""One mistake can hide another, such as a field inside of one with an older name."""
+_MAX_PASSES: Final = 10
+"""How often --fix mends and reads again. One mistake can hide another, such as a field inside of
+one with an older name.
+"""
+
+_MIN_INTERVAL: Final = 1.5
+"""Seconds between two score writes. If they are closer, the writes of a second are counted."""
+_MAX_SECONDS: Final = 90
+"""A longer time between two score writes is shown in minutes."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     if args.fix and STANDARD_INPUT in args.paths:
         raise UsageError("--fix writes files; name them, and not standard input")
     diagnostics, facts = _checked(args.paths, args.error)
-    passes = _MOST_PASSES if args.fix else 0
-    while passes and mend(diagnostics):
-        passes -= 1
+    for _ in range(_MAX_PASSES if args.fix else 0):
+        if not mend(diagnostics):
+            break
         diagnostics, facts = _checked(args.paths, args.error)
     sys.stdout.write(
         report(diagnostics, args.output, colour=args.output == "text" and wants_colour(sys.stdout))
@@ -45,17 +52,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checked(paths: list[str], errors: Collection[str]) -> tuple[list[Diagnostic], str]:
-    """The findings, of which those with some codes are errors, and a line about the size of the fleet if it
-    has no other errors.
+    """The findings, and a line about the size of the fleet.
+
+    Findings with these codes become errors. The line is empty if there are other errors, or single
+    files were checked.
     """
-    diagnostics, facts = _found(paths)
-    return [
-        replace(item, severity=Severity.ERROR) if item.code in errors else item
-        for item in diagnostics
-    ], facts
+    diagnostics, facts = _findings_and_facts(paths)
+    severe = []
+    for finding in diagnostics:
+        is_error = finding.code in errors
+        severe.append(replace(finding, severity=Severity.ERROR) if is_error else finding)
+    return severe, facts
 
 
-def _found(paths: list[str]) -> tuple[list[Diagnostic], str]:
+def _findings_and_facts(paths: list[str]) -> tuple[list[Diagnostic], str]:
+    """The findings about a folder or files, and a line about the size of the fleet."""
     directory = Path(paths[0]) if paths else Path()
     if len(paths) <= 1 and directory.is_dir():
         checked = check(directory)
@@ -70,16 +81,33 @@ def _found(paths: list[str]) -> tuple[list[Diagnostic], str]:
 
 
 def _facts(fleet: CheckedFleet) -> str:
-    scorers = (*fleet.scorers, *fleet.open_scorers)
-    shared = [item for item in fleet.placements if isinstance(item.ranking, ScoredPlacementSpec)]
-    sizes = (
-        ("cluster", fleet.clusters),
-        ("scorer", scorers),
-        ("application", fleet.applications),
-    )
-    holds = ", ".join(plural(len(items), noun) for noun, items in sizes)
-    holds += f", {plural(len(shared), 'ScoredPlacement')}" if shared else ""
-    return f"{holds}; about {fleet.hub_writes_per_second:.3g} score writes per second on the hub"
+    """The size of the fleet, and what its scores cost the hub."""
+    shared = [
+        placement
+        for placement in fleet.placements
+        if isinstance(placement.ranking, ScoredPlacementSpec)
+    ]
+    sizes = [
+        plural(len(fleet.clusters), "cluster"),
+        plural(len(fleet.scorers) + len(fleet.open_scorers), "scorer"),
+        plural(len(fleet.applications), "application"),
+    ]
+    if shared:
+        sizes.append(plural(len(shared), "ScoredPlacement"))
+    writes = writes_text(fleet.hub_writes_per_second)
+    return f"{', '.join(sizes)}; {writes} on the hub"
+
+
+def writes_text(per_second: float) -> str:
+    """Formats `about one score write every 2 minutes`, or `about 3.2 score writes a second`."""
+    if per_second == 0:
+        return "no score writes"
+    seconds = 1 / per_second
+    if seconds < _MIN_INTERVAL:
+        return f"about {per_second:.3g} score writes a second"
+    if seconds < _MAX_SECONDS:
+        return f"about one score write every {round(seconds)} seconds"
+    return f"about one score write every {round(seconds / 60)} minutes"
 
 
 def check_files(names: Sequence[str]) -> list[Diagnostic]:
@@ -90,24 +118,27 @@ def check_files(names: Sequence[str]) -> list[Diagnostic]:
     to no repository, are checked on their own: YAML, kinds and fields. Raises UsageError and
     RepositoryError.
     """
-    found: list[Diagnostic] = []
-    repositories: dict[Path, dict[str, str]] = {}
+    diagnostics: list[Diagnostic] = []
+    names_by_root: dict[Path, dict[str, str]] = defaultdict(dict)
     roots = {name: None if name == STANDARD_INPUT else _root_of(Path(name)) for name in names}
     for name, root in roots.items():
         if root is None:
             text = read_named(name).decode("utf-8-sig")
             findings = declare(load_text(text, file=name)).diagnostics
-            found += (item for item in findings if item.code != codes.WRONG_FOLDER.id)
+            # The file is in no repository, so no folder is wrong.
+            diagnostics += [
+                finding for finding in findings if finding.code != codes.WRONG_FOLDER.id
+            ]
         else:
             path = Path(name).resolve().relative_to(root).as_posix()
-            repositories.setdefault(root, {})[path] = name
-    for root, wanted in repositories.items():
-        found += [
-            replace(item, position=replace(item.position, file=wanted[item.position.file]))
-            for item in check(root).diagnostics
-            if item.position.file in wanted
-        ]
-    return found
+            names_by_root[root][path] = name
+    for root, name_by_path in names_by_root.items():
+        for finding in check(root).diagnostics:
+            position = finding.position
+            if position.file in name_by_path:
+                position = replace(position, file=name_by_path[position.file])
+                diagnostics.append(replace(finding, position=position))
+    return diagnostics
 
 
 def _root_of(file: Path) -> Path | None:
@@ -117,9 +148,10 @@ def _root_of(file: Path) -> Path | None:
     """
     if not file.is_file():
         raise UsageError(f"{file} is not a file; write files of one repository, or one folder")
-    return next(
-        (folder for folder in file.resolve().parents if (folder / SETTINGS_FILE).is_file()), None
-    )
+    for folder in file.resolve().parents:
+        if (folder / SETTINGS_FILE).is_file():
+            return folder
+    return None
 
 
 def mend(diagnostics: Iterable[Diagnostic]) -> bool:
@@ -128,37 +160,35 @@ def mend(diagnostics: Iterable[Diagnostic]) -> bool:
     Returns False if nothing changed.
     """
     by_file: dict[str, list[Diagnostic]] = defaultdict(list)
-    for item in diagnostics:
-        if item.edits:
-            by_file[item.position.file].append(item)
+    for finding in diagnostics:
+        if finding.edits:
+            by_file[finding.position.file].append(finding)
     changed = False
-    for name, items in by_file.items():
+    for name, findings in by_file.items():
         text = read_text(Path(), name)
-        new, done = mended(text, items)
+        new, done = mended(text, findings)
         if new == text:
             continue
         write_file(Path(name), new)
         changed = True
-        for item in sorted(done, key=lambda item: item.position):
-            sys.stderr.write(
-                printable(f"{item.position}: fixed: {item.message}; {item.hint}") + "\n"
-            )
+        for finding in sorted(done, key=lambda finding: finding.position):
+            line = f"{finding.position}: fixed: {finding.message}; {finding.hint}"
+            sys.stderr.write(printable_lines([line]))
     return changed
 
 
 def mended(text: str, findings: Iterable[Diagnostic]) -> tuple[str, list[Diagnostic]]:
-    """The text of a file with the edits of its findings, and the findings whose edits could be made."""
+    """The text of a file with the edits of its findings, and the findings that could be mended."""
     file = YamlFile(text)
 
     def order(finding: Diagnostic) -> tuple[bool, int, int, str]:
-        """What is inside of a renamed field is edited by its present path, so it comes before the rename.
-
-        A field that is added is named by the path that it has after all renames, so it comes last.
-        """
+        # What is inside of a renamed field is edited by its present path, so it comes before the
+        # rename. A field that is added is named by the path that it has after all renames, so it
+        # comes last.
         first = finding.edits[0]
         is_added = not file.has(finding.position.line, first.path)
         return is_added, -len(first.path), len(first.to), finding.message
 
     ordered = sorted((finding for finding in findings if finding.edits), key=order)
-    done = [item for item in ordered if file.edit(item.position.line, item.edits)]
+    done = [finding for finding in ordered if file.edit(finding.position.line, finding.edits)]
     return file.text, done

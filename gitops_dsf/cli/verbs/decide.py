@@ -24,7 +24,8 @@ examples:
   gitops-dsf diff --base main --scores scores.yaml
   gitops-dsf diff --base origin/main --state-branch gitops-dsf-state -o markdown > comment.md
   gitops-dsf diff fleet --base main --head feature --context hub --exit-code
-  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --fail-on eviction --fail-on rescore
+  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state \
+--fail-on eviction --fail-on rescore
 
 exit codes: 0 fine; 1 with --exit-code if anything differs, with --fail-on if that happens or is
 unknown, and always if the head is not valid
@@ -85,7 +86,8 @@ examples:
   gitops-dsf simulate --scores scores.yaml  with the output of kubectl get
                                             addonplacementscores,placementdecisions -A -o yaml
   gitops-dsf simulate --scores out/ --placement guestbook
-                                            one Placement, with the folder that an agent publishes to
+                                            one Placement, with the folder that an agent publishes
+                                            to
   gitops-dsf simulate fleet --context hub -o json
                                             every verdict as JSON, with the scores of a hub
   gitops-dsf simulate --paced --context hub
@@ -94,9 +96,9 @@ examples:
 )
 def simulate(parser: argparse.ArgumentParser) -> None:
     add_directory(parser)
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement")
-    shown.add_argument(
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement")
+    extent.add_argument(
         "--paced",
         action="store_true",
         help="show the moves that spec.pace allows to begin together, wave by wave; needs scores",

@@ -92,7 +92,7 @@ class TestCheck:
         mixed = render("--check", cwd=fleet)
         assert mixed.stdout == "stale: rendered/delivery/placement.guestbook.yaml\n"
         assert f"{len(rendered) - 1} files differ in line ends alone" in mixed.stderr
-        assert mixed.stderr.endswith("is not what the sources render to: run `gitops-dsf render`\n")
+        assert mixed.stderr.endswith("is out of date (1 file): run `gitops-dsf render`\n")
         assert "line ends alone" in render(cwd=fleet).stderr
         assert content(fleet / "rendered") == rendered
         assert render("--check", cwd=fleet).stderr == done.stderr.removesuffix(f"{said}\n"), (
