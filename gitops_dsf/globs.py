@@ -8,6 +8,7 @@ _SPECIAL = re.compile(r"[*?\[]")
 
 
 def is_glob(name: str) -> bool:
+    """Whether a name has a character that matches others."""
     return _SPECIAL.search(name) is not None
 
 
@@ -17,6 +18,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def matches(name: str, pattern: str) -> bool:
+    """Whether a glob matches the whole name."""
     if not is_glob(pattern):
         return name == pattern
     return _compiled(pattern).fullmatch(name) is not None

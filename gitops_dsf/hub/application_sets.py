@@ -1,4 +1,8 @@
-"""ApplicationSets: which Placements they follow, and whether the reconciler completes their moves."""
+"""ApplicationSets: which Placements they follow, and whether the reconciler completes their moves.
+
+Guaranteed: an ApplicationSet whose generators are not understood has no handover, so the reconciler
+deletes none of its Applications. Not guaranteed: that Argo CD accepts the ApplicationSet.
+"""
 
 import re
 from typing import Any, Final
@@ -10,16 +14,10 @@ from gitops_dsf.hub.metadata import Metadata, condition_of
 from gitops_dsf.hub.objects import Conditions
 
 MAKE_BEFORE_BREAK: Final = "MakeBeforeBreak"
-
-
 NEVER_DELETES: Final = frozenset({"create-update", "create-only"})
 """Values of applicationsSync with which Argo CD never deletes an Application."""
-
-
 TIMEOUT_SECONDS: Final = 1800.0
 """Default of moves.timeoutSeconds, used when the annotation is missing or not a number."""
-
-
 _CLUSTER: Final = re.compile(r"\{\{-?\s*\.?(?:name|clusterName)\s*-?\}\}")
 """The cluster parameter, in either template language."""
 
@@ -51,7 +49,7 @@ class _Set(msgspec.Struct, frozen=True):
 
 
 class Handover(msgspec.Struct, frozen=True):
-    """How the reconciler completes moves of an ApplicationSet whose Applications Argo CD never deletes."""
+    """How the reconciler completes moves of an ApplicationSet that never deletes Applications."""
 
     placement: str
     timeout: float
@@ -59,6 +57,7 @@ class Handover(msgspec.Struct, frozen=True):
     template_name: str
 
     def name_on(self, cluster: str) -> str:
+        """The name of the Application on a cluster."""
         return _CLUSTER.sub(lambda _: cluster, self.template_name)
 
 
@@ -81,9 +80,7 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
     pulled: bool = False
     """Whether OCM's pull integration delivers its Applications."""
     error: str = ""
-    """Why Argo CD generates no Applications: what condition ErrorOccurred says; empty if it is not
-    True.
-    """
+    """The condition ErrorOccurred: why no Applications are generated; empty if it is not True."""
 
     @property
     def rendered(self) -> bool:
@@ -93,48 +90,85 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
     """Decodes an ApplicationSet, also with nested generators. Raises msgspec.DecodeError."""
-    item = msgspec.json.decode(raw, type=_Set)
-    meta = item.metadata
-    handover, obstacle = _handover(item)
-    failed = condition_of(item.status.conditions, "ErrorOccurred")
+    application_set = msgspec.json.decode(raw, type=_Set)
+    metadata = application_set.metadata
+    annotations = metadata.annotations or {}
+    template_labels = application_set.spec.template.metadata.labels or {}
+    handover = _handover(application_set)
+    # Argo CD 3.6.1 changes no Application while this condition is True, so old copies stay
+    # (docs/contributing/behaviour.md#generator-errors).
+    failure = condition_of(application_set.status.conditions, "ErrorOccurred")
+    error = ""
+    if failure.status == "True":
+        error = failure.message or failure.reason or "an error"
     return ApplicationSet(
-        name=meta.name,
-        namespace=meta.namespace or "",
-        uid=meta.uid,
-        placements=frozenset(placements_followed(item.spec.generators)),
-        asked=names.REFRESH_ANNOTATION in (meta.annotations or {}),
-        handover=handover,
-        obstacle=obstacle,
-        strategy=(meta.annotations or {}).get(names.STRATEGY_ANNOTATION),
-        pulled=names.PULL_LABEL in (item.spec.template.metadata.labels or {}),
-        error=(failed.message or failed.reason or "an error") if failed.status == "True" else "",
+        name=metadata.name,
+        namespace=metadata.namespace or "",
+        uid=metadata.uid,
+        placements=frozenset(placements_followed(application_set.spec.generators)),
+        asked=names.REFRESH_ANNOTATION in annotations,
+        handover=handover if isinstance(handover, Handover) else None,
+        obstacle=handover if isinstance(handover, str) else "",
+        strategy=annotations.get(names.STRATEGY_ANNOTATION),
+        pulled=names.PULL_LABEL in template_labels,
+        error=error,
     )
 
 
-def _handover(item: _Set) -> tuple[Handover | None, str]:
-    """Accepts only generators that are understood: others might generate more or less than the decision."""
-    meta, spec = item.metadata, item.spec
-    if meta.annotation(names.STRATEGY_ANNOTATION) != MAKE_BEFORE_BREAK or meta.deleting:
-        return None, ""
+def placements_followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON
+    """Names of the Placements that generators follow, nested ones (matrix, merge) included."""
+    followed: list[str] = []
+    if isinstance(value, list):
+        for generator in value:
+            followed += placements_followed(generator)
+    elif isinstance(value, dict):
+        for key, content in value.items():
+            if key == "clusterDecisionResource" and isinstance(content, dict):
+                followed += _placements_selected(content.get("labelSelector") or {})
+            else:
+                followed += placements_followed(content)
+    return followed
+
+
+def _placements_selected(selector: dict[str, Any]) -> list[str]:
+    """Names of the Placements whose decisions a label selector of a generator selects."""
+    selected = [(selector.get("matchLabels") or {}).get(names.PLACEMENT_LABEL, "")]
+    for term in selector.get("matchExpressions") or []:
+        if term.get("key") == names.PLACEMENT_LABEL and term.get("operator") == "In":
+            selected += term.get("values") or []
+    return [name for name in selected if name]
+
+
+def _handover(application_set: _Set) -> Handover | str | None:
+    """How moves are completed; as a text why they are not; None if the strategy does not ask.
+
+    Only generators that are understood are accepted. Others might generate more or less than the
+    decision, and then a copy that is still wanted would be deleted.
+    """
+    metadata = application_set.metadata
+    spec = application_set.spec
+    if metadata.annotation(names.STRATEGY_ANNOTATION) != MAKE_BEFORE_BREAK or metadata.deleting:
+        return None
+    # With another policy Argo CD deletes Applications itself, and two programs would race.
     if (spec.sync_policy or _SyncPolicy()).applications_sync not in NEVER_DELETES:
-        return None, ""
+        return None
     placement = _plain_placement(spec.generators)
     if not placement:
-        return (
-            None,
-            "its generators are not one clusterDecisionResource with the label of one Placement",
-        )
+        return "its generators are not one clusterDecisionResource with the label of one Placement"
     name = spec.template.metadata.name
+    # A name that depends on more than the cluster cannot be computed here, and a template patch
+    # may change it.
     if not _CLUSTER.search(name) or "{{" in _CLUSTER.sub("", name) or spec.template_patch:
-        return None, "the names of its Applications are not made of the cluster's name alone"
-    text = meta.annotation(names.TIMEOUT_ANNOTATION)
-    timeout = (
-        float(text) if text.isascii() and text.isdigit() and int(text) > 0 else TIMEOUT_SECONDS
-    )
-    return Handover(placement=placement, timeout=timeout, template_name=name), ""
+        return "the names of its Applications are not made of the cluster's name alone"
+    timeout = TIMEOUT_SECONDS
+    annotation = metadata.annotation(names.TIMEOUT_ANNOTATION)
+    if annotation.isascii() and annotation.isdigit() and int(annotation) > 0:
+        timeout = float(annotation)
+    return Handover(placement=placement, timeout=timeout, template_name=name)
 
 
 def _plain_placement(generators: list[Any]) -> str:
+    """The Placement that is all that these generators follow; empty if they are anything else."""
     match generators:
         case [
             {
@@ -149,12 +183,13 @@ def _plain_placement(generators: list[Any]) -> str:
                 **beside,
             }
         ]:
-            # Elements that add labels and claims to a cluster change no name.
-            plain = _hollow([listed, with_list, merged, beside]) and all(
-                isinstance(each, dict) and each.keys() <= {"name", "labels", "claims"}
-                for each in clusters
+            # A merge keeps the number of the decision's entries (Argo CD 3.6.1). Elements that add
+            # labels and claims to a cluster change no name.
+            is_plain = _is_hollow([listed, with_list, merged, beside]) and all(
+                isinstance(element, dict) and element.keys() <= {"name", "labels", "claims"}
+                for element in clusters
             )
-            return _plain_placement([decisions]) if plain else ""
+            return _plain_placement([decisions]) if is_plain else ""
         case [
             {
                 "clusterDecisionResource": {
@@ -164,36 +199,19 @@ def _plain_placement(generators: list[Any]) -> str:
                 **beside,
             }
         ]:
-            plain = _hollow([more_terms, beside, rest.get("name"), rest.get("template")])
-            if plain and labels.keys() == {names.PLACEMENT_LABEL}:
+            is_plain = _is_hollow([more_terms, beside, rest.get("name"), rest.get("template")])
+            if is_plain and labels.keys() == {names.PLACEMENT_LABEL}:
                 return str(labels[names.PLACEMENT_LABEL])
     return ""
 
 
-def _hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON
-    """Whether a template is empty.
+def _is_hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Whether a value holds nothing but empty values.
 
-    Argo CD writes empty templates when it updates an ApplicationSet.
+    Argo CD writes empty templates when it updates an ApplicationSet, so these mean nothing.
     """
-    if isinstance(value, dict | list):
-        return all(_hollow(each) for each in (value.values() if isinstance(value, dict) else value))
-    return value in (None, "")
-
-
-def placements_followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON
-    """Names of the Placements that generators follow, nested ones (matrix, merge) included."""
+    if isinstance(value, dict):
+        return all(map(_is_hollow, value.values()))
     if isinstance(value, list):
-        return [name for each in value for name in placements_followed(each)]
-    if not isinstance(value, dict):
-        return []
-    found = []
-    for key, item in value.items():
-        if key == "clusterDecisionResource" and isinstance(item, dict):
-            selector = item.get("labelSelector") or {}
-            found.append((selector.get("matchLabels") or {}).get(names.PLACEMENT_LABEL, ""))
-            for term in selector.get("matchExpressions") or []:
-                if term.get("key") == names.PLACEMENT_LABEL and term.get("operator") == "In":
-                    found += term.get("values") or []
-        else:
-            found += placements_followed(item)
-    return [name for name in found if name]
+        return all(map(_is_hollow, value))
+    return value in (None, "")

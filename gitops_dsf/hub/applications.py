@@ -18,26 +18,28 @@ class _Destination(msgspec.Struct, frozen=True):
     server: str = ""
 
 
-class _Spec(msgspec.Struct, frozen=True):
+class _ApplicationSpec(msgspec.Struct, frozen=True):
     destination: _Destination = _Destination()
 
 
-class _State(msgspec.Struct, frozen=True):
+class _StatusPart(msgspec.Struct, frozen=True):
+    """`status.health`, `status.sync` or `status.operationState`; each has one of the two fields."""
+
     status: str = ""
     phase: str = ""
 
 
-class _Status(msgspec.Struct, frozen=True, rename="camel"):
+class _ApplicationStatus(msgspec.Struct, frozen=True, rename="camel"):
     conditions: tuple[Condition, ...] | None = None
-    health: _State = _State()
-    sync: _State = _State()
-    operation_state: _State = _State()
+    health: _StatusPart = _StatusPart()
+    sync: _StatusPart = _StatusPart()
+    operation_state: _StatusPart = _StatusPart()
 
 
 class _Application(msgspec.Struct, frozen=True):
     metadata: Metadata
-    spec: _Spec = _Spec()
-    status: _Status = _Status()
+    spec: _ApplicationSpec = _ApplicationSpec()
+    status: _ApplicationStatus = _ApplicationStatus()
 
 
 class Application(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,15 +56,14 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str = ""
     """The destination: by the annotation of OCM's pull integration, else its name or server."""
     health: str = ""
-    """Healthy, Progressing, Degraded, Suspended, Missing or Unknown; empty before the first
-    comparison.
+    """Healthy, Progressing, Degraded, Suspended, Missing or Unknown.
+
+    Empty before Argo CD's first comparison.
     """
     sync: str = ""
     """Synced, OutOfSync or Unknown; empty before Argo CD's first comparison."""
     phase: str = ""
-    """Of the last sync: Running, Terminating, Succeeded, Failed or Error; empty before the first
-    one.
-    """
+    """Of the last sync: Running, Terminating, Succeeded, Failed or Error; else empty."""
     prunes: bool = False
     """Whether deleting the Application deletes the workload."""
     deleting: bool = False
@@ -71,28 +72,42 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prunes(finalizer: str) -> bool:
-    """Says whether Argo CD deletes the workload together with an Application that has this finalizer."""
+    """Whether Argo CD deletes the workload together with an Application of this finalizer."""
     return finalizer == PRUNES or finalizer.startswith(f"{PRUNES}/")
 
 
 def read_application(raw: bytes | msgspec.Raw) -> Application:
     """Decodes an Application from JSON. Raises msgspec.DecodeError."""
-    item = msgspec.json.decode(raw, type=_Application)
-    meta, status, destination = item.metadata, item.status, item.spec.destination
-    owner = meta.controller("ApplicationSet")
-    invalid = (each.message for each in status.conditions or () if each.type == INVALID)
+    application = msgspec.json.decode(raw, type=_Application)
+    metadata = application.metadata
+    status = application.status
+    destination = application.spec.destination
+    owner = metadata.controller("ApplicationSet")
+    # The destination of a pulled Application is the hub; only the annotation names its cluster
+    # (docs/contributing/behaviour.md#pull-integration).
+    pulled_to = metadata.annotation(names.PULL_ANNOTATION)
     return Application(
-        name=meta.name,
-        uid=meta.uid,
-        namespace=meta.namespace or "",
+        name=metadata.name,
+        uid=metadata.uid,
+        namespace=metadata.namespace or "",
         owner=owner.name,
         owner_uid=owner.uid,
-        application=meta.label(names.APPLICATION_LABEL),
-        cluster=meta.annotation(names.PULL_ANNOTATION) or destination.name or destination.server,
+        application=metadata.label(names.APPLICATION_LABEL),
+        cluster=pulled_to or destination.name or destination.server,
         health=status.health.status,
         sync=status.sync.status,
         phase=status.operation_state.phase,
-        prunes=any(map(prunes, meta.finalizers or ())),
-        deleting=meta.deleting,
-        refusal=next((message for message in invalid if "cluster" in message), ""),
+        prunes=any(map(prunes, metadata.finalizers or ())),
+        deleting=metadata.deleting,
+        refusal=_refusal(status.conditions or ()),
     )
+
+
+def _refusal(conditions: tuple[Condition, ...]) -> str:
+    """Why Argo CD rejects the destination; empty if it does not."""
+    for condition in conditions:
+        # Argo CD 3.6.1 also reports mistakes in sources by this condition (util/argo/argo.go). Only
+        # messages about the destination speak of a cluster.
+        if condition.type == INVALID and "cluster" in condition.message:
+            return condition.message
+    return ""

@@ -1,8 +1,5 @@
 """What OCM decided: the set of clusters of all pages of a decision."""
 
-from __future__ import annotations
-
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -11,21 +8,23 @@ from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 
 PAGE_CLUSTERS: Final = 100
-"""Most clusters in one PlacementDecision
-(docs/decisions/scheduler.md#more-than-a-hundred-clusters).
-"""
+"""Clusters in one PlacementDecision (docs/decisions/scheduler.md#more-than-a-hundred-clusters)."""
 
 
 def decided(pages: Iterable[objects.PlacementDecision]) -> Mapping[str, frozenset[str]]:
-    """The decided clusters of each Placement of a hub (`namespace/name`), over all pages."""
-    found = defaultdict[str, set[str]](set)
+    """The decided clusters of each Placement of a hub (`namespace/name`), over all pages.
+
+    Not guaranteed while OCM rewrites the pages of a decision: then a cluster may be on no page.
+    """
+    clusters: dict[str, set[str]] = {}
     for page in pages:
-        found[f"{page.metadata.namespace or ''}/{page.placement}"].update(page.cluster_names)
-    return {key: frozenset(clusters) for key, clusters in found.items()}
+        key = f"{page.metadata.namespace or ''}/{page.placement}"
+        clusters.setdefault(key, set()).update(page.cluster_names)
+    return {key: frozenset(names) for key, names in clusters.items()}
 
 
 def clusters_by_placement(pages: Iterable[objects.PlacementDecision]) -> dict[str, frozenset[str]]:
-    """The same by name, for pages of one namespace."""
+    """The decided clusters by name of the Placement, for pages of one namespace."""
     return {key.partition("/")[2]: clusters for key, clusters in decided(pages).items()}
 
 
@@ -34,8 +33,6 @@ def decision_of(
 ) -> objects.PlacementDecision:
     """One page of a decision, by default the first."""
     labels = {PLACEMENT_LABEL: placement} if placement else {}
-    status = objects.PlacementDecisionStatus(
-        tuple(objects.ClusterDecision(each) for each in clusters)
-    )
+    status = objects.PlacementDecisionStatus(tuple(map(objects.ClusterDecision, clusters)))
     name = name or f"{placement}-decision-0"
     return objects.PlacementDecision(Metadata(name, namespace, labels=labels), status)

@@ -1,4 +1,8 @@
-"""Drift: whether a /config page still says what was accepted, or changed, added or dropped a field."""
+"""Drift: whether a /config page still says what was accepted.
+
+A page has drifted when it changed, added or dropped a field. Configurations are compared as flat
+mappings from dotted paths to values.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -37,33 +41,32 @@ class ConfigError(ValueError):
 def read_config(data: object, *, where: str) -> Config:
     """The fields that are set in data, which `where` names.
 
-    Raises ConfigError, also for unprintable text.
+    Raises ConfigError, also for unprintable text: the values are shown in terminals and comments.
     """
     try:
-        found = filled(msgspec.to_builtins(msgspec.convert(without_nulls(data), ScorerConfig)))
+        config = filled(msgspec.to_builtins(msgspec.convert(without_nulls(data), ScorerConfig)))
     except msgspec.ValidationError as error:
-        msg = f"{where} has another shape: {printable(error, most=120)}; the schema is {SCHEMA}"
-        raise ConfigError(msg) from error
-    for path, value in flat(found).items():
-        if isinstance(value, str) and not all(
-            each.isprintable() or each in "\n\t" for each in value
-        ):
+        raise ConfigError(
+            f"{where} has another shape: {printable(error, most=120)}; the schema is {SCHEMA}"
+        ) from error
+    for path, value in flat(config).items():
+        if isinstance(value, str) and not _is_printable(value):
             raise ConfigError(
                 f"{where}: {path} holds control characters: {printable(value, most=120)}"
             )
-    if not found:
+    if not config:
         raise ConfigError(
             f"{where} has no field of a scorer's configuration; the schema is {SCHEMA}"
         )
-    return found
+    return config
 
 
 def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[ConfigChange, ...]:
     """Compares two flat configurations. Returns the fields that differ, in order of path."""
     return tuple(
-        ConfigChange(field, before.get(field), after.get(field))
-        for field in sorted(before.keys() | after.keys())
-        if before.get(field) != after.get(field)
+        ConfigChange(path, before.get(path), after.get(path))
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
     )
 
 
@@ -74,16 +77,6 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
     drifted only if status.lastSyncedConfig shows that the page had set this value, and another one
     than the default. With source.ref, the page does not decide where the source is.
     """
-    source, scoring = scorer.spec.source, scorer.spec.scoring
-    spec = {
-        f"source.params.{name}": getattr(source.params, name) for name in ("query", "range", "step")
-    }
-    if not source.ref:
-        spec |= {"source.type": source.type, "source.host": source.host, "source.path": source.path}
-    spec |= {"scoring.host": scoring.host, "scoring.path": scoring.path}
-    spec |= {
-        f"scoring.params.{name}": getattr(scoring.params, name) for name in ("name", "interval")
-    }
     last = flat(scorer.last_synced)
     defaults = {
         "source.type": "Prometheus",
@@ -91,40 +84,68 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
         "scoring.path": SCORING_PATH,
         "scoring.host": origin(scorer.spec.config_url),
     }
-    return {
-        field: value
-        for field, value in spec.items()
-        if field in page or (value and last.get(field) == value and defaults.get(field) != value)
-    }
+    accepted: dict[str, Any] = {}
+    for path, value in _flat_spec(scorer).items():
+        was_set = value and last.get(path) == value and defaults.get(path) != value
+        if path in page or was_set:
+            accepted[path] = value
+    return accepted
 
 
 def last_synced(page: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, Any]:
     """What to write to status.lastSyncedConfig: the page, and accepted fields that it dropped."""
-    found: dict[str, Any] = {}
-    for field, value in sorted({**accepted, **page}.items()):
-        *parents, leaf = field.split(".")
-        inner = found
+    nested: dict[str, Any] = {}
+    for path, value in sorted({**accepted, **page}.items()):
+        *parents, leaf = path.split(".")
+        inner = nested
         for parent in parents:
             inner = inner.setdefault(parent, {})
         inner[leaf] = value
-    return filled(found)
+    return filled(nested)
 
 
 def filled(value: Mapping[str, Any]) -> dict[str, Any]:
     """Removes empty strings, zeros, nulls and empty mappings; sorts keys."""
-    items = (
-        (key, filled(each) if isinstance(each, Mapping) else each)
-        for key, each in sorted(value.items())
-    )
-    return {key: item for key, item in items if item}
+    kept: dict[str, Any] = {}
+    for key in sorted(value):
+        content = value[key]
+        if isinstance(content, Mapping):
+            content = filled(content)
+        if content:
+            kept[key] = content
+    return kept
 
 
 def flat(config: Config, prefix: str = "") -> dict[str, Any]:
     """Flattens nested mappings to values by dotted path."""
-    result: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in config.items():
         if isinstance(value, Mapping):
-            result |= flat(value, f"{prefix}{key}.")
+            values |= flat(value, f"{prefix}{key}.")
         else:
-            result[f"{prefix}{key}"] = value
-    return result
+            values[f"{prefix}{key}"] = value
+    return values
+
+
+def _flat_spec(scorer: DynamicScorer) -> dict[str, Any]:
+    """The fields of a scorer's spec that a page can set."""
+    source = scorer.spec.source
+    scoring = scorer.spec.scoring
+    spec: dict[str, Any] = {
+        "source.params.query": source.params.query,
+        "source.params.range": source.params.range,
+        "source.params.step": source.params.step,
+    }
+    if not source.ref:
+        spec["source.type"] = source.type
+        spec["source.host"] = source.host
+        spec["source.path"] = source.path
+    spec["scoring.host"] = scoring.host
+    spec["scoring.path"] = scoring.path
+    spec["scoring.params.name"] = scoring.params.name
+    spec["scoring.params.interval"] = scoring.params.interval
+    return spec
+
+
+def _is_printable(text: str) -> bool:
+    return all(character.isprintable() or character in "\n\t" for character in text)

@@ -40,9 +40,10 @@ class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     schedule: Weekly | None = None
 
     def __post_init__(self) -> None:
-        if (self.start is None) != (self.end is None) or (self.start is None) == (
-            self.schedule is None
-        ):
+        has_schedule = self.schedule is not None
+        has_period = self.start is not None and self.end is not None
+        has_half = (self.start is None) != (self.end is None)
+        if has_half or has_period == has_schedule:
             raise ValueError("a maintenance has start and end, or a schedule")
         if self.schedule is not None and not is_zone(self.schedule.zone):
             raise ValueError(f"there is no time zone {self.schedule.zone}")
@@ -56,10 +57,12 @@ class Maintenance(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
 
     @property
     def zone(self) -> tzinfo:
-        """In which people read its times."""
+        """The time zone in which people read its times."""
         if self.schedule is not None:
             return ZoneInfo(self.schedule.zone)
-        return (self.start and self.start.tzinfo) or UTC
+        if self.start is None:
+            return UTC
+        return self.start.tzinfo or UTC
 
 
 def read_maintenance(data: object) -> tuple[Maintenance, ...] | None:

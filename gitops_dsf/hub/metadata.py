@@ -1,6 +1,6 @@
 """What every Kubernetes object has: metadata, owners and conditions."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
@@ -12,6 +12,8 @@ Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class OwnerReference(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    """An owner, which garbage collection follows."""
+
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -21,7 +23,10 @@ class OwnerReference(Struct, frozen=True, rename="camel", gc=False, omit_default
 
 
 class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """Metadata of an object, without resourceVersion: objects that differ in nothing else are equal."""
+    """Metadata of an object, without resourceVersion.
+
+    So objects that differ in nothing else are equal, and a write that changed nothing is no event.
+    """
 
     name: Annotated[str, Meta(min_length=1)]
     namespace: str | None = None
@@ -41,6 +46,7 @@ class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True
 
     @property
     def deleting(self) -> bool:
+        """Whether the object is being deleted, and waits for its finalizers."""
         return self.deletion_timestamp is not None
 
     def label(self, key: str) -> str:
@@ -52,14 +58,16 @@ class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True
         return (self.annotations or {}).get(key, "")
 
     def controller(self, kind: str) -> OwnerReference:
-        """The owner of this kind that controls the object; an empty OwnerReference if there is none."""
-        found = (
-            each for each in self.owner_references or () if each.controller and each.kind == kind
-        )
-        return next(found, OwnerReference())
+        """The owner of this kind that controls the object; an empty one if there is none."""
+        for owner in self.owner_references or ():
+            if owner.controller and owner.kind == kind:
+                return owner
+        return OwnerReference()
 
 
 class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    """A condition as metav1.Condition has it."""
+
     type: str = ""
     status: str = ""
     """True, False or Unknown."""
@@ -78,13 +86,16 @@ class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=Tru
             return None
 
 
-NO_CONDITION = Condition()
+NO_CONDITION: Final = Condition()
 """A condition that no controller has written yet."""
 
 
 def condition_of(conditions: tuple[Condition, ...] | None, kind: str) -> Condition:
-    """The condition of a type; NOT_SAID if it is absent."""
-    return next((each for each in conditions or () if each.type == kind), NO_CONDITION)
+    """The condition of a type; NO_CONDITION if it is absent."""
+    for condition in conditions or ():
+        if condition.type == kind:
+            return condition
+    return NO_CONDITION
 
 
 def problem_of(error: msgspec.ValidationError) -> str:

@@ -1,10 +1,10 @@
-"""Namespaces of a hub that belong to Kubernetes, OpenShift, OCM, Argo CD and gitops-dsf, with the reason of
-each.
+"""Namespaces of a hub that belong to the platform, with the reason of each.
 
-The namespace of a cluster on the hub has the cluster's name. A fleet repository renders rights and
-ManifestWorks into it, so no cluster may be called like one of these namespaces. Placements in them would
-make the AppProject allow whole namespaces of the platform. The findings, `import`, the proposals of the
-inventory and the AppProject of the works take the list from here.
+The platform is Kubernetes, OpenShift, OCM, Argo CD and gitops-dsf. The namespace of a cluster on
+the hub has the cluster's name. A fleet repository renders rights and ManifestWorks into it, so no
+cluster may be called like one of these namespaces. Placements in them would make the AppProject
+allow whole namespaces of the platform. The findings, `import`, the proposals of the inventory and
+the AppProject of the works take the list from here.
 """
 
 from collections.abc import Iterable

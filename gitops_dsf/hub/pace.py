@@ -3,8 +3,8 @@
 OCM ranks a paced Placement by its scores with small weights, by Steady with weight 10, and by the
 item of the Placement in the AddOnPlacementScores `gitops-dsf-moves` with weight 10. An item of -100
 takes from a cluster what Steady gives it, and one of +50 outweighs all scores and is itself
-outweighed by Steady with any scores. So no score moves the Placement, the two items together do,
-and when its cluster is no longer eligible OCM chooses the one with +50, or by the scores
+outweighed by Steady with any scores. So no score moves the Placement, and the two items together
+do. When its cluster is no longer eligible, OCM chooses the one with +50, or by the scores
 (docs/decisions/paced-moves.md).
 """
 
@@ -22,17 +22,18 @@ MOVES_SCORE: Final = "gitops-dsf-moves"
 HOLD_WEIGHT: Final = 10
 """Weight of Steady and of the items: the largest that OCM accepts."""
 DRAW: Final = 50
-"""Value of the item of the cluster that a Placement goes to when it leaves its own: a refuge, or
-the target of a move. It moves nothing while Steady counts for another cluster, also when a dead
-reconciler left it.
+"""Value of the item of the cluster that a Placement goes to when it leaves its own.
+
+That cluster is a refuge, or the target of a move. The item moves nothing while Steady counts for
+another cluster, also when a dead reconciler left it.
 """
 PUSH: Final = -100
-"""Value of the item of a cluster for which Steady should not count, because the Placement is to
-leave it.
-"""
+"""Value of the item of a cluster that a Placement should leave: it takes what Steady gives."""
 HOLD_SPAN: Final = 500
-"""The sum of |weight| times span is below this, so an item (500 points) outweighs it, and Steady
-both.
+"""The sum of |weight| times span of all scores is below this.
+
+So an item of DRAW (50 x 10 = 500 points) outweighs all scores, and Steady (100 x 10) outweighs both
+together. DSF348 refuses weights that break it.
 """
 MAX_SPAN: Final = 200
 """By how much a score can differ between two clusters."""
@@ -68,7 +69,7 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def total_weight(self) -> int:
         """Dividing a weighted sum by it gives points (`gitops_dsf.hub.points`); never 0."""
-        return sum(abs(each.weight) for each in self.terms) or 1
+        return sum(abs(term.weight) for term in self.terms) or 1
 
     @property
     def stickiness(self) -> float:
@@ -78,51 +79,49 @@ class PacedRanking(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def load(self) -> float:
         """Points of the weighted mean of the scores that the application takes where it runs."""
-        return sum(abs(each.weight) * each.demand for each in self.terms) / self.total_weight
+        return sum(abs(term.weight) * term.demand for term in self.terms) / self.total_weight
 
     @property
     def measured_after(self) -> float:
         """Seconds after a change until every score has measured it completely."""
-        return max((each.delay + each.range for each in self.terms), default=0.0)
+        return max((term.delay + term.range for term in self.terms), default=0.0)
 
 
-def paced_ranking(item: objects.Placement) -> PacedRanking | None:
-    """None if it is not paced. Raises msgspec.DecodeError if the annotation is none of ours."""
-    text = item.metadata.annotation(PACE_ANNOTATION)
+def paced_ranking(placement: objects.Placement) -> PacedRanking | None:
+    """How people ranked the clusters; None if the Placement is not paced.
+
+    Raises msgspec.DecodeError if the annotation does not have our format.
+    """
+    text = placement.metadata.annotation(PACE_ANNOTATION)
     return msgspec.json.decode(text, type=PacedRanking) if text else None
 
 
-def as_written(item: objects.Placement, ranking: PacedRanking) -> objects.Placement:
+def as_written(placement: objects.Placement, ranking: PacedRanking) -> objects.Placement:
     """The Placement with the weights and the stickiness that people wrote."""
-    terms = [
-        objects.PrioritizerConfig(
-            objects.ScoreCoordinate(
-                "AddOn", "", objects.AddOnCoordinate(each.resource, each.dimension)
-            ),
-            each.weight,
-        )
-        for each in ranking.terms
-    ]
+    prioritizers: list[objects.PrioritizerConfig] = []
+    for term in ranking.terms:
+        add_on = objects.AddOnCoordinate(term.resource, term.dimension)
+        coordinate = objects.ScoreCoordinate("AddOn", "", add_on)
+        prioritizers.append(objects.PrioritizerConfig(coordinate, term.weight))
     if ranking.steady:
-        terms.append(
-            objects.PrioritizerConfig(objects.ScoreCoordinate("BuiltIn", "Steady"), ranking.steady)
-        )
-    policy = objects.PrioritizerPolicy("Exact", tuple(terms))
-    return msgspec.structs.replace(
-        item, spec=msgspec.structs.replace(item.spec, prioritizer_policy=policy)
-    )
+        coordinate = objects.ScoreCoordinate("BuiltIn", "Steady")
+        prioritizers.append(objects.PrioritizerConfig(coordinate, ranking.steady))
+    # Additive would add Balance and Steady, which people did not write.
+    policy = objects.PrioritizerPolicy("Exact", tuple(prioritizers))
+    spec = msgspec.structs.replace(placement.spec, prioritizer_policy=policy)
+    return msgspec.structs.replace(placement, spec=spec)
 
 
-def written(item: objects.Placement) -> objects.Placement:
+def written(placement: objects.Placement) -> objects.Placement:
     """The Placement with what people wrote.
 
     It is the same object if it is not paced, or if its annotation cannot be read.
 
     Ask this Placement for everything that people read about scores. Ask the one that is on the hub
-    for what OCM decides: there the items of moves count, and they are no scores.
+    for what OCM decides: there the items of moves count, which are not scores.
     """
     try:
-        ranking = paced_ranking(item)
+        ranking = paced_ranking(placement)
     except msgspec.DecodeError:
-        return item
-    return item if ranking is None else as_written(item, ranking)
+        return placement
+    return placement if ranking is None else as_written(placement, ranking)

@@ -1,4 +1,7 @@
-"""What a Placement asks for: its predicates, and the scores that rank its clusters."""
+"""What a Placement asks for: its predicates, and the scores that rank its clusters.
+
+CEL expressions are not evaluated here. They are only searched for the scores that they read.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,10 @@ _HAS_SCORE: Final = re.compile(
 )
 """The expression that onMissingScore: Exclude renders."""
 _NAMED: Final = re.compile(r"""\.scores\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\)""")
+"""A call whose argument is a literal without escapes."""
+_ESCAPE: Final = re.compile(r"\\(.)")
+_ESCAPED: Final = {"n": "\n", "r": "\r"}
+"""Escapes that do not stand for the character itself."""
 
 
 class RankedBy(Struct, frozen=True):
@@ -60,137 +67,154 @@ class PlacementSummary(Struct, frozen=True):
     """Changes with everything that OCM decides by: the spec, and the annotation of a pace."""
 
     def may_choose(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
-        """Whether it passes one of the predicates, if there are any.
+        """Whether a cluster passes one of the predicates, if there are any.
 
-        CEL expressions are not evaluated.
+        CEL expressions are not evaluated, so a cluster may pass here and not on the hub.
         """
-        return not self.predicates or any(
-            each.labels.matches(labels) and each.claims.matches(claims) for each in self.predicates
+        if not self.predicates:
+            return True
+        return any(
+            predicate.labels.matches(labels) and predicate.claims.matches(claims)
+            for predicate in self.predicates
         )
 
 
-def summary_of(item: objects.Placement) -> PlacementSummary:
+def summary_of(placement: objects.Placement) -> PlacementSummary:
+    """The kept part of a Placement."""
+    annotation = placement.metadata.annotation(PACE_ANNOTATION)
+    content = msgspec.json.encode((placement.spec, annotation))
     return PlacementSummary(
-        uid=item.metadata.uid,
-        wanted=item.spec.number_of_clusters,
-        ranked_by=ranked_by(item),
-        predicates=tuple(_lenient_predicates(item)),
-        paced=item if item.metadata.annotation(PACE_ANNOTATION) else None,
-        digest=_digest(item),
+        uid=placement.metadata.uid,
+        wanted=placement.spec.number_of_clusters,
+        ranked_by=ranked_by(placement),
+        predicates=tuple(map(_lenient_predicate, placement.spec.predicates or ())),
+        paced=placement if annotation else None,
+        digest=hashlib.sha256(content).hexdigest()[:16],
     )
 
 
-def _digest(item: objects.Placement) -> str:
-    content = msgspec.json.encode((item.spec, item.metadata.annotation(PACE_ANNOTATION)))
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-def ranked_by(item: objects.Placement) -> tuple[RankedBy, ...]:
+def ranked_by(placement: objects.Placement) -> tuple[RankedBy, ...]:
     """The scores by which people rank the clusters, in order, with the weights that they wrote.
 
-    The item of a paced Placement in `gitops-dsf-moves` is none of them, although OCM reads it as a
-    score.
+    OCM also reads the item of a paced Placement in `gitops-dsf-moves` as a score. It carries out
+    moves and ranks nothing, so it is left out.
     """
-    return tuple(each for each in _read_by_ocm(written(item)) if each.resource != MOVES_SCORE)
+    scores = _read_by_ocm(written(placement))
+    return tuple(score for score in scores if score.resource != MOVES_SCORE)
 
 
-def _read_by_ocm(item: objects.Placement) -> Iterator[RankedBy]:
-    """The prioritizers of the object that read AddOnPlacementScores, in order."""
-    policy = item.spec.prioritizer_policy
-    for each in (policy.configurations if policy else None) or ():
-        read = each.score_coordinate
-        if each.weight and read is not None and read.type == "AddOn" and read.add_on is not None:
-            yield RankedBy(read.add_on.resource_name, read.add_on.score_name, each.weight)
-
-
-def predicate_of(written: objects.ClusterPredicate) -> Predicate:
+def predicate_of(declared: objects.ClusterPredicate) -> Predicate:
     """Compiles a predicate. Raises SelectorError for a selector that Kubernetes rejects."""
-    selector = written.required_cluster_selector
+    selector = declared.required_cluster_selector
     if selector is None:
         return Predicate()
-    claims = selector.claim_selector
+    claims = None
+    if selector.claim_selector is not None:
+        terms = selector.claim_selector.match_expressions
+        claims = objects.LabelSelector(match_expressions=terms)
+    cel = selector.cel_selector
     return Predicate(
-        compile_selector(selector.label_selector),
-        compile_selector(
-            objects.LabelSelector(match_expressions=claims.match_expressions) if claims else None
-        ),
-        (selector.cel_selector.cel_expressions if selector.cel_selector else None) or (),
+        labels=compile_selector(selector.label_selector),
+        claims=compile_selector(claims),
+        expressions=(cel.cel_expressions if cel else None) or (),
     )
 
 
-def expressions(item: objects.Placement) -> Iterator[str]:
-    for predicate in item.spec.predicates or ():
+def expressions(placement: objects.Placement) -> Iterator[str]:
+    """The CEL expressions of all predicates."""
+    for predicate in placement.spec.predicates or ():
         selector = predicate.required_cluster_selector
         if selector is not None and selector.cel_selector is not None:
             yield from selector.cel_selector.cel_expressions or ()
 
 
-def asks_for_scores(item: objects.Placement) -> bool:
-    """Whether a predicate reads scores: onMissingScore Exclude, or a CEL expression written by hand."""
-    return any(".scores(" in text for text in expressions(item))
+def asks_for_scores(placement: objects.Placement) -> bool:
+    """Whether a predicate reads scores: by onMissingScore Exclude, or by CEL written by hand."""
+    return any(map(_reads_scores, expressions(placement)))
 
 
-def required_scores(item: objects.Placement) -> tuple[tuple[str, str], ...] | None:
-    """Resource and item of the scores that it requires of a cluster; None if not by onMissingScore alone."""
-    if not asks_for_scores(item):
+def required_scores(placement: objects.Placement) -> tuple[tuple[str, str], ...] | None:
+    """Resource and item of the scores that the Placement requires of a cluster.
+
+    None if it reads scores in another way than onMissingScore renders.
+    """
+    if not asks_for_scores(placement):
         return ()
-    if len(item.spec.predicates or ()) != 1:
+    # A cluster must pass one predicate only, so with several of them no score is required.
+    if len(placement.spec.predicates or ()) != 1:
         return None
-    found = []
-    for text in expressions(item):
-        match = _HAS_SCORE.fullmatch(text)
+    required: list[tuple[str, str]] = []
+    for expression in expressions(placement):
+        match = _HAS_SCORE.fullmatch(expression)
         if match is not None:
-            found.append((_unquoted(match[1]), _unquoted(match[2])))
-        elif ".scores(" in text:
+            required.append((_unquoted(match[1]), _unquoted(match[2])))
+        elif _reads_scores(expression):
             return None
-    return tuple(found)
+    return tuple(required)
 
 
-def _unquoted(text: str) -> str:
-    return re.sub(
-        r"\\(.)", lambda match: {"n": "\n", "r": "\r"}.get(match[1], match[1]), text[1:-1]
-    )
-
-
-def without_score_predicates(item: objects.Placement) -> objects.Placement:
+def without_score_predicates(placement: objects.Placement) -> objects.Placement:
     """The Placement without CEL expressions that read scores."""
-    if not asks_for_scores(item):
-        return item
-    predicates = tuple(_without_scores(each) for each in item.spec.predicates or ())
-    return msgspec.structs.replace(
-        item, spec=msgspec.structs.replace(item.spec, predicates=predicates)
-    )
+    if not asks_for_scores(placement):
+        return placement
+    predicates = tuple(map(_without_scores, placement.spec.predicates or ()))
+    spec = msgspec.structs.replace(placement.spec, predicates=predicates)
+    return msgspec.structs.replace(placement, spec=spec)
+
+
+def resources_read(placement: objects.Placement) -> frozenset[str] | None:
+    """Names of the AddOnPlacementScores that OCM reads for it, also of the items of moves.
+
+    None means any, because an expression computes the name.
+    """
+    resources = {score.resource for score in _read_by_ocm(placement)}
+    for expression in expressions(placement):
+        literals = _NAMED.findall(expression)
+        if expression.count(".scores(") != len(literals):
+            return None
+        for in_double_quotes, in_single_quotes in literals:
+            resources.add(in_double_quotes or in_single_quotes)
+    return frozenset(resources)
+
+
+def _read_by_ocm(placement: objects.Placement) -> Iterator[RankedBy]:
+    """The prioritizers of the object that read AddOnPlacementScores, in order."""
+    policy = placement.spec.prioritizer_policy
+    for prioritizer in (policy.configurations if policy else None) or ():
+        coordinate = prioritizer.score_coordinate
+        # A weight of 0 changes no sum, and OCM 1.2.1 does not read the score.
+        if not prioritizer.weight or coordinate is None or coordinate.type != "AddOn":
+            continue
+        if coordinate.add_on is not None:
+            add_on = coordinate.add_on
+            yield RankedBy(add_on.resource_name, add_on.score_name, prioritizer.weight)
+
+
+def _lenient_predicate(declared: objects.ClusterPredicate) -> Predicate:
+    try:
+        return predicate_of(declared)
+    except SelectorError:
+        # OCM decides nothing for such a Placement, so no cluster is left out by mistake.
+        return Predicate()
 
 
 def _without_scores(predicate: objects.ClusterPredicate) -> objects.ClusterPredicate:
     selector = predicate.required_cluster_selector
     if selector is None or selector.cel_selector is None:
         return predicate
-    left = tuple(
-        text for text in selector.cel_selector.cel_expressions or () if ".scores(" not in text
+    remaining = tuple(
+        expression
+        for expression in selector.cel_selector.cel_expressions or ()
+        if not _reads_scores(expression)
     )
-    return objects.ClusterPredicate(
-        msgspec.structs.replace(selector, cel_selector=objects.CelSelector(left))
-    )
+    cel = objects.CelSelector(remaining)
+    return objects.ClusterPredicate(msgspec.structs.replace(selector, cel_selector=cel))
 
 
-def resources_read(item: objects.Placement) -> frozenset[str] | None:
-    """Names of the AddOnPlacementScores that OCM reads for it, those with the items of moves too; None means
-    any, because an expression computes the name.
-    """
-    found = {each.resource for each in _read_by_ocm(item)}
-    for text in expressions(item):
-        names = [double or single for double, single in _NAMED.findall(text)]
-        if text.count(".scores(") != len(names):
-            return None
-        found.update(names)
-    return frozenset(found)
+def _reads_scores(expression: str) -> bool:
+    return ".scores(" in expression
 
 
-def _lenient_predicates(item: objects.Placement) -> Iterator[Predicate]:
-    for each in item.spec.predicates or ():
-        try:
-            yield predicate_of(each)
-        except SelectorError:
-            # OCM decides nothing for such a Placement, so no cluster is left out by mistake.
-            yield Predicate()
+def _unquoted(text: str) -> str:
+    """The content of a CEL literal in double quotes."""
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text[1:-1])

@@ -30,14 +30,12 @@ def mean_weight(prioritizers: Iterable[Weighted]) -> int:
     Steady and the items of paced moves do not count: they do not compare clusters, but keep a
     decision.
     """
-    return (
-        sum(
-            abs(each.weight)
-            for each in prioritizers
-            if each.name != "Steady" and not each.name.startswith(_MOVES_PREFIX)
-        )
-        or 1
-    )
+    weight = 0
+    for prioritizer in prioritizers:
+        if prioritizer.name != "Steady" and not prioritizer.name.startswith(_MOVES_PREFIX):
+            weight += abs(prioritizer.weight)
+    # Without scores every sum is 0, which is 0 points whatever divides it.
+    return weight or 1
 
 
 def points_of(total: int, weight: int) -> float:
@@ -50,6 +48,7 @@ def points_needed(total: int, weight: int) -> float:
 
     It is rounded up to hundredths, because less would not do.
     """
+    # Floor division of the negative number rounds up, without the error of floats.
     return -(-100 * total // weight) / 100
 
 

@@ -12,11 +12,14 @@ Moment = TypeVar("Moment", float, datetime)
 
 
 GRACE_SECONDS: Final = 120.0
-"""How long something new may take to publish. The kubelet alone takes 60 to 90 s to show an entry.
+"""How long something new may take to publish.
+
+The kubelet alone takes 60 to 90 s until a pod sees a changed ConfigMap.
 """
 
 
 GRACE_INTERVALS: Final = 2
+"""Intervals of a scorer that something new may take, if that is longer."""
 
 
 EXPIRING_SHARE: Final = 0.25
@@ -38,9 +41,7 @@ class ScoreState(StrEnum):
     MISSING = "missing"
     """The scorer should run there, but nothing is published: OCM counts it as 0."""
     WAITING = "waiting"
-    """Nothing is published yet, but the scorer, the cluster or the add-on is new, so this is not a
-    fault.
-    """
+    """Nothing is published yet, which is no fault: the scorer, the cluster or the add-on is new."""
     MASKED = "masked"
     """A mask excludes the cluster."""
 
@@ -56,7 +57,7 @@ DEAD: Final = frozenset({ScoreState.EXPIRED, ScoreState.EMPTY})
 def expired(valid_until: Moment | None, now: Moment) -> bool:
     """Whether OCM no longer counts a score.
 
-    At validUntil itself it still does (now.After in Go).
+    At validUntil itself OCM 1.2.1 still counts it: it asks `now.After(validUntil)`.
     """
     return valid_until is not None and now > valid_until
 
@@ -69,7 +70,9 @@ def state_of(valid_until: float | None, *, filled: bool, ttl: float, now: float)
         return ScoreState.ENDLESS
     if expired(valid_until, now):
         return ScoreState.EXPIRED
-    return ScoreState.EXPIRING if valid_until - now < ttl * EXPIRING_SHARE else ScoreState.FRESH
+    if valid_until - now < ttl * EXPIRING_SHARE:
+        return ScoreState.EXPIRING
+    return ScoreState.FRESH
 
 
 def grace(interval: float) -> float:
@@ -80,6 +83,6 @@ def grace(interval: float) -> float:
 def state_of_absent(*, since: float, interval: float, now: float) -> ScoreState:
     """The state when nothing is published.
 
-    `since`: when the last of scorer, cluster and add-on was made.
+    `since` is when the last of scorer, cluster and add-on was made. Times are seconds since 1970.
     """
     return ScoreState.WAITING if now < since + grace(interval) else ScoreState.MISSING

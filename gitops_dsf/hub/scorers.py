@@ -80,6 +80,7 @@ class Auth(Struct, frozen=True, rename="camel"):
 
     @property
     def secrets(self) -> frozenset[str]:
+        """Names of the Secrets that a client needs."""
         client = self.oauth2.client_secret_ref if self.oauth2 is not None else None
         refs = (self.token_secret_ref, client, self.client_certificate_secret_ref)
         return frozenset(ref.name for ref in refs if ref is not None)
@@ -102,10 +103,11 @@ class SourceVariant(
     @property
     def secrets(self) -> frozenset[str]:
         """Names of the Secrets that agents need to ask the source."""
-        named = [item for item in (self.basic_auth, *self.headers) if item]
-        return _secrets(self.auth) | {
-            item.secret_ref.name for item in named if item.secret_ref is not None
-        }
+        secrets = _secrets(self.auth)
+        for reference in (self.basic_auth, *self.headers):
+            if reference is not None and reference.secret_ref is not None:
+                secrets |= {reference.secret_ref.name}
+        return secrets
 
 
 class ScorerEndpoint(Struct, frozen=True):
@@ -199,6 +201,7 @@ class DynamicScorer(KubernetesObject, frozen=True):
 
     @property
     def interval(self) -> int:
+        """Seconds between two runs."""
         return self.spec.scoring.params.interval or self._synced.interval
 
     @property
@@ -208,7 +211,7 @@ class DynamicScorer(KubernetesObject, frozen=True):
 
     @property
     def scored_by_query(self) -> bool:
-        """Whether the value of each series is its raw score, so that there is no scoring API to ask."""
+        """Whether the value of each series is its raw score, without a scoring API."""
         return self.spec.scoring.type == "Query"
 
     @property
@@ -218,6 +221,7 @@ class DynamicScorer(KubernetesObject, frozen=True):
 
     @property
     def publishes(self) -> bool:
+        """Whether its scores become AddOnPlacementScores."""
         return self.spec.destination == PUBLISHED
 
     @property
@@ -228,12 +232,13 @@ class DynamicScorer(KubernetesObject, frozen=True):
 
     def secrets_on(self, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Names of the Secrets that the agent of a cluster with these labels needs."""
-        used = (
-            variant.secrets
-            for variant in self.spec.source.variants
-            if variant.selector is None or lenient_selector(variant.selector).matches(labels)
-        )
-        return tuple(sorted(self._own_secrets | next(used, frozenset())))
+        secrets = self._own_secrets
+        for variant in self.spec.source.variants:
+            # The first variant that matches is used, and no other.
+            if variant.selector is None or lenient_selector(variant.selector).matches(labels):
+                secrets |= variant.secrets
+                break
+        return tuple(sorted(secrets))
 
     @property
     def _own_secrets(self) -> frozenset[str]:
@@ -242,34 +247,38 @@ class DynamicScorer(KubernetesObject, frozen=True):
     @property
     def health(self) -> str:
         """Active, Inactive or Unknown; empty if it was not probed."""
-        found = self.status.get("healthStatus")
-        return found if isinstance(found, str) else ""
+        health = self.status.get("healthStatus")
+        return health if isinstance(health, str) else ""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions that can be decoded."""
-        found = []
-        for item in self.status.get("conditions") or ():
+        conditions: list[Condition] = []
+        for condition in self.status.get("conditions") or ():
             with suppress(msgspec.ValidationError):
-                found.append(msgspec.convert(item, Condition))
-        return tuple(found)
+                conditions.append(msgspec.convert(condition, Condition))
+        return tuple(conditions)
 
     def condition(self, kind: str) -> Condition:
         return condition_of(self.conditions, kind)
 
     @property
     def last_synced(self) -> dict[str, Any]:
-        """The last /config that was read, with fields dropped since then; empty if it is not known."""
-        found = self.status.get("lastSyncedConfig")
-        return found if isinstance(found, dict) else {}
+        """The last /config that was read, with fields dropped since then; empty if not known."""
+        config = self.status.get("lastSyncedConfig")
+        return config if isinstance(config, dict) else {}
 
     @property
     def _synced(self) -> Params:
+        """What /config sets where the spec leaves it open.
+
+        Whoever may write the status may write anything, so what is malformed sets nothing.
+        """
         scoring = self.last_synced.get("scoring")
+        if not isinstance(scoring, dict):
+            return Params()
         try:
-            return msgspec.convert(
-                scoring.get("params") if isinstance(scoring, dict) else {}, Params
-            )
+            return msgspec.convert(scoring.get("params"), Params)
         except msgspec.ValidationError:
             return Params()
 

@@ -1,6 +1,7 @@
 """AddOnPlacementScores, and their content with equal parts shared.
 
-A fleet has hundreds of thousands of them.
+A fleet has hundreds of thousands of them, so only what OCM counts is kept, and `gc=False` keeps
+Python's garbage collector from looking at each.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -13,6 +14,12 @@ from dsf_wire.constants import AGENT_MANAGER, RUNS_ON_HUB, RUNS_ON_LABEL
 from dsf_wire.ownership import STATUS, FieldsOwner
 from gitops_dsf.hub.metadata import Int32
 from gitops_dsf.hub.times import Timestamp
+
+MAX_KEPT: Final = 100_000
+"""Parts that an Interner remembers.
+
+A scorer with one item has 200 different values, one with an item for each node many more.
+"""
 
 
 class ScoreItem(Struct, frozen=True, gc=False):
@@ -58,9 +65,9 @@ class AddOnPlacementScore(Struct, frozen=True, gc=False):
 
 
 class BareScore(Struct, frozen=True, gc=False):
-    """What is read of a score with a validUntil that is no time, which API servers accept.
+    """What is read of a score whose validUntil is not a valid time. It counts as 0.
 
-    It counts as 0.
+    API servers accept such a text.
     """
 
     metadata: ScoreMetadata
@@ -73,15 +80,20 @@ class OwnedScoreMetadata(
 
 
 class OwnedScore(Struct, frozen=True, gc=False):
-    """An AddOnPlacementScore with its managedFields, which cost as much to decode as all the rest."""
+    """An AddOnPlacementScore with its managedFields.
+
+    They cost as much to decode as all the rest, so only `doctor` reads them.
+    """
 
     metadata: OwnedScoreMetadata
     status: ScoreStatus | None = None
 
 
 def other_managers(entries: tuple[FieldsOwner, ...]) -> tuple[str, ...]:
-    """Field managers other than our agent that write the status of a score that our agent created."""
-    return tuple([each.manager for each in entries if each.subresource == STATUS and not each.ours])
+    """Field managers other than our agent that write the status of a score of our agent."""
+    return tuple(
+        [entry.manager for entry in entries if entry.subresource == STATUS and not entry.ours]
+    )
 
 
 class PublishedScore(Struct, frozen=True, gc=False):
@@ -98,29 +110,27 @@ class PublishedScore(Struct, frozen=True, gc=False):
 
     def get(self, dimension: str) -> int | None:
         """The value of an item; None if there is no such item."""
+        # Nearly all scores have one item, and there may be a million of them.
         if len(self.names) == 1:
             return self.values[0] if self.names[0] == dimension else None
-        return next(
-            (value for name, value in reversed(list(self.items())) if name == dimension), None
-        )
+        for position in range(len(self.names) - 1, -1, -1):
+            if self.names[position] == dimension:
+                return self.values[position]
+        return None
 
     def items(self) -> Iterator[tuple[str, int]]:
+        """Names and values, in order."""
         return zip(self.names, self.values, strict=True)
 
 
 Scores = Mapping[str, Mapping[str, PublishedScore]]
 """By name of the AddOnPlacementScore, then by cluster."""
 
-MAX_KEPT: Final = 100_000
-"""Contents that are remembered. A scorer with one item has 200 values, one with one per node many
-more.
-"""
-
 
 class Interner:
     """Shares equal parts of scores: times, names and values.
 
-    In a fleet, nearly all parts are equal.
+    In a fleet nearly all parts are equal, so scores take a fraction of the memory.
     """
 
     def __init__(self) -> None:
@@ -134,15 +144,18 @@ class Interner:
         *,
         on_hub: bool = False,
     ) -> PublishedScore:
+        """The score with these parts."""
         kept = self._kept
         if len(kept) >= MAX_KEPT:
-            kept.clear()  # a program that runs for months sees many that are long gone
+            # A program that runs for months sees many parts that no score has any more.
+            kept.clear()
         shared = kept.setdefault
         return PublishedScore(
             shared(valid_until, valid_until), shared(names, names), shared(values, values), on_hub
         )
 
     def of(self, status: ScoreStatus | None, *, on_hub: bool = False) -> PublishedScore:
+        """The score of an object; an empty one if it has no status."""
         items = (status.scores if status else None) or ()
         return self.score(
             status.valid_until if status else None,
@@ -158,7 +171,6 @@ def score_of(
     valid_until: datetime | None = None,
 ) -> PublishedScore:
     """Makes a score from values by dimension."""
-    pairs = tuple(values.items() if isinstance(values, Mapping) else values)
-    return PublishedScore(
-        valid_until, tuple(name for name, _ in pairs), tuple(value for _, value in pairs)
-    )
+    by_name = tuple(values.items() if isinstance(values, Mapping) else values)
+    names = tuple(name for name, _ in by_name)
+    return PublishedScore(valid_until, names, tuple(value for _, value in by_name))

@@ -17,8 +17,10 @@ _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]\Z", re.ASCII)
 _SUBDOMAIN = re.compile(
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z", re.ASCII
 )
-_LONGEST = 63
-_LONGEST_PREFIX = 253
+_MAX_NAME = 63
+"""Characters of a label value, or of a label key without its prefix."""
+_MAX_PREFIX = 253
+"""Characters of the prefix of a label key, which is a DNS subdomain."""
 
 
 class SelectorError(ValueError):
@@ -27,6 +29,8 @@ class SelectorError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
+    """One condition on one label."""
+
     key: str
     operator: Operator
     values: tuple[str, ...] = ()
@@ -43,7 +47,9 @@ class Requirement:
             return f"{self.key} in ({', '.join(self.values)})"
         if self.operator == "NotIn":
             return f"{self.key} not in ({', '.join(self.values)})"
-        return f"{self.key} {'exists' if self.operator == 'Exists' else 'does not exist'}"
+        if self.operator == "Exists":
+            return f"{self.key} exists"
+        return f"{self.key} does not exist"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +64,31 @@ class Selector:
 
     @classmethod
     def of(cls, labels: Mapping[str, str], terms: Iterable[Requirement] = ()) -> Selector:
-        """Makes a selector from labels with exact values and further requirements, which must be valid."""
-        return cls(
-            (*(Requirement(key, "In", (value,)) for key, value in sorted(labels.items())), *terms)
-        )
+        """Makes a selector from labels with exact values and further terms.
+
+        All of them must be valid: they are not checked.
+        """
+        exact = [Requirement(key, "In", (labels[key],)) for key in sorted(labels)]
+        return cls((*exact, *terms))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        return not self.nothing and all(
-            requirement.matches(labels) for requirement in self.requirements
-        )
+        """Whether an object with these labels is selected."""
+        return not self.nothing and self.first_failure(labels) is None
 
     def first_failure(self, labels: Mapping[str, str]) -> Requirement | None:
-        return next((found for found in self.requirements if not found.matches(labels)), None)
+        """The first requirement that these labels do not meet; None if they meet all."""
+        for requirement in self.requirements:
+            if not requirement.matches(labels):
+                return requirement
+        return None
 
 
 @lru_cache(maxsize=4096)
 def label_value_error(value: str) -> str | None:
     """Why a text is not a label value (content.IsLabelValue); None if it is one."""
     problems = []
-    if len(value.encode()) > _LONGEST:
-        problems.append(f"must be no more than {_LONGEST} bytes")
+    if len(value.encode()) > _MAX_NAME:
+        problems.append(f"must be no more than {_MAX_NAME} bytes")
     if value and not _NAME.match(value):
         problems.append(
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_'"
@@ -89,18 +100,19 @@ def label_value_error(value: str) -> str | None:
 def label_key_error(key: str) -> str | None:
     """Why a text is not a label key; None if it is one."""
     prefix, slash, name = key.rpartition("/")
-    if "/" in prefix or not _NAME.match(name) or len(name) > _LONGEST:
+    if "/" in prefix or not _NAME.match(name) or len(name) > _MAX_NAME:
         return (
             "a valid label key must be a name of at most 63 characters with an optional DNS"
             " subdomain prefix and '/'"
         )
-    if slash and (not _SUBDOMAIN.match(prefix) or len(prefix) > _LONGEST_PREFIX):
+    if slash and (not _SUBDOMAIN.match(prefix) or len(prefix) > _MAX_PREFIX):
         return "prefix part must be a lowercase RFC 1123 subdomain"
     return None
 
 
 def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement:
-    problems = []
+    # The messages are those of Kubernetes, because people also meet them in a controller's log.
+    problems: list[str] = []
     if bad_key := label_key_error(key):
         problems.append(f'key: Invalid value: "{key}": {bad_key}')
     if operator in ("In", "NotIn") and not values:
@@ -121,10 +133,10 @@ def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requi
 
 
 def _expression(expression: LabelRequirement) -> Requirement:
-    operator = next((known for known in OPERATORS if known == expression.operator), None)
-    if operator is None:
-        raise SelectorError(f'"{expression.operator}" is not a valid label selector operator')
-    return _requirement(expression.key, operator, expression.values or ())
+    for operator in OPERATORS:
+        if operator == expression.operator:
+            return _requirement(expression.key, operator, expression.values or ())
+    raise SelectorError(f'"{expression.operator}" is not a valid label selector operator')
 
 
 def compile_selector(selector: LabelSelector | None) -> Selector:
@@ -134,15 +146,19 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
     """
     if selector is None:
         return Selector()
-    labels = sorted((selector.match_labels or {}).items())
-    return Selector(
-        tuple(_requirement(key, "In", (value,)) for key, value in labels)
-        + tuple(_expression(expression) for expression in selector.match_expressions or ())
-    )
+    requirements: list[Requirement] = []
+    for key, value in sorted((selector.match_labels or {}).items()):
+        requirements.append(_requirement(key, "In", (value,)))
+    requirements += map(_expression, selector.match_expressions or ())
+    return Selector(tuple(requirements))
 
 
 def lenient_selector(selector: LabelSelector | None) -> Selector:
-    """Like compile_selector, but an invalid selector, which API servers may store, matches nothing."""
+    """Like compile_selector, but an invalid selector matches nothing.
+
+    API servers store invalid selectors, because the CRDs of OCM 1.2.1 do not check them
+    (docs/contributing/behaviour.md#invalid-selectors).
+    """
     try:
         return compile_selector(selector)
     except SelectorError:

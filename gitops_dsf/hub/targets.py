@@ -1,4 +1,7 @@
-"""Where each scorer should run, by clusters, add-ons and masks of a hub (as `resolve.targets` by git)."""
+"""Where each scorer should run, by the clusters, add-ons and masks of a hub.
+
+`resolve.targets` computes the same by the objects in git.
+"""
 
 from collections.abc import Mapping
 
@@ -25,8 +28,10 @@ class Mask(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.cluster_name is None) == (self.cluster_selector is None):
-            msg = "a mask names its clusters by clusterName or by clusterSelector: write exactly one of them"
-            raise ValueError(msg)
+            raise ValueError(
+                "a mask names its clusters by clusterName or by clusterSelector: write exactly one"
+                " of them"
+            )
 
 
 def read_masks(data: object) -> tuple[Mask, ...] | None:
@@ -47,14 +52,14 @@ def masked_clusters(
     pattern = name or ""
     if not is_glob(pattern):
         return clusters.everything & {pattern}
-    return frozenset(each for each in clusters.everything if matches(each, pattern))
+    return frozenset(cluster for cluster in clusters.everything if matches(cluster, pattern))
 
 
 class TargetClusters:
     """Target clusters at one moment, from indexes.
 
-    Without `addons`, which could not be read, every cluster may have an agent. Without `masks`,
-    which the hub has not, one without a score may be masked.
+    Without `addons`, because they could not be read, every cluster may have an agent. Without
+    `masks`, because the hub has none, a cluster without a score may be masked.
     """
 
     def __init__(
@@ -64,46 +69,61 @@ class TargetClusters:
         addons: Mapping[str, ManagedClusterAddOn] | None,
         masks: tuple[Mask, ...] | None,
     ) -> None:
-        self._clusters = LabelIndex(
-            {name: item.labels for name, item in clusters.items() if not item.deleting}
-        )
+        labels = {name: item.labels for name, item in clusters.items() if not item.deleting}
+        self._clusters = LabelIndex(labels)
         self.masks = masks
-        self._off = []
-        for mask in masks or ():
-            selector = (
-                None if mask.cluster_selector is None else lenient_selector(mask.cluster_selector)
-            )
-            excluded = masked_clusters(self._clusters, name=mask.cluster_name, selector=selector)
-            self._off.append((mask.score_name, excluded))
-        staying = {name: item.created for name, item in (addons or {}).items() if not item.deleting}
-        present = self._clusters.everything
-        self._since = {
-            name: max(clusters[name].created, staying.get(name, 0.0))
-            for name in (present if addons is None else present & staying.keys())
-        }
-        self._joined = {name: clusters[name].created for name in present}
+        self._excluded = [(mask.score_name, self._masked_by(mask)) for mask in masks or ()]
+        """Globs of score names, and the clusters that are masked for them."""
+        self._joined = {name: clusters[name].created for name in labels}
+        self._since = _agents_since(self._joined, addons)
         self.agents = frozenset(self._since)
         """Clusters that have the agent's add-on and are not being deleted."""
 
     def since(self, cluster: str, scorer: DynamicScorer) -> float:
-        """Seconds since 1970 when the cluster, and its add-on if agents run the scorer, were made."""
+        """Since when the cluster could run the scorer, in seconds since 1970; 0 if it cannot."""
+        # The hub scorer needs no agent, so only the cluster must be there.
         return (self._joined if scorer.on_hub else self._since).get(cluster, 0.0)
 
     def masked(self, score_name: str) -> frozenset[str]:
-        return frozenset().union(
-            *(clusters for pattern, clusters in self._off if matches(score_name, pattern))
-        )
+        """Clusters that masks exclude from a score."""
+        masked = frozenset[str]()
+        for pattern, clusters in self._excluded:
+            if matches(score_name, pattern):
+                masked |= clusters
+        return masked
 
     def selected(self, scorer: DynamicScorer) -> frozenset[str]:
         """Clusters that its selector matches, masked or not; with an agent, if agents run it."""
-        selector = scorer.spec.selector
         able = self._clusters.everything if scorer.on_hub else self.agents
-        return (
-            able if selector is None else self._clusters.select(lenient_selector(selector)) & able
-        )
+        if scorer.spec.selector is None:
+            return able
+        return able & self._clusters.select(lenient_selector(scorer.spec.selector))
 
     def expected(self, scorer: DynamicScorer) -> frozenset[str]:
-        """Clusters where a scorer should publish; none if it is suspended in git or publishes nothing."""
+        """Clusters where a scorer should publish.
+
+        None if it is suspended in git, or does not publish AddOnPlacementScores.
+        """
         if scorer.spec.suspend or not scorer.publishes:
             return frozenset()
         return self.selected(scorer) - self.masked(scorer.score_name)
+
+    def _masked_by(self, mask: Mask) -> frozenset[str]:
+        selector = None
+        if mask.cluster_selector is not None:
+            selector = lenient_selector(mask.cluster_selector)
+        return masked_clusters(self._clusters, name=mask.cluster_name, selector=selector)
+
+
+def _agents_since(
+    joined: Mapping[str, float], addons: Mapping[str, ManagedClusterAddOn] | None
+) -> dict[str, float]:
+    """When the last of cluster and add-on was made, for clusters that may have an agent."""
+    if addons is None:
+        return dict(joined)
+    since: dict[str, float] = {}
+    for cluster, created in joined.items():
+        addon = addons.get(cluster)
+        if addon is not None and not addon.deleting:
+            since[cluster] = max(created, addon.created)
+    return since

@@ -5,6 +5,8 @@ from enum import StrEnum
 
 
 class Why(StrEnum):
+    """Why a part could not be read."""
+
     FORBIDDEN = "Forbidden"
     NOT_INSTALLED = "NotInstalled"
     FAILED = "Failed"

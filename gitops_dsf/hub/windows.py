@@ -15,24 +15,13 @@ import msgspec
 from msgspec import Meta, Struct
 
 Day = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-
-
 DAYS: Final[tuple[Day, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-
-
 CLOCK: Final = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
 """A local time of day."""
-
-
 _SOON: Final = timedelta(days=21)
-"""Within this time a weekly window opens again, also if a change of clocks leaves out one period.
-"""
-
-
+"""Within this time a weekly window opens again, also if clocks leave out one of its periods."""
 _YEARS: Final = (date(2026, 1, 1), date(2031, 1, 1))
 """Changes of clocks within these years stand for those of any year."""
-
-
 _YEAR: Final = (date(2026, 1, 1), date(2027, 1, 15))
 """Weekly windows that overlap do so within a year."""
 
@@ -70,6 +59,7 @@ class ClockChange(NamedTuple):
 
 
 def is_zone(name: str) -> bool:
+    """Whether this machine knows a time zone of this name."""
     try:
         ZoneInfo(name)
     except (OSError, ValueError, KeyError):
@@ -84,12 +74,16 @@ def next_period(window: Window, after: float) -> Period | None:
     local = datetime.fromtimestamp(after, UTC).date()
     # A period may have begun the day before, and the local day may be another one than that of UTC.
     days = _days_between(local - timedelta(days=3), local + _SOON)
-    return next((found for found in _periods(window, days) if found.end > after), None)
+    for period in _periods(window, days):
+        if period.end > after:
+            return period
+    return None
 
 
 def open_period(window: Window, now: float) -> Period | None:
-    found = next_period(window, now)
-    return found if found is not None and found.start <= now else None
+    """The period that is open now; None if none is."""
+    period = next_period(window, now)
+    return period if period is not None and period.start <= now else None
 
 
 def together(windows: Sequence[Window]) -> Iterator[tuple[int, frozenset[int]]]:
@@ -98,15 +92,16 @@ def together(windows: Sequence[Window]) -> Iterator[tuple[int, frozenset[int]]]:
     Nothing else is ever open at once. Weekly windows are followed for a year, and for three weeks
     from the beginning of each period.
     """
-    days = _days_of(windows) if any(isinstance(window, Weekly) for window in windows) else ()
-    found = (
-        (*period, index)
-        for index, window in enumerate(windows)
-        for period in ((window,) if isinstance(window, Period) else _of_days(window, days))
-        if not period.empty
-    )
+    days: tuple[date, ...] = ()
+    if any(isinstance(window, Weekly) for window in windows):
+        days = _days_of(windows)
+    openings: list[tuple[float, float, int]] = []
+    for index, window in enumerate(windows):
+        periods = (window,) if isinstance(window, Period) else _of_days(window, days)
+        openings += [(*period, index) for period in periods if not period.empty]
     open_until: dict[int, float] = {}
-    for start, end, index in sorted(found):
+    for start, end, index in sorted(openings):
+        # A period does not contain its end, so a window that closes now is not open any more.
         open_until = {other: until for other, until in open_until.items() if start < until}
         open_until[index] = max(end, open_until.get(index, end))
         yield index, frozenset(open_until)
@@ -131,11 +126,11 @@ def _days_of(windows: Iterable[Window]) -> tuple[date, ...]:
     days = set(_days_between(*_YEAR))
     for window in windows:
         if isinstance(window, Period) and not window.empty:
+            # Whatever a longer period meets later, it meets in its first weeks already.
             last = min(window.end, window.start + _SOON.total_seconds())
-            first_day, last_day = (
-                datetime.fromtimestamp(each, UTC).date() for each in (window.start, last)
-            )
-            days.update(_days_between(first_day - timedelta(days=2), last_day + timedelta(days=2)))
+            first_day = datetime.fromtimestamp(window.start, UTC).date() - timedelta(days=2)
+            last_day = datetime.fromtimestamp(last, UTC).date() + timedelta(days=2)
+            days.update(_days_between(first_day, last_day))
     return tuple(sorted(days))
 
 
@@ -153,15 +148,15 @@ def _periods(weekly: Weekly, days: Iterable[date]) -> Iterator[Period]:
             continue
         last = day + timedelta(days=weekly.closes < weekly.opens)
         start, _ = _moments(day, weekly.opens, weekly.zone)
-        found = Period(start, max(_moments(last, weekly.closes, weekly.zone)))
-        if not found.empty:
-            yield found
+        period = Period(start, max(_moments(last, weekly.closes, weekly.zone)))
+        if not period.empty:
+            yield period
 
 
 def _moments(day: date, clock: str, zone: str) -> tuple[float, float]:
     """A local time by the clocks before a change and after it.
 
-    Few times exist twice or not at all.
+    Both are the same but for the few local times that exist twice or not at all.
     """
     local = datetime.combine(day, time.fromisoformat(clock), ZoneInfo(zone))
     return local.timestamp(), local.replace(fold=1).timestamp()

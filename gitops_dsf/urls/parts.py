@@ -6,35 +6,35 @@ A text that cannot be parsed has empty parts: whether it is valid is the busines
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 
-def origin(url: str) -> str:
-    """Scheme, host and port of a URL; empty if it has none."""
-    parts = _parts(url)
-    return (
-        urlunsplit((parts.scheme, parts.netloc, "", "", ""))
-        if parts.scheme and parts.netloc
-        else ""
-    )
-
-
-def host_of(url: str) -> str:
-    """The host of a URL in lower case; empty if it has none."""
-    return _parts(url).hostname or ""
-
-
-def has_path(url: str) -> bool:
-    return path_of(url) not in {"", "/"}
-
-
-def path_of(url: str) -> str:
-    """The path of a URL; empty if it is not a URL."""
-    return _parts(url).path
-
-
-def _parts(url: str) -> SplitResult:
+def parts_of(url: str) -> SplitResult:
+    """The parts of a URL; all of them empty if it cannot be parsed."""
     try:
         return urlsplit(url)
     except ValueError:
         return urlsplit("")
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of a URL; empty if it has none."""
+    parts = parts_of(url)
+    if not parts.scheme or not parts.netloc:
+        return ""
+    return urlunsplit((parts.scheme, parts.netloc, "", "", ""))
+
+
+def host_of(url: str) -> str:
+    """The host of a URL in lower case; empty if it has none."""
+    return parts_of(url).hostname or ""
+
+
+def path_of(url: str) -> str:
+    """The path of a URL; empty if it is not a URL."""
+    return parts_of(url).path
+
+
+def has_path(url: str) -> bool:
+    """Whether a URL has a path other than `/`."""
+    return path_of(url) not in {"", "/"}
 
 
 def rooted(path: str) -> str:
@@ -43,4 +43,5 @@ def rooted(path: str) -> str:
 
 
 def join(host: str, path: str) -> str:
+    """The URL of a path on a host, which may have a slash at its end."""
     return f"{host.rstrip('/')}/{path.lstrip('/')}" if path else host

@@ -2,14 +2,10 @@
 
 from typing import Final
 
-from gitops_dsf.urls.parts import _parts
+from gitops_dsf.urls.parts import parts_of
 
 API_PATH: Final = "/api/v1"
-
-
 QUERY_PATH: Final = f"{API_PATH}/query_range"
-
-
 INSTANT_PATH: Final = f"{API_PATH}/query"
 
 
@@ -23,8 +19,10 @@ def is_query_api(path: str) -> bool:
 
 def query_api_below(path: str, *, of_instant: bool) -> str:
     """The path of a query API below a base path, which may have /api/v1 already."""
-    whole = INSTANT_PATH if of_instant else QUERY_PATH
-    return whole.removeprefix(API_PATH) if path.rstrip("/").endswith(API_PATH) else whole
+    query_api = INSTANT_PATH if of_instant else QUERY_PATH
+    if path.rstrip("/").endswith(API_PATH):
+        return query_api.removeprefix(API_PATH)
+    return query_api
 
 
 def instant(url: str) -> str:
@@ -35,7 +33,7 @@ def instant(url: str) -> str:
 
 def ranged(url: str) -> str:
     """The URL of the range query of a store: of its base URL, or of one of its query APIs."""
-    parts = _parts(url)
+    parts = parts_of(url)
     path = parts.path.rstrip("/")
     if not is_query_api(path):
         path += query_api_below(path, of_instant=False)

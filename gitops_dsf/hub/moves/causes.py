@@ -1,8 +1,8 @@
 """Why a decision moved: the causes of moves, and what each is called for people.
 
 A move has one cause. It is recorded once, when the move happens: in the ledger of paced moves, and
-in the journal. Whoever tells people about the move (`status`, `log`, Events) says the recorded
-cause in the words of this module, and works out none of its own.
+in the journal. `status`, `log` and Events report the recorded cause in the words of this module.
+They do not work out causes of their own, because two programs could find different ones.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,7 @@ from gitops_dsf.hub.names import OCM_GROUP
 from gitops_dsf.hub.objects import ManagedCluster
 
 _UNREACHABLE: Final = frozenset({f"{OCM_GROUP}/unreachable", f"{OCM_GROUP}/unavailable"})
-"""Keys of the taints that OCM sets while a cluster is not available
-(docs/contributing/behaviour.md#taints-that-ocm-sets).
-"""
+"""Keys of taints that OCM sets (docs/contributing/behaviour.md#taints-that-ocm-sets)."""
 
 
 class Cause(StrEnum):
@@ -75,9 +73,7 @@ class MoveCause(Struct, frozen=True, omit_defaults=True):
     """The cause of one move, as it is recorded."""
 
     kind: str
-    """A `Cause`. A later version may write others, and a ledger or a journal with one must stay
-    readable.
-    """
+    """A `Cause`, as text: a later version may write others, which must stay readable."""
     detail: str = ""
     """Which cluster, score, maintenance or commit."""
 

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 WINDOW_SECONDS: Final = 3600.0
-"""A cluster that is chosen again within this time counts as a return: nobody wants two starts an
-hour.
+"""A cluster that is chosen again within this time counts as a return.
+
+An hour: nobody wants an application to start twice in it.
 """
+
+Leads = Mapping[str, float]
+"""Points by which a cluster leads another one, by scorer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +41,8 @@ class Return:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
+    """Returns that follow each other within the window."""
+
     start: float
     """When the first of these clusters was left, in Unix seconds."""
     end: float
@@ -62,44 +68,59 @@ def returns(
 def episodes(
     changes: Sequence[DecisionChange], *, window: float = WINDOW_SECONDS
 ) -> tuple[Episode, ...]:
-    found: list[list[Return]] = []
-    for each in returns(changes, window=window):
-        if found and each.left.at - found[-1][-1].joined.at <= window:
-            found[-1].append(each)
+    """The returns in groups, in order of time. The changes must be in order of time."""
+    groups: list[list[Return]] = []
+    for cluster_return in returns(changes, window=window):
+        if groups and cluster_return.left.at - groups[-1][-1].joined.at <= window:
+            groups[-1].append(cluster_return)
         else:
-            found.append([each])
-    result = []
-    for parts in found:
-        changes = [change for each in parts for change in (each.left, each.joined)]
-        clusters = sorted({name for change in changes for name in (*change.left, *change.joined)})
-        start, end = parts[0].left.at, parts[-1].joined.at
-        result.append(Episode(start=start, end=end, clusters=tuple(clusters), returns=tuple(parts)))
-    return tuple(result)
+            groups.append([cluster_return])
+    return tuple(map(_episode, groups))
 
 
-def moves_back(found: Iterable[Return]) -> int:
+def moves_back(cluster_returns: Iterable[Return]) -> int:
     """How many changes of a decision are returns, of one cluster or of several at once."""
-    return len({each.joined.at for each in found})
+    return len({cluster_return.joined.at for cluster_return in cluster_returns})
 
 
 def largest_swing(before: Mapping[str, float], after: Mapping[str, float]) -> str | None:
-    """The name whose value changed most, the first of equal ones in order of name; None if none changed."""
-    swings = {
-        name: abs(after.get(name, 0.0) - before.get(name, 0.0))
-        for name in sorted({*before, *after})
-    }
-    best = max(swings, key=swings.__getitem__, default=None)
-    return best if best is not None and swings[best] > 0 else None
+    """The name whose value changed most; None if none changed.
 
-
-Leads = Mapping[str, float]
-"""Points by which a cluster leads another one, by scorer."""
-
-
-def cause_of(found: Sequence[Return], leads: Callable[[Return], tuple[Leads, Leads]]) -> str | None:
-    """The scorer behind most returns.
-
-    `leads`: over the rival when it was left, and when chosen again.
+    Of several that changed equally, the first in order of name.
     """
-    causes = Counter(cause for each in found if (cause := largest_swing(*leads(each))) is not None)
+    largest = 0.0
+    swinging = None
+    for name in sorted({*before, *after}):
+        swing = abs(after.get(name, 0.0) - before.get(name, 0.0))
+        if swing > largest:
+            largest = swing
+            swinging = name
+    return swinging
+
+
+def cause_of(
+    cluster_returns: Sequence[Return], leads: Callable[[Return], tuple[Leads, Leads]]
+) -> str | None:
+    """The scorer behind most returns; None if no score changed.
+
+    `leads` gives the leads over the rival when the cluster was left, and when it was chosen again.
+    """
+    causes = Counter[str]()
+    for cluster_return in cluster_returns:
+        scorer = largest_swing(*leads(cluster_return))
+        if scorer is not None:
+            causes[scorer] += 1
     return min(causes, key=lambda name: (-causes[name], name), default=None)
+
+
+def _episode(group: Sequence[Return]) -> Episode:
+    clusters = set[str]()
+    for cluster_return in group:
+        for change in (cluster_return.left, cluster_return.joined):
+            clusters.update(change.left, change.joined)
+    return Episode(
+        start=group[0].left.at,
+        end=group[-1].joined.at,
+        clusters=tuple(sorted(clusters)),
+        returns=tuple(group),
+    )

@@ -1,8 +1,8 @@
-"""Why a move does not go on: every reason, which of them pass by themselves, and which need a person.
+"""Why a move waits: every reason, which of them pass by themselves, and which need a person.
 
-A move waits twice. Before it begins, the pace, a maintenance or the scores hold it back. After OCM has decided,
-the old copy stays until the new one is healthy. Labels of metrics, Events, the ConfigMap `gitops-dsf-moves`
-and `status` have these words, so none of them may change.
+A move waits twice. Before it begins, the pace, a maintenance or the scores hold it back. After OCM
+has decided, the old copy stays until the new one is healthy. Labels of metrics, Events, the
+ConfigMap `gitops-dsf-moves` and `status` have these words, so none of them may change.
 """
 
 from enum import StrEnum
@@ -20,9 +20,7 @@ class MoveReason(StrEnum):
     SETTLE = "Settle"
     """The scores of the target have not measured the last arrival yet."""
     MEASURING = "Measuring"
-    """It is a gain only if the scores do not show the last moves of its source and its target yet, and they
-    may show them.
-    """
+    """The move may be a loss: the scores may show the last moves of its clusters already."""
     COOLDOWN = "Cooldown"
     """The application moved a short time ago."""
     FROZEN = "Frozen"
@@ -40,7 +38,10 @@ class MoveReason(StrEnum):
     NEW_COPY_NOT_HEALTHY = "NewCopyNotHealthy"
     """The new copy is not Healthy and Synced yet."""
     TIMED_OUT = "TimedOut"
-    """The time-out is over, and the new copy is still less healthy. Also the reason of a deletion then."""
+    """The time-out is over, and the new copy is still less healthy.
+
+    Also the reason of the deletion that follows.
+    """
     HEALTHY = "Healthy"
     """Enough good copies stay: the reason of a deletion."""
     WANTED_COUNT = "WantedCount"

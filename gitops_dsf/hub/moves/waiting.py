@@ -1,9 +1,8 @@
-"""What old copies of moved applications wait for, as the reconciler tells it in the ConfigMap
-`gitops-dsf-moves`.
+"""Old copies of moved applications that wait, as the ConfigMap `gitops-dsf-moves` reports them.
 
-The reconciler knows more than a reader of the hub can find out: since when a decision holds, how healthy a
-copy was, what the API server refused. So `status` prints the reason that the reconciler has, and has no rules
-of its own.
+The reconciler knows more than a reader of the hub can find out: since when a decision holds, how
+healthy a copy was, what the API server refused. So `status` prints the reason of the reconciler,
+and has no rules of its own.
 """
 
 import msgspec
@@ -14,7 +13,10 @@ from gitops_dsf.hub.moves.causes import MoveCause
 WAITS_KEY = "waits"
 """The key of that ConfigMap. Its other keys belong to the paced moves."""
 MAX_WAITS = 200
-"""Copies that are told. A ConfigMap holds 1 MB, and the ledger of paced moves needs most of it."""
+"""Copies that are reported.
+
+A ConfigMap holds 1 MB, and the ledger of paced moves needs most of it.
+"""
 
 
 class WaitingCopy(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -33,9 +35,9 @@ class WaitingCopy(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
 
 
 def read_waits(data: object) -> tuple[WaitingCopy, ...]:
-    """What the data of the ConfigMap tells.
+    """The copies in the data of the ConfigMap; none if it cannot be read.
 
-    It is only shown, so what cannot be read tells nothing.
+    They are only shown, so a broken entry must not fail a verb.
     """
     try:
         texts = msgspec.convert(data, dict[str, str] | None) or {}
@@ -45,4 +47,5 @@ def read_waits(data: object) -> tuple[WaitingCopy, ...]:
 
 
 def encode_waits(waits: tuple[WaitingCopy, ...]) -> dict[str, str]:
+    """The key of the ConfigMap with these copies."""
     return {WAITS_KEY: msgspec.json.encode(waits).decode()}

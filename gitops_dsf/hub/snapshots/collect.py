@@ -1,6 +1,8 @@
 """Collects objects into one snapshot.
 
-One that appears twice is an error: it is unclear which is right.
+An object that appears twice is an error, because it is unclear which one is right. A score whose
+time cannot be read counts as 0 and is named in `Snapshot.unreadable`; any other object that cannot
+be decoded is an error.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +34,7 @@ KINDS = (
 )
 """The kinds that are read. Others are ignored, because a folder may hold more than a snapshot."""
 
-DEPTH: Final = 64
+MAX_DEPTH: Final = 64
 """Levels of nesting in an object, the same as in a YAML document of a repository."""
 
 
@@ -47,29 +49,23 @@ class SnapshotDocument:
     text: bytes | msgspec.Raw
 
     def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
-        """Returns the object as plain data. Raises SnapshotError when it is nested too deeply."""
+        """The object as plain data. Raises SnapshotError when it is nested too deeply."""
         try:
             data = msgspec.json.decode(self.text)
         except RecursionError:
             data = None
-        if data is None or _is_deeper(data, DEPTH):
-            msg = f"{self.place}: more than {DEPTH} levels of objects and lists inside each other"
-            raise SnapshotError(msg)
+        if data is None or _is_deeper(data, MAX_DEPTH):
+            raise SnapshotError(
+                f"{self.place}: more than {MAX_DEPTH} levels of objects and lists inside each other"
+            )
         return data
 
 
-def _is_deeper(data: Any, limit: int) -> bool:  # noqa: ANN401 - whatever JSON holds
-    level = [data]
-    for _ in range(limit):
-        inside = (item.values() if isinstance(item, dict) else item for item in level)
-        level = [value for values in inside for value in values if isinstance(value, dict | list)]
-        if not level:
-            return False
-    return True
-
-
 def collect(
-    documents: Iterable[SnapshotDocument], *, origin: str, resources: frozenset[str] | None = None
+    documents: Iterable[SnapshotDocument],
+    *,
+    origin: str,
+    resources: frozenset[str] | None = None,
 ) -> Snapshot:
     """One snapshot of documents; only scores with these names, if given. Raises SnapshotError."""
     collector = _Collector(resources)
@@ -81,7 +77,10 @@ def collect(
 
 
 def whole(cluster: objects.ManagedCluster) -> objects.ManagedCluster:
-    """Marks absent labels, taints and claims as known to be empty: an API server gave the object."""
+    """The cluster with absent labels, taints and claims marked as known to be empty.
+
+    An API server leaves out what is empty. In a snapshot file an absent section is not known.
+    """
     metadata = cluster.metadata
     if metadata.labels is None:
         metadata = msgspec.structs.replace(metadata, labels={})
@@ -92,6 +91,11 @@ def whole(cluster: objects.ManagedCluster) -> objects.ManagedCluster:
     if status.cluster_claims is None:
         status = msgspec.structs.replace(status, cluster_claims=())
     return objects.ManagedCluster(metadata, spec, status)
+
+
+def unreadable(name: str, cluster: str, why: str) -> str:
+    """The message about a score that counts as 0."""
+    return f"AddOnPlacementScore {cluster}/{name} cannot be read and counts as 0: {why}"
 
 
 class _Collector:
@@ -109,28 +113,27 @@ class _Collector:
         self._observed: list[datetime] = []
 
     def add(self, document: SnapshotDocument) -> None:
-        kind, place = document.kind, document.place
-        self.used += kind in KINDS
-        match kind:
+        """Takes one document. Raises SnapshotError."""
+        self.used += document.kind in KINDS
+        match document.kind:
             case "AddOnPlacementScore":
-                self._score(document)
+                self._add_score(document)
             case "PlacementDecision":
-                self._decision(_read(document, objects.PlacementDecision), document)
+                self._add_decision(_read(document, objects.PlacementDecision), document)
             case "ManagedCluster":
-                found = whole(_read(document, objects.ManagedCluster))
-                _put(self._clusters, found.metadata.name, found, place)
+                cluster = whole(_read(document, objects.ManagedCluster))
+                _put(self._clusters, cluster.metadata.name, cluster, document.place)
             case "ManagedClusterSet":
-                item = _read(document, objects.ManagedClusterSet)
-                _put(self._sets, item.metadata.name, item, place)
+                cluster_set = _read(document, objects.ManagedClusterSet)
+                _put(self._sets, cluster_set.metadata.name, cluster_set, document.place)
             case "ManagedClusterSetBinding":
-                binding = _read(document, objects.ManagedClusterSetBinding)
-                self._bindings.add(
-                    (_namespace(binding.metadata.namespace, document), binding.metadata.name)
-                )
+                metadata = _read(document, objects.ManagedClusterSetBinding).metadata
+                self._bindings.add((_namespace(metadata.namespace, document), metadata.name))
             case "HubSnapshot":
-                self._part(document)
+                self._add_part(document)
 
     def snapshot(self, origin: str) -> Snapshot:
+        """What was collected. The oldest part says how old the whole is."""
         return Snapshot(
             origin=origin,
             observed_at=min(self._observed, default=None),
@@ -144,90 +147,108 @@ class _Collector:
             bindings=tuple(sorted(self._bindings)) or None,
         )
 
-    def _score(self, document: SnapshotDocument) -> None:
-        item = self._decoded(document)
-        name, place = item.metadata.name, document.place
-        cluster = _namespace(item.metadata.namespace, document)
-        for each in (item.status.scores if item.status else None) or ():
-            if not SCORE_MIN <= each.value <= SCORE_MAX:
+    def _add_score(self, document: SnapshotDocument) -> None:
+        score = self._decoded(document)
+        name = score.metadata.name
+        cluster = _namespace(score.metadata.namespace, document)
+        # An API server refuses such values, but a file may have been edited.
+        for item in (score.status.scores if score.status else None) or ():
+            if not SCORE_MIN <= item.value <= SCORE_MAX:
                 raise SnapshotError(
-                    f"{place}: AddOnPlacementScore {cluster}/{name}: {each.name} is {each.value}; a"
-                    " score is -100 to 100"
+                    f"{document.place}: AddOnPlacementScore {cluster}/{name}: {item.name} is"
+                    f" {item.value}; a score is -100 to 100"
                 )
         if self._resources is not None and name not in self._resources:
             self._skipped += 1
             return
-        self._begin(name, (cluster,), place)[cluster] = self._interner.of(item.status)
+        scores = self._begin(name, (cluster,), document.place)
+        scores[cluster] = self._interner.of(score.status)
 
     def _decoded(self, document: SnapshotDocument) -> AddOnPlacementScore:
-        """A score whose time cannot be read costs nothing but itself."""
+        """The score; without items if its time cannot be read, which costs nothing but itself."""
         try:
             return msgspec.json.decode(document.text, type=AddOnPlacementScore)
         except msgspec.ValidationError as error:
             if "validUntil" not in str(error):
                 return _read(document, AddOnPlacementScore)
-            bare = _read(document, BareScore).metadata
-            if self._resources is None or bare.name in self._resources:
+            metadata = _read(document, BareScore).metadata
+            if self._resources is None or metadata.name in self._resources:
                 self._unreadable.append(
-                    unreadable(bare.name, bare.namespace or "", problem_of(error))
+                    unreadable(metadata.name, metadata.namespace or "", problem_of(error))
                 )
-            return AddOnPlacementScore(bare)
+            return AddOnPlacementScore(metadata)
 
-    def _part(self, document: SnapshotDocument) -> None:
+    def _add_part(self, document: SnapshotDocument) -> None:
         place = document.place
         part = file_format.read(document.text, place=place)
         if part.observed_at is not None:
             self._observed.append(part.observed_at)
-        for name, entries in part.tables(self._resources, place=place):
-            if isinstance(entries, int):
-                self._skipped += entries
-                continue
-            self._unreadable += [
-                unreadable(name, cluster, entry.problem)
-                for cluster, entry in entries.items()
-                if entry.problem
-            ]
-            scores = self._begin(name, entries, place)
-            scores.update(
-                (cluster, entry.score(self._interner)) for cluster, entry in entries.items()
-            )
+        for name, table in part.tables(self._resources, place=place):
+            if isinstance(table, int):
+                self._skipped += table
+            else:
+                self._add_table(name, table, place)
         for entry in part.decisions:
-            self._decision(decision_of(**msgspec.structs.asdict(entry)), document)
-        for cluster, known in part.clusters.items():
-            _put(self._clusters, cluster, file_format.cluster(cluster, known), place)
+            decision = decision_of(**msgspec.structs.asdict(entry))
+            self._add_decision(decision, document)
+        for name, facts in part.clusters.items():
+            _put(self._clusters, name, file_format.cluster(name, facts), place)
+
+    def _add_table(
+        self, name: str, table: Mapping[str, file_format.ScoreEntry], place: str
+    ) -> None:
+        scores = self._begin(name, table, place)
+        for cluster, entry in table.items():
+            if entry.problem:
+                self._unreadable.append(unreadable(name, cluster, entry.problem))
+            scores[cluster] = entry.score(self._interner)
 
     def _begin(self, name: str, clusters: Iterable[str], place: str) -> dict[str, PublishedScore]:
         """The table of a name. Raises SnapshotError if one of these clusters is in it already."""
         scores = self._scores.setdefault(name, {})
-        for cluster in clusters if scores else ():
-            if cluster in scores:
-                _twice(f"AddOnPlacementScore {cluster}/{name}", place)
+        if scores:
+            for cluster in clusters:
+                if cluster in scores:
+                    _refuse_second(f"AddOnPlacementScore {cluster}/{name}", place)
         return scores
 
-    def _decision(self, found: objects.PlacementDecision, document: SnapshotDocument) -> None:
-        namespace = _namespace(found.metadata.namespace, document)
-        _put(self._decisions, (namespace, found.metadata.name), found, document.place)
+    def _add_decision(
+        self, decision: objects.PlacementDecision, document: SnapshotDocument
+    ) -> None:
+        namespace = _namespace(decision.metadata.namespace, document)
+        _put(self._decisions, (namespace, decision.metadata.name), decision, document.place)
 
 
-def _put(table: dict[K, V], key: K, item: V, place: str) -> None:
+def _is_deeper(data: Any, limit: int) -> bool:  # noqa: ANN401 - whatever JSON holds
+    """Whether objects and lists are nested in more than this many levels."""
+    level = [data]
+    for _ in range(limit):
+        below: list[Any] = []
+        for container in level:
+            values = container.values() if isinstance(container, dict) else container
+            below += [value for value in values if isinstance(value, dict | list)]
+        if not below:
+            return False
+        level = below
+    return True
+
+
+def _put(table: dict[K, V], key: K, value: V, place: str) -> None:
     if key in table:
         name = "/".join(key) if isinstance(key, tuple) else key
-        _twice(f"{type(item).__name__} {name}", place)
-    table[key] = item
+        _refuse_second(f"{type(value).__name__} {name}", place)
+    table[key] = value
 
 
-def unreadable(name: str, cluster: str, why: str) -> str:
-    """Says that a score counts as 0."""
-    return f"AddOnPlacementScore {cluster}/{name} cannot be read and counts as 0: {why}"
-
-
-def _twice(what: str, place: str) -> NoReturn:
-    raise SnapshotError(f"{place}: {what} is there already; give one state of the hub at a time")
+def _refuse_second(name: str, place: str) -> NoReturn:
+    raise SnapshotError(f"{place}: {name} is there already; give one state of the hub at a time")
 
 
 def _namespace(namespace: str | None, document: SnapshotDocument) -> str:
     if not namespace:
-        raise SnapshotError(f"{document.place}: {_which(document)}: it needs metadata.namespace")
+        raise SnapshotError(
+            f"{document.place}: {_description(document)}: it needs metadata.namespace"
+        )
     return namespace
 
 
@@ -235,16 +256,15 @@ def _read(document: SnapshotDocument, model: type[T]) -> T:
     try:
         return msgspec.json.decode(document.text, type=model)
     except msgspec.ValidationError as error:
-        msg = ": ".join(filter(None, (document.place, _which(document), problem_of(error))))
-        raise SnapshotError(msg) from error
+        parts = (document.place, _description(document), problem_of(error))
+        raise SnapshotError(": ".join(filter(None, parts))) from error
 
 
-def _which(document: SnapshotDocument) -> str:
+def _description(document: SnapshotDocument) -> str:
+    """Kind, namespace and name, as far as the document has them."""
     data = document.plain()
     metadata = data.get("metadata") if isinstance(data, Mapping) else None
-    names = (
-        (metadata.get(key) for key in ("namespace", "name"))
-        if isinstance(metadata, Mapping)
-        else ()
-    )
-    return " ".join(filter(None, (document.kind, "/".join(map(str, filter(None, names))))))
+    if not isinstance(metadata, Mapping):
+        return document.kind
+    names = [str(metadata[key]) for key in ("namespace", "name") if metadata.get(key)]
+    return " ".join(filter(None, (document.kind, "/".join(names))))

@@ -1,6 +1,7 @@
-"""The file format of snapshots (docs/decisions/preview.md).
+"""The file format of snapshots (docs/decisions/preview.md). A folder is the union of its documents.
 
-A folder is the union of its documents.
+Guaranteed: equal snapshots give equal bytes, with one line for each entry, so that git shows what
+changed and stores little.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +26,8 @@ MOMENT = "snapshot.json"
 Name = Annotated[str, Meta(min_length=1)]
 Value = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
 """AddOnPlacementScore CRD: status.scores[].value."""
+RoundedTime = Callable[[datetime | None], datetime | None]
+"""Says which validUntil is written instead of the one of a score."""
 
 
 class ScoreEntry(
@@ -38,7 +41,7 @@ class ScoreEntry(
     """Why the object could not be decoded; such an entry has no values."""
 
     def score(self, interner: Interner) -> PublishedScore:
-        """Returns the score, with parts shared by an Interner."""
+        """The score, with parts shared by an Interner."""
         return interner.score(self.valid_until, tuple(self.values), tuple(self.values.values()))
 
 
@@ -61,7 +64,8 @@ class ClusterEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     capacity: objects.Resources | None = None
 
 
-Table = dict[Name, ScoreEntry]
+ScoreTable = dict[Name, ScoreEntry]
+"""By cluster."""
 
 
 class HubSnapshot(
@@ -74,8 +78,10 @@ class HubSnapshot(
     observed_at: Timestamp | None = None
     """When the newest object of this document was observed, in RFC 3339."""
     scores: dict[Name, msgspec.Raw] = {}
-    """Tables by name of the AddOnPlacementScore, then by cluster, decoded when the name is
-    requested.
+    """Tables by name of the AddOnPlacementScore, then by cluster.
+
+    A table is decoded when its name is requested, because a fleet has hundreds of thousands of
+    scores.
     """
     decisions: list[DecisionEntry] = []
     clusters: dict[Name, ClusterEntry] = {}
@@ -85,7 +91,7 @@ class HubSnapshot(
     def tables(
         self, resources: frozenset[str] | None, *, place: str
     ) -> Iterator[tuple[str, Mapping[str, ScoreEntry] | int]]:
-        """Scores by name, then by cluster; of other names only how many, because a fleet has many."""
+        """Scores by name, then by cluster; of names that are not requested only how many."""
         for name, raw in self.scores.items():
             try:
                 if resources is None or name in resources:
@@ -93,28 +99,13 @@ class HubSnapshot(
                 else:
                     yield name, len(msgspec.json.decode(raw, type=dict[Name, msgspec.Raw]))
             except msgspec.ValidationError as error:
-                msg = f"{place}: HubSnapshot: {problem_of(error).replace(' at `', f' at `scores.{name}')}"
-                raise SnapshotError(msg) from error
+                # The path of the error is inside of the table.
+                problem = problem_of(error).replace(" at `", f" at `scores.{name}")
+                raise SnapshotError(f"{place}: HubSnapshot: {problem}") from error
 
 
-def _table(raw: msgspec.Raw) -> Mapping[str, ScoreEntry]:
-    """Decodes a table at once, and its entries one by one if a validUntil is no time."""
-    try:
-        return msgspec.json.decode(raw, type=Table)
-    except msgspec.ValidationError as error:
-        if "validUntil" not in str(error):
-            raise
-    entries = msgspec.json.decode(raw, type=dict[Name, msgspec.Raw])
-    return {cluster: _entry(entry) for cluster, entry in entries.items()}
-
-
-def _entry(raw: msgspec.Raw) -> ScoreEntry:
-    try:
-        return msgspec.json.decode(raw, type=ScoreEntry)
-    except msgspec.ValidationError as error:
-        if "validUntil" not in str(error):
-            raise
-        return ScoreEntry({}, problem=problem_of(error))
+class _VersionOnly(Struct, frozen=True, rename="camel"):
+    api_version: Any = None
 
 
 def read(text: bytes | msgspec.Raw, *, place: str) -> HubSnapshot:
@@ -122,23 +113,15 @@ def read(text: bytes | msgspec.Raw, *, place: str) -> HubSnapshot:
     try:
         document = msgspec.json.decode(text, type=HubSnapshot)
     except msgspec.ValidationError as error:
-        _check_version(msgspec.json.decode(text, type=_Head).api_version, place)
+        # A document of another version may have other fields, so the version is the better message.
+        _check_version(msgspec.json.decode(text, type=_VersionOnly).api_version, place)
         raise SnapshotError(f"{place}: HubSnapshot: {problem_of(error)}") from error
     _check_version(document.api_version, place)
     return document
 
 
-def _check_version(found: object, place: str) -> None:
-    if found != API_VERSION:
-        msg = f"{place}: HubSnapshot has apiVersion {found!r}; this version reads {API_VERSION}"
-        raise SnapshotError(msg)
-
-
-class _Head(Struct, frozen=True, rename="camel"):
-    api_version: Any = None
-
-
 def cluster(name: str, entry: ClusterEntry) -> objects.ManagedCluster:
+    """The ManagedCluster, as far as an entry knows it."""
     claims = None
     if entry.claims is not None:
         claims = tuple(
@@ -154,48 +137,80 @@ def cluster(name: str, entry: ClusterEntry) -> objects.ManagedCluster:
 
 
 def files(
-    snapshot: Snapshot,
-    *,
-    hub: str,
-    rounded: Callable[[datetime | None], datetime | None] = lambda until: until,
+    snapshot: Snapshot, *, hub: str, rounded: RoundedTime = lambda until: until
 ) -> Iterator[tuple[str, bytes]]:
-    """A snapshot as files: one per score name, one each for the time, decisions and clusters.
-
-    Equal snapshots give equal bytes, and each entry has its own line. `rounded` says which
-    validUntil is written.
-    """
-    at = snapshot.observed_at
-    yield MOMENT, _file(hub, "" if at is None else f',\n"observedAt": {_json(timestamp(at))}')
-    for name, table in snapshot.scores.items():
-        rows = (
-            f"{_json(each)}: {_json(_score_entry(table[each], rounded))}" for each in sorted(table)
-        )
-        yield (
-            f"scores/{name}.json",
-            _file(hub, f',\n"scores": {{{_json(name)}: {{\n{_rows(rows)}\n}}}}'),
-        )
+    """A snapshot as files: one per score name, one each for the time, decisions and clusters."""
+    moment = ""
+    if snapshot.observed_at is not None:
+        moment = f',\n"observedAt": {_json(timestamp(snapshot.observed_at))}'
+    yield MOMENT, _file(hub, moment)
+    for name, scores in snapshot.scores.items():
+        table = _lines(_score_line(each, scores[each], rounded) for each in sorted(scores))
+        yield f"scores/{name}.json", _file(hub, f',\n"scores": {{{_json(name)}: {{\n{table}\n}}}}')
     if snapshot.decisions:
-        entries = (
-            DecisionEntry(
-                item.metadata.namespace or "",
-                item.metadata.name,
-                item.placement,
-                item.cluster_names,
-            )
-            for item in snapshot.decisions
-        )
-        yield "decisions.json", _file(hub, f',\n"decisions": [\n{_rows(map(_json, entries))}\n]')
+        decisions = _lines(_json(_decision_entry(page)) for page in snapshot.decisions)
+        yield "decisions.json", _file(hub, f',\n"decisions": [\n{decisions}\n]')
     if snapshot.clusters:
-        known = sorted(snapshot.clusters.items())
-        rows = (f"{_json(name)}: {_json(_cluster_entry(cluster))}" for name, cluster in known)
-        yield "clusters.json", _file(hub, f',\n"clusters": {{\n{_rows(rows)}\n}}')
+        clusters = _lines(
+            f"{_json(name)}: {_json(_cluster_entry(snapshot.clusters[name]))}"
+            for name in sorted(snapshot.clusters)
+        )
+        yield "clusters.json", _file(hub, f',\n"clusters": {{\n{clusters}\n}}')
 
 
-def _score_entry(
-    found: PublishedScore, rounded: Callable[[datetime | None], datetime | None]
-) -> ScoreEntry:
-    until = rounded(found.valid_until)
-    return ScoreEntry(dict(sorted(found.items())), None if until is None else in_utc(until))
+def _table(raw: msgspec.Raw) -> Mapping[str, ScoreEntry]:
+    """Decodes a table at once, and its entries one by one if a validUntil is not a valid time."""
+    try:
+        return msgspec.json.decode(raw, type=ScoreTable)
+    except msgspec.ValidationError as error:
+        if "validUntil" not in str(error):
+            raise
+    entries = msgspec.json.decode(raw, type=dict[Name, msgspec.Raw])
+    return {name: _entry(entry) for name, entry in entries.items()}
+
+
+def _entry(raw: msgspec.Raw) -> ScoreEntry:
+    try:
+        return msgspec.json.decode(raw, type=ScoreEntry)
+    except msgspec.ValidationError as error:
+        if "validUntil" not in str(error):
+            raise
+        return ScoreEntry({}, problem=problem_of(error))
+
+
+def _check_version(version: object, place: str) -> None:
+    if version != API_VERSION:
+        raise SnapshotError(
+            f"{place}: HubSnapshot has apiVersion {version!r}; this version reads {API_VERSION}"
+        )
+
+
+def _score_line(cluster_name: str, score: PublishedScore, rounded: RoundedTime) -> str:
+    until = rounded(score.valid_until)
+    values = dict(sorted(score.items()))
+    entry = ScoreEntry(values, None if until is None else in_utc(until))
+    return f"{_json(cluster_name)}: {_json(entry)}"
+
+
+def _decision_entry(page: objects.PlacementDecision) -> DecisionEntry:
+    metadata = page.metadata
+    return DecisionEntry(
+        metadata.namespace or "", metadata.name, page.placement, page.cluster_names
+    )
+
+
+def _cluster_entry(cluster: objects.ManagedCluster) -> dict[str, Any]:
+    """The sections that are known."""
+    spec = cluster.spec or objects.ManagedClusterSpec()
+    status = cluster.status or objects.ManagedClusterStatus()
+    sections = {
+        "labels": cluster.metadata.labels,
+        "taints": msgspec.to_builtins(spec.taints, order="sorted"),
+        "claims": None if status.cluster_claims is None else cluster.claims,
+        "allocatable": status.allocatable,
+        "capacity": status.capacity,
+    }
+    return {key: section for key, section in sections.items() if section is not None}
 
 
 def _file(hub: str, section: str) -> bytes:
@@ -204,23 +219,8 @@ def _file(hub: str, section: str) -> bytes:
     return f"{{{head}{section}}}\n".encode()
 
 
-def _rows(rows: Iterable[str]) -> str:
-    return ",\n".join(rows)
-
-
-def _cluster_entry(known: objects.ManagedCluster) -> dict[str, Any]:
-    spec, status = (
-        known.spec or objects.ManagedClusterSpec(),
-        known.status or objects.ManagedClusterStatus(),
-    )
-    entry = {
-        "labels": known.metadata.labels,
-        "taints": msgspec.to_builtins(spec.taints, order="sorted"),
-        "claims": None if status.cluster_claims is None else known.claims,
-        "allocatable": status.allocatable,
-        "capacity": status.capacity,
-    }
-    return {key: value for key, value in entry.items() if value is not None}
+def _lines(entries: Iterable[str]) -> str:
+    return ",\n".join(entries)
 
 
 def _json(value: object) -> str:

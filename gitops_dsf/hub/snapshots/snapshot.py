@@ -1,4 +1,7 @@
-"""A snapshot of a hub: published scores, decisions and facts about clusters."""
+"""A snapshot of a hub: published scores, decisions and facts about clusters.
+
+Not guaranteed: that it is complete. Each part says what None or an absent entry means.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +17,7 @@ from gitops_dsf.hub.times import age_text
 from gitops_dsf.wording import plural
 
 MAX_PROBLEMS: Final = 5
+"""Unreadable objects that are named; of the others only the number is reported."""
 
 
 class SnapshotError(GitopsDsfError):
@@ -30,12 +34,11 @@ class Snapshot:
     """When the oldest part was observed; None if the source does not say."""
     scores: Scores = field(default_factory=dict)
     skipped: int = 0
-    """How many AddOnPlacementScores exist but were not read, because their names were not
-    requested.
-    """
+    """AddOnPlacementScores that exist but were not read, because nobody requested their names."""
     unreadable: tuple[str, ...] = ()
-    """AddOnPlacementScores that could not be decoded, and why. They are among `scores`, without
-    items.
+    """AddOnPlacementScores that could not be decoded, and why.
+
+    They are among `scores`, without items.
     """
     decisions: tuple[PlacementDecision, ...] = ()
     """Sorted by namespace and name."""
@@ -45,25 +48,28 @@ class Snapshot:
     bindings: tuple[tuple[str, str], ...] | None = None
     """Namespace and name of the ManagedClusterSetBindings; None if they are not known."""
     moves: object = None
-    """Data of the ConfigMap with paced moves, not decoded; None if it was not requested or does not
-    exist.
+    """Data of the ConfigMap with paced moves, not decoded.
+
+    None if it was not requested or does not exist.
     """
 
     def published(self, resource: str, cluster: str) -> PublishedScore | None:
+        """The score of a cluster in the AddOnPlacementScores of a name; None if there is none."""
         return self.scores.get(resource, {}).get(cluster)
 
     @property
     def problems(self) -> tuple[str, ...]:
         """The first unreadable objects, for people, and how many more there are."""
         rest = len(self.unreadable) - MAX_PROBLEMS
-        more = (
-            (f"{rest} more AddOnPlacementScores cannot be read and count as 0",) if rest > 0 else ()
-        )
-        return (*self.unreadable[:MAX_PROBLEMS], *more)
+        if rest <= 0:
+            return self.unreadable
+        more = f"{rest} more AddOnPlacementScores cannot be read and count as 0"
+        return (*self.unreadable[:MAX_PROBLEMS], more)
 
     @property
     def score_count(self) -> int:
-        return self.skipped + sum(len(found) for found in self.scores.values())
+        """AddOnPlacementScores of the hub, also those that were not read."""
+        return self.skipped + sum(map(len, self.scores.values()))
 
 
 class HubSource(Struct, rename="camel", kw_only=True):
@@ -96,21 +102,23 @@ class HubData:
         return max(0.0, (self.today - self.snapshot.observed_at).total_seconds())
 
     def describe(self) -> str:
+        """The source and the age of the data in one line, or why there is none."""
         if self.snapshot is None:
             return self.missing
-        age = (
-            f"seen {age_text(self.age)} ago"
-            if self.age is not None
-            else "of unknown age (no observedAt)"
-        )
-        count = self.snapshot.score_count
-        return f"{self.snapshot.origin}: {plural(count, 'AddOnPlacementScore')}, {age}"
+        count = plural(self.snapshot.score_count, "AddOnPlacementScore")
+        if self.age is None:
+            return f"{self.snapshot.origin}: {count}, of unknown age (no observedAt)"
+        return f"{self.snapshot.origin}: {count}, seen {age_text(self.age)} ago"
 
     def shown(self) -> HubSource:
-        known = self.snapshot
+        """The same for JSON output."""
+        snapshot = self.snapshot
+        observed_at = None
+        if snapshot is not None and snapshot.observed_at is not None:
+            observed_at = snapshot.observed_at.isoformat()
         return HubSource(
-            origin=known.origin if known else None,
-            observed_at=known.observed_at.isoformat() if known and known.observed_at else None,
+            origin=None if snapshot is None else snapshot.origin,
+            observed_at=observed_at,
             age_seconds=None if self.age is None else round(self.age),
             now=self.now.isoformat(),
             missing=self.missing or None,
