@@ -25,7 +25,7 @@ from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.repository.revision.branch import fetch_branch
-from gitops_dsf.views.preview.markdown import MARKER, MAX_CHARACTERS
+from gitops_dsf.show.preview.page import MARKER, MAX_CHARACTERS
 
 _BACKTEST_TITLE: Final = "### What this would have done"
 _BACKTEST_FAILED: Final = (

@@ -26,10 +26,10 @@ from gitops_dsf.repository.revision.checkout import checkout
 from gitops_dsf.repository.revision.tree import paths_at
 from gitops_dsf.repository.safefolder import SafeFolder
 from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.preview.pace import paced_change_text
+from gitops_dsf.show.preview.page import preview_comment, preview_text
 from gitops_dsf.views.preview.build import Preview, compare, differs
-from gitops_dsf.views.preview.markdown import markdown, text
 from gitops_dsf.views.preview.moves import UNKNOWN
-from gitops_dsf.views.preview.paced import paced_text
 from gitops_dsf.views.preview.placements import resources_ranked
 from gitops_dsf.views.preview.scorers import rescored
 from gitops_dsf.wording import names_text, plural
@@ -65,9 +65,9 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "json":
         sys.stdout.write(json_text(preview))
     elif args.output == "markdown":
-        sys.stdout.write(markdown(preview, evidence=evidence))
+        sys.stdout.write(preview_comment(preview, evidence=evidence))
     else:
-        sys.stdout.write(text(preview, evidence=evidence, everything=args.all))
+        sys.stdout.write(preview_text(preview, evidence=evidence, everything=args.all))
     if preview.head_errors:
         return 1
     reasons = list(_refusals(preview, before.fleet, after.fleet, args.fail_on))
@@ -98,7 +98,7 @@ def _refusals(
             yield f"{plural(len(moves), 'decision')} would or may {what}: {names}"
     paced = found.paced
     if "move" in effects and paced is not UNSET and paced.count > paced.without_change:
-        yield paced_text(paced)
+        yield f"paced: {paced_change_text(paced)}"
     for window in found.maintenance or ():
         if "move" in effects and window.count:
             yield f"maintenance {window.name}: {plural(window.count, 'application')} would leave"

@@ -29,7 +29,7 @@ from gitops_dsf.simulator import Explanation, HubState, Verdict, explain, simula
 from gitops_dsf.simulator.explain import lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
-from gitops_dsf.views.preview.paced import WishedMove, is_paced, wished_move
+from gitops_dsf.views.preview.paced import DesiredPacedMove, desired_paced_move, is_paced
 from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
 from gitops_dsf.views.status.queue import QueueView, queue_view
 
@@ -37,7 +37,7 @@ from gitops_dsf.views.status.queue import QueueView, queue_view
 class PacedPlacement(Struct, frozen=True, kw_only=True):
     """What `explain` says of a paced Placement."""
 
-    move: WishedMove | None
+    move: DesiredPacedMove | None
     """Where OCM would move it by the written weights; None if nowhere, or without scores."""
     queue: QueueView | None
 
@@ -169,7 +169,7 @@ def _pace(verdict: Verdict, data: HubData) -> PacedPlacement:
     """Where a paced Placement would move by the written weights, and what it waits for."""
     moves = stored_moves(data.snapshot)
     return PacedPlacement(
-        move=None if data.snapshot is None else wished_move(verdict),
+        move=None if data.snapshot is None else desired_paced_move(verdict),
         queue=queue_view(moves, placements={verdict.placement}, cluster=None),
     )
 

@@ -20,9 +20,9 @@ from gitops_dsf.simulator import Verdict, simulate
 from gitops_dsf.simulator.verdict_data import VerdictData
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
-from gitops_dsf.views.preview.maintenance import WindowView, open_windows
-from gitops_dsf.views.preview.paced import PacedMove, Wave, paced_waves
+from gitops_dsf.views.preview.paced import PacedMove, PacedWave, paced_waves
 from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
+from gitops_dsf.views.preview.windows import WindowView, open_windows
 
 MAX_DETAILED: Final = 10
 """Placements that are shown with their rankings. Of more, each one is a line."""
@@ -49,7 +49,7 @@ class PacedOutput(Struct, frozen=True, kw_only=True, rename="camel"):
 
     hub: HubSource
     under_way: tuple[PacedMove, ...]
-    waves: tuple[Wave, ...]
+    waves: tuple[PacedWave, ...]
     maintenance: tuple[WindowView, ...] | UnsetType = UNSET
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from gitops_dsf.show.moves import queue_lines
-from gitops_dsf.views.preview.maintenance import WindowView, window_text
-from gitops_dsf.views.preview.paced import Waves, WishedMove, move_text, wave_lines
+from gitops_dsf.show.preview.maintenance import window_text
+from gitops_dsf.show.preview.pace import move_text, wave_lines
+from gitops_dsf.views.preview.paced import DesiredPacedMove, PacedWaves
+from gitops_dsf.views.preview.windows import WindowView
 from gitops_dsf.views.status.queue import QueueView
 from gitops_dsf.wording import names_text, plural
 
@@ -23,7 +25,7 @@ def assumption_lines(bindings: Sequence[str]) -> Iterator[str]:
         )
 
 
-def waves_lines(paced: Waves, windows: Sequence[WindowView]) -> Iterator[str]:
+def waves_lines(paced: PacedWaves, windows: Sequence[WindowView]) -> Iterator[str]:
     """Yields what is open and under way, and the moves that follow, wave by wave."""
     for window in windows:
         yield f"maintenance {window.name} is open: {window_text(window)}"
@@ -43,7 +45,7 @@ def waves_lines(paced: Waves, windows: Sequence[WindowView]) -> Iterator[str]:
 
 
 def pace_lines(
-    move: WishedMove | None, queue: QueueView | None, *, has_scores: bool
+    move: DesiredPacedMove | None, queue: QueueView | None, *, has_scores: bool
 ) -> Iterator[str]:
     """Yields where a paced Placement would move, and what it waits for on the hub."""
     if move is not None:

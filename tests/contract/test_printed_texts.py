@@ -33,8 +33,8 @@ REASONS = {
         "section": "Markdown of `backtest`, which escapes it",
     },
     "gitops_dsf/cli/diff.py": {
-        "markdown(preview, evidence=evidence)": _ESCAPES,
-        "text(preview, evidence=evidence, everything=args.all)": _ESCAPES,
+        "preview_comment(preview, evidence=evidence)": _ESCAPES,
+        "preview_text(preview, evidence=evidence, everything=args.all)": _ESCAPES,
     },
     "gitops_dsf/cli/doctor.py": {
         "findings_text(findings, colour=wants_colour(sys.stdout))": _ESCAPES

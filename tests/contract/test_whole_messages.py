@@ -27,7 +27,6 @@ STILL_IN_PIECES = frozenset(
         "gitops_dsf/show/backtest/sentences.py",
         "gitops_dsf/views/doctor/checks/argocd.py",
         "gitops_dsf/views/preview/concerns.py",
-        "gitops_dsf/views/preview/markdown.py",
         "gitops_dsf/scoretests/judge.py",
         "gitops_dsf/scoretests/reasons.py",
         "gitops_dsf/scoretests/queries.py",

@@ -18,7 +18,7 @@ from gitops_dsf.ci.environment import PipelineError, pipeline_of
 from gitops_dsf.ci.publish import HELPER
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.cli.template import repo_template
-from gitops_dsf.views.preview.markdown import MARKER
+from gitops_dsf.show.preview.page import MARKER
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.integration.preview.gitfleet import save, snapshot
 from tests.support import yamlfast

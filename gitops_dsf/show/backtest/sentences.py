@@ -8,7 +8,7 @@ from msgspec import UNSET
 from gitops_dsf.backtest.figures import is_short
 from gitops_dsf.backtest.result import Figures, Trial
 from gitops_dsf.fleetbacktest.comparison import RevisionResult, limits
-from gitops_dsf.views.markdown import code, escaped
+from gitops_dsf.show.markdown import code, escaped
 from gitops_dsf.wording import names_text, plural
 
 MOST_NAMED = 3

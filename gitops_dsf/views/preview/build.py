@@ -1,4 +1,9 @@
-"""Compares two repositories on what is known of a hub, and computes what the change does. Pure."""
+"""Compares two repositories on what is known of a hub, and computes what the change does.
+
+Nothing is read and nothing is written here. A section of a preview is one field of `Comparison`: a
+module of this package computes its value, and `gitops_dsf.show.preview` writes it. A field that may
+be absent has the default UNSET, so that its key is absent from the JSON output as well.
+"""
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -6,32 +11,40 @@ from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource, Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.views.preview import changes
 from gitops_dsf.views.preview.concerns import concerns
+from gitops_dsf.views.preview.edits import (
+    PlacementChange,
+    SourceChange,
+    binding_changes,
+    placement_changes,
+    source_changes,
+)
+from gitops_dsf.views.preview.failover import Failover, failover_changes
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
-from gitops_dsf.views.preview.moves import Move, moves
-from gitops_dsf.views.preview.paced import Failover, PacedChange, failover_changes, paced_change
+from gitops_dsf.views.preview.moves import DecisionMove, moves
+from gitops_dsf.views.preview.pacedchange import PacedChange, paced_change
 from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes
+from gitops_dsf.views.preview.summary import Summary, summarise_changes
 from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.verdictpairs import VerdictPair, verdict_pairs
 
 
-class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warnings"}):
+class Comparison(Struct, frozen=True, kw_only=True):
     """The comparison of two valid repositories."""
 
-    summary: changes.Summary
+    summary: Summary
     scorers: tuple[ScorerChange, ...]
-    sources: tuple[changes.SourceChange, ...]
+    sources: tuple[SourceChange, ...]
     """ScoredApplications and ScoredPlacements as people write them."""
-    placements: tuple[changes.PlacementChange, ...]
+    placements: tuple[PlacementChange, ...]
     """What is rendered for them, and raw Placements."""
-    bindings: tuple[changes.SourceChange, ...]
+    bindings: tuple[SourceChange, ...]
     """ManagedClusterSetBindings that are rendered for them, or written by hand, and come or go."""
-    moves: tuple[Move, ...] | None
+    moves: tuple[DecisionMove, ...] | None
     """None if nothing is known of the hub."""
     pending: tuple[str, ...]
     """Applications that would also move without this change."""
-    concerns: tuple[str, ...]
+    warnings: tuple[str, ...]
     paced: PacedChange | UnsetType = UNSET
     refuges: tuple[Failover, ...] | UnsetType = UNSET
     maintenance: tuple[MaintenanceChange, ...] | UnsetType = UNSET
@@ -47,7 +60,8 @@ class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
     differs: bool
     """Whether the change has any effect, or its effect is unknown."""
     foreign_files: tuple[str, ...]
-    """Files in the head's rendered/ that are not rendered from its sources, and that Argo CD would apply."""
+    """Files in the head's rendered/ that its sources do not render, and that Argo CD would apply.
+    """
     hub: HubSource
     base_errors: tuple[FindingOutput, ...]
     head_errors: tuple[FindingOutput, ...]
@@ -57,10 +71,9 @@ class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
 
 def differs(comparison: Comparison | None) -> bool:
     """Whether a change has any effect, or its effect is unknown."""
-    found = comparison
-    return (
-        found is None or found.summary.any or bool(found.scorers or found.placements or found.moves)
-    )
+    if comparison is None or comparison.summary.any:
+        return True
+    return bool(comparison.scorers or comparison.placements or comparison.moves)
 
 
 def compare(
@@ -71,46 +84,53 @@ def compare(
     rescored_percent: float,
     close_points: int,
 ) -> Comparison:
-    """Compares two versions. Without a base, everything is new. Raises PreviewError."""
+    """Compares two versions. Without a base, everything is new. Raises PreviewError.
+
+    It warns if more than `rescored_percent` of the clusters are re-scored, and of each Placement
+    that a difference of at most `close_points` points would move.
+    """
     scorers = scorer_changes(base, head)
-    snapshot = hub.snapshot
-    transition = (
-        Transition(base=base, head=head, snapshot=snapshot, now=hub.now) if snapshot else None
-    )
-    found = tuple(verdict_pairs(transition)) if transition else ()
-    moving = moves(found, base, head) if snapshot else None
+    transition = None
+    pairs: tuple[VerdictPair, ...] = ()
+    if hub.snapshot is not None:
+        transition = Transition(base=base, head=head, snapshot=hub.snapshot, now=hub.now)
+        pairs = tuple(verdict_pairs(transition))
+    moving = None if transition is None else moves(pairs, base, head)
+    paced = None if transition is None else paced_change(transition)
     warnings = concerns(
         base,
         head,
         hub,
-        found=found,
+        found=pairs,
         moving=moving or (),
         rescored=rescored(scorers, base, head),
         rescored_percent=rescored_percent,
         close_points=close_points,
     )
-    paced = paced_change(transition) if transition else None
+    maintenance = maintenance_changes(base, head, now=hub.now, transition=transition)
     return Comparison(
-        summary=changes.summarise_changes(base, head, scorers),
+        summary=summarise_changes(base, head, scorers),
         scorers=scorers,
-        sources=changes.source_changes(base, head),
-        placements=changes.placement_changes(base, head),
-        bindings=changes.binding_changes(base, head),
+        sources=source_changes(base, head),
+        placements=placement_changes(base, head),
+        bindings=binding_changes(base, head),
         moves=moving,
-        pending=_pending(found, snapshot) if snapshot else (),
-        concerns=tuple(warnings),
+        pending=() if hub.snapshot is None else _pending(pairs, hub.snapshot),
+        warnings=tuple(warnings),
         paced=UNSET if paced is None else paced,
-        refuges=(failover_changes(transition) if transition else ()) or UNSET,
-        maintenance=tuple(maintenance_changes(base, head, now=hub.now, transition=transition))
-        or UNSET,
+        refuges=UNSET if transition is None else (failover_changes(transition) or UNSET),
+        maintenance=tuple(maintenance) or UNSET,
     )
 
 
-def _pending(found: tuple[VerdictPair, ...], snapshot: Snapshot) -> tuple[str, ...]:
-    """Placements with a decision on the hub that differs from what the base leads to."""
+def _pending(pairs: tuple[VerdictPair, ...], snapshot: Snapshot) -> tuple[str, ...]:
+    """Placements with a decision on the hub that differs from what the base leads to.
+
+    Those without a decision are left out: OCM has not scheduled them yet.
+    """
     now = decided(snapshot.decisions)
     return tuple(
-        item.placement
-        for item in found
-        if item.before and now.get(item.placement, item.before.chosen) != item.before.chosen
+        pair.placement
+        for pair in pairs
+        if pair.before and now.get(pair.placement, pair.before.chosen) != pair.before.chosen
     )

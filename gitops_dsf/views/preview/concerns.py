@@ -20,7 +20,7 @@ from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.applied import Manifest, applied
 from gitops_dsf.views.preview.credentials import credentials_of
 from gitops_dsf.views.preview.hubstate import hub_state
-from gitops_dsf.views.preview.moves import UNKNOWN, Move
+from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove
 from gitops_dsf.views.preview.paced import is_paced
 from gitops_dsf.views.preview.verdictpairs import VerdictPair
 from gitops_dsf.wording import names_text, plural
@@ -37,7 +37,7 @@ def concerns(
     hub: HubData,
     *,
     found: tuple[VerdictPair, ...],
-    moving: Iterable[Move],
+    moving: Iterable[DecisionMove],
     rescored: Mapping[str, frozenset[str]],
     rescored_percent: float,
     close_points: int,
@@ -226,7 +226,7 @@ def _bootstrap(fleet: CheckedFleet) -> dict[str, Manifest]:
 
 
 def _herd_concerns(
-    moving: Iterable[Move], base: CheckedFleet | None, head: CheckedFleet
+    moving: Iterable[DecisionMove], base: CheckedFleet | None, head: CheckedFleet
 ) -> Iterator[str]:
     """Warns if one cluster gets many applications at once: its scores do not know what is about to arrive."""
     arrivals: dict[str, list[str]] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.views.preview.markdown import MARKER
+from gitops_dsf.show.preview.page import MARKER
 from tests.integration.preview.gitfleet import (
     GitFleet,
     Run,

@@ -86,8 +86,8 @@ def test_a_drain_shows_who_leaves_when_and_whereto(herd: GitFleet, run: Run, hub
 def test_a_drain_that_does_not_fit_says_who_is_left(herd: GitFleet, run: Run, hub: Path) -> None:
     herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **SHORT))
     first, *_, last = page(herd, run, hub)
-    late = "and the drain would not be done before the end: 1 would be left"
-    assert f"; 4 applications would leave in 2 waves, {late}" in first
+    late = "1 would still be there at the end"
+    assert f"; 4 applications would leave in 2 waves; {late}" in first
     assert last == "  - would not leave before the end: app-04"
 
 
@@ -113,7 +113,7 @@ def test_what_a_drain_does_not_move_is_named(herd: GitFleet, run: Run, hub: Path
         "  - 20:00: app-03 c2 -> c1, app-04 c2 -> c3",
         "  - stay, because no other cluster takes them or a freeze holds them: app-00, app-01",
         "  - stay, because they are not paced: app-02",
-        f"- `quiet` added: Freeze of app-00 {WHEN}; no move begins of 1 paced application: app-00",
+        f"- `quiet` added: Freeze of app-00 {WHEN}; no move of 1 paced application begins: app-00",
     ]
 
 
@@ -129,10 +129,10 @@ def test_a_cordon_and_a_freeze_of_clusters_say_who_is_there(
     )
     cordon, *freezes = page(herd, run, hub)
     assert cordon.endswith(
-        "+00:00 (UTC); nothing new arrives, and 5 applications stay: app-00, app-01, app-02, app-03, app-04"
+        "+00:00 (UTC); no application arrives, and 5 stay: app-00, app-01, app-02, app-03, app-04"
     )
     assert freezes[0].endswith(
-        "no move begins of 20 paced applications: app-00, app-01, app-02, app-03, app-04 and 15 more"
+        "no move of 20 paced applications begins: app-00, app-01, app-02, app-03, app-04 and 15 more"
     )
     assert freezes[1].endswith("no paced application is there")
     assert windows(herd, run, hub)["a"]["zone"] == "UTC"
@@ -187,7 +187,7 @@ def test_a_long_drain_is_not_computed_to_its_end(
     herd: GitFleet, run: Run, hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All windows of a comparison share the bound."""
-    monkeypatch.setattr("gitops_dsf.views.preview.maintenance.MOST_SIMULATED", 2 * len(ON_C2))
+    monkeypatch.setattr("gitops_dsf.views.preview.windoweffects.MAX_SIMULATED", 2 * len(ON_C2))
     herd.write(
         "config/maintenance.yaml",
         *(maintenance(name, "Drain", clusters=["c2"], **NIGHT) for name in ("a", "b")),
@@ -208,4 +208,4 @@ def test_without_scores_nobody_knows_who_leaves(herd: GitFleet, run: Run) -> Non
     herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **NIGHT))
     (item,) = run.compared(herd)["maintenance"]
     assert (item["waves"], item["stays"]) == ([], None)
-    assert run.shown(herd).rstrip().endswith("; who is concerned is unknown")
+    assert run.shown(herd).rstrip().endswith("; which applications it concerns is unknown")

@@ -83,12 +83,10 @@ def test_a_comparison_of_a_long_queue_says_that_more_follows(
 ) -> None:
     fleet = reversed_herd(tmp_path / "fleet")
     hub = save(herd_hub(), tmp_path / "hub")
-    monkeypatch.setattr("gitops_dsf.views.preview.paced.MOST_SIMULATED", 3 * len(NAMES))
+    monkeypatch.setattr("gitops_dsf.views.preview.pacedchange.MAX_SIMULATED", 3 * len(NAMES))
     found = run.compared(fleet, "--scores", hub)["paced"]
     assert (len(found["waves"]), found["complete"]) == (3, False)
-    assert "The pace: at least 3 moves would be admitted in 3 waves:" in paced_pages(
-        fleet, run, hub
-    )
+    assert "The pace: at least 3 moves in 3 waves:" in paced_pages(fleet, run, hub)
 
 
 def test_waves_need_a_pace_and_scores(tmp_path: Path, run: Run) -> None:
@@ -113,10 +111,10 @@ def test_a_changed_ranking_moves_paced_applications_in_waves(tmp_path: Path, run
     assert not [line for line in found["warnings"] if "at once" in line]
     lines = paced_pages(fleet, run, hub)
     assert "No application moves." in lines
-    assert "The pace: 6 moves would be admitted in 4 waves:" in lines
+    assert "The pace: 6 moves in 4 waves:" in lines
     assert "- 3: app-02 c1 -> c2, app-03 c1 -> c3" in run.shown(fleet, "--scores", hub).splitlines()
     run("diff", fleet.path, "--base", "main", "--scores", hub, "--fail-on", "move", code=1)
-    assert "--fail-on: 6 moves would be admitted in 4 waves" in run.err
+    assert "--fail-on: paced: 6 moves in 4 waves" in run.err
 
 
 def test_without_a_pace_the_herd_is_a_warning(tmp_path: Path, run: Run) -> None:
@@ -185,9 +183,9 @@ def test_scores_that_are_not_known_yet_are_named(tmp_path: Path, run: Run) -> No
     hub = save(herd_hub(on="c2"), tmp_path / "hub")
     lines = paced_pages(fleet, run, hub)
     assert (
-        "The pace: no paced move would follow by the present scores; new ones of cpu are unknown."
-        in lines
-    )
+        "The pace: no paced move would follow; the new scores of cpu are unknown,"
+        " so the present ones count."
+    ) in lines
 
 
 REFUGES = {**PACE, "refuges": True}

@@ -1,34 +1,6 @@
-"""Text of others in Markdown that a forge renders, and changed fields as people name them."""
+"""Changed fields as people name them."""
 
-import pytest
-
-from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
-from gitops_dsf.views.preview.markdown import value_text
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("eu -> us", "eu → us"),
-        ("two\nlines", "two lines"),
-        ("ask @everyone", "ask @\u200beveryone"),
-        ("a|b", "a\\|b"),
-        ("R&D &lt;b&gt; &#64;all", "R\\&D \\&lt;b\\&gt; \\&\\#64;all"),
-        ("<img src=x>", "\\<img src=x\\>"),
-        ("[text](https://example.com)", "\\[text\\](https://example.com)"),
-    ],
-)
-def test_text_is_no_markup(text: str, shown: str) -> None:
-    assert escaped(text) == shown
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [("portal", "`portal`"), ("a`b", "`` a`b ``"), ("a\nb", "`a b`"), ("``", "``` `` ```")],
-)
-def test_a_code_span_ends_where_it_should(text: str, shown: str) -> None:
-    assert code(text) == shown
 
 
 def term(name: str, weight: int) -> dict[str, object]:
@@ -71,12 +43,3 @@ def test_null_is_absent_and_scalars_of_a_list_stay_together() -> None:
         FieldChange(path="a", before=None, after={}),
         FieldChange(path="a.b", before=1, after=None),
     )
-
-
-def test_values_on_one_line() -> None:
-    assert value_text(None, 10) == "(absent)"
-    assert value_text("", 10) == '""'
-    assert value_text(100.0, 10) == "100"
-    assert value_text(0.25, 10) == "0.25"
-    assert value_text(["a", "é"], 20) == '["a", "é"]'
-    assert value_text("abcdef", 4) == "abcd... (2 more characters)"

@@ -1,0 +1,115 @@
+"""What changes of scorers, applications and Placements, field by field, in sections to open."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from dsf_wire.text import printable
+from gitops_dsf.show.markdown import code
+from gitops_dsf.show.preview.limits import PageLimits
+from gitops_dsf.show.preview.lists import collapsed, left_out
+from gitops_dsf.views.preview.build import Comparison
+from gitops_dsf.views.preview.edits import SourceChange, grouped
+from gitops_dsf.views.preview.fields import FieldChange
+from gitops_dsf.views.preview.scorers import ScorerChange
+from gitops_dsf.views.preview.scorershift import ScoreEffect
+from gitops_dsf.wording import names_text, plural
+
+MAX_INLINE: Final = 40
+"""Characters of a value that is shown beside its field. A longer one is shown as a diff."""
+
+
+def scorer_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
+    """The scorers that change: fields, clusters, credentials, and whether scores are known."""
+    scorers = comparison.scorers
+    blocks = (_scorer(change, limits) for change in scorers)
+    yield from collapsed(f"Scorers ({len(scorers)})", blocks, scorers, "scorer", limits)
+
+
+def edit_sections(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
+    """What changes as people write it, what is rendered for that, and bindings that come and go."""
+    rendered = grouped(change.edit for change in comparison.placements)
+    yield from _edits("Applications and placements as written", comparison.sources, limits)
+    yield from _edits("Rendered Placements", rendered, limits)
+    yield from _edits("Cluster set bindings", comparison.bindings, limits)
+
+
+def value_text(value: Any, width: int) -> str:  # noqa: ANN401 - whatever a field holds
+    """Formats a field's value on one line, with at most `width` characters of it."""
+    if value is None:
+        return "(absent)"
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.0f}"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(text) > width:
+        return f"{text[:width]}... ({len(text) - width} more characters)"
+    return text or '""'
+
+
+def _edits(title: str, edits: Sequence[SourceChange], limits: PageLimits) -> Iterator[str]:
+    count = sum(len(edit.names) for edit in edits)
+    blocks = (_edit(edit, limits) for edit in edits)
+    yield from collapsed(f"{title} ({count})", blocks, edits, "edit", limits)
+
+
+def _edit(edit: SourceChange, limits: PageLimits) -> Iterator[str]:
+    names = code(names_text(edit.names, most=limits.names))
+    yield f"{edit.kind} **{names}** {edit.change}\n"
+    yield from _fields(edit.fields, limits)
+
+
+def _scorer(change: ScorerChange, limits: PageLimits) -> Iterator[str]:
+    yield f"**{code(change.name)}** {change.change}\n"
+    for credential in change.credentials:
+        yield f"- sends {limits.plain(str(credential))} ({credential.section})"
+    yield from _fields(change.fields, limits)
+    if change.gained:
+        yield f"- now also runs on {_clusters(change.gained, limits)}"
+    if change.lost:
+        yield f"- no longer runs on {_clusters(change.lost, limits)}"
+    if change.effect is ScoreEffect.UNKNOWN and change.kept:
+        clusters = plural(change.kept, "cluster")
+        causes = limits.plain(", ".join(change.unknown_because))
+        yield f"- new scores are **unknown** on {clusters}: {causes} changed"
+    elif change.effect is not ScoreEffect.UNKNOWN and change.other_source:
+        clusters = plural(len(change.other_source), "cluster")
+        yield f"- new scores are **unknown** on {clusters}: source changed"
+    if change.effect is ScoreEffect.RANGE and change.kept:
+        yield f"- another scoreRange applies on {plural(change.kept, 'cluster')}"
+
+
+def _clusters(names: Sequence[str], limits: PageLimits) -> str:
+    """`3 clusters: eu-1, eu-2 and 1 more`."""
+    listed = limits.plain(names_text(names, most=limits.names))
+    return f"{plural(len(names), 'cluster')}: {listed}"
+
+
+def _fields(fields: Sequence[FieldChange], limits: PageLimits) -> Iterator[str]:
+    for field in fields[: limits.rows]:
+        before = value_text(field.before, limits.width)
+        after = value_text(field.after, limits.width)
+        if _is_prose(field.before) or _is_prose(field.after):
+            yield f"- {code(field.path)}\n"
+            yield from _diff(before, after)
+            yield ""
+        else:
+            yield f"- {code(field.path)}: {code(before)} → {code(after)}"
+    yield from left_out(fields, "field", limits, prefix="- ")
+
+
+def _is_prose(value: object) -> bool:
+    """Whether a value is a text of several words, or a long one, such as a query."""
+    return isinstance(value, str) and (len(value) > MAX_INLINE or " " in value)
+
+
+def _diff(before: str, after: str) -> Iterator[str]:
+    """A block of code in colours, in a fence that no text in it can close."""
+    runs = re.findall(r"`+", before + after)
+    fence = "`" * max(3, 1 + max(map(len, runs), default=0))
+    yield f"{fence}diff"
+    for line in before.splitlines():
+        yield f"- {printable(line)}"
+    for line in after.splitlines():
+        yield f"+ {printable(line)}"
+    yield fence

@@ -1,0 +1,50 @@
+"""Lists in Markdown that say how much of them is left out."""
+
+from collections.abc import Iterable, Iterator, Sized
+from itertools import islice
+
+from gitops_dsf.show.preview.limits import PageLimits
+from gitops_dsf.wording import plural
+
+
+def bullets(lines: Iterable[str], entries: Sized, noun: str, limits: PageLimits) -> Iterator[str]:
+    """A list of lines, one for each entry. `noun` says what an entry is."""
+    for line in islice(lines, limits.rows):
+        yield f"- {line}"
+    yield from left_out(entries, noun, limits, prefix="- ")
+
+
+def sentences(lines: Iterable[str], entries: Sized, noun: str, limits: PageLimits) -> Iterator[str]:
+    """A list of sentences, each of which is cut where it is too long."""
+    shortened = (limits.plain(line[: 4 * limits.width]) for line in lines)
+    yield from bullets(shortened, entries, noun, limits)
+
+
+def left_out(
+    entries: Sized, noun: str, limits: PageLimits, *, prefix: str = "", rows: int | None = None
+) -> Iterator[str]:
+    """One line that says how many entries are not shown; nothing if all are."""
+    count = len(entries) - (limits.rows if rows is None else rows)
+    if count <= 0:
+        return
+    if limits.for_comment:
+        yield (
+            f"{prefix}... and {plural(count, noun)} more, left out to fit a comment;"
+            " `gitops-dsf diff --all` shows all"
+        )
+    else:
+        yield f"{prefix}... and {plural(count, noun)} more; `gitops-dsf diff --all` shows all"
+
+
+def collapsed(
+    title: str, blocks: Iterable[Iterable[str]], entries: Sized, noun: str, limits: PageLimits
+) -> Iterator[str]:
+    """A section that a reader opens; nothing if it has no entry."""
+    if not len(entries):
+        return
+    yield f"\n<details><summary>{title}</summary>\n"
+    for block in islice(blocks, limits.rows):
+        yield from block
+        yield ""
+    yield from left_out(entries, noun, limits)
+    yield "</details>"

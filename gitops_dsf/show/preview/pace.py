@@ -1,0 +1,53 @@
+"""Paced moves in words: waves, what a change does to them, and where applications go on a failure."""
+
+from collections.abc import Iterable, Iterator
+
+from gitops_dsf.views.preview.failover import Failover
+from gitops_dsf.views.preview.paced import PacedMove, PacedWave
+from gitops_dsf.views.preview.pacedchange import PacedChange
+from gitops_dsf.wording import plural
+
+
+def move_text(move: PacedMove) -> str:
+    """Formats `web c1 -> c2`."""
+    return f"{move.placement.partition('/')[2]} {move.source or 'new'} -> {move.target}"
+
+
+def wave_lines(waves: Iterable[PacedWave]) -> Iterator[str]:
+    """Yields `1: web c1 -> c2, shop c1 -> c3`, one line for each wave."""
+    for number, wave in enumerate(waves, start=1):
+        yield f"{number}: {', '.join(map(move_text, wave.moves))}"
+
+
+def paced_change_text(paced: PacedChange) -> str:
+    """Formats `6 moves in 4 waves; 2 of them would happen anyway`."""
+    clauses = [_count_text(paced)]
+    if paced.count and paced.without_change == paced.count:
+        clauses.append("it would happen anyway" if paced.count == 1 else "they would happen anyway")
+    elif paced.without_change:
+        clauses.append(f"{paced.without_change} of them would happen anyway")
+    if paced.unknown:
+        names = ", ".join(paced.unknown)
+        clauses.append(f"the new scores of {names} are unknown, so the present ones count")
+    return "; ".join(clauses)
+
+
+def _count_text(paced: PacedChange) -> str:
+    if not paced.count:
+        return "no paced move would follow"
+    moves = plural(paced.count, "move")
+    waves = plural(len(paced.waves), "wave")
+    return f"{moves} in {waves}" if paced.complete else f"at least {moves} in {waves}"
+
+
+def failover_text(failover: Failover) -> str:
+    """Formats `if eu-1 fails: app-03 -> us-1, app-11 -> ap-1 instead of us-1`."""
+    moves = []
+    for refuge in failover.moves:
+        name = refuge.placement.partition("/")[2]
+        target = refuge.target or "by the scores"
+        if refuge.before:
+            moves.append(f"{name} -> {target} instead of {refuge.before}")
+        else:
+            moves.append(f"{name} -> {target}")
+    return f"if {failover.cluster} fails: {', '.join(moves)}"

@@ -1,0 +1,87 @@
+"""A whole preview: the comment of a pull request, and the same text for a terminal."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from gitops_dsf.diagnostics.output import FindingOutput
+from gitops_dsf.show.markdown import code
+from gitops_dsf.show.preview.edits import edit_sections, scorer_section
+from gitops_dsf.show.preview.limits import COMMENT_LIMITS, SHORT, WHOLE, PageLimits
+from gitops_dsf.show.preview.lists import bullets, sentences
+from gitops_dsf.show.preview.maintenance import maintenance_section
+from gitops_dsf.show.preview.moves import move_section
+from gitops_dsf.show.preview.summary import summary_section
+from gitops_dsf.views.preview.build import Preview
+from gitops_dsf.wording import plural
+
+MARKER: Final = "<!-- gitops-dsf-preview -->"
+"""First line of every comment, by which a pipeline finds the comment that it edits."""
+MAX_CHARACTERS: Final = 65_000
+"""Of a comment. GitHub takes 65,536, and a pipeline may add a few words."""
+_COLLAPSED: Final = re.compile(r"<details><summary>(.*)</summary>")
+_CUT_OFF: Final = "\n\n...cut off: this preview is longer than a comment may be.\n"
+
+
+def preview_comment(preview: Preview, *, evidence: str) -> str:
+    """Formats the comment. It says how much was left out.
+
+    `evidence` says which data the moves are computed from.
+    """
+    for limits in COMMENT_LIMITS:
+        comment = "\n".join((MARKER, *_lines(preview, evidence, limits))) + "\n"
+        if len(comment) <= MAX_CHARACTERS:
+            return comment
+    return comment[: MAX_CHARACTERS - len(_CUT_OFF)] + _CUT_OFF
+
+
+def preview_text(preview: Preview, *, evidence: str, everything: bool) -> str:
+    """Formats the same for a terminal, without HTML: everything, or the first of each list."""
+    limits = WHOLE if everything else SHORT
+    shown = [line for line in _lines(preview, evidence, limits) if line != "</details>"]
+    return "\n".join(_COLLAPSED.sub(r"#### \1", line) for line in shown) + "\n"
+
+
+def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]:
+    yield "### gitops-dsf preview"
+    yield ""
+    yield f"{limits.plain(preview.head)} compared with {code(preview.base)}"
+    for note in preview.notes:
+        yield f"\n> {limits.plain(note)}"
+    yield from _foreign_files(preview.foreign_files, limits)
+    yield from _errors("base", preview.base_errors, limits)
+    yield from _errors("head", preview.head_errors, limits)
+    comparison = preview.comparison
+    if comparison is None:
+        return
+    yield from summary_section(preview, comparison, limits)
+    yield from move_section(comparison, evidence, limits)
+    yield from maintenance_section(comparison, limits)
+    if comparison.warnings:
+        yield "\n#### Warnings\n"
+        yield from sentences(comparison.warnings, comparison.warnings, "warning", limits)
+    yield from scorer_section(comparison, limits)
+    yield from edit_sections(comparison, limits)
+
+
+def _foreign_files(files: Sequence[str], limits: PageLimits) -> Iterator[str]:
+    if not files:
+        return
+    yield (
+        f"\n**Foreign files**: {plural(len(files), 'file')} that no source renders to; Argo CD"
+        " would apply what is in rendered/, so remove them before merging\n"
+    )
+    paths = [code(f"rendered/{path}"[: limits.width]) for path in files[: limits.rows]]
+    yield from bullets(paths, files, "file", limits)
+
+
+def _errors(side: str, errors: Sequence[FindingOutput], limits: PageLimits) -> Iterator[str]:
+    if not errors:
+        return
+    count = plural(len(errors), "error")
+    yield f"\n**The {side} does not validate**, so nothing can be compared: {count}.\n"
+    lines = []
+    for error in errors[: limits.rows]:
+        message = limits.plain(error.message[: 2 * limits.width])
+        lines.append(f"{code(f'{error.file}:{error.line}')} {error.code}: {message}")
+    yield from bullets(lines, errors, "error", limits)

@@ -1,0 +1,89 @@
+"""The numbers of a preview: a table of objects, and how many applications and clusters change."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from gitops_dsf.show.preview.limits import PageLimits
+from gitops_dsf.views.preview.build import Comparison, Preview
+from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove
+from gitops_dsf.views.preview.summary import Summary
+from gitops_dsf.wording import names_text, plural
+
+_ROWS: Final = {
+    "scorers": "scorers",
+    "clusters": "clusters in the inventory",
+    "works": "ManifestWorks",
+    "placements": "Placements",
+    "application_sets": "ApplicationSets",
+    "other": "other rendered objects",
+}
+"""Titles of the table, by field of the summary."""
+
+
+def summary_section(preview: Preview, comparison: Comparison, limits: PageLimits) -> Iterator[str]:
+    """The table, and in a list what a reader wants to know first."""
+    yield ""
+    yield from _table(comparison.summary)
+    yield f"\n- **{limits.plain(_moves_sentence(comparison.moves, preview.hub.missing))}**"
+    yield from _clusters(comparison.summary, limits)
+    if comparison.warnings:
+        yield f"- {plural(len(comparison.warnings), 'warning')}, below"
+
+
+def _table(summary: Summary) -> Iterator[str]:
+    yield "| | added | removed | changed | now |"
+    yield "|---|--:|--:|--:|--:|"
+    for field, title in _ROWS.items():
+        count = getattr(summary, field)
+        yield f"| {title} | {count.added} | {count.removed} | {count.changed} | {count.total} |"
+
+
+def _clusters(summary: Summary, limits: PageLimits) -> Iterator[str]:
+    clusters = summary.clusters
+    if clusters.joined:
+        yield f"- new in the inventory: {_names(clusters.joined, limits)}"
+    if clusters.left:
+        yield f"- no longer in the inventory: {_names(clusters.left, limits)}"
+    if clusters.edited:
+        yield f"- changed in the inventory: {_names(clusters.edited, limits)}"
+    if clusters.gaining:
+        yield f"- {plural(clusters.gaining, 'cluster')} gaining a scorer"
+    if clusters.losing:
+        yield f"- {plural(clusters.losing, 'cluster')} losing a scorer"
+    if clusters.altered:
+        count = plural(clusters.altered, "cluster")
+        yield f"- {count} with changed scores of a scorer that stays"
+
+
+def _names(names: Sequence[str], limits: PageLimits) -> str:
+    return limits.plain(names_text(names, most=limits.names))
+
+
+def _moves_sentence(moves: Sequence[DecisionMove] | None, missing: str | None) -> str:
+    """How many applications move. `missing` says why that is not known."""
+    if moves is None:
+        return f"which applications move is unknown: {missing}"
+    applications = 0
+    other_decisions = 0
+    unknown = 0
+    for move in moves:
+        if move.target == UNKNOWN:
+            unknown += max(1, len(move.followers))
+        elif move.followers:
+            applications += len(move.followers)
+        else:
+            other_decisions += 1
+    clauses = [_applications_move(applications)]
+    if other_decisions == 1:
+        clauses.append("1 decision for other consumers changes")
+    elif other_decisions:
+        clauses.append(f"{other_decisions} decisions for other consumers change")
+    if unknown:
+        clauses.append(f"and {unknown} more are unknown until the changed scorers have run")
+    return ", ".join(clauses)
+
+
+def _applications_move(count: int) -> str:
+    if not count:
+        return "no application moves"
+    return "1 application moves" if count == 1 else f"{count} applications move"

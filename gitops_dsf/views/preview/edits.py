@@ -1,0 +1,189 @@
+"""What a change does to objects as people write them, to rendered Placements, and to bindings.
+
+Objects that change alike share one entry: turning on a pace edits thousands of Placements in the
+same way, and a reader wants to see that once.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.repository.model.apps import ScoredPlacementSpec
+from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.fields import (
+    ChangeKind,
+    FieldChange,
+    field_changes,
+    written_metadata,
+)
+
+_DEPLOYMENT_FIELDS: Final = frozenset(
+    {"repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace"}
+)
+"""Fields that say what is deployed and where. Of a new object only these are shown."""
+_METADATA_FIELDS: Final = ("annotations", "labels")
+_ITSELF: Final = "NAMESPACE/NAME"
+"""Stands for the name of the object that is edited."""
+
+_Contents = Mapping[tuple[str, str], Mapping[str, Any]]
+"""What is compared of objects, by kind and name."""
+
+
+class SourceChange(Struct, frozen=True, kw_only=True):
+    """An equal edit of one or more objects of a kind."""
+
+    kind: str
+    names: tuple[str, ...]
+    """The objects, sorted; those of a namespace that people wrote as `namespace/name`."""
+    change: ChangeKind
+    fields: tuple[FieldChange, ...]
+
+
+class PlacementChange(Struct, frozen=True, kw_only=True):
+    """The change of one rendered Placement."""
+
+    placement: str
+    change: ChangeKind
+    fields: tuple[FieldChange, ...]
+
+    @property
+    def edit(self) -> SourceChange:
+        """The same without its own name, so that it can be equal to that of another Placement."""
+        return SourceChange(
+            kind="Placement",
+            names=(self.placement,),
+            change=self.change,
+            fields=tuple(_without_name(field, self.placement) for field in self.fields),
+        )
+
+
+def source_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[SourceChange, ...]:
+    """What differs as people write it, by kind and name, with equal edits in one entry.
+
+    Bindings that come and go are left out: `binding_changes` names them, also those that nobody
+    wrote.
+    """
+    changes = _changes(_written(base), _written(head), shown_if_new=_DEPLOYMENT_FIELDS)
+    return grouped(
+        change
+        for change in changes
+        if change.kind != "ManagedClusterSetBinding" or change.change is ChangeKind.CHANGED
+    )
+
+
+def placement_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[PlacementChange, ...]:
+    """The rendered Placements that differ, by name. A new one has no fields here."""
+    changes = _changes(_rendered(base), _rendered(head), shown_if_new=frozenset())
+    return tuple(
+        PlacementChange(placement=edit.names[0], change=edit.change, fields=edit.fields)
+        for edit in changes
+    )
+
+
+def binding_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[SourceChange, ...]:
+    """ManagedClusterSetBindings that come and go.
+
+    One that stays never changes, because its name says everything.
+    """
+    before = frozenset[tuple[str, str]]() if base is None else applied(base).bindings
+    after = applied(head).bindings
+    changes = []
+    for kind, keys in ((ChangeKind.ADDED, after - before), (ChangeKind.REMOVED, before - after)):
+        if keys:
+            names = tuple("/".join(key) for key in sorted(keys))
+            change = SourceChange(
+                kind="ManagedClusterSetBinding", names=names, change=kind, fields=()
+            )
+            changes.append(change)
+    return tuple(changes)
+
+
+def grouped(changes: Iterable[SourceChange]) -> tuple[SourceChange, ...]:
+    """Puts equal edits of a kind together, in the order of the first of each."""
+    groups = defaultdict[object, list[SourceChange]](list)
+    for change in changes:
+        # Values of fields may be lists, which cannot be keys of a dict. Their JSON can.
+        fields = msgspec.json.encode(change.fields)
+        groups[change.kind, change.change, fields].append(change)
+    return tuple(map(_joined, groups.values()))
+
+
+def _joined(same: list[SourceChange]) -> SourceChange:
+    names = [name for change in same for name in change.names]
+    return msgspec.structs.replace(same[0], names=tuple(names))
+
+
+def _without_name(field: FieldChange, name: str) -> FieldChange:
+    return FieldChange(
+        path=field.path.replace(f"/{name}]", f"/{_ITSELF}]"),
+        before=_ITSELF if field.before == name else field.before,
+        after=_ITSELF if field.after == name else field.after,
+    )
+
+
+def _changes(
+    before: _Contents, after: _Contents, *, shown_if_new: frozenset[str]
+) -> Iterator[SourceChange]:
+    """What differs, by kind and name. Of a new object only fields with these names."""
+    for kind, name in sorted({*before, *after}):
+        old = before.get((kind, name))
+        new = after.get((kind, name))
+        if old == new:
+            continue
+        fields: tuple[FieldChange, ...] = ()
+        if new is not None:
+            fields = field_changes(old or {}, new)
+        if old is None:
+            fields = _with_names(fields, shown_if_new)
+        change = ChangeKind.of(old, new)
+        yield SourceChange(kind=kind, names=(name,), change=change, fields=fields)
+
+
+def _with_names(fields: tuple[FieldChange, ...], names: frozenset[str]) -> tuple[FieldChange, ...]:
+    return tuple(field for field in fields if field.path.rpartition(".")[2] in names)
+
+
+def _written(fleet: CheckedFleet | None) -> _Contents:
+    """Labels, annotations and specs of what people write, with their defaults."""
+    if fleet is None:
+        return {}
+    contents: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for application in fleet.applications:
+        contents["ScoredApplication", application.metadata.name] = {
+            "metadata": written_metadata(application.metadata),
+            "spec": application.spec.model_dump(mode="json", by_alias=True),
+        }
+    for placement in fleet.placements:
+        # The Placement of a ScoredApplication is written as a part of that.
+        if isinstance(placement.ranking, ScoredPlacementSpec):
+            contents["ScoredPlacement", f"{placement.namespace}/{placement.name}"] = {
+                "metadata": written_metadata(placement.written.value.metadata),
+                "spec": placement.ranking.model_dump(mode="json", by_alias=True),
+            }
+    for document in fleet.carried:
+        # A Placement that people wrote by hand is shown among the rendered ones.
+        if document["kind"] != "Placement":
+            metadata = document["metadata"]
+            contents[document["kind"], f"{metadata['namespace']}/{metadata['name']}"] = {
+                "metadata": _parts(metadata, _METADATA_FIELDS),
+                "spec": document["spec"],
+            }
+    return contents
+
+
+def _rendered(fleet: CheckedFleet | None) -> _Contents:
+    """Metadata and specs of Placements as Argo CD applies them."""
+    if fleet is None:
+        return {}
+    return {
+        ("Placement", key): _parts(manifest, ("metadata", "spec"))
+        for key, manifest in applied(fleet).placements.items()
+    }
+
+
+def _parts(values: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
+    return {name: values[name] for name in names if name in values}

@@ -1,0 +1,87 @@
+"""Where applications would go when a cluster fails, and what a change does to that.
+
+The reconciler plans a refuge for each paced Placement and publishes it as an item of a score. A
+preview plans them anew with the same rules. Scores that are not known yet count as they are now.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.pacing.refuges import Refuges, by_lost_cluster, plan_refuges, published_refuges
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.simulator import HubState
+from gitops_dsf.views.preview.paced import paced_placements
+from gitops_dsf.views.preview.transition import Transition
+
+
+class RefugeChange(Struct, frozen=True, kw_only=True, rename={"target": "to"}):
+    """Another refuge of one application."""
+
+    placement: str
+    before: str | None
+    """None if it had none, or was on another cluster."""
+    target: str | None
+    """None if it has none any more."""
+
+
+class Failover(Struct, frozen=True, kw_only=True):
+    """Where applications would go when a cluster fails, if that is somewhere else than before."""
+
+    cluster: str
+    moves: tuple[RefugeChange, ...]
+
+
+def failover_changes(transition: Transition) -> tuple[Failover, ...]:
+    """Refuges that differ after a change, by the cluster that would fail."""
+    base = transition.base
+    head = transition.head
+    if not _plans_refuges(head) and (base is None or not _plans_refuges(base)):
+        return ()
+    decisions_before = transition.settled_base.decisions
+    published = published_refuges(transition.snapshot.scores)
+    before: Refuges = {}
+    if base is not None and transition.base_state is not None:
+        settled = transition.base_state.deciding(decisions_before)
+        before = _planned(base, settled, published, transition)
+    # A refuge stays unless another plan is clearly better, so the plan begins with the old ones.
+    after = _planned(head, transition.after, before or published, transition)
+    clusters = decided(transition.after.decisions.values())
+    refuges_before = by_lost_cluster(before, decided(decisions_before))
+    refuges_after = by_lost_cluster(after, clusters)
+    return tuple(_changes(refuges_before, refuges_after, clusters))
+
+
+def _plans_refuges(fleet: CheckedFleet) -> bool:
+    pace = fleet.repository.spec.pace
+    return pace is not None and pace.refuges
+
+
+def _planned(
+    fleet: CheckedFleet, state: HubState, current: Refuges, transition: Transition
+) -> Refuges:
+    paced = paced_placements(fleet, state)
+    return plan_refuges(paced, state=state, now=transition.now, current=current)
+
+
+def _changes(
+    before: Mapping[str, Mapping[str, str]],
+    after: Mapping[str, Mapping[str, str]],
+    clusters_after: Mapping[str, frozenset[str]],
+) -> Iterator[Failover]:
+    """What differs, by the cluster that would fail.
+
+    An application that the change itself moves away from a cluster is not named there: it no longer
+    leaves that cluster when it fails.
+    """
+    for cluster in sorted({*before, *after}):
+        old = before.get(cluster, {})
+        new = after.get(cluster, {})
+        moves = []
+        for key in sorted({*old, *new}):
+            is_there = cluster in clusters_after.get(key, ())
+            if is_there and old.get(key) != new.get(key):
+                moves.append(RefugeChange(placement=key, before=old.get(key), target=new.get(key)))
+        if moves:
+            yield Failover(cluster=cluster, moves=tuple(moves))

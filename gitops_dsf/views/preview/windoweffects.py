@@ -1,0 +1,151 @@
+"""What follows when a maintenance window opens: who leaves, in which waves, and who stays.
+
+It is computed from the present scores and from where the change leads the hub. Other windows count
+if they are open when this one begins; those that open or close meanwhile do not.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from msgspec import Struct
+
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.maintenance import Maintenance, MaintenanceAction
+from gitops_dsf.hub.windows import Period
+from gitops_dsf.pacing.admit import Situation
+from gitops_dsf.pacing.desired import DesiredMove
+from gitops_dsf.pacing.waves import AdmittedWave, staying, waves
+from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.paced import PacedMove, is_paced, situation_of
+from gitops_dsf.views.preview.pacedchange import MAX_SIMULATED, MAX_WAVES
+from gitops_dsf.views.preview.transition import Transition
+from gitops_dsf.views.preview.windows import local_time
+
+
+class DepartureWave(Struct, frozen=True, kw_only=True):
+    """Moves that may be under way together."""
+
+    at: str
+    """When they begin at the earliest: handovers take no time."""
+    moves: tuple[PacedMove, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WindowEffect:
+    """Placements are `namespace/name`, sorted."""
+
+    waves: tuple[DepartureWave, ...] = ()
+    """Those of a drain, up to the end of the window."""
+    complete: bool = True
+    """Whether these are all that leave."""
+    late: tuple[str, ...] = ()
+    """Paced Placements that would not leave before the end."""
+    held: tuple[str, ...] = ()
+    """Paced Placements that wait: frozen, or on a drained cluster and without another one."""
+    stays: tuple[str, ...] | None = ()
+    """Other Placements on the clusters, which stay there; None if nothing is known of the hub."""
+
+
+class WindowEffects:
+    """Computes the effects of several windows, which share one budget of simulated Placements."""
+
+    def __init__(self, transition: Transition) -> None:
+        self._transition = transition
+        self._head = transition.head
+        self._simulations_left = MAX_SIMULATED
+        placements = applied(self._head).placements
+        decisions = decided(transition.after.decisions.values())
+        self._decided = {key: names for key, names in decisions.items() if key in placements}
+
+    def effect(
+        self,
+        maintenance: Maintenance,
+        clusters: frozenset[str],
+        period: Period,
+        *,
+        is_open: bool,
+    ) -> WindowEffect:
+        """What follows in this period of the window, from now on if it is open already."""
+        on_clusters = [
+            key for key, names in self._decided.items() if not clusters.isdisjoint(names)
+        ]
+        if maintenance.action is MaintenanceAction.CORDON:
+            return WindowEffect(stays=tuple(sorted(on_clusters)))
+        paced = self._paced(on_clusters)
+        if maintenance.action is MaintenanceAction.FREEZE:
+            named = self._paced(self._with_names(maintenance.applications or ()))
+            return WindowEffect(held=tuple(sorted(paced | named)))
+        stays = tuple(sorted(set(on_clusters) - paced))
+        at = None if is_open else period.start
+        hub = self._transition
+        situation = situation_of(self._head, hub.after, hub.ledger, now=hub.now, at=at)
+        if situation is None:
+            return WindowEffect(stays=stays)
+        return self._drain(maintenance, clusters, period, situation, stays)
+
+    def _drain(
+        self,
+        maintenance: Maintenance,
+        clusters: frozenset[str],
+        period: Period,
+        situation: Situation,
+        stays: tuple[str, ...],
+    ) -> WindowEffect:
+        leaving = staying(situation)
+        max_waves = min(MAX_WAVES, self._simulations_left // max(1, len(leaving)))
+        computed = self._computed_waves(situation, leaving, max_waves)
+        complete = max_waves > 0 and len(computed) <= max_waves
+        left = {(key, name) for key in leaving for name in clusters & self._decided_for(key)}
+        departures = []
+        late: set[str] = set()
+        for wave in computed[:max_waves]:
+            moves = _departures(wave.moves, clusters)
+            if wave.at >= period.end:
+                late.update(move.placement for move in moves)
+                continue
+            left.difference_update((move.placement, move.source) for move in moves)
+            if moves:
+                departures.append(
+                    DepartureWave(
+                        at=local_time(wave.at, maintenance.zone),
+                        moves=tuple(map(PacedMove.of, moves)),
+                    )
+                )
+        held: set[str] = set()
+        if complete:
+            held = {key for key, _ in left} - late
+        return WindowEffect(
+            waves=tuple(departures),
+            complete=complete,
+            late=tuple(sorted(late)),
+            held=tuple(sorted(held)),
+            stays=stays,
+        )
+
+    def _computed_waves(
+        self, situation: Situation, leaving: Collection[str], max_waves: int
+    ) -> list[AdmittedWave]:
+        """At most one wave more than wanted, which tells whether these are all."""
+        if not max_waves:
+            return []
+        # Between two waves the situation may only wait for a time, which is a step as well.
+        following = waves(situation, most=2 * max_waves + 2, measured=False)
+        computed = list(islice(following, max_waves + 1))
+        self._simulations_left -= len(computed) * len(leaving)
+        return computed
+
+    def _decided_for(self, key: str) -> frozenset[str]:
+        return self._decided.get(key, frozenset())
+
+    def _paced(self, keys: Iterable[str]) -> set[str]:
+        return {key for key in keys if is_paced(self._head, key)}
+
+    def _with_names(self, names: Collection[str]) -> list[str]:
+        """Decided Placements with one of these names, in any namespace."""
+        return [key for key in self._decided if key.partition("/")[2] in names]
+
+
+def _departures(moves: Iterable[DesiredMove], clusters: Collection[str]) -> list[DesiredMove]:
+    """The moves that leave one of these clusters because it is drained."""
+    return [move for move in moves if move.drains and move.source in clusters]
