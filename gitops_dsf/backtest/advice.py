@@ -1,19 +1,19 @@
-"""Advice on stickiness and deadband: every value that OCM can express, tried over the same history. And how
-many points of a score an application takes where it runs, by what its arrivals did to the score.
+"""Advice on stickiness and deadband: every value that OCM can express, tried over the same history.
 
-More stickiness means fewer moves and more regret. Nothing says how many points a move is worth, so the advice
-is a compromise: of the values with the least flapping, the candidates, the one on the Pareto front of moves
-and regret that is nearest to the best of both, each measured by its range on the front.
+More stickiness means fewer moves and more regret. Nothing says how many points a move is worth, so
+the advice is a compromise. The candidates are the values with the least flapping. Of these it takes
+the one on the Pareto front of moves and regret that is nearest to the best of both. Each of them is
+measured by its range on the front.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from gitops_dsf.backtest.expiry import score_expiries, tracks_of
+from gitops_dsf.backtest.expiry import score_expiries
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.gridscores import GridScores
-from gitops_dsf.backtest.placement import PreparedPlacement
+from gitops_dsf.backtest.placement import PreparedPlacement, tracks_on_candidates
 from gitops_dsf.backtest.result import Advice, Trial
 from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.backtest.vectorised import decide
@@ -28,7 +28,7 @@ CLEARLY: Final = 0.5
 
 
 def advise(
-    contest: PreparedPlacement,
+    prepared: PreparedPlacement,
     *,
     values: Mapping[int, Weights],
     written: int,
@@ -39,33 +39,34 @@ def advise(
 ) -> Advice | None:
     """Tries all values of stickiness with all histories. None if `stop` became true before the end.
 
-    `histories` are the published scores by deadband; None is the key of those with the written deadbands.
-    `written` is the stickiness that the contest's weights express, one of the values.
+    `histories` are the published scores by deadband; None is the key of those with the written
+    deadbands. `written` is the stickiness that the Placement's weights express, one of the values.
+    `window` is that of returns, in seconds.
     """
+    # The weights of a stickiness are a factor for all scores, and Steady. Without the written ones
+    # all values can be tried on the same sums.
     factor = values[written].factor
-    terms = tuple(replace(term, weight=term.weight // factor) for term in contest.terms)
-    plain = replace(contest, terms=terms, steady=0)
+    terms = tuple(replace(term, weight=term.weight // factor) for term in prepared.terms)
+    plain = replace(prepared, terms=terms, steady=0)
     trials: list[Trial] = []
     for deadband, tracks in histories.items():
-        columns, found = (
-            GridScores(tracks=tracks, grid=grid),
-            score_expiries(plain, tracks, grid=grid),
-        )
-        writes = sum(len(track) for _, _, track in tracks_of(plain, tracks, plain.candidates))
-        for points, weights in sorted(values.items()):
+        scores = GridScores(tracks=tracks, grid=grid)
+        expiries = score_expiries(plain, tracks, grid=grid)
+        writes = sum(len(ranked.track) for ranked in tracks_on_candidates(plain, tracks))
+        for stickiness, weights in sorted(values.items()):
             if stop():
                 return None
             line = decide(
                 plain,
-                columns=columns,
-                found=found,
+                scores=scores,
+                expiries=expiries,
                 multiplier=weights.factor,
                 steady=weights.steady,
             )
             changes = tuple(line.changes(grid))
             trials.append(
                 Trial(
-                    stickiness=points,
+                    stickiness=stickiness,
                     deadband=deadband,
                     moves=len(changes),
                     returns=moves_back(returns(changes, window=window)),
@@ -73,70 +74,121 @@ def advise(
                     writes=writes,
                 )
             )
-    return _advice(tuple(trials), next(item for item in trials if item.setting == (written, None)))
+    return _advice(trials, written=_with_setting(trials, stickiness=written, deadband=None))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Choice:
+    """A recommended setting, and why."""
+
+    trial: Trial
+    reason: str
+
+
+def _advice(trials: Sequence[Trial], *, written: Trial) -> Advice:
+    considered = _considered(trials)
+    least = min(trial.returns for trial in considered)
+    candidates = [trial for trial in considered if trial.returns == least]
+    # Of equal trials the front keeps the first one, which must be what is written.
+    front = _front(sorted(candidates, key=lambda trial: trial is not written))
+    choice = _choose(candidates, front=front, written=written)
+    if choice is None:
+        other = "stickiness" if len(considered) < len(trials) else "setting"
+        choice = _Choice(trial=written, reason=_kept(least, other=other))
+    return Advice(
+        written=written,
+        trials=tuple(trials),
+        front=front,
+        recommended=choice.trial,
+        reason=choice.reason,
+    )
+
+
+def _with_setting(trials: Sequence[Trial], *, stickiness: int, deadband: int | None) -> Trial:
+    return next(trial for trial in trials if trial.setting == (stickiness, deadband))
+
+
+def _considered(trials: Sequence[Trial]) -> Sequence[Trial]:
+    """The trials among which the advice chooses.
+
+    A deadband concerns other Placements, too, so it changes only where stickiness alone does not
+    help.
+    """
+    with_written_deadbands = [trial for trial in trials if trial.deadband is None]
+    fewest = min(trial.returns for trial in with_written_deadbands)
+    if min(trial.returns for trial in trials) < fewest:
+        return trials
+    return with_written_deadbands
 
 
 def _front(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """The Pareto front of moves and regret: fewest moves first. Of equal trials the first one stays."""
-    found: list[Trial] = []
-    for trial in sorted(trials, key=lambda item: (item.moves, item.regret)):
-        if not found or trial.regret < found[-1].regret:
-            found.append(trial)
-    return tuple(found)
+    """The Pareto front of moves and regret, fewest moves first.
+
+    Of equal trials the first one stays.
+    """
+    front: list[Trial] = []
+    for trial in sorted(trials, key=lambda trial: (trial.moves, trial.regret)):
+        if not front or trial.regret < front[-1].regret:
+            front.append(trial)
+    return tuple(front)
 
 
-def _advice(trials: tuple[Trial, ...], written: Trial) -> Advice:
-    # A deadband concerns other Placements, too, so it changes only where stickiness alone does not help.
-    tried = [item for item in trials if item.deadband is None]
-    if min(item.returns for item in trials) < min(item.returns for item in tried):
-        tried = list(trials)
-    least = min(item.returns for item in tried)
-    candidates = [item for item in tried if item.returns == least]
-    front = _front(sorted(candidates, key=lambda item: item is not written))
-    better = [
-        item
-        for item in front
-        if item.moves <= written.moves and item.regret < written.regret - CLEARLY
-    ]
-    if written in candidates and not better:
-        recommended = written
-        reason = _kept(least, other="stickiness" if len(tried) < len(trials) else "setting")
-    else:
-        recommended = min(
-            better if written in candidates else front,
-            key=lambda item: (_distance(item, front), item.stickiness),
-        )
-        reason = _changed(recommended, written)
-    return Advice(
-        written=written, trials=trials, front=front, recommended=recommended, reason=reason
-    )
+def _choose(
+    candidates: Sequence[Trial], *, front: Sequence[Trial], written: Trial
+) -> _Choice | None:
+    """The best compromise; None if what is written stays."""
+    choices = front
+    if written in candidates:
+        # What is written does not flap more than the others, so a change must be worth it.
+        choices = [
+            trial
+            for trial in front
+            if trial.moves <= written.moves and trial.regret < written.regret - CLEARLY
+        ]
+    if not choices:
+        return None
+    best = min(choices, key=lambda trial: (_distance(trial, front), trial.stickiness))
+    return _Choice(trial=best, reason=_changed(best, written))
+
+
+def _distance(trial: Trial, front: Sequence[Trial]) -> float:
+    """How far a trial is from the fewest moves and the least regret of the front, by its ranges."""
+    moves = [other.moves for other in front]
+    regrets = [other.regret for other in front]
+    # A front of one trial has no range.
+    range_of_moves = max(moves) - min(moves) or 1
+    range_of_regrets = max(regrets) - min(regrets) or 1.0
+    more_moves = (trial.moves - min(moves)) / range_of_moves
+    more_regret = (trial.regret - min(regrets)) / range_of_regrets
+    return float((more_moves**2 + more_regret**2) ** 0.5)
 
 
 def _kept(returns: int, *, other: str) -> str:
     if returns:
         return (
-            f"no setting that was tried stops it from moving back and forth {plural(returns, 'time')}, and no"
-            f" other {other} with as few has clearly less regret without more moves"
+            "no setting that was tried stops it from moving back and forth"
+            f" {plural(returns, 'time')}, and no other {other} with as few has clearly less regret"
+            " without more moves"
         )
-    return f"it does not flap, and no other {other} without flapping has clearly less regret without more moves"
+    return (
+        f"it does not flap, and no other {other} without flapping has clearly less regret without"
+        " more moves"
+    )
 
 
 def _changed(best: Trial, written: Trial) -> str:
-    moves = f"{plural(best.moves, 'move')} instead of {written.moves}"
-    back = (
-        f"{best.returns} back and forth instead of {written.returns}"
-        if best.returns or written.returns
-        else "none back and forth"
-    )
-    stops = "; no setting that was tried stops it" if best.returns else ""
-    return f"{moves}, {back}{stops}; regret {best.regret:.1f} instead of {written.regret:.1f}"
-
-
-def _distance(item: Trial, front: Sequence[Trial]) -> float:
-    moves = [each.moves for each in front]
-    regrets = [each.regret for each in front]
-    wide, deep = max(moves) - min(moves) or 1, max(regrets) - min(regrets) or 1.0
-    return float(
-        (((item.moves - min(moves)) / wide) ** 2 + ((item.regret - min(regrets)) / deep) ** 2)
-        ** 0.5
+    if best.returns:
+        return (
+            f"{plural(best.moves, 'move')} instead of {written.moves}, {best.returns} back and"
+            f" forth instead of {written.returns}; no setting that was tried stops it; regret"
+            f" {best.regret:.1f} instead of {written.regret:.1f}"
+        )
+    if written.returns:
+        return (
+            f"{plural(best.moves, 'move')} instead of {written.moves}, 0 back and forth instead of"
+            f" {written.returns}; regret {best.regret:.1f} instead of {written.regret:.1f}"
+        )
+    return (
+        f"{plural(best.moves, 'move')} instead of {written.moves}, none back and forth; regret"
+        f" {best.regret:.1f} instead of {written.regret:.1f}"
     )

@@ -1,4 +1,8 @@
-"""TODO."""
+"""How many points of a score an application takes where it runs, measured at its arrivals.
+
+The moves of a replay did not happen, so they say nothing about load. The journal has the moves that
+did.
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +13,11 @@ from typing import Final
 from gitops_dsf.backtest.gridscores import GridScores
 from gitops_dsf.hub.pace import PacedTerm
 
-LEAST_CASES: Final = 5
-
-
-SHORTEST_WINDOW: Final = 600.0
+MIN_CASES: Final = 5
+MIN_WINDOW: Final = 600.0
 """Seconds of scores that are compared, before and after."""
-
-
 SURE: Final = 3.0
-"""The mean in standard errors: then it is hardly wrong by a factor of two, and moves stay steady."""
+"""Standard errors in the mean: then it is hardly wrong by a factor of two."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,11 +29,11 @@ class Arrival:
     joined: tuple[str, ...]
     left: tuple[str, ...]
     exact: bool
-    """Whether it happened at that time, and was not found later."""
+    """Whether it happened at that time, and was not noticed later."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
+class MeasuredDemand:
     """What arrivals took of a score, in points."""
 
     cases: int
@@ -48,59 +48,69 @@ class Measured:
 
 
 def measure(
-    moves: Sequence[Arrival], *, everybody: Iterable[Arrival], term: PacedTerm, columns: GridScores
-) -> Measured | None:
-    """What the moves of an application took of a score where they arrived; None if they do not tell.
-    `everybody` are the moves of all applications, with these.
+    moves: Sequence[Arrival], *, everybody: Iterable[Arrival], term: PacedTerm, scores: GridScores
+) -> MeasuredDemand | None:
+    """What an application took of a score where it arrived; None if its moves do not show that.
 
-    The moves of a replay did not happen, so they say nothing about load. The journal has those that did. A
-    case is an arrival on a cluster that no other recorded move entered or left at that time. What else
-    happened there is in the spread.
+    `everybody` are the moves of all applications, with these. A case is an arrival on a cluster
+    that no other recorded move entered or left at that time. What else happened there is in the
+    spread.
     """
     touched: dict[str, list[float]] = {}
-    for each in everybody:
-        for cluster in (*each.joined, *each.left):
-            touched.setdefault(cluster, []).append(each.at)
-    found = [
-        taken
-        for each in moves
-        if each.exact
-        for cluster in each.joined
-        if (taken := _taken(each.at, cluster, touched, term, columns)) is not None
-    ]
-    if len(found) < LEAST_CASES:
+    for move in everybody:
+        for cluster in (*move.joined, *move.left):
+            touched.setdefault(cluster, []).append(move.at)
+    cases: list[float] = []
+    for move in moves:
+        if not move.exact:
+            continue
+        for cluster in move.joined:
+            points = _points_taken(move.at, cluster, touched, term=term, scores=scores)
+            if points is not None:
+                cases.append(points)
+    if len(cases) < MIN_CASES:
         return None
-    measured = Measured(cases=len(found), mean=fmean(found), spread=stdev(found))
+    measured = MeasuredDemand(cases=len(cases), mean=fmean(cases), spread=stdev(cases))
     return measured if measured.mean >= max(0.5, SURE * measured.error) else None
 
 
-def _taken(
-    at: float,
+def _points_taken(
+    arrival: float,
     cluster: str,
     touched: Mapping[str, Sequence[float]],
+    *,
     term: PacedTerm,
-    columns: GridScores,
+    scores: GridScores,
 ) -> float | None:
-    """The points that one arrival took; None if something else changed the cluster, or scores are missing."""
-    late, window = term.delay + term.range, max(SHORTEST_WINDOW, term.range)
-    near = [each for each in touched[cluster] if at - window - late < each < at + late + window]
+    """The points that one arrival took.
+
+    None if something else changed the cluster, or scores are missing.
+    """
+    # Only so long after the arrival do the scores show all of it.
+    measured_after = term.delay + term.range
+    window = max(MIN_WINDOW, term.range)
+    earliest = arrival - window - measured_after
+    latest = arrival + measured_after + window
+    near = [moment for moment in touched[cluster] if earliest < moment < latest]
     if len(near) != 1:
         return None
-    before = _mean(columns, term, cluster, at - window, at)
-    after = _mean(columns, term, cluster, at + late, at + late + window)
+    before = _mean(scores, term, cluster, start=arrival - window, end=arrival)
+    after = _mean(scores, term, cluster, start=arrival + measured_after, end=latest)
     if before is None or after is None:
         return None
+    # Where a lower score is better, an arrival raises the score.
     return before - after if term.weight > 0 else after - before
 
 
 def _mean(
-    columns: GridScores, term: PacedTerm, cluster: str, start: float, end: float
+    scores: GridScores, term: PacedTerm, cluster: str, *, start: float, end: float
 ) -> float | None:
     """The mean of a score from a time up to another one; None if any point of it has none."""
-    grid = columns.grid
-    first, last = (math.ceil((at - grid.start) / grid.step) for at in (start, end))
-    present = columns.present(term.resource, term.dimension, cluster)
-    values = columns.column(term.resource, term.dimension, cluster)
+    grid = scores.grid
+    first = math.ceil((start - grid.start) / grid.step)
+    last = math.ceil((end - grid.start) / grid.step)
+    present = scores.present(term.resource, term.dimension, cluster)
+    values = scores.column(term.resource, term.dimension, cluster)
     if first < 0 or last > grid.count or first >= last or present is None or values is None:
         return None
     return float(values[first:last].mean()) if present[first:last].all() else None

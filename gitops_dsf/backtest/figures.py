@@ -1,105 +1,120 @@
-"""TODO."""
+"""The figures of one Placement: moves, time on each cluster, flapping and its causes, regret."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import UNSET
 
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import TimeGrid
-from gitops_dsf.backtest.gridscores import GridScores
-from gitops_dsf.backtest.paced import PacedLine
+from gitops_dsf.backtest.gridscores import Column, GridScores
 from gitops_dsf.backtest.placement import PreparedPlacement
 from gitops_dsf.backtest.result import Figures, FlappingEpisode, PacedFigures
 from gitops_dsf.backtest.run import Backtest
-from gitops_dsf.hub.moves.flapping import Return, cause_of, episodes, moves_back, returns
+from gitops_dsf.hub.moves.flapping import (
+    DecisionChange,
+    Return,
+    cause_of,
+    episodes,
+    moves_back,
+    returns,
+)
 
 DAY: Final = 86_400.0
-
-
-SHORTEST_SECONDS: Final = 3600.0
-"""Of a history from which a rate a day and a setting are concluded."""
+MIN_SECONDS: Final = 3600.0
+"""A shorter history says nothing about a rate a day, or about settings."""
 
 
 def is_short(grid: TimeGrid) -> bool:
-    """Whether it says too little for a rate a day, and for advice."""
-    return grid.end - grid.start < SHORTEST_SECONDS
+    """Whether the history says too little for a rate a day, and for advice."""
+    return grid.end - grid.start < MIN_SECONDS
 
 
-def figures(found: Backtest, key: str, *, window: float, replayed: tuple[int, ...] = ()) -> Figures:
-    """The figures of a Placement. `replayed`: its moves with other moments of the agents, if known."""
-    line, grid = found.lines[key], found.grid
+def figures(
+    backtest: Backtest, key: str, *, window: float, replayed: tuple[int, ...] = ()
+) -> Figures:
+    """The figures of a Placement.
+
+    `window` is that of returns, in seconds. `replayed` are its moves with other moments of the
+    agents; empty if they are not known.
+    """
+    line = backtest.lines[key]
+    grid = backtest.grid
     changes = tuple(line.changes(grid))
-    flapping = tuple(
-        FlappingEpisode(
-            start=item.start,
-            end=item.end,
-            clusters=item.clusters,
-            returns=moves_back(item.returns),
-            cause=cause_of(
-                item.returns, lambda each: _leads(each, found.contests[key], found.columns)
-            ),
-        )
-        for item in episodes(changes, window=window)
-    )
+    flapping = tuple(_flapping(backtest, key, changes, window=window))
     moves = len(changes)
     return Figures(
         moves=moves,
         moves_range=(min(moves, *replayed), max(moves, *replayed)) if replayed else None,
         moves_per_day=None if is_short(grid) else moves * DAY / (grid.count * grid.step),
-        returns=sum(item.returns for item in flapping),
+        returns=sum(episode.returns for episode in flapping),
         regret=line.regret,
         seconds_on=time_on(line, grid=grid),
         changes=changes,
         flapping=flapping,
-        paced=_paced(found.paced[key], found.unpaced[key], grid, window)
-        if key in found.paced
-        else UNSET,
-    )
-
-
-def _paced(found: PacedLine, without: DecisionLine, grid: TimeGrid, window: float) -> PacedFigures:
-    changes = tuple(without.changes(grid))
-    return PacedFigures(
-        moves_without=len(changes),
-        returns_without=moves_back(returns(changes, window=window)),
-        regret_without=without.regret,
-        waits=len(found.waits),
-        dropped=sum(not each.began for each in found.waits),
-        longest_wait_seconds=max((each.seconds for each in found.waits), default=0.0),
+        paced=_paced(backtest, key, window=window) if key in backtest.paced else UNSET,
     )
 
 
 def time_on(line: DecisionLine, *, grid: TimeGrid) -> Mapping[str, float]:
     """Seconds in the decision, by cluster, the longest first."""
-    spent: Counter[str] = Counter()
-    ends = [item.number for item in line.decided[1:]] + [grid.count]
-    for item, end in zip(line.decided, ends, strict=True):
-        for cluster in item.clusters:
-            spent[cluster] += end - item.number
-    return {
-        cluster: points * grid.step
-        for cluster, points in sorted(spent.items(), key=lambda each: (-each[1], each[0]))
-    }
+    points: Counter[str] = Counter()
+    for held in line.held(end=grid.count):
+        for cluster in held.clusters:
+            points[cluster] += held.end - held.first
+    clusters = sorted(points, key=lambda cluster: (-points[cluster], cluster))
+    return {cluster: points[cluster] * grid.step for cluster in clusters}
 
 
-def _leads(
-    each: Return, contest: PreparedPlacement, columns: GridScores
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Points by which the cluster led the one that took its place, when it was left and when joined."""
-    found: list[dict[str, float]] = [{}, {}]
-    for leads, change in zip(found, (each.left, each.joined), strict=True):
-        number = round((change.at - columns.grid.start) / columns.grid.step)
-        for term in contest.terms:
-            values = [
-                0 if column is None else int(column[number])
-                for column in (
-                    columns.column(term.resource, term.score, name)
-                    for name in (each.cluster, each.rival or "")
-                )
-            ]
-            leads[term.resource] = leads.get(term.resource, 0.0) + term.weight * (
-                values[0] - values[1]
-            )
-    return found[0], found[1]
+def _flapping(
+    backtest: Backtest, key: str, changes: tuple[DecisionChange, ...], *, window: float
+) -> Iterator[FlappingEpisode]:
+    prepared = backtest.placements[key]
+
+    def leads(change_back: Return) -> tuple[dict[str, float], dict[str, float]]:
+        return (
+            _lead(change_back, change_back.left, prepared, backtest.scores),
+            _lead(change_back, change_back.joined, prepared, backtest.scores),
+        )
+
+    for episode in episodes(changes, window=window):
+        yield FlappingEpisode(
+            start=episode.start,
+            end=episode.end,
+            clusters=episode.clusters,
+            returns=moves_back(episode.returns),
+            cause=cause_of(episode.returns, leads),
+        )
+
+
+def _lead(
+    change_back: Return, change: DecisionChange, prepared: PreparedPlacement, scores: GridScores
+) -> dict[str, float]:
+    """Points by which the cluster led the one that took its place, at a change, by score."""
+    number = round((change.at - scores.grid.start) / scores.grid.step)
+    lead: dict[str, float] = {}
+    for term in prepared.terms:
+        own = _score_at(number, scores.column(term.resource, term.score, change_back.cluster))
+        rival = _score_at(number, scores.column(term.resource, term.score, change_back.rival or ""))
+        lead[term.resource] = lead.get(term.resource, 0.0) + term.weight * (own - rival)
+    return lead
+
+
+def _score_at(number: int, column: Column | None) -> int:
+    """The score at a point; 0, as in OCM, if it is never published."""
+    return 0 if column is None else int(column[number])
+
+
+def _paced(backtest: Backtest, key: str, *, window: float) -> PacedFigures:
+    waits = backtest.paced[key].waits
+    without = backtest.unpaced[key]
+    changes = tuple(without.changes(backtest.grid))
+    return PacedFigures(
+        moves_without=len(changes),
+        returns_without=moves_back(returns(changes, window=window)),
+        regret_without=without.regret,
+        waits=len(waits),
+        dropped=sum(not wait.began for wait in waits),
+        longest_wait_seconds=max((wait.seconds for wait in waits), default=0.0),
+    )

@@ -1,11 +1,11 @@
-"""TODO."""
+"""A grid of points in time with equal steps."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeGrid:
-    """The moments `start + number * step`, for numbers below `count`. Times are seconds since 1970."""
+    """The times `start + number * step`, for numbers below `count`, in Unix seconds."""
 
     start: float
     step: float
@@ -13,11 +13,14 @@ class TimeGrid:
 
     def __post_init__(self) -> None:
         if not self.step > 0 or self.count < 1:
-            msg = f"a grid needs a positive step and at least one point, not {self.step} and {self.count}"
-            raise ValueError(msg)
+            raise ValueError(
+                "a grid needs a positive step and at least one point,"
+                f" not {self.step} and {self.count}"
+            )
 
     def at(self, number: int) -> float:
         """The time of a point."""
+        # A product, not a sum of steps: rounding errors would add up over a million points.
         return self.start + number * self.step
 
     @property

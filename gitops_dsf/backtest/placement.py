@@ -1,10 +1,12 @@
-"""What all passes of one Placement share (candidates, terms, triggers), and when OCM sees expired scores."""
+"""One Placement of a backtest, with what no pass changes: candidates, terms and triggers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import NamedTuple
 
+from gitops_dsf.backtest.track import Track, Tracks
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import required_scores, without_score_predicates
 from gitops_dsf.hub.points import mean_weight
@@ -15,12 +17,12 @@ from gitops_dsf.simulator.ranking import add_up
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedPlacement:
-    """One Placement of a backtest. Clusters are positions in the state, in order of name."""
+    """A Placement and what all its passes share. Clusters are positions in the state, by name."""
 
     placement: Placement
     state: HubState
     members: tuple[int, ...]
-    """Clusters of its sets. A write of a score that it ranks by, on one of them, triggers a pass."""
+    """Clusters of its sets. A write of a score that it ranks by triggers a pass on any of them."""
     candidates: tuple[int, ...]
     """Clusters that pass its filters at the start, by name, without predicates that read scores."""
     terms: tuple[Prioritizer, ...]
@@ -32,7 +34,7 @@ class PreparedPlacement:
     balance: tuple[Prioritizer, ...]
     """Balance, if there is one. It has a part in the points, and only the simulator computes it."""
     required: tuple[tuple[str, str], ...]
-    """Resource and item of the scores that a candidate must have to be eligible, whatever their age."""
+    """Resource and item of the scores that a candidate must have to be eligible, of any age."""
     special: bool
     """Whether its passes depend on each other by more than Steady, or on time."""
     undecided: str
@@ -50,18 +52,22 @@ class PreparedPlacement:
 
     @cached_property
     def constant(self) -> tuple[int, ...]:
-        """The weighted sums of the fixed prioritizers, each of which compares the candidates; aligned."""
-        # The time does not matter to them.
+        """The weighted sums of the fixed prioritizers, aligned with the candidates.
+
+        OCM compares a resource of each candidate with those of the others, so the sums depend on
+        who is a candidate.
+        """
+        # The time does not matter to these prioritizers.
         start = datetime.fromtimestamp(0, UTC)
         results = [
             score(
-                item,
+                prioritizer,
                 placement=self.placement,
                 state=self.state,
                 clusters=self.candidates,
                 now=start,
             )
-            for item in self.fixed
+            for prioritizer in self.fixed
         ]
         return tuple(add_up(results, len(self.candidates)))
 
@@ -71,13 +77,33 @@ class PreparedPlacement:
         return mean_weight((*self.terms, *self.fixed, *self.balance))
 
 
+class RankedTrack(NamedTuple):
+    """The writes of a score that a Placement ranks by, on one cluster."""
+
+    resource: str
+    cluster: str
+    track: Track
+
+
 def prepare(placement: Placement, *, state: HubState, start: float) -> PreparedPlacement:
-    """Simulates one pass without scores, and keeps what no later pass changes."""
-    required = required_scores(placement)
+    """Simulates a pass without scores at `start` (Unix seconds), and keeps what no pass changes."""
     verdict = simulate_placement(
         without_score_predicates(placement), state=state, now=datetime.fromtimestamp(start, UTC)
     )
-    used = tuple(item.prioritizer for item in verdict.prioritizers)
+    prioritizers = tuple(result.prioritizer for result in verdict.prioritizers)
+    terms: list[Prioritizer] = []
+    fixed: list[Prioritizer] = []
+    balance: list[Prioritizer] = []
+    steady = 0
+    for prioritizer in prioritizers:
+        if prioritizer.built_in is None:
+            terms.append(prioritizer)
+        elif prioritizer.built_in.startswith("Resource"):
+            fixed.append(prioritizer)
+        elif prioritizer.built_in == "Balance":
+            balance.append(prioritizer)
+        elif prioritizer.built_in == "Steady":
+            steady += prioritizer.weight
     undecided = verdict.status.message if verdict.status.failed else ""
     if verdict.outcome is not Outcome.SCHEDULED:
         undecided = verdict.outcome.value
@@ -86,33 +112,72 @@ def prepare(placement: Placement, *, state: HubState, start: float) -> PreparedP
         state=state,
         members=verdict.membership.clusters,
         candidates=verdict.stages[-1].clusters if verdict.stages else (),
-        terms=tuple(item for item in used if item.built_in is None),
-        fixed=tuple(item for item in used if (item.built_in or "").startswith("Resource")),
-        steady=sum(item.weight for item in used if item.built_in == "Steady"),
-        balance=tuple(item for item in used if item.built_in == "Balance"),
-        required=required or (),
-        special=_special(placement, state, used, verdict.membership.clusters),
+        terms=tuple(terms),
+        fixed=tuple(fixed),
+        steady=steady,
+        balance=tuple(balance),
+        required=required_scores(placement) or (),
+        special=_is_special(placement, state, prioritizers, verdict.membership.clusters),
         undecided=undecided,
     )
 
 
-def _special(
-    placement: Placement, state: HubState, used: Sequence[Prioritizer], members: Sequence[int]
+def prepare_all(
+    placements: Iterable[Placement], *, state: HubState, start: float
+) -> Mapping[str, PreparedPlacement]:
+    """Prepares Placements. The keys are namespace/name, in the order of the Placements."""
+    prepared: dict[str, PreparedPlacement] = {}
+    for placement in placements:
+        prepared[placement.key] = prepare(placement, state=state, start=start)
+    return prepared
+
+
+def _is_special(
+    placement: Placement,
+    state: HubState,
+    prioritizers: Sequence[Prioritizer],
+    members: Sequence[int],
 ) -> bool:
     required = required_scores(placement)
-    if required is None or not {resource for resource, _ in required} <= {
-        item.resource for item in used
-    }:
+    if required is None:
         return True
-    if any(
-        item.built_in == "Balance" or (item.built_in == "Steady" and item.weight < 0)
-        for item in used
-    ):
+    # A score that only CEL reads triggers no pass, so other events decide when OCM notices it
+    # (docs/decisions/scheduler.md#when-ocm-schedules-again).
+    ranked = {prioritizer.resource for prioritizer in prioritizers}
+    if any(resource not in ranked for resource, _ in required):
         return True
+    for prioritizer in prioritizers:
+        if prioritizer.built_in == "Balance":
+            return True
+        if prioritizer.built_in == "Steady" and prioritizer.weight < 0:
+            return True
     # NoSelectIfNew depends on the decision, and a toleration for some seconds runs out.
-    runs_out = any(each.toleration_seconds is not None for each in placement.spec.tolerations or ())
-    return any(
-        runs_out or taint.effect == "NoSelectIfNew"
-        for position in state.tainted.intersection(members)
-        for taint in state.clusters[position].taints
-    )
+    tolerations = placement.spec.tolerations or ()
+    runs_out = any(toleration.toleration_seconds is not None for toleration in tolerations)
+    for position in state.tainted.intersection(members):
+        for taint in state.clusters[position].taints:
+            if runs_out or taint.effect == "NoSelectIfNew":
+                return True
+    return False
+
+
+def tracks_on_candidates(prepared: PreparedPlacement, tracks: Tracks) -> Iterator[RankedTrack]:
+    """The writes of every score that a Placement ranks by, on its candidates."""
+    return _tracks_on(prepared, tracks, prepared.candidates)
+
+
+def tracks_on_members(prepared: PreparedPlacement, tracks: Tracks) -> Iterator[RankedTrack]:
+    """The writes that trigger passes: of scores that it ranks by, on clusters of its sets."""
+    return _tracks_on(prepared, tracks, prepared.members)
+
+
+def _tracks_on(
+    prepared: PreparedPlacement, tracks: Tracks, positions: Sequence[int]
+) -> Iterator[RankedTrack]:
+    names = prepared.state.names
+    for resource in dict.fromkeys(term.resource for term in prepared.terms):
+        by_cluster = tracks.get(resource, {})
+        for position in positions:
+            track = by_cluster.get(names[position])
+            if track is not None and len(track):
+                yield RankedTrack(resource, names[position], track)

@@ -1,4 +1,8 @@
-"""TODO."""
+"""What an agent publishes: from the results of its cycles to writes of one AddOnPlacementScore.
+
+The functions are those of the agent: dimension format, aggregation, score range, deadband, minimum
+interval and refresh. Without numpy, like `gitops_dsf.backtest.track`.
+"""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -11,10 +15,12 @@ from gitops_dsf.backtest.track import NEVER, Track
 
 Labels = tuple[str, ...]
 """Labels of a result, in the order of dsf_wire.dimension.LABELS."""
+NO_LABELS: Labels = ("",) * len(dimension.LABELS)
 
 
 class ReplayedPublisher:
-    """Folds the cycles of one scorer on one cluster, in order of time, by the functions of the agent.
+    """Folds the cycles of one scorer on one cluster, in order of time.
+
     `published` is what is on the hub before the first cycle.
     """
 
@@ -23,6 +29,7 @@ class ReplayedPublisher:
     ) -> None:
         self._scorer = scorer
         self._cluster = cluster
+        # The jitter of the refresh is that of the agent: it depends on cluster and score alone.
         self._rule = Rule.of(scorer, jitter=stable_fraction(cluster, scorer.score_name, "refresh"))
         self._aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
         self._names: dict[Labels, str] = {}
@@ -48,18 +55,19 @@ class ReplayedPublisher:
         return name
 
     def items(self, results: Iterable[tuple[Labels, float]]) -> dict[str, int] | None:
-        """The items of a cycle with these raw scores; None if it fails, because there is no item."""
+        """The items of a cycle with these raw scores; None if it fails, because none is left."""
         raw: dict[str, list[float]] = {}
         for labels, score in results:
             name = self.name(labels)
             if name and math.isfinite(score):
                 raw.setdefault(name, []).append(score)
-        found = {}
+        items: dict[str, int] = {}
         for name in sorted(raw):
             score = scorevalue.aggregate(raw[name], self._aggregation)
+            # The sum of finite scores may be infinite.
             if math.isfinite(score):
-                found[name] = scorevalue.map_score(score, self._scorer.score_range).value
-        return found or None
+                items[name] = scorevalue.map_score(score, self._scorer.score_range).value
+        return items or None
 
     def step(self, now: float, items: Mapping[str, int] | None) -> None:
         """One cycle with these items; None for a cycle that fails."""
@@ -67,6 +75,7 @@ class ReplayedPublisher:
             self.write_due(now)
         self._wanted = items
         if items is None:
+            # After a failed cycle the agent renews nothing, so the published scores expire.
             self._due = NEVER
             return
         self._due = decide(items, self._published, rule=self._rule).at
@@ -74,7 +83,7 @@ class ReplayedPublisher:
             self._write(now)
 
     def write_due(self, now: float) -> None:
-        """Writes what becomes due before `now`: changes after the minimum interval, and refreshes."""
+        """Writes what is due before `now`: changes after the minimum interval, and refreshes."""
         while self._due < now:
             self._write(self._due)
 

@@ -1,19 +1,21 @@
-"""Decides Placements pass by pass with the simulator. It covers every Placement, also those whose passes
-depend on the decisions of others (Balance), on taints, on CEL expressions over scores, or on tolerations that
-run out.
+"""Decides Placements pass by pass with the simulator.
 
-There is one pass of a Placement in a step of the grid in which something triggers one: at the time of the
-last trigger, with the scores of that time.
+It covers every Placement, also those whose passes depend on the decisions of others (Balance), on
+taints, on CEL expressions over scores, or on tolerations that run out.
+
+There is one pass of a Placement in a step of the grid in which something triggers one: at the time
+of the last trigger, with the scores of the end of the step.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from gitops_dsf.backtest.decisions import DecisionLine, GridDecision
-from gitops_dsf.backtest.expiry import score_expiries, tracks_of
+from gitops_dsf.backtest.expiry import score_expiries
 from gitops_dsf.backtest.grid import TimeGrid
-from gitops_dsf.backtest.placement import PreparedPlacement
+from gitops_dsf.backtest.placement import PreparedPlacement, tracks_on_members
 from gitops_dsf.backtest.track import ABSENT, Track, Tracks
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import PublishedScore
@@ -21,70 +23,91 @@ from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.notes import RESYNC_SECONDS
 
 
+class Pass(NamedTuple):
+    """One pass of the simulator over one Placement."""
+
+    number: int
+    """The point of the grid that ends the step of the pass."""
+    verdict: Verdict
+
+
+class _OtherDecision(NamedTuple):
+    """A decision of a Placement that is decided elsewhere."""
+
+    number: int
+    key: str
+    clusters: tuple[str, ...]
+
+
 class Replay:
     """Replays some Placements of one hub together."""
 
     def __init__(
         self,
-        contests: Sequence[PreparedPlacement],
+        placements: Iterable[PreparedPlacement],
         *,
         state: HubState,
         tracks: Tracks,
         grid: TimeGrid,
         known: Sequence[DecisionLine] = (),
     ) -> None:
-        """`known` are decisions of other Placements of the hub."""
+        """`known` are decisions of other Placements of the hub, which Balance counts."""
         self._grid = grid
-        self._players = [Player(contest, tracks, grid) for contest in contests]
+        self._placements = [_ReplayedPlacement(prepared, tracks, grid) for prepared in placements]
         self._state = state
-        self._known = sorted(
-            ((each.number, line.key, each.clusters) for line in known for each in line.decided),
-            reverse=True,
-        )
+        self._others: list[_OtherDecision] = []
+        """The last one first, so that the next one is popped from the end."""
+        for line in known:
+            for decision in line.decided:
+                self._others.append(_OtherDecision(decision.number, line.key, decision.clusters))
+        self._others.sort(reverse=True)
         self._tracks = tracks
         self._scores: dict[str, dict[str, PublishedScore]] = {resource: {} for resource in tracks}
         self._next: dict[tuple[str, str], int] = {}
+        """The next write of each track, by resource and cluster."""
         self._written = -math.inf
 
     def run(self, *, stop: Callable[[], bool] = lambda: False) -> tuple[DecisionLine, ...]:
-        """The decisions of the Placements, in their order; none if `stop` became true before the end."""
+        """The decisions, in order of the Placements; none if `stop` became true before the end."""
         for _ in self.passes():
             if stop():
                 return ()
-        return tuple(player.line(self._grid) for player in self._players)
+        return tuple(replayed.line(self._grid) for replayed in self._placements)
 
-    def passes(self) -> Iterator[tuple[int, Verdict]]:
-        """Runs all passes in order of time. Yields the number of the point, and the verdict."""
+    def passes(self) -> Iterator[Pass]:
+        """Runs all passes in order of time."""
         for number in range(self._grid.count):
-            while self._known and self._known[-1][0] <= number:
-                self._decide(*self._known.pop()[1:])
-            for player in self._players:
-                at = player.triggers.get(number)
-                if at is not None:
-                    yield number, self._pass(player, number, at)
+            while self._others and self._others[-1].number <= number:
+                other = self._others.pop()
+                self._decide(other.key, other.clusters)
+            for replayed in self._placements:
+                trigger = replayed.triggers.get(number)
+                if trigger is not None:
+                    yield Pass(number, self._pass(replayed, number, trigger))
 
-    def _pass(self, player: "Player", number: int, at: float) -> Verdict:
-        """A pass at a time in the step that ends at a point of the grid."""
+    def _pass(self, replayed: "_ReplayedPlacement", number: int, trigger: float) -> Verdict:
+        """A pass at the time of a trigger, in the step that ends at a point of the grid."""
         self._write(self._grid.at(number))
+        prepared = replayed.prepared
         verdict = simulate_placement(
-            player.contest.placement, state=self._state, now=datetime.fromtimestamp(at, UTC)
+            prepared.placement, state=self._state, now=datetime.fromtimestamp(trigger, UTC)
         )
         chosen = tuple(sorted(verdict.chosen))
-        player.take(number, chosen, regret(player.contest, verdict))
+        replayed.take(number, chosen, regret(prepared, verdict))
         if verdict.outcome is Outcome.SCHEDULED and verdict.chosen != verdict.current:
-            self._decide(player.contest.key, chosen)
+            self._decide(prepared.key, chosen)
         return verdict
 
     def _decide(self, key: str, clusters: Sequence[str]) -> None:
-        """Replaces the decision of a Placement by one page, which holds any number of clusters here."""
+        """Replaces the decision of a Placement."""
         namespace, _, name = key.partition("/")
-        page = decision_of(namespace=namespace, placement=name, clusters=clusters)
-        others = [
-            each
-            for (where, _), each in self._state.decisions.items()
-            if where != namespace or each.placement != name
-        ]
-        self._state = self._state.deciding([*others, page])
+        decisions = []
+        for (page_namespace, _), page in self._state.decisions.items():
+            if page_namespace != namespace or page.placement != name:
+                decisions.append(page)
+        # One page is enough: here it holds any number of clusters, on a hub at most 100.
+        decisions.append(decision_of(namespace=namespace, placement=name, clusters=clusters))
+        self._state = self._state.deciding(decisions)
 
     def _write(self, until: float) -> None:
         """Applies the writes up to a time."""
@@ -93,42 +116,45 @@ class Replay:
         self._written = until
         for resource, by_cluster in self._tracks.items():
             for cluster, track in by_cluster.items():
-                place = self._next.get((resource, cluster), 0)
-                if place < len(track) and track.at[place] <= until:
-                    while place < len(track) and track.at[place] <= until:
-                        place += 1
-                    self._next[resource, cluster] = place
-                    self._scores[resource][cluster] = _score(track, place - 1)
+                write = self._next.get((resource, cluster), 0)
+                if write < len(track) and track.at[write] <= until:
+                    while write < len(track) and track.at[write] <= until:
+                        write += 1
+                    self._next[resource, cluster] = write
+                    self._scores[resource][cluster] = _score(track, write - 1)
         self._state = self._state.scoring(self._scores)
 
 
-def _score(track: Track, place: int) -> PublishedScore:
-    items = [
-        (name, values[place]) for name, values in track.values.items() if values[place] != ABSENT
-    ]
-    return PublishedScore(
-        datetime.fromtimestamp(track.at[place] + track.ttl, UTC),
-        tuple(name for name, _ in items),
-        tuple(value for _, value in items),
-    )
+def _score(track: Track, write: int) -> PublishedScore:
+    """What a write of an AddOnPlacementScore left on the hub."""
+    names: list[str] = []
+    values: list[int] = []
+    for name, column in track.values.items():
+        if column[write] != ABSENT:
+            names.append(name)
+            values.append(column[write])
+    valid_until = datetime.fromtimestamp(track.at[write] + track.ttl, UTC)
+    return PublishedScore(valid_until, tuple(names), tuple(values))
 
 
-class Player:
+class _ReplayedPlacement:
     """One Placement, and what it has decided."""
 
-    def __init__(self, contest: PreparedPlacement, tracks: Tracks, grid: TimeGrid) -> None:
-        self.contest = contest
-        self.triggers = _triggers(contest, tracks, grid)
+    def __init__(self, prepared: PreparedPlacement, tracks: Tracks, grid: TimeGrid) -> None:
+        self.prepared = prepared
+        self.triggers = _triggers(prepared, tracks, grid)
         """The last trigger of each step that has one, by number of the point that ends the step."""
         self._decided: list[GridDecision] = []
         self._lost = 0.0
         self._behind = 0.0
+        """The regret of the current decision."""
         self._since = 0
 
     def take(self, number: int, chosen: tuple[str, ...], behind: float) -> None:
-        """Takes what a pass has chosen, in order of name, and the points by which that is behind."""
+        """Takes what a pass has chosen, by name, and the points by which that is behind."""
         self._lost += self._behind * (number - self._since)
-        self._since, self._behind = number, behind
+        self._since = number
+        self._behind = behind
         if not self._decided or self._decided[-1].clusters != chosen:
             self._decided.append(GridDecision(number=number, clusters=chosen))
 
@@ -136,12 +162,15 @@ class Player:
         """All its decisions."""
         lost = self._lost + self._behind * (grid.count - self._since)
         return DecisionLine(
-            key=self.contest.key, decided=tuple(self._decided), regret=lost / grid.count
+            key=self.prepared.key, decided=tuple(self._decided), regret=lost / grid.count
         )
 
 
-def regret(contest: PreparedPlacement, verdict: Verdict) -> float:
-    """How many score points the chosen clusters are behind the best ones, without Steady and Balance."""
+def regret(prepared: PreparedPlacement, verdict: Verdict) -> float:
+    """How many score points the chosen clusters are behind the best ones.
+
+    Steady and Balance do not count: they say how decisions are made, not how good a cluster is.
+    """
     if verdict.ranking is None:
         return 0.0
     sums: dict[int, int] = dict.fromkeys(verdict.ranking.clusters, 0)
@@ -152,17 +181,20 @@ def regret(contest: PreparedPlacement, verdict: Verdict) -> float:
             sums[cluster] += (value or 0) * result.weight
     chosen = verdict.ranking.selected_clusters
     best = sorted(sums.values(), reverse=True)[: len(chosen)]
-    return (sum(best) - sum(sums[cluster] for cluster in chosen)) / contest.total_weight
+    return (sum(best) - sum(sums[cluster] for cluster in chosen)) / prepared.total_weight
 
 
-def _triggers(contest: PreparedPlacement, tracks: Tracks, grid: TimeGrid) -> dict[int, float]:
-    times = {at for _, _, track in tracks_of(contest, tracks, contest.members) for at in track.at}
-    times.update(expiry.noticed for expiry in score_expiries(contest, tracks, grid=grid))
-    times.update(
-        grid.start + number * RESYNC_SECONDS
-        for number in range(int((grid.end - grid.start) // RESYNC_SECONDS) + 1)
-    )
-    numbered = (
-        (math.ceil((at - grid.start) / grid.step), at) for at in sorted(times) if at >= grid.start
-    )
-    return {number: at for number, at in numbered if number < grid.count}
+def _triggers(prepared: PreparedPlacement, tracks: Tracks, grid: TimeGrid) -> dict[int, float]:
+    times: set[float] = set()
+    for ranked in tracks_on_members(prepared, tracks):
+        times.update(ranked.track.at)
+    times.update(expiry.noticed for expiry in score_expiries(prepared, tracks, grid=grid))
+    resyncs = int((grid.end - grid.start) // RESYNC_SECONDS) + 1
+    times.update(grid.start + number * RESYNC_SECONDS for number in range(resyncs))
+    triggers: dict[int, float] = {}
+    for trigger in sorted(times):
+        if trigger >= grid.start:
+            number = math.ceil((trigger - grid.start) / grid.step)
+            if number < grid.count:
+                triggers[number] = trigger
+    return triggers

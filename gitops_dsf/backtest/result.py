@@ -1,6 +1,7 @@
-"""What a backtest finds, as it is shown and printed as JSON. Times are Unix seconds, regret is score points.
+"""The results of a backtest, as they are shown and printed as JSON.
 
-It does without numpy, so that the JSON Schema can be made where that is not installed.
+Times are Unix seconds, regret is score points. Without numpy, so that the JSON Schema can be made
+where numpy is not installed.
 """
 
 from collections import Counter
@@ -35,7 +36,7 @@ class PacedFigures(Struct, frozen=True, kw_only=True, rename="camel"):
     waits: int
     """How often a move that the scores asked for had to wait."""
     dropped: int
-    """How many of these waits no move followed: the scores asked no longer, or the span was over."""
+    """Waits that no move followed: the scores asked for it no longer, or the span was over."""
     longest_wait_seconds: float
 
 
@@ -51,7 +52,7 @@ class Figures(Struct, frozen=True, kw_only=True, rename="camel"):
     returns: int
     """How many moves went back to a cluster that had just been left."""
     regret: float
-    """Score points behind the best choice, on average over time, summed over the chosen clusters."""
+    """Score points behind the best choice: averaged over time, summed over the chosen clusters."""
     seconds_on: Mapping[str, float]
     """Time in the decision, by cluster, the longest first."""
     changes: tuple[DecisionChange, ...]
@@ -62,8 +63,8 @@ class Figures(Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def causes(self) -> Sequence[str]:
         """The scores that caused flapping, the most frequent first."""
-        counts = Counter(item.cause for item in self.flapping if item.cause is not None)
-        return [name for name, _ in counts.most_common()]
+        counts = Counter(episode.cause for episode in self.flapping)
+        return [name for name, _ in counts.most_common() if name is not None]
 
 
 class Trial(Struct, frozen=True, kw_only=True):
@@ -109,7 +110,7 @@ class Advice(Struct, frozen=True, kw_only=True):
     fields: tuple[AdvisedField, ...] = ()
     """Where to write the recommended values."""
     front: tuple[Trial, ...]
-    """Of those with the fewest returns, the ones that no other one beats in moves and regret, by moves."""
+    """Those with the fewest returns that no other of them beats in moves and regret, by moves."""
     trials: tuple[Trial, ...]
     """All of them, by deadband and stickiness."""
 
@@ -121,13 +122,17 @@ class Advice(Struct, frozen=True, kw_only=True):
     @property
     def shown(self) -> tuple[Trial, ...]:
         """The front, and what is written, by moves and regret."""
-        found = {trial.setting: trial for trial in (*self.front, self.recommended, self.written)}
-        return tuple(sorted(found.values(), key=lambda each: (each.moves, each.regret)))
+        trials = {trial.setting: trial for trial in (*self.front, self.recommended, self.written)}
+        return tuple(sorted(trials.values(), key=lambda trial: (trial.moves, trial.regret)))
 
     def mark(self, trial: Trial) -> str:
         """What a trial is to the advice: `recommended`, `written`, both, or nothing."""
-        marks = (("recommended", self.recommended), ("written", self.written))
-        return ", ".join(text for text, each in marks if each.setting == trial.setting)
+        marks: list[str] = []
+        if trial.setting == self.recommended.setting:
+            marks.append("recommended")
+        if trial.setting == self.written.setting:
+            marks.append("written")
+        return ", ".join(marks)
 
 
 class DemandAdvice(Struct, frozen=True, kw_only=True):

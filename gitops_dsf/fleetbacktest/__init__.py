@@ -1,1 +1,6 @@
-"""What people read about a backtest: which applications a fleet repository would have moved, and why."""
+"""Backtests a fleet repository: which history its revisions need, how they compare, and advice.
+
+`comparison` is the entry: it says what to ask a metric store, takes the answers page by page, and
+gives the decisions of one or two revisions. It does no I/O. `gitops_dsf.backtest` computes the
+decisions; `gitops_dsf.show.backtest` puts them into words.
+"""

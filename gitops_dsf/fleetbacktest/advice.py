@@ -1,16 +1,16 @@
-"""What a backtest advises to write, with file and line."""
+"""What a backtest advises to write into a fleet repository, with file and line."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from gitops_dsf.backtest.advice import advise
-from gitops_dsf.backtest.demand import Arrival, measure
+from gitops_dsf.backtest.demand import Arrival, MeasuredDemand, measure
 from gitops_dsf.backtest.result import Advice, AdvisedField, DemandAdvice, Trial
 from gitops_dsf.backtest.run import Backtest
 from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.hub.pace import MAX_DEMAND
+from gitops_dsf.hub.pace import MAX_DEMAND, PacedTerm
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, times
@@ -23,95 +23,134 @@ from gitops_dsf.views.preview.placements import typed_placements
 
 def advice_on(
     fleet: CheckedFleet,
-    found: Backtest,
+    backtest: Backtest,
     histories: Mapping[int | None, Tracks],
     *,
     window: float,
     stop: Callable[[], bool],
 ) -> Iterator[tuple[str, Advice]]:
-    """What to change about stickiness and deadbands, by Placement. `histories` are those by deadband."""
-    for item in fleet.placements:
-        contest = found.contests.get(f"{item.namespace}/{item.name}")
-        if contest is None or contest.special or contest.key not in found.lines:
+    """What to change about stickiness and deadbands, by namespace/name of the Placement.
+
+    `histories` are the published scores by deadband. `window` is that of returns, in seconds.
+    """
+    for placement in fleet.placements:
+        prepared = backtest.placements.get(_key(placement))
+        if prepared is None or prepared.special or prepared.key not in backtest.lines:
             continue
-        written = item.weights
+        stickiness = placement.ranking.stickiness
+        # What is written is tried, too: people may write weights that express no other value.
+        values = expressible([score.weight for score in placement.scores])
         advice = advise(
-            contest,
-            values=expressible([score.weight for score in item.scores])
-            | {item.ranking.stickiness: written},
-            written=item.ranking.stickiness,
+            prepared,
+            values=values | {stickiness: placement.weights},
+            written=stickiness,
             histories=histories,
-            grid=found.grid,
+            grid=backtest.grid,
             window=window,
             stop=stop,
         )
         if advice is not None:
-            fields = tuple(_fields(advice.recommended, item, fleet))
-            yield contest.key, msgspec.structs.replace(advice, fields=fields)
+            fields = tuple(_fields(advice.recommended, placement, fleet))
+            yield prepared.key, msgspec.structs.replace(advice, fields=fields)
 
 
 def demands_of(
-    fleet: CheckedFleet, found: Backtest, paced: Mapping[str, Paced], records: Sequence[Record]
+    fleet: CheckedFleet, backtest: Backtest, paced: Mapping[str, Paced], records: Sequence[Record]
 ) -> Iterator[tuple[str, tuple[DemandAdvice, ...]]]:
-    """The demands to write, by Placement, that differ clearly from those written. `records`: the journal."""
-    moves = {
-        key: [
-            Arrival(at=at, joined=each.joined, left=each.left, exact=each.kind == "Change")
-            for at, each in zip(times(known), known, strict=True)
-            if each.joined or each.left
-        ]
-        for key, known in by_placement(records).items()
-    }
-    everybody = [each for known in moves.values() for each in known]
-    for item in fleet.placements:
-        key = f"{item.namespace}/{item.name}"
-        if key not in paced or key not in moves:
+    """The demands to write that differ clearly from those written.
+
+    They are by namespace/name of the Placement. `records` are those of the journal.
+    """
+    arrivals = _arrivals(records)
+    everybody: list[Arrival] = []
+    for of_placement in arrivals.values():
+        everybody.extend(of_placement)
+    for placement in fleet.placements:
+        key = _key(placement)
+        if key not in paced or key not in arrivals:
             continue
-        advised = []
+        advised: list[DemandAdvice] = []
         for index, term in enumerate(paced[key].ranking.terms):
-            measured = measure(moves[key], everybody=everybody, term=term, columns=found.columns)
-            if measured is None:
-                continue
-            value = min(MAX_DEMAND, round(measured.mean))
-            if value != term.demand and abs(measured.mean - term.demand) > 2 * measured.error:
-                position = item.written.at("spec", "scores", index, "demand")
-                advised.append(
-                    DemandAdvice(
-                        scorer=item.scores[index].scorer,
-                        cases=measured.cases,
-                        mean=measured.mean,
-                        spread=measured.spread,
-                        field=_field(position, f"spec.scores[{index}].demand", term.demand, value),
-                    )
-                )
+            measured = measure(
+                arrivals[key], everybody=everybody, term=term, scores=backtest.scores
+            )
+            advice = None if measured is None else _demand(placement, index, term, measured)
+            if advice is not None:
+                advised.append(advice)
         if advised:
             yield key, tuple(advised)
 
 
-def _fields(setting: Trial, item: ResolvedPlacement, fleet: CheckedFleet) -> Iterator[AdvisedField]:
+def _key(placement: ResolvedPlacement) -> str:
+    return f"{placement.namespace}/{placement.name}"
+
+
+def _arrivals(records: Sequence[Record]) -> Mapping[str, Sequence[Arrival]]:
+    """The recorded moves of each Placement. A record without a change of clusters is none."""
+    arrivals: dict[str, list[Arrival]] = {}
+    for key, of_placement in by_placement(records).items():
+        arrivals[key] = []
+        for moment, record in zip(times(of_placement), of_placement, strict=True):
+            if record.joined or record.left:
+                arrival = Arrival(
+                    at=moment,
+                    joined=record.joined,
+                    left=record.left,
+                    exact=record.kind == "Change",
+                )
+                arrivals[key].append(arrival)
+    return arrivals
+
+
+def _demand(
+    placement: ResolvedPlacement, index: int, term: PacedTerm, measured: MeasuredDemand
+) -> DemandAdvice | None:
+    """The demand to write for a score; None if that is hardly another one."""
+    demand = min(MAX_DEMAND, round(measured.mean))
+    # Within two standard errors, the measured demand says nothing against the written one.
+    if demand == term.demand or abs(measured.mean - term.demand) <= 2 * measured.error:
+        return None
+    position = placement.written.at("spec", "scores", index, "demand")
+    return DemandAdvice(
+        scorer=placement.scores[index].scorer,
+        cases=measured.cases,
+        mean=measured.mean,
+        spread=measured.spread,
+        field=_field(position, f"spec.scores[{index}].demand", before=term.demand, after=demand),
+    )
+
+
+def _fields(
+    setting: Trial, placement: ResolvedPlacement, fleet: CheckedFleet
+) -> Iterator[AdvisedField]:
     """What to write to follow the advice for one Placement; nothing if that is what is written."""
-    key = f"{item.namespace}/{item.name}"
-    if setting.stickiness != item.ranking.stickiness:
-        position = item.written.at("spec", "stickiness")
-        yield _field(position, "spec.stickiness", item.ranking.stickiness, setting.stickiness)
+    stickiness = placement.ranking.stickiness
+    if setting.stickiness != stickiness:
+        position = placement.written.at("spec", "stickiness")
+        yield _field(position, "spec.stickiness", before=stickiness, after=setting.stickiness)
     if setting.deadband is None:
         return
-    for name in sorted({score.scorer for score in item.scores}):
+    for name in sorted({score.scorer for score in placement.scores}):
         scorer = fleet.scorer_by_name[name]
-        written = scorer.spec.publish.deadband
-        if written != setting.deadband:
-            also = tuple(
-                other
-                for other, placement in typed_placements(fleet).items()
-                if other != key
-                and any(each.resource == scorer.resource_name for each in ranked_by(placement))
+        deadband = scorer.spec.publish.deadband
+        if deadband != setting.deadband:
+            field = _field(
+                scorer.position, "spec.publish.deadband", before=deadband, after=setting.deadband
             )
-            yield _field(scorer.position, "spec.publish.deadband", written, setting.deadband, also)
+            also = _ranking_by(scorer.resource_name, fleet, without=_key(placement))
+            yield msgspec.structs.replace(field, also=also)
 
 
-def _field(
-    position: Position, field: str, before: int, after: int, also: tuple[str, ...] = ()
-) -> AdvisedField:
+def _ranking_by(resource: str, fleet: CheckedFleet, *, without: str) -> tuple[str, ...]:
+    """The other Placements that rank by a score, in order."""
+    keys: list[str] = []
+    for key, placement in typed_placements(fleet).items():
+        if key != without and any(score.resource == resource for score in ranked_by(placement)):
+            keys.append(key)
+    return tuple(keys)
+
+
+def _field(position: Position, field: str, *, before: int, after: int) -> AdvisedField:
     return AdvisedField(
-        file=position.file, line=position.line, field=field, before=before, after=after, also=also
+        file=position.file, line=position.line, field=field, before=before, after=after
     )

@@ -11,8 +11,6 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ("gitops_dsf", "packages", "agent/dsf_agent")
 STILL_IN_PIECES = frozenset(
     {
-        "gitops_dsf/backtest/advice.py",
-        "gitops_dsf/cli/backtest.py",
         "gitops_dsf/installation/uninstall.py",
         "gitops_dsf/reconciler/journal/flapping.py",
         "gitops_dsf/resolve/promql/labels.py",
@@ -22,9 +20,6 @@ STILL_IN_PIECES = frozenset(
         "gitops_dsf/resolve/rules/templates.py",
         "gitops_dsf/sync/credentials.py",
         "gitops_dsf/sync/fetch.py",
-        "gitops_dsf/fleetbacktest/comparison.py",
-        "gitops_dsf/show/backtest/page.py",
-        "gitops_dsf/show/backtest/sentences.py",
         "gitops_dsf/views/doctor/checks/argocd.py",
         "gitops_dsf/views/preview/concerns.py",
         "gitops_dsf/scoretests/judge.py",

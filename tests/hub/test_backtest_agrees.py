@@ -142,7 +142,7 @@ def test_many_writes(fleet: Client) -> None:
     state = HubState.build([item for kind in kinds for item in fleet.list(kind)])
     placements = [state.placement(f"{NAMESPACE}/{name}") for name in PLACEMENTS]
     found = run(placements, state=state, tracks=_tracks(story), grid=GRID)
-    assert all(not item.special for item in found.contests.values()), "all are decided at once"
+    assert all(not item.special for item in found.placements.values()), "all are decided at once"
     decided = {
         name: {each.number: each.clusters for each in found.lines[f"{NAMESPACE}/{name}"].decided}
         for name in PLACEMENTS

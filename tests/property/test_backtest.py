@@ -202,9 +202,9 @@ def test_all_points_at_once_are_decided_as_one_by_one(
     one = prepare(state.placement("ns/p"), state=state, start=grid.start)
     assert not one.special
     [stepwise] = Replay([one], state=state, tracks=found, grid=grid).run()
-    columns = GridScores(tracks=found, grid=grid)
+    scores = GridScores(tracks=found, grid=grid)
     line = decide(
-        one, columns=columns, found=score_expiries(one, found, grid=grid), steady=one.steady
+        one, scores=scores, expiries=score_expiries(one, found, grid=grid), steady=one.steady
     )
     assert line.decided == stepwise.decided
     assert line.regret == pytest.approx(stepwise.regret)

@@ -129,8 +129,8 @@ def test_an_unlimited_pace_changes_nothing(told: Told) -> None:
 def _replay(told: Told, pace: Pace) -> PacedReplay:
     state, paced, tracks, grid = told
     contests = [prepare(each.written, state=state, start=grid.start) for each in paced.values()]
-    columns = GridScores(tracks=tracks, grid=grid)
-    return PacedReplay(contests, paced=paced, pace=pace, state=state, columns=columns)
+    scores = GridScores(tracks=tracks, grid=grid)
+    return PacedReplay(contests, paced=paced, pace=pace, state=state, scores=scores)
 
 
 @examples(60)
@@ -224,7 +224,7 @@ def _seen(state: HubState, tracks: Tracks, now: float) -> HubState:
 
 
 def _pages(replay: PacedReplay) -> Any:
-    for each, members in zip(replay._contests, replay._table.members, strict=True):
+    for each, members in zip(replay._placements, replay._table.members, strict=True):
         clusters = [
             name for name, chosen in zip(replay._table.names, members, strict=True) if chosen
         ]

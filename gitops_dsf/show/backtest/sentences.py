@@ -1,220 +1,226 @@
-"""What a backtest found, in sentences, and as a section of a pull-request comment."""
+"""A backtest in sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
 from gitops_dsf.backtest.figures import is_short
-from gitops_dsf.backtest.result import Figures, Trial
-from gitops_dsf.fleetbacktest.comparison import RevisionResult, limits
-from gitops_dsf.show.markdown import code, escaped
+from gitops_dsf.backtest.grid import TimeGrid
+from gitops_dsf.backtest.result import AdvisedField, Figures, PacedFigures, Trial
+from gitops_dsf.fleetbacktest.result import RevisionResult
 from gitops_dsf.wording import names_text, plural
 
-MOST_NAMED = 3
+MAX_NAMED: Final = 3
+
+
+class DemandText(NamedTuple):
+    """Advice on a demand."""
+
+    sentence: str
+    field: str
+    """Where to write it."""
 
 
 def moved(now: Figures, before: Figures | None = None) -> str:
-    """`19 moves (17 to 22) instead of 2, 14 of them back and forth between eu-1 and eu-2 (latency)`."""
-    text = plural(now.moves, "move") + _range(now)
+    """`19 moves (17 to 22) instead of 2, 14 of them back and forth between eu-1 and eu-2 (cpu)`."""
+    text = f"{plural(now.moves, 'move')}{_range(now)}"
     if before is not None:
-        same = (before.moves, before.moves_range) == (now.moves, now.moves_range)
-        text += ", as before" if same else f" instead of {before.moves}{_range(before)}"
+        if (before.moves, before.moves_range) == (now.moves, now.moves_range):
+            text += ", as before"
+        else:
+            text += f" instead of {before.moves}{_range(before)}"
     if now.returns:
-        clusters = sorted({name for item in now.flapping for name in item.clusters})
-        text += f", {now.returns} of them back and forth between {listed(clusters)}"
+        clusters: set[str] = set()
+        for episode in now.flapping:
+            clusters.update(episode.clusters)
+        text += f", {now.returns} of them back and forth between {listed(sorted(clusters))}"
         if now.causes:
             text += f" ({listed(now.causes)})"
-    return text + _without_pace(now)
-
-
-def _without_pace(item: Figures) -> str:
-    """`; without the pace 19 moves, 12 of them back and forth; longest wait 40 min`."""
-    found = item.paced
-    if found is UNSET:
-        return ""
-    text = f"; without the pace {plural(found.moves_without, 'move')}"
-    if found.returns_without:
-        text += f", {found.returns_without} of them back and forth"
-    if found.waits:
-        seconds = found.longest_wait_seconds
-        longest = f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
-        text += f"; longest wait {longest}"
+    if now.paced is not UNSET:
+        text += _without_pace(now.paced)
     return text
 
 
-def _range(item: Figures) -> str:
+def _without_pace(paced: PacedFigures) -> str:
+    """`; without the pace 19 moves, 12 of them back and forth; longest wait 40 min`."""
+    text = f"; without the pace {plural(paced.moves_without, 'move')}"
+    if paced.returns_without:
+        text += f", {paced.returns_without} of them back and forth"
+    if paced.waits:
+        minutes = paced.longest_wait_seconds / 60
+        if minutes < 120:
+            text += f"; longest wait {minutes:.0f} min"
+        else:
+            text += f"; longest wait {minutes / 60:.1f} h"
+    return text
+
+
+def _range(figures: Figures) -> str:
     """` (27 to 35)`: the fewest and the most moves; nothing if they are equal."""
-    found = item.moves_range
-    return "" if found is None or found[0] == found[1] else " ({} to {})".format(*found)
-
-
-def comparisons(
-    results: Sequence[RevisionResult],
-) -> Iterator[tuple[str, Figures | None, Figures | None]]:
-    """Key, figures before and figures after of every Placement that either side decided, in order of key."""
-    after = results[-1].side.placements
-    before: Mapping[str, Figures] = results[0].side.placements if len(results) > 1 else {}
-    for key in sorted({*before, *after}):
-        yield key, before.get(key), after.get(key)
-
-
-def differs(before: Figures | None, after: Figures | None) -> bool:
-    return (
-        before is None
-        or after is None
-        or (before.changes, before.seconds_on) != (after.changes, after.seconds_on)
-    )
+    moves = figures.moves_range
+    if moves is None or moves[0] == moves[1]:
+        return ""
+    return f" ({moves[0]} to {moves[1]})"
 
 
 def time_on(result: RevisionResult, key: str) -> str:
     """`eu-1 61 %, eu-2 39 %`: the share of the span for which each cluster was chosen."""
-    whole = result.grid.count * result.grid.step
-    spent = result.side.placements[key].seconds_on
-    shares = [f"{name} {100 * seconds / whole:.0f} %" for name, seconds in spent.items()]
-    return names_text(shares, most=MOST_NAMED)
+    span = result.grid.count * result.grid.step
+    shares: list[str] = []
+    for cluster, seconds in result.side.placements[key].seconds_on.items():
+        shares.append(f"{cluster} {100 * seconds / span:.0f} %")
+    return names_text(shares, most=MAX_NAMED)
 
 
 def regret(result: RevisionResult, key: str, before: Figures | None = None) -> str:
     """`0.3 (was 1.1)`; `4.2 (was 0.0), the sum of 3 clusters`."""
-    was = "" if before is None else f" (was {before.regret:.1f})"
-    most = max(len(item.clusters) for item in result.backtest.lines[key].decided)
-    summed = f", the sum of {most} clusters" if most > 1 else ""
-    return f"{result.side.placements[key].regret:.1f}{was}{summed}"
+    text = f"{result.side.placements[key].regret:.1f}"
+    if before is not None:
+        text += f" (was {before.regret:.1f})"
+    clusters = result.backtest.lines[key].max_clusters
+    if clusters > 1:
+        text += f", the sum of {clusters} clusters"
+    return text
 
 
 def advised(result: RevisionResult, key: str) -> str:
-    """`stickiness 20 instead of 5: 2 moves instead of 19, ...`; what is written if nothing is better."""
-    advice, figures = result.side.advice[key], result.side.placements[key]
-    free = "" if figures.paced is UNSET else " (without the pace)"
-    if not advice.changes:
-        more, moves = "", figures.moves_range
-        if moves is not None and moves[1] > advice.written.moves:
-            more = f"; with other moments of the agents, {plural(moves[1], 'move')}: more may be better"
-        return f"keep stickiness {advice.written.stickiness}{free}: {advice.reason}{more}"
+    """`stickiness 20 instead of 5: 2 moves instead of 19, ...`; `keep stickiness 5: ...`."""
+    advice = result.side.advice[key]
+    figures = result.side.placements[key]
+    stickiness = advice.recommended.stickiness
     written = advice.written.stickiness
-    before = "" if advice.recommended.stickiness == written else f" instead of {written}"
-    deadband = advice.recommended.deadband
-    calm = "" if deadband is None else f", with a deadband of {deadband}"
-    return f"stickiness {advice.recommended.stickiness}{before}{calm}{free}: {advice.reason}"
-
-
-def places(result: RevisionResult, key: str) -> Iterator[str]:
-    """`apps/portal.yaml:12: spec.stickiness: 25 instead of 20`; nothing if the advice is what is written."""
-    for each in result.side.advice[key].fields:
-        text = f"{each.file}:{each.line}: {each.field}: {each.after} instead of {each.before}"
-        yield text + (f"; it also concerns {listed(each.also)}" if each.also else "")
-
-
-def demanded(result: RevisionResult, key: str) -> Iterator[tuple[str, str]]:
-    """A sentence on each demand that recorded moves show, and where to write it."""
-    for each in result.side.demands.get(key, ()):
-        field = each.field
-        said = (
-            f"demand {field.after} of {each.scorer} instead of {field.before}: {each.cases} recorded arrivals"
-            f" took {each.mean:.1f} points on average, with a standard deviation of {each.spread:.1f}"
+    if advice.changes:
+        text = f"stickiness {stickiness}"
+        if stickiness != written:
+            text += f" instead of {written}"
+        if advice.recommended.deadband is not None:
+            text += f", with a deadband of {advice.recommended.deadband}"
+    else:
+        text = f"keep stickiness {written}"
+    if figures.paced is not UNSET:
+        text += " (without the pace)"
+    text += f": {advice.reason}"
+    moves = figures.moves_range
+    if not advice.changes and moves is not None and moves[1] > advice.written.moves:
+        text += (
+            f"; with other moments of the agents, {plural(moves[1], 'move')}: more may be better"
         )
-        yield (
-            said,
-            f"{field.file}:{field.line}: {field.field}: {field.after} instead of {field.before}",
+    return text
+
+
+def advised_fields(result: RevisionResult, key: str) -> Iterator[str]:
+    """`apps/portal.yaml:12: spec.stickiness: 25 instead of 20`; nothing without a change."""
+    for field in result.side.advice[key].fields:
+        if field.also:
+            yield f"{_field(field)}; it also concerns {listed(field.also)}"
+        else:
+            yield _field(field)
+
+
+def demanded(result: RevisionResult, key: str) -> Iterator[DemandText]:
+    """The demands of a Placement that recorded moves show."""
+    for demand in result.side.demands.get(key, ()):
+        sentence = (
+            f"demand {demand.field.after} of {demand.scorer} instead of {demand.field.before}:"
+            f" {demand.cases} recorded arrivals took {demand.mean:.1f} points on average, with a"
+            f" standard deviation of {demand.spread:.1f}"
         )
+        yield DemandText(sentence, _field(demand.field))
+
+
+def _field(field: AdvisedField) -> str:
+    return f"{field.file}:{field.line}: {field.field}: {field.after} instead of {field.before}"
 
 
 def settings(trial: Trial) -> str:
     """`stickiness 20`, or `stickiness 20 and deadband 5`."""
-    deadband = trial.deadband
-    return f"stickiness {trial.stickiness}" + (
-        f" and deadband {deadband}" if deadband is not None else ""
-    )
+    if trial.deadband is None:
+        return f"stickiness {trial.stickiness}"
+    return f"stickiness {trial.stickiness} and deadband {trial.deadband}"
+
+
+def undecided(result: RevisionResult) -> Iterator[str]:
+    """The Placements that are not decided, and why."""
+    for key, reason in result.side.unknown.items():
+        yield f"{key}: {reason}"
 
 
 def gaps(result: RevisionResult) -> Iterator[str]:
-    """One line for each score with gaps in its history, and one for Placements that were not replayed."""
-    for resource, found in result.side.gaps.items():
-        names = sorted(found, key=lambda name: (-found[name], name))
-        worst = names_text([f"{name} {100 * found[name]:.0f} %" for name in names], most=MOST_NAMED)
-        where = plural(len(names), "cluster")
-        yield f"{resource} has gaps on {where}: {worst} of the points are missing"
-    if count := sum(1 for each in result.side.placements.values() if each.moves_range is None):
-        ask = "" if result.is_part else " (--placement asks for one)"
-        yield (
-            f"with other moments of the agents, {plural(count, 'Placement')} may move more or less often: too"
-            f" large to try here{ask}, decided pass by pass, or paced"
+    """What is missing: points of the history, ranges of moves, and Placements in the pace."""
+    for resource, shares in result.side.gaps.items():
+        clusters = sorted(shares, key=lambda name: (-shares[name], name))
+        worst = names_text(
+            [f"{name} {100 * shares[name]:.0f} %" for name in clusters], most=MAX_NAMED
         )
+        yield (
+            f"{resource} has gaps on {plural(len(clusters), 'cluster')}: {worst} of the points are"
+            " missing"
+        )
+    yield from _without_range(result)
     if result.side.placements and is_short(result.grid):
         minutes = (result.grid.end - result.grid.start) / 60
         yield (
-            f"{minutes:.1f} minutes of history are too few for a rate a day and for advice: an hour is the"
-            " least"
+            f"{minutes:.1f} minutes of history are too few for a rate a day and for advice, which"
+            " need at least an hour"
         )
-    if others := result.side.unpaced:
-        named = names_text([f"{key} ({why})" for key, why in others.items()], most=MOST_NAMED)
-        yield f"{plural(len(others), 'paced Placement')} that nobody waits for here: {named}"
+    if result.side.unpaced:
+        reasons = [f"{key} ({reason})" for key, reason in result.side.unpaced.items()]
+        yield (
+            f"{plural(len(reasons), 'paced Placement')} left out of the pace:"
+            f" {names_text(reasons, most=MAX_NAMED)}"
+        )
 
 
-def moment(at: float) -> str:
-    """`2026-11-22 16:00` in UTC."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+def _without_range(result: RevisionResult) -> Iterator[str]:
+    """A sentence on Placements whose range of moves is not known, if there are any."""
+    count = 0
+    for figures in result.side.placements.values():
+        if figures.moves_range is None:
+            count += 1
+    if not count:
+        return
+    if result.is_part:
+        yield (
+            f"with other moments of the agents, {plural(count, 'Placement')} may move more or less"
+            " often: too large to try here, decided pass by pass, or paced"
+        )
+    else:
+        yield (
+            f"with other moments of the agents, {plural(count, 'Placement')} may move more or less"
+            " often: too large to try here (--placement asks for one), decided pass by pass, or"
+            " paced"
+        )
 
 
 def span(result: RevisionResult) -> str:
-    """`14.0 days from 2026-11-08 16:00 to 2026-11-22 16:00 UTC, a point every 60 s`, and why not earlier."""
-    grid = result.grid
-    why = f"; before that, {result.waited_for} has no scores" if result.waited_for else ""
-    days = (grid.count - 1) * grid.step / 86_400
-    hours = days * 24
+    """`14.0 days from 2026-11-08 16:00 to 2026-11-22 16:00 UTC, a point every 60 s`.
+
+    It also says why the span does not begin earlier.
+    """
+    if result.waited_for:
+        return f"{_span(result.grid)}; before that, {result.waited_for} has no scores"
+    return _span(result.grid)
+
+
+def _span(grid: TimeGrid) -> str:
+    hours = (grid.count - 1) * grid.step / 3600
+    # In minutes, a short span would begin and end at nearly the same time.
+    form = "%Y-%m-%d %H:%M:%S" if hours < 1 else "%Y-%m-%d %H:%M"
+    start = datetime.fromtimestamp(grid.start, UTC).strftime(form)
+    end = datetime.fromtimestamp(grid.end, UTC).strftime(form)
     if hours < 1:
-        start, end = (
-            f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}" for at in (grid.start, grid.end)
-        )
-        return f"{hours * 60:.1f} minutes from {start} to {end} UTC, a point every {grid.step:g} s{why}"
-    length = f"{days:.1f} days" if days >= 1 else f"{hours:.1f} hours"
-    return f"{length} from {moment(grid.start)} to {moment(grid.end)} UTC, a point every {grid.step:g} s{why}"
+        return f"{hours * 60:.1f} minutes from {start} to {end} UTC, a point every {grid.step:g} s"
+    if hours < 24:
+        return f"{hours:.1f} hours from {start} to {end} UTC, a point every {grid.step:g} s"
+    return f"{hours / 24:.1f} days from {start} to {end} UTC, a point every {grid.step:g} s"
 
 
 def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b, c and 2 more`."""
-    if len(names) > MOST_NAMED:
-        return names_text(names, most=MOST_NAMED)
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-MOST_ROWS = 20
-
-
-def markdown(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str:
-    """What would have changed, then the figures in a table, then what is not known."""
-    head = results[-1]
-    lines = ["### What this would have done", "", f"{span(head)}.", ""]
-    rows = [
-        (key, before, after)
-        for key, before, after in comparisons(results)
-        if len(results) == 1 or differs(before, after)
-    ]
-    if len(results) > 1:
-        changed = f"{plural(len(rows), 'Placement')} would have decided differently"
-        lines += [f"Compared with {code(results[0].side.title)}, {changed}.", ""]
-    if rows:
-        lines += ["| Placement | moves | most of the time on | regret |", "|---|---|---|---|"]
-    for key, before, after in rows[:MOST_ROWS]:
-        if after is None:
-            lines.append(f"| {code(key)} | not decided after the change | | |")
-        else:
-            moves, most = escaped(moved(after, before)), escaped(time_on(head, key))
-            lines.append(f"| {code(key)} | {moves} | {most} | {regret(head, key, before)} |")
-    if len(rows) > MOST_ROWS:
-        lines.append(f"\n{len(rows) - MOST_ROWS} more are in the JSON output.")
-    changing = [key for key, item in head.side.advice.items() if item.changes]
-    if changing or head.side.demands:
-        lines += ["", "**Advice**", ""]
-        for key in changing[:MOST_ROWS]:
-            lines.append(f"- {code(key)}: {escaped(advised(head, key))}")
-            lines += [f"  - {escaped(place)}" for place in places(head, key)]
-        for key in [*head.side.demands][:MOST_ROWS]:
-            for said, place in demanded(head, key):
-                lines += [f"- {code(key)}: {escaped(said)}", f"  - {escaped(place)}"]
-    open_questions = [f"{code(key)}: {escaped(why)}" for key, why in head.side.unknown.items()]
-    lines += ["", "<details><summary>What a backtest does not know</summary>", ""]
-    lines += [f"- {text}" for text in open_questions[:MOST_ROWS]]
-    lines += [f"- {escaped(text)}" for text in (*notes, *gaps(head), *limits(results))]
-    return "\n".join([*lines, "", "</details>", ""])
+    if len(names) > MAX_NAMED:
+        return names_text(names, most=MAX_NAMED)
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

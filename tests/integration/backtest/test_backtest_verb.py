@@ -715,7 +715,7 @@ def test_a_short_history_gives_no_rate_and_no_advice(tmp_path: Path, fleet: Path
     assert "a day" not in short.partition("\n\n")[2].partition("\n")[0]
     assert "advice\n" not in short
     assert (
-        "  59.0 minutes of history are too few for a rate a day and for advice: an hour is the least\n"
+        "  59.0 minutes of history are too few for a rate a day and for advice, which need at least an hour\n"
         in short
     )
     assert (data["placements"]["argocd/portal"]["movesPerDay"], data["advice"]) == (None, {})
@@ -732,7 +732,7 @@ def test_the_placement_that_was_asked_for_is_not_proposed(
     tmp_path: Path, fleet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where there is no room for other moments of the agents."""
-    monkeypatch.setattr("gitops_dsf.backtest.phases.MOST_CELLS", 10)
+    monkeypatch.setattr("gitops_dsf.backtest.phases.MAX_CELLS", 10)
     file = _saved(tmp_path / "history.json")
     said = "with other moments of the agents, 1 Placement may move more or less often: too large to try here"
     assert f"{said} (--placement asks for one), decided pass by pass, or paced" in _said(

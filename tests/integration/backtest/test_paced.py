@@ -89,7 +89,7 @@ def test_one_application_alone_waits_for_nobody_and_it_is_said(tmp_path: Path) -
     said = _said(fleet, _history(tmp_path), "--placement", "app-19")
     assert "argocd/app-19  1 move; without the pace 1 move  " in said
     assert (
-        "19 paced Placements that nobody waits for here: argocd/app-00 (not asked for), argocd/app-01 (not"
+        "19 paced Placements left out of the pace: argocd/app-00 (not asked for), argocd/app-01 (not"
         " asked for), argocd/app-02 (not asked for) and 16 more\n" in said
     )
 
@@ -102,10 +102,7 @@ def test_filters_that_depend_on_time_are_decided_without_the_pace(tmp_path: Path
         inventory.read_text().replace("metadata:\n  name: c4\n", spec + "metadata:\n  name: c4\n")
     )
     said = _said(fleet, _history(tmp_path, hours=2))
-    assert (
-        "20 paced Placements that nobody waits for here: argocd/app-00 (its filters depend on"
-        in said
-    )
+    assert "20 paced Placements left out of the pace: argocd/app-00 (its filters depend on" in said
 
 
 def test_advice_leaves_the_pace_out_and_says_so(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gitops_dsf.backtest.demand import Arrival, Measured, measure
+from gitops_dsf.backtest.demand import Arrival, MeasuredDemand, measure
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.gridscores import GridScores
 from gitops_dsf.backtest.track import Track
@@ -43,15 +43,15 @@ def _measured(
     *,
     others: Sequence[Arrival] = (),
     weight: int = 1,
-) -> Measured | None:
+) -> MeasuredDemand | None:
     term = PacedTerm("r", "v", weight, delay=LATE, range=RANGE)
-    return measure(moves, everybody=[*moves, *others], term=term, columns=columns)
+    return measure(moves, everybody=[*moves, *others], term=term, scores=columns)
 
 
 def test_the_mean_change_after_arrivals() -> None:
     moves = _arrivals(8)
     found = _measured(moves, _columns(moves, takes=6))
-    assert found == Measured(cases=8, mean=6.0, spread=0.0)
+    assert found == MeasuredDemand(cases=8, mean=6.0, spread=0.0)
 
 
 def test_where_a_lower_score_is_better_an_arrival_raises_it() -> None:

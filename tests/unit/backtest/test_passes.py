@@ -103,7 +103,7 @@ def test_what_is_not_decided_in_time_has_no_decisions(policy: Object) -> None:
     state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy})
     tracks = {"r": {"a": _track([20] * 41)}}
     found = run(state.placements.values(), state=state, tracks=tracks, grid=GRID, stop=lambda: True)
-    assert list(found.contests) == ["ns/p"]
+    assert list(found.placements) == ["ns/p"]
     assert found.lines == {}
 
 

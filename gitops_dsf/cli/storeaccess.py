@@ -1,0 +1,142 @@
+"""How `backtest` reaches a metric store: its URL, and what shows who asks.
+
+A message never holds a secret: a URL may have a password, and the value of a header may be a token.
+"""
+
+import argparse
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from ssl import SSLContext
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsf_wire.headers import is_header_name
+from dsf_wire.secrettext import SecretFault, header_secret
+from dsf_wire.weburl import is_web_url
+from gitops_dsf.errors import UsageError
+from gitops_dsf.metricstore.answer import StoreError
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.urls.parts import origin
+from gitops_dsf.urls.store_pages import is_store_page, store_of_page
+
+if TYPE_CHECKING:
+    from gitops_dsf.hub.scorers import Auth
+
+
+class StoreAccess(NamedTuple):
+    """What a store wants to see."""
+
+    token: Callable[[], Awaitable[str]]
+    """The token of a request; empty without one. Asked for each request, because it may expire."""
+    trust: SSLContext | None
+    """None for the CAs of the system."""
+
+
+def check_store_url(url: str) -> None:
+    """Raises UsageError if this is not the URL of a store."""
+    if not is_web_url(url):
+        raise UsageError(
+            "--prometheus is no http or https URL with a valid port; write a URL such as"
+            " https://prometheus.example.com"
+        )
+    if is_store_page(url):
+        from dsf_runtime.calls import display
+
+        base = display(store_of_page(url))
+        if base:
+            raise UsageError(
+                f"--prometheus {display(url)} is a page for people, and no API; write {base}"
+            )
+        raise UsageError(
+            f"--prometheus {display(url)} is a page for people, and no API; write the URL of the"
+            " metric store, such as https://prometheus.example.com"
+        )
+
+
+def headers(written: Sequence[str]) -> dict[str, str]:
+    """The headers of --header NAME:VALUE. Raises UsageError."""
+    values: dict[str, str] = {}
+    for text in written:
+        name, colon, value = text.partition(":")
+        name = name.strip()
+        if not colon:
+            raise UsageError("one --header is not NAME:VALUE; write it as X-Scope-OrgID:team")
+        if not is_header_name(name):
+            raise UsageError(
+                f"--header {name!r} is not the name of a header; write it as X-Scope-OrgID:team"
+            )
+        try:
+            values[name] = header_secret(value)
+        except SecretFault as fault:
+            raise UsageError(f"--header {name}: the value {fault}") from None
+    return values
+
+
+@asynccontextmanager
+async def store_access(args: argparse.Namespace, fleet: CheckedFleet) -> AsyncIterator[StoreAccess]:
+    """Access by --token-file and --credentials. Raises UsageError.
+
+    With both, the token is that of --token-file, and the rest is that of the credentials.
+    """
+    token = "" if args.token_file is None else _token(args.token_file)
+    if args.credentials is None:
+
+        async def same_token() -> str:
+            return token
+
+        yield StoreAccess(same_token, None)
+        return
+    if not args.credentials.is_dir():
+        raise UsageError(f"--credentials {args.credentials}: there is no such folder")
+    from dsf_runtime.calls import display
+    from gitops_dsf.sync.fetch import Fetcher
+    from gitops_dsf.sync.requests import page_request
+
+    url = args.prometheus
+    auth = _auth_of_store(url, fleet)
+    if auth is None:
+        raise UsageError(
+            f"--credentials: no source at {display(url)} names a Secret or a CA in the repository"
+        )
+    request = page_request(
+        url,
+        auth=auth,
+        scoring_url=url,
+        allowed=fleet.repository.spec.allowed_token_hosts,
+        title="--prometheus",
+        section="source.auth",
+    )
+    async with Fetcher(secrets=args.credentials) as fetcher:
+
+        async def renewed_token() -> str:
+            shown = await fetcher.credentials.shown(request)
+            if (auth.secrets and shown.problem) or shown.lacks_tls:
+                raise StoreError(f"{display(url)} is not asked: {shown.problem}")
+            return token or shown.token
+
+        yield StoreAccess(renewed_token, (await fetcher.credentials.shown(request)).trust)
+
+
+def _auth_of_store(url: str, fleet: CheckedFleet) -> "Auth | None":
+    """The auth of the first source at a store that names a Secret or a CA; None if none does."""
+    from gitops_dsf.sync.requests import on_hub
+
+    for scorer in fleet.scorers:
+        for variant in fleet.by_variant[scorer.name]:
+            if origin(variant.source_origin) != origin(url):
+                continue
+            auth = on_hub(variant.spec.source.auth)
+            if auth is not None and (auth.secrets or auth.ca_config_map_ref):
+                return auth
+    return None
+
+
+def _token(path: Path) -> str:
+    try:
+        return header_secret(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"--token-file {path} cannot be read: {error.strerror}") from error
+    except SecretFault as fault:
+        raise UsageError(
+            f"--token-file {path} {fault}; it must hold the token alone, on one line"
+        ) from None

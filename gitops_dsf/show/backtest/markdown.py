@@ -1,0 +1,66 @@
+"""A backtest as a section of a pull-request comment."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from gitops_dsf.fleetbacktest.result import ComparedFigures, RevisionResult, compared, limits
+from gitops_dsf.show.backtest import sentences
+from gitops_dsf.show.markdown import code, escaped
+from gitops_dsf.wording import plural
+
+MAX_ROWS: Final = 20
+"""Of a table or a list. The comment has a limited length, and holds the preview, too."""
+
+
+def markdown(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str:
+    """What would have changed, then the figures in a table, then what is not known."""
+    head = results[-1]
+    rows = [row for row in compared(results) if len(results) == 1 or row.differs]
+    lines = ["### What this would have done", "", f"{sentences.span(head)}.", ""]
+    if len(results) > 1:
+        lines.append(
+            f"Compared with {code(results[0].side.title)}, {plural(len(rows), 'Placement')} would"
+            " have decided differently."
+        )
+        lines.append("")
+    if rows:
+        lines.extend(_table(head, rows))
+    lines.extend(_advice(head))
+    lines.extend(["", "<details><summary>What a backtest does not know</summary>", ""])
+    for key, reason in tuple(head.side.unknown.items())[:MAX_ROWS]:
+        lines.append(f"- {code(key)}: {escaped(reason)}")
+    unknown = (*notes, *sentences.gaps(head), *limits(results))
+    lines.extend(f"- {escaped(text)}" for text in unknown)
+    lines.extend(["", "</details>", ""])
+    return "\n".join(lines)
+
+
+def _table(head: RevisionResult, rows: Sequence[ComparedFigures]) -> Iterator[str]:
+    yield "| Placement | moves | most of the time on | regret |"
+    yield "|---|---|---|---|"
+    for key, before, after in rows[:MAX_ROWS]:
+        if after is None:
+            yield f"| {code(key)} | not decided after the change | | |"
+        else:
+            moves = escaped(sentences.moved(after, before))
+            time_on = escaped(sentences.time_on(head, key))
+            yield f"| {code(key)} | {moves} | {time_on} | {sentences.regret(head, key, before)} |"
+    if len(rows) > MAX_ROWS:
+        yield f"\n{len(rows) - MAX_ROWS} more are in the JSON output."
+
+
+def _advice(head: RevisionResult) -> Iterator[str]:
+    changing = [key for key, advice in head.side.advice.items() if advice.changes]
+    if not changing and not head.side.demands:
+        return
+    yield ""
+    yield "**Advice**"
+    yield ""
+    for key in changing[:MAX_ROWS]:
+        yield f"- {code(key)}: {escaped(sentences.advised(head, key))}"
+        for field in sentences.advised_fields(head, key):
+            yield f"  - {escaped(field)}"
+    for key in tuple(head.side.demands)[:MAX_ROWS]:
+        for demand in sentences.demanded(head, key):
+            yield f"- {code(key)}: {escaped(demand.sentence)}"
+            yield f"  - {escaped(demand.field)}"
