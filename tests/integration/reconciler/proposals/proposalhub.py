@@ -14,6 +14,7 @@ import pytest
 from dsf_runtime.clock import monotonic
 from gitops_dsf.forge.address import ForgeKind
 from gitops_dsf.pipeline import check
+from gitops_dsf.reconciler import loop
 from gitops_dsf.reconciler.proposals import controller as module
 from gitops_dsf.reconciler.proposals.controller import BETWEEN, ProposalController
 from gitops_dsf.reconciler.settings import GitSettings
@@ -190,6 +191,8 @@ class ProposalHub:
             )
             none = {"APART": 0.0, "LEFT": 0.0, "BETWEEN": replace(BETWEEN, first=0.0, ceiling=0.0)}
             with pytest.MonkeyPatch.context() as patch:
+                # These tests wait for git's processes in real time, so a failure must not cost 10 s.
+                patch.setattr(loop, "RETRY_SECONDS", 0.05)
                 for name in self.hurries:
                     patch.setattr(module, name, none[name])
                 async with running(controller) as leader.task:
