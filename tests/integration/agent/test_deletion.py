@@ -231,7 +231,7 @@ async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_
             await slow.wait()
 
     async with hub as server, HttpFake(Scoring(7.0)) as scoring:
-        cpu, mem = (entry(one, scoring=scoring.url, scoringInterval=1) for one in ("cpu", "mem"))
+        cpu, mem = (entry(one, scoring=scoring.url, scoringInterval=30) for one in ("cpu", "mem"))
         place.put(cpu)
         async with place.agent(hub=server):
             await until(lambda: hub.values("cpu-score"), what="published")

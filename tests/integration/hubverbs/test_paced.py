@@ -37,7 +37,7 @@ def herd(*moves: Object) -> list[Object]:
     return [
         *(cluster(name, **{SET: "fleet"}) for name in HERD),
         scorer("cpu"),
-        *(score(name, "cpu", value, now=NOW) for name, value in HERD.items()),
+        *(score(name, "cpu", value, now=datetime.now(UTC)) for name, value in HERD.items()),
         *(paced(placement(name, "cpu"), demand=2) for name in NAMES),
         *(decision(name, "c1") for name in NAMES),
         *moves,
