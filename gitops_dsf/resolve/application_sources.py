@@ -17,7 +17,7 @@ class Source:
     """A place that names a repository."""
 
     document: Document
-    place: FieldPath
+    path: FieldPath
     fields: Mapping[str, Any]
     """As they are written."""
 
@@ -27,7 +27,7 @@ class Source:
         return value if isinstance(value, str) else ""
 
     def at(self, *names: str) -> Position:
-        return self.document.at((*self.place, *names))
+        return self.document.at((*self.path, *names))
 
 
 def sources(declared: Declared) -> Iterator[Source]:
@@ -41,7 +41,7 @@ def sources(declared: Declared) -> Iterator[Source]:
 
 def places_of(application: Item[ScoredApplication]) -> list[FieldPath]:
     """The paths of the sources of a ScoredApplication."""
-    return [place for place, _ in application.value.spec.application.placed_sources]
+    return [path for path, _ in application.value.spec.application.placed_sources]
 
 
 def sources_of_a_template(document: Document, template: FieldPath) -> list[FieldPath]:
@@ -51,18 +51,18 @@ def sources_of_a_template(document: Document, template: FieldPath) -> list[Field
 
 
 def _places_of_a_set(document: Document) -> Iterator[FieldPath]:
-    places = list(generators(document))
-    for template in (TEMPLATE, *((*place, "template") for place in places)):
+    generator_paths = list(generators(document))
+    for template in (TEMPLATE, *((*generator, "template") for generator in generator_paths)):
         yield from sources_of_a_template(document, template)
         yield (*template, "spec", "sourceHydrator", "drySource")
-    for place in places:
-        if place[-1] == "git":
-            yield place
+    for generator in generator_paths:
+        if generator[-1] == "git":
+            yield generator
 
 
-def _written(document: Document, places: Iterable[FieldPath]) -> Iterator[Source]:
+def _written(document: Document, paths: Iterable[FieldPath]) -> Iterator[Source]:
     """The sources at those of the places that have one."""
-    for place in places:
-        fields = value_at(document.data, place)
+    for path in paths:
+        fields = value_at(document.data, path)
         if isinstance(fields, dict):
-            yield Source(document=document, place=place, fields=fields)
+            yield Source(document=document, path=path, fields=fields)

@@ -27,15 +27,15 @@ class Template:
 
     def value(self, *names: str | int) -> Any:  # noqa: ANN401 - plain data
         """The value of a field: the first that is not empty."""
-        return value_at(self.document.data, self.place(*names))
+        return value_at(self.document.data, self.path_of(*names))
 
-    def place(self, *names: str | int) -> FieldPath:
+    def path_of(self, *names: str | int) -> FieldPath:
         """Where the value of a field is written.
 
         If it is written nowhere, where it would be in the template of the ApplicationSet.
         """
-        for place in self.places:
-            path = (*place, *names)
+        for template in self.places:
+            path = (*template, *names)
             if value_at(self.document.data, path):
                 return path
         return (*self.places[-1], *names)
@@ -56,8 +56,8 @@ def template_of(document: Document, generator: FieldPath) -> Template:
 def templates(document: Document) -> tuple[Template, ...]:
     """Every template by which an ApplicationSet makes Applications, once."""
     by_places: dict[tuple[FieldPath, ...], Template] = {}
-    for place in generators(document):
-        if len(place) == len(GENERATORS) + 2:  # an index and a kind: not inside of another one
-            template = template_of(document, place)
+    for generator in generators(document):
+        if len(generator) == len(GENERATORS) + 2:  # an index and a kind: not inside of another one
+            template = template_of(document, generator)
             by_places[template.places] = template
     return tuple(by_places.values()) or (Template(document=document, places=(TEMPLATE,)),)

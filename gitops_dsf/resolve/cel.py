@@ -26,8 +26,9 @@ def cel_mistakes(expression: str) -> tuple[Mistake, ...]:
         return ()
     except CelSyntaxError as error:
         # What follows a syntax error is mostly a consequence of it.
-        syntax = [found for found in error.mistakes if found.message.startswith("Syntax error")]
-        return tuple(_refused(mistake) for mistake in syntax[:1] or error.mistakes)
+        mistakes = error.mistakes
+        syntax = [mistake for mistake in mistakes if mistake.message.startswith("Syntax error")]
+        return tuple(_refused(mistake) for mistake in syntax[:1] or mistakes)
     kind = checked.yields.partition("<")[0]
     if kind in {"BOOL", "DYN"}:
         return ()

@@ -102,5 +102,5 @@ def _filled(
             "annotations": {"gitops-dsf.io/filled-in": "", **metadata.get("annotations", {})},
         },
         "spec": {"hubAcceptsClient": True, "leaseDurationSeconds": 60, **spec},
-        "status": {**_STATUS, **{field: known for field, known in status.items() if known}},
+        "status": {**_STATUS, **{field: value for field, value in status.items() if value}},
     }

@@ -71,13 +71,13 @@ class Context:
         """The namespace of what an object renders: Argo CD's if it names none."""
         return item.value.metadata.namespace or self.argocd_namespace
 
-    def ranking_of(self, item: Item[ScoredApplication]) -> RankingItem | None:
+    def ranking_of(self, application: Item[ScoredApplication]) -> RankingItem | None:
         """The object whose decision an application follows: itself, or the one it refers to.
 
         None if that does not exist.
         """
-        ref = item.value.spec.placement.ref
-        return item if ref is None else self.shared_placements.get(ref)
+        ref = application.value.spec.placement.ref
+        return application if ref is None else self.shared_placements.get(ref)
 
     def source_of(self, scorer: EffectiveScorer) -> ResolvedSource | None:
         """The well-formed MetricSource that a scorer names."""
@@ -119,9 +119,9 @@ class Context:
     @property
     def ranked(self) -> Iterator[tuple[RankingItem, FieldPath, Score]]:
         """Every score of a ranking, and its path."""
-        for item in self.declared.rankings:
-            for index, score in enumerate(item.value.spec.scores):
-                yield item, ("spec", "scores", index), score
+        for ranking in self.declared.rankings:
+            for index, score in enumerate(ranking.value.spec.scores):
+                yield ranking, ("spec", "scores", index), score
 
     def waits_for_lock(self, scorer: EffectiveScorer) -> bool:
         """Whether required fields come from the scorer's /config, and no lock has them yet."""
@@ -143,11 +143,11 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
     locks = {lock.name: lock for lock in declared.locks}
     scorers: dict[str, EffectiveScorer] = {}
     by_variant: dict[str, tuple[EffectiveScorer, ...]] = {}
-    for item in declared.scorers:
-        scorer = effective(item, locks.get(item.name))
-        scorers[item.name] = scorer
+    for declared_scorer in declared.scorers:
+        scorer = effective(declared_scorer, locks.get(declared_scorer.name))
+        scorers[declared_scorer.name] = scorer
         source = sources.get(scorer.spec.source.ref or "")
-        by_variant[item.name] = _with_variants(scorer, source)
+        by_variant[declared_scorer.name] = _with_variants(scorer, source)
     configs = declared.scoring_configs
     masks = tuple(configs[0].value.spec.masks) if configs else ()
     targets = target_clusters(scorers.values(), masks, inventory)

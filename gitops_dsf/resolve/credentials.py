@@ -90,8 +90,8 @@ class Sent:
 
 def in_words(kind: Kind, secret: str | None) -> str:
     """A credential of a Secret; the token of the agent's pod without a name."""
-    what = "an access token of the client" if kind is Kind.ACCESS_TOKEN else f"the {kind}"
-    return f"{what} in Secret {secret}" if secret else "the token of the agent's pod"
+    noun = "an access token of the client" if kind is Kind.ACCESS_TOKEN else f"the {kind}"
+    return f"{noun} in Secret {secret}" if secret else "the token of the agent's pod"
 
 
 def credentials(
@@ -117,9 +117,9 @@ def credentials(
 def sent(section: str, url: str, endpoint: Iterable[Credential]) -> Iterator[Sent]:
     """Where credentials go with requests to a base URL; nowhere if a URL cannot be parsed."""
     for credential in endpoint:
-        place = destination(credential, section, url)
-        if place is not None:
-            yield place
+        recipient = destination(credential, section, url)
+        if recipient is not None:
+            yield recipient
 
 
 def sent_by_hub(
@@ -134,16 +134,18 @@ def sent_by_hub(
     if not is_asked or scorer.spec.scored_by_query:
         return ()
     own_host = host_of(scorer.scoring_origin)
-    places = []
+    recipients = []
     for credential in credentials(scorer.spec.scoring.auth):
         if credential.secret not in settings.reconciler.config_credentials:
             continue
-        place = destination(credential, "configURL", scorer.spec.config_url)
-        if place is not None:
-            is_own = bool(credential.url) or place.host == own_host
+        recipient = destination(credential, "configURL", scorer.spec.config_url)
+        if recipient is not None:
+            is_own = bool(credential.url) or recipient.host == own_host
             allowed = settings.allowed_token_hosts
-            places.append((place, may_get_credentials(place.host, allowed=allowed, own=is_own)))
-    return tuple(places)
+            recipients.append(
+                (recipient, may_get_credentials(recipient.host, allowed=allowed, own=is_own))
+            )
+    return tuple(recipients)
 
 
 def destination(credential: Credential, section: str, url: str) -> Sent | None:

@@ -49,7 +49,10 @@ def choosable(context: Context, placement: Item[RawPlacement]) -> frozenset[str]
     return members & selected
 
 
-def _selected(inventory: ClusterInventory, predicate: Any) -> frozenset[str] | None:  # noqa: ANN401 - plain data
+def _selected(
+    inventory: ClusterInventory,
+    predicate: Any,  # noqa: ANN401 - plain data
+) -> frozenset[str] | None:
     """The clusters of one predicate, or None if it has more than a valid label selector."""
     required = predicate.get("requiredClusterSelector") if isinstance(predicate, Mapping) else None
     if not isinstance(required, Mapping) or not required.keys() <= {"labelSelector"}:

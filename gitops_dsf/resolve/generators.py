@@ -18,8 +18,8 @@ def generators(
 ) -> Iterator[FieldPath]:
     """The paths of all generators of an ApplicationSet, also of those inside of others."""
     for listed in document.items(*place):
-        written = value_at(document.data, listed)
-        for kind, content in written.items() if isinstance(written, dict) else ():
+        entry = value_at(document.data, listed)
+        for kind, content in entry.items() if isinstance(entry, dict) else ():
             if isinstance(content, dict) and kind != "selector":
                 yield (*listed, kind)
                 if kind in NESTING and depth < 2:
@@ -28,7 +28,7 @@ def generators(
 
 def decision_generators(document: Document) -> Iterator[FieldPath]:
     """The paths of the generators that read decisions."""
-    return (place for place in generators(document) if place[-1] == GENERATOR)
+    return (generator for generator in generators(document) if generator[-1] == GENERATOR)
 
 
 def followed_placements(document: Document) -> Iterator[tuple[FieldPath, str]]:

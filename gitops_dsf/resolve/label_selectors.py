@@ -13,8 +13,14 @@ from gitops_dsf.hub.selectors import OPERATORS, label_key_error, label_value_err
 from gitops_dsf.repository.load import Document, FieldPath
 from gitops_dsf.wording import shortened
 
-KEY_RULE: Final = "a key is at most 63 letters, digits, '-', '_' and '.', with an optional domain and '/' before it"
-VALUE_RULE: Final = "a value is at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
+KEY_RULE: Final = (
+    "a key is at most 63 letters, digits, '-', '_' and '.', with an optional domain and '/' before"
+    " it"
+)
+VALUE_RULE: Final = (
+    "a value is at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or"
+    " digit"
+)
 
 
 @lru_cache(maxsize=4096)
@@ -76,5 +82,5 @@ def _invalid_term(
 
 def _invalid_value(document: Document, place: FieldPath, value: str | None) -> Iterator[Diagnostic]:
     if value is None or not label_value(value):
-        shown = "an empty value" if value is None else shortened(value)
-        yield codes.BAD_SELECTOR.at(document.at(place), f"{shown} is not a label value", VALUE_RULE)
+        name = "an empty value" if value is None else shortened(value)
+        yield codes.BAD_SELECTOR.at(document.at(place), f"{name} is not a label value", VALUE_RULE)

@@ -57,7 +57,7 @@ def stranding(
         smallest = group - alone
         if not need.is_stranded(union(smallest, taken)):
             continue
-        if any(known <= smallest for known in several):
+        if any(earlier <= smallest for earlier in several):
             continue
         for window in sorted(smallest):
             if need.is_stranded(union(smallest - {window}, taken)):

@@ -45,14 +45,14 @@ def _wrong(document: Document, problem: fields.SchemaProblem) -> Diagnostic:
 def _correction(document: Document, problem: fields.SchemaProblem) -> tuple[str, tuple[Edit, ...]]:
     """What to write instead, and the edits where that is certain."""
     path: FieldPath = problem.path
-    written = document.written(path)
+    text = document.written(path)
     # A number with a leading zero is octal to YAML 1.1, so it is left to its author.
-    if problem.wanted_type == "integer" and re.fullmatch(r"0|[1-9][0-9]{0,17}", written):
-        return "remove the quotes", (Edit(path, value=int(written)),)
-    if problem.wanted_type == "string" and written and value_at(document.data, path) is not None:
-        return f'quote it: "{written}"', (Edit(path, value=written),)
-    if problem.wanted_type == "array" and written:
-        return f"write [{written}]", ()
+    if problem.wanted_type == "integer" and re.fullmatch(r"0|[1-9][0-9]{0,17}", text):
+        return "remove the quotes", (Edit(path, value=int(text)),)
+    if problem.wanted_type == "string" and text and value_at(document.data, path) is not None:
+        return f'quote it: "{text}"', (Edit(path, value=text),)
+    if problem.wanted_type == "array" and text:
+        return f"write [{text}]", ()
     if problem.choices:
         return did_you_mean(str(value_at(document.data, path)), problem.choices), ()
     if problem.known:

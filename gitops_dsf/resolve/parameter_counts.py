@@ -30,8 +30,8 @@ def known_count(context: Context, document: Document, generator: FieldPath) -> i
     if kind == GENERATOR:
         return _chosen(context, document, generator)
     inner = generators(document, (*generator, "generators"), depth=1)
-    direct = [place for place in inner if len(place) == len(generator) + 3]
-    counts = [known_count(context, document, place) for place in direct]
+    direct = [nested for nested in inner if len(nested) == len(generator) + 3]
+    counts = [known_count(context, document, nested) for nested in direct]
     if kind == "merge":
         # A merge has a set of parameters for each of its first generator.
         return counts[0] if counts else None
@@ -60,9 +60,9 @@ def _chosen(context: Context, document: Document, generator: FieldPath) -> int |
             clusters = choosable(context, placement)
             if clusters is not None:
                 limits.append(len(clusters))
-            written = placement.value.spec.get("numberOfClusters")
-            if isinstance(written, int):
-                limits.append(written)
+            limit = placement.value.spec.get("numberOfClusters")
+            if isinstance(limit, int):
+                limits.append(limit)
             if not limits:
                 return None
             total += min(limits)

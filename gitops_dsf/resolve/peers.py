@@ -35,9 +35,9 @@ class Peer:
     def sent(self) -> Iterator[tuple[Credential, Sent]]:
         """The credentials that it receives."""
         for credential in self.credentials:
-            place = destination(credential, self.section, self.url)
-            if place is not None:
-                yield credential, place
+            recipient = destination(credential, self.section, self.url)
+            if recipient is not None:
+                yield credential, recipient
 
     def title_of(self, credential: Credential) -> str:
         """Where a credential is written, such as `source.auth` or `variants[0].headers[1]`."""

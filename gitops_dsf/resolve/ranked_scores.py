@@ -49,8 +49,7 @@ def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
     if weight > 0 and low < 0:
         return (
             f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it"
-            " beats"
-            " real ones"
+            " beats real ones"
         )
     if weight < 0 and high > 0:
         return f"with a negative weight a cluster without the score (0) beats those with {high}"

@@ -25,8 +25,8 @@ branch all three. tests/hub/test_unread_fields.py searches the source of the pin
 
 def resources_ranked_by(document: Document) -> Iterator[tuple[FieldPath, str]]:
     """The AddOnPlacementScores that the prioritizers of a Placement read, each with its path."""
-    for place in document.items("spec", "prioritizerPolicy", "configurations"):
-        path = (*place, "scoreCoordinate", "addOn", "resourceName")
+    for configuration in document.items("spec", "prioritizerPolicy", "configurations"):
+        path = (*configuration, "scoreCoordinate", "addOn", "resourceName")
         name = value_at(document.data, path)
         if isinstance(name, str):
             yield path, name

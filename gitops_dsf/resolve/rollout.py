@@ -30,6 +30,6 @@ def settings_with(agent: Agent, entries: Sequence[int]) -> Agent:
         changes.update(agent.rollout[index].changed)
     resources = changes.get("resources")
     if isinstance(resources, RolloutResources):
-        written = resources.model_dump(by_alias=False, exclude_none=True)
-        changes["resources"] = agent.resources.model_copy(update=written)
+        values = resources.model_dump(by_alias=False, exclude_none=True)
+        changes["resources"] = agent.resources.model_copy(update=values)
     return agent.model_copy(update=changes)

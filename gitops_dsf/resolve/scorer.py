@@ -199,10 +199,10 @@ class EffectiveScorer:
         """
         if self.source_type != "Prometheus":
             return self.spec.source.path
-        written = rooted(self.spec.source.path)
+        own_path = rooted(self.spec.source.path)
         by_query = self.spec.scored_by_query
-        if written:
-            return instant(written) if by_query else written
+        if own_path:
+            return instant(own_path) if by_query else own_path
         base = path_of(self.source_origin)
         return "" if is_query_api(base) else query_api_below(base, of_instant=by_query)
 

@@ -59,8 +59,8 @@ def texts(document: Document, place: FieldPath) -> Iterator[Text]:
 
 def texts_of(application: Item[ScoredApplication]) -> Iterator[Text]:
     """Every text of an application that becomes part of its ApplicationSet's template."""
-    for place, _ in application.value.spec.application.placed_sources:
-        yield from texts(application.document, place)
+    for path, _ in application.value.spec.application.placed_sources:
+        yield from texts(application.document, path)
     yield from texts(application.document, ("spec", "application", "syncPolicy"))
 
 
@@ -92,9 +92,9 @@ def cluster_parameters(
         return ()
     parameters = []
     for name in sorted(eligible(context, ranking)):
-        given: dict[str, Any] = {"name": name}
+        of_cluster: dict[str, Any] = {"name": name}
         for kind, key in sorted(read):
             value = context.inventory.described_by(kind).labels[name].get(key, "")
-            given.setdefault(kind, {})[key] = value
-        parameters.append(given)
+            of_cluster.setdefault(kind, {})[key] = value
+        parameters.append(of_cluster)
     return tuple(parameters)

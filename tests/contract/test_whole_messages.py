@@ -13,11 +13,6 @@ STILL_IN_PIECES = frozenset(
     {
         "gitops_dsf/installation/uninstall.py",
         "gitops_dsf/reconciler/journal/flapping.py",
-        "gitops_dsf/resolve/promql/labels.py",
-        "gitops_dsf/resolve/rules/queries.py",
-        "gitops_dsf/resolve/rules/selectors.py",
-        "gitops_dsf/resolve/rules/settings.py",
-        "gitops_dsf/resolve/rules/templates.py",
         "gitops_dsf/sync/credentials.py",
         "gitops_dsf/sync/fetch.py",
         "gitops_dsf/views/doctor/checks/argocd.py",

@@ -138,7 +138,8 @@ def tokens(text: str, *, most: int) -> list[Token]:
         kind = match.lastgroup or "bad"
         word = match[0]
         if word[0] == ":" and in_range:  # elsewhere, a colon starts the name of a recording rule
-            kind, word = "operator", ":"
+            kind = "operator"
+            word = ":"
         in_range = word == "[" or (in_range and word != "]")
         if kind != "blank":
             words.append(Token(kind, word, index))
@@ -165,6 +166,7 @@ def _without_raw_backslashes(text: str, words: Sequence[Token]) -> str:
         return text
     for word in words:
         if word.kind == "string" and word.text[0] == "`" and "\\" in word.text:
+            # Of the same length, so that offsets of mistakes stay right.
             end = word.offset + len(word.text)
             text = f"{text[: word.offset]}`{'x' * (len(word.text) - 2)}`{text[end:]}"
     return text

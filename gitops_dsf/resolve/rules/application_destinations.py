@@ -25,7 +25,7 @@ def destinations_name_one_cluster(context: Context) -> Iterator[Diagnostic]:
     """Argo CD reports an Application with name and server, or with neither, as invalid."""
     for application_set in context.declared.application_sets:
         document = application_set.document
-        by_decisions = all(place[-1] == GENERATOR for place in generators(document))
+        by_decisions = all(generator[-1] == GENERATOR for generator in generators(document))
         for template in templates(document):
             yield from _of_a_template(document, template, by_decisions=by_decisions)
 
@@ -33,7 +33,7 @@ def destinations_name_one_cluster(context: Context) -> Iterator[Diagnostic]:
 def _of_a_template(
     document: Document, template: Template, *, by_decisions: bool
 ) -> Iterator[Diagnostic]:
-    is_written = any(document.has((*place, *_DESTINATION)) for place in template.places)
+    is_written = any(document.has((*path, *_DESTINATION)) for path in template.places)
     if not is_written or template.may_be_patched("destination"):
         return  # the API server refuses a template without a destination
     name = template.value(*_DESTINATION, "name") or ""
@@ -42,7 +42,7 @@ def _of_a_template(
         return  # another rule reports the type
     if not name and not server:
         yield codes.DESTINATION.at(
-            document.key_at(template.place(*_DESTINATION)),
+            document.key_at(template.path_of(*_DESTINATION)),
             "the destination has neither name nor server: Argo CD refuses the Application",
             "write name: '{{.name}}' for the cluster of the decision",
         )
@@ -50,7 +50,7 @@ def _of_a_template(
         server, by_decisions=by_decisions
     ):
         yield codes.DESTINATION.at(
-            document.key_at(template.place(*_DESTINATION, "server")),
+            document.key_at(template.path_of(*_DESTINATION, "server")),
             "the destination has name and server: Argo CD refuses the Application",
             "remove one of the two",
         )

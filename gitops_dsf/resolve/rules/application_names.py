@@ -102,17 +102,17 @@ def _equal_names(
     document = application_set.document
     counts: dict[tuple[str, FieldPath], int] = defaultdict(int)
     unsure: set[tuple[str, FieldPath]] = set()
-    for place in generators(document):
-        template = template_of(document, place)
+    for generator in generators(document):
+        template = template_of(document, generator)
         name = template.value("metadata", "name")
-        is_nested = len(place) > len(GENERATORS) + 2
-        if is_nested or not isinstance(name, str) or not _is_fixed(document, place, name):
+        is_nested = len(generator) > len(GENERATORS) + 2
+        if is_nested or not isinstance(name, str) or not _is_fixed(document, generator, name):
             continue
         if not name or template.may_be_patched("metadata"):
             continue
-        key = name, template.place("metadata", "name")
-        count = known_count(context, document, place)
-        if count is None and place[-1] == GENERATOR and not is_filtered(document, place):
+        key = name, template.path_of("metadata", "name")
+        count = known_count(context, document, generator)
+        if count is None and generator[-1] == GENERATOR and not is_filtered(document, generator):
             # Which sets a Placement without clusterSets chooses from is known on the hub only.
             unsure.add(key)
             count = len(context.inventory.clusters)
@@ -123,9 +123,8 @@ def _equal_names(
         if count > 1:
             yield codes.CONSTANT_NAME.at(
                 document.at(path),
-                f"{application_set.name} may generate {count} Applications, all named {name}:"
-                " Argo CD"
-                " creates none of them (duplicate name)",
+                f"{application_set.name} may generate {count} Applications, all named {name}: Argo"
+                " CD creates none of them (duplicate name)",
                 f"write the cluster into the name, such as {name}-{cluster}",
                 severity=Severity.WARNING if (name, path) in unsure else None,
             )
@@ -158,8 +157,7 @@ def _taken_over(name: str, own_name: str, position: Position) -> Diagnostic:
     return codes.OWN_APPLICATION.at(
         position,
         f"{name} would generate the Application {own_name}, which is one of rendered/argocd: Argo"
-        " CD"
-        " would replace its source and project",
+        " CD would replace its source and project",
         "choose another name",
     )
 
@@ -168,14 +166,14 @@ def _same_prefix(same: Sequence[Generated]) -> Iterator[Diagnostic]:
     """Sets with one name that may be on one cluster."""
     if len(same) == 1:
         return
-    taken: dict[str, Generated] = {}
+    first_on: dict[str, Generated] = {}
     for applications in same:
-        if shared := applications.clusters & taken.keys():
+        if shared := applications.clusters & first_on.keys():
             cluster = min(shared)
-            first = _OnCluster(taken[cluster], cluster)
+            first = _OnCluster(first_on[cluster], cluster)
             yield _equal_name(_OnCluster(applications, cluster), first)
         for cluster in applications.clusters:
-            taken.setdefault(cluster, applications)
+            first_on.setdefault(cluster, applications)
 
 
 def _longer_prefix(
@@ -198,9 +196,9 @@ def _longer_prefix(
     splits = _splits(inventory, {longer.prefix[len(shorter.prefix) :] for shorter, longer in pairs})
     for shorter, longer in pairs:
         head = longer.prefix[len(shorter.prefix) :]
-        for whole, tail in splits.get(head, ()):
-            if whole in shorter.clusters and tail in longer.clusters:
-                both = _OnCluster(shorter, whole), _OnCluster(longer, tail)
+        for cluster, tail in splits.get(head, ()):
+            if cluster in shorter.clusters and tail in longer.clusters:
+                both = _OnCluster(shorter, cluster), _OnCluster(longer, tail)
                 first, second = sorted(both, key=_position)
                 yield _equal_name(second, first)
                 break
@@ -213,12 +211,12 @@ def _position(application: _OnCluster) -> Position:
 def _splits(inventory: Iterable[str], heads: set[str]) -> dict[str, list[tuple[str, str]]]:
     """For each head, the clusters that begin with it and go on with the name of another cluster."""
     names = sorted(inventory)
-    known = frozenset(names)
+    clusters = frozenset(names)
     lengths = sorted({len(head) for head in heads})
     splits: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for name in names:
         for length in lengths:
-            if name[:length] in heads and name[length:] in known:
+            if name[:length] in heads and name[length:] in clusters:
                 splits[name[:length]].append((name, name[length:]))
     return splits
 
@@ -230,7 +228,6 @@ def _equal_name(later: _OnCluster, earlier: _OnCluster) -> Diagnostic:
         applications.position,
         f"{applications.item.name} on cluster {cluster} and {first.item.name} ({first.position}) on"
         f" cluster {first_cluster} both generate the Application {applications.on(cluster)}: it"
-        " stays"
-        " with the first, and the other one never runs",
+        " stays with the first, and the other one never runs",
         "rename one of the two, or choose clusters that they do not share",
     )

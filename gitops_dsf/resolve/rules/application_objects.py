@@ -32,11 +32,10 @@ def applications_bring_different_objects(context: Context) -> Iterator[Diagnosti
             if shared := applications.clusters & other.clusters:
                 yield codes.SAME_OBJECTS.at(
                     applications.item.at(*_namespace_path(applications)),
-                    f"{applications.item.name} and {other.item.name} ({other.position}) deploy"
-                    " the same"
-                    f" source into the namespace {namespace}: on one cluster, such as"
-                    f" {min(shared)},"
-                    " they manage the same objects, and each undoes what the other does",
+                    f"{applications.item.name} and {other.item.name} ({other.position}) deploy the"
+                    f" same source into the namespace {namespace}: on one cluster, such as"
+                    f" {min(shared)}, they manage the same objects, and each undoes what the other"
+                    " does",
                     "give each a namespace of its own, or clusters that they do not share",
                 )
                 break

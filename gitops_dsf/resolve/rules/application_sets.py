@@ -37,10 +37,10 @@ def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
     for application_set in context.declared.application_sets:
         document = application_set.document
         yield from misfits(document, fields.application_set_spec(), "spec")
-        places = list(decision_generators(document))
-        for place in places:
-            yield from _decision_generator(document, place)
-        if places:
+        generators = list(decision_generators(document))
+        for generator in generators:
+            yield from _decision_generator(document, generator)
+        if generators:
             yield from _policy(document)
         yield from _generates_something(document)
 
@@ -100,21 +100,21 @@ def _placements_by_name(
 
 def _generates_something(document: Document) -> Iterator[Diagnostic]:
     """An empty list, or an empty item, is no error to Argo CD. It generates no Application."""
-    written = value_at(document.data, GENERATORS)
-    if not isinstance(written, list):
+    listed = value_at(document.data, GENERATORS)
+    if not isinstance(listed, list):
         return
     # Argo CD 3.6.1 does not report it, and deletes with the policy sync.
-    if not written:
+    if not listed:
         yield codes.NO_GENERATOR.at(
             document.at(GENERATORS),
             "spec.generators is empty: Argo CD generates no Application for it, and deletes those"
             " that it generated",
             "write a generator, or remove the object",
         )
-    for place in document.items(*GENERATORS):
-        if not _names_a_generator(value_at(document.data, place)):
+    for path in document.items(*GENERATORS):
+        if not _names_a_generator(value_at(document.data, path)):
             yield codes.NO_GENERATOR.at(
-                document.at(place),
+                document.at(path),
                 "this item names no generator: Argo CD generates no Application for it, and deletes"
                 " those that it generated",
                 "write a generator, or remove the object",

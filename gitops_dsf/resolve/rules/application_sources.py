@@ -30,9 +30,9 @@ def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
     See util/argo/argo.go of 3.6.1, validateSourcePermissions.
     """
     for application in context.declared.applications:
-        for place, _ in application.value.spec.application.placed_sources:
-            template = Template(document=application.document, places=(place[:3],))
-            yield from _complete(template, place[3:], is_one_of_many=bool(place[3:]))
+        for source_path, _ in application.value.spec.application.placed_sources:
+            template = Template(document=application.document, places=(source_path[:3],))
+            yield from _complete(template, source_path[3:], is_one_of_many=bool(source_path[3:]))
     for application_set in context.declared.application_sets:
         for template in templates(application_set.document):
             yield from _complete_template(template)
@@ -45,7 +45,7 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
     See util/app/path/path.go of 3.6.1.
     """
     for source in sources(context.declared):
-        yield from _path(source.document, (*source.place, "path"))
+        yield from _path(source.document, (*source.path, "path"))
     repository = context.declared.repository
     if repository is not None:
         yield from _path(repository.document, ("spec", "git", "path"))
@@ -54,16 +54,18 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
     """The API server refuses a field of the wrong shape, and unknown ones have no effect."""
-    for item in context.declared.applications:
-        application = item.value.spec.application
-        for place, source in application.placed_sources:
+    for declared_application in context.declared.applications:
+        application = declared_application.value.spec.application
+        for source_path, source in application.placed_sources:
             for name in (*_KINDS_OF_SOURCE, "ref"):
                 if getattr(source, name) is not None:
                     schema = fields.part("template", "spec", "source", name)
-                    yield from misfits(item.document, schema, *place, name)
+                    yield from misfits(declared_application.document, schema, *source_path, name)
         if application.sync_policy is not None:
             schema = fields.part("template", "spec", "syncPolicy")
-            yield from misfits(item.document, schema, "spec", "application", "syncPolicy")
+            yield from misfits(
+                declared_application.document, schema, "spec", "application", "syncPolicy"
+            )
 
 
 @rule()
@@ -73,7 +75,7 @@ def sources_say_one_thing(context: Context) -> Iterator[Diagnostic]:
         yield from _unambiguous(application.document, places_of(application))
     for application_set in context.declared.application_sets:
         document = application_set.document
-        own_templates = ((*place, "template") for place in generators(document))
+        own_templates = ((*generator, "template") for generator in generators(document))
         for template in (TEMPLATE, *own_templates):
             yield from _unambiguous(document, sources_of_a_template(document, template))
             yield from _source_beside_sources(document, (*template, "spec"))
@@ -94,7 +96,7 @@ def _complete_template(template: Template) -> Iterator[Diagnostic]:
         yield from _complete(template, ("spec", "source"), is_one_of_many=False)
     else:
         yield codes.MISSING_FIELD.at(
-            template.document.at(template.place("spec", "sources")),
+            template.document.at(template.path_of("spec", "sources")),
             "the template has neither source nor sources: Argo CD refuses every Application of it",
             "add source, with repoURL and path",
         )
@@ -103,7 +105,7 @@ def _complete_template(template: Template) -> Iterator[Diagnostic]:
 def _complete(
     template: Template, place: FieldPath, *, is_one_of_many: bool
 ) -> Iterator[Diagnostic]:
-    path = template.place(*place)
+    path = template.path_of(*place)
     chart = template.value(*place, "chart")
     only_has_files = is_one_of_many and template.value(*place, "ref")
     if not (template.value(*place, "path") or chart or only_has_files):
@@ -159,34 +161,34 @@ def _source_beside_sources(document: Document, spec: FieldPath) -> Iterator[Diag
         )
 
 
-def _unambiguous(document: Document, places: Sequence[FieldPath]) -> Iterator[Diagnostic]:
+def _unambiguous(document: Document, paths: Sequence[FieldPath]) -> Iterator[Diagnostic]:
     """Checks the sources of one Application, which name each other by `ref`."""
     refs: set[str] = set()
-    for place in places:
-        source = value_at(document.data, place)
+    for path in paths:
+        source = value_at(document.data, path)
         if not isinstance(source, dict):
             continue
         if source.get("path") and source.get("chart"):
             yield codes.AMBIGUOUS_SOURCE.at(
-                document.key_at((*place, "path")),
-                f"{dotted(place)} has path and chart: Argo CD takes the chart and does not read"
+                document.key_at((*path, "path")),
+                f"{dotted(path)} has path and chart: Argo CD takes the chart and does not read"
                 " path",
                 "remove path, or chart",
             )
         kinds = [name for name in _KINDS_OF_SOURCE if source.get(name) is not None]
         if len(kinds) > 1:
             yield codes.AMBIGUOUS_SOURCE.at(
-                document.key_at((*place, kinds[1])),
-                f"{dotted(place)} has {names_text(kinds)}: Argo CD refuses more than one of them",
+                document.key_at((*path, kinds[1])),
+                f"{dotted(path)} has {names_text(kinds)}: Argo CD refuses more than one of them",
                 f"remove {names_text(kinds[1:])}",
             )
         ref = source.get("ref")
         if isinstance(ref, str) and "{{" not in ref:
-            yield from _ref(document, (*place, "ref"), ref, refs)
+            yield from _ref(document, (*path, "ref"), ref, refs)
             refs.add(ref)
-    for place in places:
-        if isinstance(place[-1], int):  # only items of `sources` can use files of each other
-            yield from _value_files(document, place, refs)
+    for path in paths:
+        if isinstance(path[-1], int):  # only items of `sources` can use files of each other
+            yield from _value_files(document, path, refs)
 
 
 def _ref(document: Document, path: FieldPath, ref: str, refs: set[str]) -> Iterator[Diagnostic]:
@@ -204,14 +206,14 @@ def _ref(document: Document, path: FieldPath, ref: str, refs: set[str]) -> Itera
         )
 
 
-def _value_files(document: Document, place: FieldPath, refs: set[str]) -> Iterator[Diagnostic]:
+def _value_files(document: Document, source: FieldPath, refs: set[str]) -> Iterator[Diagnostic]:
     """Value files of another source: $REF/path."""
-    files = value_at(document.data, (*place, "helm", "valueFiles"))
+    files = value_at(document.data, (*source, "helm", "valueFiles"))
     for index, file in enumerate(files if isinstance(files, list) else ()):
         if not isinstance(file, str) or not file.startswith("$") or "{{" in file:
             continue
         ref, slash, _ = file[1:].partition("/")
         if slash and ref not in refs:
             hint = did_you_mean(ref, refs) or f"write ref: {ref} into the source with the file"
-            position = document.at((*place, "helm", "valueFiles", index))
+            position = document.at((*source, "helm", "valueFiles", index))
             yield codes.UNKNOWN_REFERENCE.at(position, f"no source has the ref {ref}", hint)

@@ -30,9 +30,8 @@ def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
         whose = "" if ranking is application else f" of the ScoredPlacement {ranking.name}"
         yield codes.REPLACE_EXCLUDE.at(
             application.at("spec", "moves", "strategy"),
-            f"Replace together with onMissingScore: Exclude{whose} deletes the application as"
-            " soon as"
-            " a score is missing",
+            f"Replace together with onMissingScore: Exclude{whose} deletes the application as soon"
+            " as a score is missing",
             "write moves.strategy: MakeBeforeBreak, or onMissingScore: Neutral",
         )
 
@@ -56,8 +55,7 @@ def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
             yield codes.LONG_NAME.at(
                 placement.position,
                 f"{length} characters; OCM labels its decisions with the name, and a label value"
-                " has"
-                f" at most {MAX_NAME}",
+                f" has at most {MAX_NAME}",
                 "choose a shorter name",
             )
 
@@ -98,16 +96,16 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=("FleetRepository",))
 def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator[Diagnostic]:
     """Who writes there controls a cluster or the hub, what Argo CD applies, or agents' tokens."""
-    for item in (*context.declared.applications, *context.declared.application_sets):
-        ending = _DESTINATION[item.document.kind]
-        for path, namespace in texts_in(item.document.data["spec"], ("spec",)):
+    for workload in (*context.declared.applications, *context.declared.application_sets):
+        ending = _DESTINATION[workload.document.kind]
+        for path, namespace in texts_in(workload.document.data["spec"], ("spec",)):
             if path[-len(ending) :] != ending:
                 continue
             owner = context.settings.platform.owner_of(namespace)
             if owner is not None and owner.on_spokes:
                 yield codes.PLATFORM_DESTINATION.at(
-                    item.at(*path),
-                    f"{item.name} is deployed into {namespace}, a namespace of {owner.owner}:"
+                    workload.at(*path),
+                    f"{workload.name} is deployed into {namespace}, a namespace of {owner.owner}:"
                     f" {owner.reason}",
                     "write a namespace of the application's own",
                 )

@@ -23,8 +23,7 @@ def bindings_are_named_as_their_set(context: Context) -> Iterator[Diagnostic]:
             yield codes.BINDING_NAME.at(
                 binding.at("metadata", "name"),
                 f"OCM refuses the binding {binding.name} of the ManagedClusterSet {cluster_set}:"
-                " both"
-                " need one name",
+                " both need one name",
                 f"write name: {cluster_set}, or clusterSet: {binding.name}",
             )
 
@@ -32,11 +31,11 @@ def bindings_are_named_as_their_set(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=("ManagedClusterSet",))
 def sets_of_bindings_exist(context: Context) -> Iterator[Diagnostic]:
     """A binding of a set that does not exist binds nothing."""
-    known = {*context.inventory.sets, *BUILT_IN_SETS}
+    names = {*context.inventory.sets, *BUILT_IN_SETS}
     for binding in context.declared.bindings:
         cluster_set = binding.value.spec.cluster_set
-        if cluster_set not in known:
-            hint = did_you_mean(cluster_set, known)
+        if cluster_set not in names:
+            hint = did_you_mean(cluster_set, names)
             yield codes.UNKNOWN_SET.at(
                 binding.at("spec", "clusterSet"),
                 f"there is no ManagedClusterSet {cluster_set} in clusters/",
@@ -84,8 +83,7 @@ def _two_owners(
         ranking.at("spec", "bindings"),
         f"the binding of the ManagedClusterSet {cluster_set} in {namespace} is rendered for"
         f" {owner.document.kind} {owner.name}, so Argo CD takes it over, and deletes it when"
-        " nothing"
-        " here asks for it any more",
+        " nothing here asks for it any more",
         f"write bindings: Existing at {owner.position} too, or Rendered here"
         if can_say_existing
         else "write bindings: Rendered here",

@@ -15,19 +15,20 @@ from gitops_dsf.wording import did_you_mean, names_text
 @rule(needs=("ManagedClusterSet",))
 def sets_exist(context: Context) -> Iterator[Diagnostic]:
     """The sets that a Placement chooses from must exist."""
-    known = {*context.inventory.sets, *BUILT_IN_SETS}
-    for item in (*context.declared.rankings, *context.declared.placements):
-        is_raw = item.document.kind == "Placement"
+    set_names = {*context.inventory.sets, *BUILT_IN_SETS}
+    for placement in (*context.declared.rankings, *context.declared.placements):
+        is_raw = placement.document.kind == "Placement"
         sets: FieldPath = (
             ("spec", "clusterSets") if is_raw else ("spec", "placement", "clusterSets")
         )
-        for path in item.document.items(*sets):
-            name = value_at(item.document.data, path)
-            if isinstance(name, str) and name not in known:
+        for path in placement.document.items(*sets):
+            name = value_at(placement.document.data, path)
+            if isinstance(name, str) and name not in set_names:
                 yield codes.UNKNOWN_SET.at(
-                    item.at(*path),
+                    placement.at(*path),
                     f"there is no ManagedClusterSet {name} in clusters/",
-                    did_you_mean(name, known) or "write the set into clusters/, or name another",
+                    did_you_mean(name, set_names)
+                    or "write the set into clusters/, or name another",
                 )
 
 
@@ -39,7 +40,7 @@ def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
         name = cluster.value.metadata.labels.get(CLUSTER_SET_LABEL)
         if name and not context.inventory.knows_set(name):
             by_set.setdefault(name, []).append(cluster)
-    known = [*context.inventory.sets, *BUILT_IN_SETS]
+    set_names = [*context.inventory.sets, *BUILT_IN_SETS]
     for name, clusters in by_set.items():
         first = clusters[0]
         more = f" and {len(clusters) - 1} more" if len(clusters) > 1 else ""
@@ -47,7 +48,7 @@ def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
             first.at("metadata", "labels", CLUSTER_SET_LABEL),
             f"{first.name}{more} would be in the ManagedClusterSet {name}, which is not in"
             " clusters/",
-            did_you_mean(name, known) or "write the set into clusters/",
+            did_you_mean(name, set_names) or "write the set into clusters/",
         )
 
 

@@ -65,8 +65,7 @@ def pages_get_no_secret_of_others(context: Context) -> Iterator[Diagnostic]:
             yield codes.RESERVED_SECRET.at(
                 context.repository.at("spec", "reconciler", "configCredentials", index),
                 f"Secret {secret} holds credentials for {_owner(secret, spec)}, and any scorer"
-                " could"
-                " name it",
+                " could name it",
                 "make a Secret of its own for the pages, and list that",
             )
 
@@ -76,15 +75,15 @@ def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
     """A configURL may have another host than the scoring API."""
     for scorer in context.scorers.values():
         api_host = host_of(scorer.scoring_origin)
-        for place, may in sent_by_hub(scorer, context.settings):
-            is_own = place.kind is Kind.CLIENT_SECRET or place.host == api_host
-            if may or is_metadata(place.host) or is_own:
+        for recipient, may in sent_by_hub(scorer, context.settings):
+            is_own = recipient.kind is Kind.CLIENT_SECRET or recipient.host == api_host
+            if may or is_metadata(recipient.host) or is_own:
                 continue
             yield codes.TOKEN_OUTSIDE.at(
                 scorer.declared.at("spec", "configURL"),
-                f"the reconciler sends {place.host} no credentials of scoring.auth: the scoring API"
-                " is at another host, and nobody allowed this one",
-                f"add {place.host} to spec.allowedTokenHosts in gitops-dsf.yaml",
+                f"the reconciler sends {recipient.host} no credentials of scoring.auth: the scoring"
+                " API is at another host, and nobody allowed this one",
+                f"add {recipient.host} to spec.allowedTokenHosts in gitops-dsf.yaml",
             )
             break
 
@@ -97,10 +96,10 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
     """
     allowed = context.settings.allowed_token_hosts
     for peer in peers(context):
-        for credential, place in peer.sent:
-            is_allowed = any(matches(place.host, pattern) for pattern in allowed)
-            if not is_in_cluster(place.host) and not is_allowed:
-                yield from _outside(peer, credential, place)
+        for credential, recipient in peer.sent:
+            is_allowed = any(matches(recipient.host, pattern) for pattern in allowed)
+            if not is_in_cluster(recipient.host) and not is_allowed:
+                yield from _outside(peer, credential, recipient)
 
 
 @rule(needs=("FleetRepository",))
@@ -117,15 +116,15 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
         return
     first_peers: dict[tuple[str, str], dict[str, tuple[Peer, str]]] = {}
     for peer in peers(context):
-        for credential, place in peer.sent:
-            if not place.secret or not place.kind.is_received:
+        for credential, recipient in peer.sent:
+            if not recipient.secret or not recipient.kind.is_received:
                 continue
-            by_source = first_peers.setdefault((place.secret, credential.grant), {})
-            by_source.setdefault(peer.source, (peer, place.host))
+            by_source = first_peers.setdefault((recipient.secret, credential.grant), {})
+            by_source.setdefault(peer.source, (peer, recipient.host))
             for source, (other, host) in by_source.items():
                 if not source or source != peer.source:
-                    if host != place.host:
-                        yield _several_hosts(peer, credential, place, other, host)
+                    if host != recipient.host:
+                        yield _several_hosts(peer, credential, recipient, other, host)
                     break
 
 
@@ -133,8 +132,8 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
 def certificates_are_shown(context: Context) -> Iterator[Diagnostic]:
     """A client certificate is part of TLS."""
     for peer in peers(context):
-        for credential, place in peer.sent:
-            if place.kind is Kind.CERTIFICATE and place.scheme == "http":
+        for credential, recipient in peer.sent:
+            if recipient.kind is Kind.CERTIFICATE and recipient.scheme == "http":
                 yield codes.CERTIFICATE_WITHOUT_TLS.at(
                     peer.document.key_at((*peer.path, *credential.path)),
                     f"{peer.title} has a client certificate, and its host has no https",
@@ -189,8 +188,7 @@ def _outside(peer: Peer, credential: Credential, place: Sent) -> Iterator[Diagno
         yield codes.POD_TOKEN_OUTSIDE.at(
             position,
             f"{title} sends {place}, outside of the cluster: it is good for the cluster's API"
-            " server,"
-            " too",
+            " server, too",
             f"name a token of its own with tokenSecretRef, or add {place.host} to"
             " spec.allowedTokenHosts in gitops-dsf.yaml",
         )
@@ -210,8 +208,7 @@ def _several_hosts(
         return codes.SHARED_SECRET.at(
             position,
             f"the same access token of the client in Secret {place.secret} goes to {place.host},"
-            " and"
-            f" to {other_host} as well ({other.owner}, {other.title})",
+            f" and to {other_host} as well ({other.owner}, {other.title})",
             "write an audience or a client of its own for each host",
         )
     return codes.SHARED_SECRET.at(

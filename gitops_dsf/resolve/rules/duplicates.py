@@ -14,21 +14,21 @@ def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
     """Applications and ScoredPlacements render objects of their names; a copied one must differ."""
     declared = context.declared
     home = context.argocd_namespace
-    taken: dict[tuple[str, str, str], Position] = {}
+    positions: dict[tuple[str, str, str], Position] = {}
     for application in declared.applications:
-        taken["ApplicationSet", home, application.name] = application.position
+        positions["ApplicationSet", home, application.name] = application.position
         if application.value.spec.placement.ref is None:
-            taken["Placement", home, application.name] = application.position
+            positions["Placement", home, application.name] = application.position
     others: tuple[RankingItem | CarriedItem, ...] = (*declared.carried, *declared.scored_placements)
-    for item in sorted(others, key=_position):
-        is_scored = item.document.kind == "ScoredPlacement"
-        kind = "Placement" if is_scored else item.document.kind
-        namespace = context.namespace_of(item)
-        first = taken.setdefault((kind, namespace, item.name), item.position)
-        if first != item.position:
+    for copied in sorted(others, key=_position):
+        is_scored = copied.document.kind == "ScoredPlacement"
+        kind = "Placement" if is_scored else copied.document.kind
+        namespace = context.namespace_of(copied)
+        first = positions.setdefault((kind, namespace, copied.name), copied.position)
+        if first != copied.position:
             yield codes.DUPLICATE_OBJECT.at(
-                item.position,
-                f"{kind} {item.name} in {namespace} comes from {first} already",
+                copied.position,
+                f"{kind} {copied.name} in {namespace} comes from {first} already",
                 "rename one of them, or remove it",
             )
 
@@ -48,9 +48,8 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
         if same is not scorer:
             yield codes.DUPLICATE_SCORE.at(
                 scorer.at(field),
-                f"the score name {name} is used at {same.at(field)}, too: the two scores"
-                " overwrite each"
-                " other",
+                f"the score name {name} is used at {same.at(field)}, too: the two scores overwrite"
+                " each other",
                 "give each scorer a score name of its own",
             )
         elif alike is not scorer:

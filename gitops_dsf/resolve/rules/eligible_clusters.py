@@ -76,11 +76,11 @@ def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
             count = len(eligible(context, ranking))
             yield from _too_few(context, ranking.name, wanted, count, position)
     for placement in context.declared.placements:
-        written = placement.value.spec.get("numberOfClusters")
+        wanted_by_hand = placement.value.spec.get("numberOfClusters")
         clusters = choosable(context, placement)
-        if isinstance(written, int) and clusters is not None:
+        if isinstance(wanted_by_hand, int) and clusters is not None:
             position = placement.at("spec", "numberOfClusters")
-            yield from _too_few(context, placement.name, written, len(clusters), position)
+            yield from _too_few(context, placement.name, wanted_by_hand, len(clusters), position)
 
 
 @rule()
@@ -94,24 +94,29 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
         # OCM 1.2.1 rewrites PlacementDecisions one after the other. A new cluster whose name
         # sorts early moves one cluster from each of them to the next.
         if count > PAGE_CLUSTERS:
-            is_application = ranking.document.kind == "ScoredApplication"
+            hint = (
+                f"split it into ScoredPlacements of at most {PAGE_CLUSTERS} clusters, and let no"
+                " consumer delete on absence"
+            )
+            if ranking.document.kind == "ScoredApplication":
+                hint = (
+                    "keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of"
+                    f" at most {PAGE_CLUSTERS} clusters"
+                )
             yield _many(
                 ranking.name,
                 count,
                 ranking.document.key_at(("spec", "placement")),
-                "keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of at"
-                f" most {PAGE_CLUSTERS} clusters"
-                if is_application
-                else f"split it into ScoredPlacements of at most {PAGE_CLUSTERS} clusters, and let no"
-                " consumer delete on absence",
+                hint,
             )
     for placement in context.declared.placements:
-        written = placement.value.spec.get("numberOfClusters")
-        wanted = written if isinstance(written, int) and not isinstance(written, bool) else None
+        number = placement.value.spec.get("numberOfClusters")
+        wanted = number if isinstance(number, int) and not isinstance(number, bool) else None
         clusters = choosable(context, placement)
+        counts = [] if wanted is None else [wanted]
         # If the clusters are not known, only the requested number is.
-        known = None if clusters is None else len(clusters)
-        counts = [number for number in (wanted, known) if number is not None]
+        if clusters is not None:
+            counts.append(len(clusters))
         if counts and min(counts) > PAGE_CLUSTERS:
             field = "clusterSets" if wanted is None else "numberOfClusters"
             yield _many(
@@ -119,8 +124,7 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
                 min(counts),
                 placement.document.key_at(("spec", field)),
                 f"split it into Placements of at most {PAGE_CLUSTERS} clusters, and let nothing"
-                " that"
-                " follows it delete on absence",
+                " that follows it delete on absence",
             )
 
 

@@ -56,8 +56,8 @@ def headers_can_be_sent(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def parameters_can_be_sent(context: Context) -> Iterator[Diagnostic]:
     """A URL parameter needs a printable name and value, and must not be a part of the question."""
-    for item, path, parameters in url_parameters(context):
+    for owner, path, parameters in url_parameters(context):
         for name, value in parameters.items():
             if fault := parameter_fault(name, value):
                 hint = _PARAMETER_HINTS.get(name.lower(), "remove it, or correct it")
-                yield codes.BAD_PARAMETER.at(item.document.key_at((*path, name)), fault, hint)
+                yield codes.BAD_PARAMETER.at(owner.document.key_at((*path, name)), fault, hint)

@@ -25,21 +25,18 @@ def hub_can_take_the_writes(context: Context) -> Iterator[Diagnostic]:
     if writes > MANY_WRITES_PER_SECOND:
         yield codes.HUB_WRITES.at(
             context.repository.position,
-            f"the scores of the fleet need about {writes:.0f} writes per second on the hub; a"
-            " small hub"
-            " was seen to take 390 at most",
-            "raise scoreTTLSeconds (a score is written at half of it), mask scorers where they"
-            " are not"
-            " needed, or give the hub more API servers",
+            f"the scores of the fleet need about {writes:.0f} writes per second on the hub; a small"
+            " hub was seen to take 390 at most",
+            "raise scoreTTLSeconds (a score is written at half of it), mask scorers where they are"
+            " not needed, or give the hub more API servers",
         )
     from_hub = writes_per_second(scorers, runs_on, on_hub=True)
     # The hub scorer bounds its own writes, so that it leaves the API server room for others.
     if from_hub > HUB_SCORER_WRITES_PER_SECOND:
         yield codes.HUB_WRITES.at(
             context.repository.position,
-            f"scorers on the hub need about {from_hub:.0f} writes per second to keep their"
-            " scores, and"
-            f" the hub scorer writes {HUB_SCORER_WRITES_PER_SECOND}: scores would expire",
+            f"scorers on the hub need about {from_hub:.0f} writes per second to keep their scores,"
+            f" and the hub scorer writes {HUB_SCORER_WRITES_PER_SECOND}: scores would expire",
             "raise scoreTTLSeconds (a score is written at half of it), or run some scorers on the"
             " spokes",
         )

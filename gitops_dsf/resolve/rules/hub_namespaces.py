@@ -31,9 +31,8 @@ def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnost
         if owner is not None:
             yield codes.CLUSTER_NAMESPACE.at(
                 cluster.position,
-                f"the hub's namespace {cluster.name} belongs to {owner.owner} ({owner.reason}),"
-                " and a"
-                " cluster's ManifestWork and rights are rendered into the namespace of its name",
+                f"the hub's namespace {cluster.name} belongs to {owner.owner} ({owner.reason}), and"
+                " a cluster's ManifestWork and rights are rendered into the namespace of its name",
                 "remove the cluster here, and join it to the hub under another name",
             )
 
@@ -89,7 +88,6 @@ def the_hub_namespace_is_ours(context: Context) -> Iterator[Diagnostic]:
         yield codes.HUB_NAMESPACE.at(
             context.repository.at("spec", "hubNamespace"),
             f"the hub's namespace {namespace} belongs to the cluster {namespace}: it is deleted,"
-            " with"
-            " the reconciler and all DynamicScorers, when the cluster leaves the hub",
+            " with the reconciler and all DynamicScorers, when the cluster leaves the hub",
             f"write {_DEFAULT_HUB_NAMESPACE}, or a namespace for gitops-dsf alone",
         )

@@ -46,8 +46,7 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
             yield codes.WRONG_PLACE.at(
                 document.key_at(reference),
                 f"MetricSource {source.name} depends on the cluster, and the hub scorer asks one"
-                " store"
-                " for all clusters",
+                " store for all clusters",
                 "name a MetricSource with one variant and no clusterSelector, or write runsOn:"
                 " Spokes",
             )
@@ -59,8 +58,7 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
             yield codes.WRONG_PLACE.at(
                 document.key_at(reference) if has_reference else asked.at("source.type"),
                 f"source.type {source_type} gives no series of a central store, and this scorer"
-                " runs"
-                " on the hub",
+                " runs on the hub",
                 "write a query and the host of the central store, or runsOn: Spokes",
             )
 
@@ -73,12 +71,10 @@ def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
         label = scorer.value.spec.source.cluster_label
         if not scorer.value.spec.on_hub or label is None or scorer.value.spec.suspend:
             continue
-        if label.claim is not None:
-            kind, key = "claim", label.claim
-        elif label.label is not None:
-            kind, key = "label", label.label
-        else:
+        key = label.claim or label.label
+        if key is None:
             continue  # series are compared with the names of clusters
+        kind = "claim" if label.claim is not None else "label"
         owners: dict[str | None, list[str]] = {}
         for cluster in sorted(clusters):
             value = identity_of(context.inventory.clusters[cluster], f"{kind}:{key}")
@@ -90,8 +86,7 @@ def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
                 position,
                 f"{_clusters(without)} without the {kind} {key}: {scorer.name} cannot score {them}",
                 "run gitops-dsf import again, which takes this claim or label from the hub, or"
-                " exclude"
-                f" {them} with clusterSelector",
+                f" exclude {them} with clusterSelector",
             )
         for value, names in sorted(owners.items()):
             if len(names) > 1:

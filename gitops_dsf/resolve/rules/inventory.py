@@ -43,9 +43,9 @@ _TAINTS: Final[FieldPath] = ("spec", "taints")
 @rule()
 def inventory_fields_exist(context: Context) -> Iterator[Diagnostic]:
     """A field that does not exist, such as `metadata.label`, would be ignored without a word."""
-    items: tuple[Item[Any], ...] = (*context.declared.clusters, *context.declared.cluster_sets)
-    for item in items:
-        document = item.document
+    members: tuple[Item[Any], ...] = (*context.declared.clusters, *context.declared.cluster_sets)
+    for member in members:
+        document = member.document
         yield from _unknown(document, (), _TOP)
         yield from _unknown(document, ("metadata",), _OBJECT_META)
         schema = fields.inventory(document.kind)

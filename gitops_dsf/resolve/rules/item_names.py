@@ -24,7 +24,7 @@ _UNFINISHED: Final = re.compile(rf"\$\{{?({'|'.join(PLACEHOLDERS)})\b(?!\}})|\$\
 @rule()
 def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
     """An unknown placeholder would stay in every item name."""
-    known = ", ".join(f"${{{name}}}" for name in PLACEHOLDERS)
+    list_of_placeholders = ", ".join(f"${{{name}}}" for name in PLACEHOLDERS)
     for scorer in context.scorers.values():
         template = scorer.spec.score_dimension_format
         for placeholder in placeholders(template):
@@ -32,7 +32,8 @@ def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
                 yield codes.UNKNOWN_PLACEHOLDER.at(
                     scorer.declared.inside(_FORMAT, placeholder.offset),
                     f"the placeholder ${{{placeholder.name}}} is not known",
-                    did_you_mean(placeholder.name, PLACEHOLDERS) or f"known: {known}",
+                    did_you_mean(placeholder.name, PLACEHOLDERS)
+                    or f"known: {list_of_placeholders}",
                 )
         for unfinished in _UNFINISHED.finditer(template):
             name = unfinished[1]

@@ -70,13 +70,18 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
         for variant in context.variants[scorer.name]:
             missing |= dict.fromkeys(f"spec.{field}" for field in variant.missing)
         name = scorer.name
+        message = (
+            f"{name} has configSyncMode Full and no lock: what its /config says is not known; the"
+            " spec alone counts"
+        )
+        if missing:
+            message = (
+                f"{name} has configSyncMode Full and no lock: it is left out until one says"
+                f" {', '.join(missing)}"
+            )
         yield codes.NO_LOCK.at(
             scorer.declared.at("spec", "configSyncMode"),
-            f"{name} has configSyncMode Full and no lock: it is left out until one says"
-            f" {', '.join(missing)}"
-            if missing
-            else f"{name} has configSyncMode Full and no lock: what its /config says is not known; the"
-            " spec alone counts",
+            message,
             f"run gitops-dsf sync --scorer {name}, or write configSyncMode: None",
         )
 
@@ -89,14 +94,14 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
     """
     for scorer in context.scorers.values():
         for field in _FIELDS:
-            written = attrgetter(field)(scorer.declared.value.spec)
+            own_value = attrgetter(field)(scorer.declared.value.spec)
             effective = attrgetter(field)(scorer.spec)
-            if not scorer.is_locked(field) or not written or written == effective:
+            if not scorer.is_locked(field) or not own_value or own_value == effective:
                 continue
             path = ("spec", *field.split("."))
             yield codes.LOCK_OVERRULES.at(
                 scorer.declared.at(*path),
-                f"{dotted(path)} is {written} here, but the lock says {effective}"
+                f"{dotted(path)} is {own_value} here, but the lock says {effective}"
                 f" ({scorer.at(field)}), and that counts",
                 "remove the field, or write configSyncMode: None",
             )
@@ -106,9 +111,9 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
 def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
     """A scoring API could collect the tokens of all clusters, by a host that a lock names."""
     for scorer in context.scorers.values():
-        for section, written, host in _locked_hosts(scorer):
+        for section, own, host in _locked_hosts(scorer):
             # The lock says what /config says, and whoever controls that could collect tokens.
-            if _is_same_host(host, written.host) or not sends_token(written.auth):
+            if _is_same_host(host, own.host) or not sends_token(own.auth):
                 continue
             yield codes.LOCK_WITH_TOKEN.at(
                 scorer.declared.at("spec", section, "auth"),
@@ -122,11 +127,10 @@ def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
     """A lock may use other hosts than the scorer only if spec.allowedHosts contains them."""
     allowed = context.settings.allowed_hosts
     for scorer in context.scorers.values():
-        for section, written, locked_url in _locked_hosts(scorer):
-            # Without a scoring host, the origin of configURL is used. Without a source host,
-            # there is
-            # nothing to compare.
-            own_url = written.host
+        for section, own, locked_url in _locked_hosts(scorer):
+            # Without a scoring host, the origin of configURL is used. Without a source host, there
+            # is nothing to compare.
+            own_url = own.host
             if not own_url and section == "scoring":
                 own_url = scorer.spec.config_url
             if not own_url:
@@ -176,8 +180,8 @@ def _is_same_host(host: str, other: str) -> bool:
 
 def _locked_hosts(scorer: EffectiveScorer) -> Iterator[_LockedHost]:
     """The hosts that the lock says, with what people wrote beside them."""
-    written = scorer.declared.value.spec
+    own = scorer.declared.value.spec
     if scorer.is_locked("source.host"):
-        yield _LockedHost("source", written.source, scorer.spec.source.host)
+        yield _LockedHost("source", own.source, scorer.spec.source.host)
     if scorer.is_locked("scoring.host"):
-        yield _LockedHost("scoring", written.scoring, scorer.spec.scoring.host)
+        yield _LockedHost("scoring", own.scoring, scorer.spec.scoring.host)

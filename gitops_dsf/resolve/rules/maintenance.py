@@ -88,24 +88,24 @@ def windows_are_bounded(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=("ManagedCluster",))
 def windows_do_not_overlap(context: Context) -> Iterator[Diagnostic]:
     """Windows of one cluster should not be open together: Freeze holds what Drain would move."""
-    items = context.declared.maintenance[:MAX_WINDOWS]
-    clusters = [clusters_of(item.value.spec, context.inventory) for item in items]
-    open_together: list[set[int]] = [set() for _ in items]
-    for opening, group in together([window_of(item.value.spec) for item in items]):
+    windows = context.declared.maintenance[:MAX_WINDOWS]
+    clusters = [clusters_of(window.value.spec, context.inventory) for window in windows]
+    open_together: list[set[int]] = [set() for _ in windows]
+    for opening, group in together([window_of(window.value.spec) for window in windows]):
         open_together[opening] |= group
-    for second, item in enumerate(items):
+    for second, window in enumerate(windows):
         by_effect: dict[str, list[int]] = {}
         for first in range(second):
             overlaps = first in open_together[second] or second in open_together[first]
             if overlaps and not clusters[first].isdisjoint(clusters[second]):
-                effect = _effect_of_both(items[first].value.spec.action, item.value.spec.action)
+                effect = _effect_of_both(windows[first].value.spec.action, window.value.spec.action)
                 by_effect.setdefault(effect, []).append(first)
         for effect, others in by_effect.items():
             of_others = frozenset[str]().union(*(clusters[other] for other in others))
             shared = names_text(sorted(clusters[second] & of_others), most=3)
-            names = names_text([items[other].name for other in others], most=3)
+            names = names_text([windows[other].name for other in others], most=3)
             yield codes.WINDOWS_OVERLAP.at(
-                item.position,
+                window.position,
                 f"{shared}: the window overlaps with that of {names}; {effect}",
                 "remove one, or let one end before the other begins",
             )
@@ -122,26 +122,28 @@ def windows_do_not_overlap(context: Context) -> Iterator[Diagnostic]:
 )
 def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
     """An application needs clusters while windows, also several at once, drain or cordon some."""
-    items = [
-        item
-        for item in context.declared.maintenance[:MAX_WINDOWS]
-        if item.value.spec.action != "Freeze"
+    windows = [
+        window
+        for window in context.declared.maintenance[:MAX_WINDOWS]
+        if window.value.spec.action != "Freeze"
     ]
-    bits = {name: 1 << place for place, name in enumerate(sorted(context.inventory.all_clusters))}
-    taken = []
-    for item in items:
-        clusters = clusters_of(item.value.spec, context.inventory)
-        taken.append(sum(bits[cluster] for cluster in clusters))
-    groups = {group for _, group in together([window_of(item.value.spec) for item in items])}
-    groups |= {frozenset({index}) for index in range(len(items))}
+    bits = {
+        name: 1 << position for position, name in enumerate(sorted(context.inventory.all_clusters))
+    }
+    clusters_of_window = []
+    for window in windows:
+        clusters = clusters_of(window.value.spec, context.inventory)
+        clusters_of_window.append(sum(bits[cluster] for cluster in clusters))
+    groups = {group for _, group in together([window_of(window.value.spec) for window in windows])}
+    groups |= {frozenset({index}) for index in range(len(windows))}
     smallest_first = sorted(groups, key=lambda group: (len(group), sorted(group)))
-    with_clusters = [(group, union(group, taken)) for group in smallest_first]
+    with_clusters = [(group, union(group, clusters_of_window)) for group in smallest_first]
     stranded: dict[frozenset[int], list[str]] = {}
     for need, names in needs_of(context, bits).items():
-        for group in stranding(need, taken, with_clusters):
+        for group in stranding(need, clusters_of_window, with_clusters):
             stranded.setdefault(group, []).extend(names)
     for group, names in sorted(stranded.items(), key=lambda entry: sorted(entry[0])):
-        yield _strands([items[index] for index in sorted(group)], names)
+        yield _strands([windows[index] for index in sorted(group)], names)
 
 
 @rule(needs=(SETTINGS,))
@@ -179,12 +181,14 @@ def somebody_carries_it_out(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=(CLUSTERS, "ManagedCluster"))
 def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
     """A misspelt name, or a selector that matches nothing, has no effect."""
-    known = context.inventory.clusters
-    for number, (maintenance, index, name) in enumerate(_unknown(context, "clusters", known), 1):
+    in_inventory = context.inventory.clusters
+    for number, (maintenance, index, name) in enumerate(
+        _unknown(context, "clusters", in_inventory), 1
+    ):
         yield codes.UNKNOWN_IN_MAINTENANCE.at(
             maintenance.at("spec", "clusters", index),
             f"there is no ManagedCluster {name} in clusters/",
-            _hint(name, known, number),
+            _hint(name, in_inventory, number),
         )
     for maintenance in context.declared.maintenance:
         spec = maintenance.value.spec
@@ -199,20 +203,22 @@ def its_clusters_exist(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=("ScoredApplication",))
 def its_applications_exist(context: Context) -> Iterator[Diagnostic]:
     """An application that does not exist, or is not paced, has no moves to freeze."""
-    known = {application.name: application for application in context.declared.applications}
+    applications_by_name = {
+        application.name: application for application in context.declared.applications
+    }
     for number, (maintenance, index, name) in enumerate(
-        _unknown(context, "applications", known), 1
+        _unknown(context, "applications", applications_by_name), 1
     ):
         yield codes.UNKNOWN_IN_MAINTENANCE.at(
             maintenance.at("spec", "applications", index),
             f"there is no ScoredApplication {name} in apps/",
-            _hint(name, known, number),
+            _hint(name, applications_by_name, number),
         )
     if context.settings.pace is None:
         return
     for maintenance in context.declared.maintenance:
         for index, name in enumerate(maintenance.value.spec.applications or ()):
-            application = known.get(name)
+            application = applications_by_name.get(name)
             if application is None:
                 continue
             follows_another = application.value.spec.placement.ref is not None

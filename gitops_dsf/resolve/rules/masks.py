@@ -61,8 +61,8 @@ def _masks(context: Context) -> Iterator[tuple[Item[DynamicScoringConfig], int, 
 def _clusters(
     context: Context, config: Item[DynamicScoringConfig], path: FieldPath, mask: Mask
 ) -> Iterator[Diagnostic]:
-    known = context.inventory.clusters
-    if not known or masked_clusters(mask, context.inventory):
+    inventory_clusters = context.inventory.clusters
+    if not inventory_clusters or masked_clusters(mask, context.inventory):
         return
     name = mask.cluster_name
     if name is None:
@@ -81,7 +81,7 @@ def _clusters(
         yield codes.UNKNOWN_CLUSTER.at(
             config.at(*path, "clusterName"),
             f"there is no ManagedCluster {name} in clusters/",
-            did_you_mean(name, known) or "remove the mask, or import the cluster",
+            did_you_mean(name, inventory_clusters) or "remove the mask, or import the cluster",
         )
 
 
@@ -98,13 +98,13 @@ def _score(
     if has_open_names and not context.locks_are_final:
         return  # the mask may be for a scorer whose score name is not known yet
     position = config.at(*path, "scoreName")
-    known = f"scores here: {names_text(sorted(names), most=8) or 'none'}"
+    list_of_scores = f"scores here: {names_text(sorted(names), most=8) or 'none'}"
     if is_glob(wanted):
-        yield codes.MATCHES_NOTHING.at(position, f"{wanted} matches no score", known)
+        yield codes.MATCHES_NOTHING.at(position, f"{wanted} matches no score", list_of_scores)
         return
     scorer = context.scorers.get(wanted)
     if scorer is not None and scorer.score_name:
         hint = f"{wanted} is the scorer; its score is {scorer.score_name}"
     else:
-        hint = did_you_mean(wanted, names) or known
+        hint = did_you_mean(wanted, names) or list_of_scores
     yield codes.UNKNOWN_SCORE.at(position, f"there is no score {wanted}", hint)

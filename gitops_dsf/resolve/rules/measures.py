@@ -17,8 +17,7 @@ _EXAMPLE: Final = (
 )
 _NOT_PROMQL: Final = (
     "write measures only, joined by `;`, such as cpu_available_ratio: PromQL is not evaluated"
-    " without"
-    " a Prometheus"
+    " without a Prometheus"
 )
 
 

@@ -45,11 +45,9 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
             yield codes.SOURCE_LACKING.at(
                 scorer.declared.at("spec", "source", "ref"),
                 f"{name} runs on {names_text(lacking, most=MAX_NAMED)}, and MetricSource"
-                f" {source.name}"
-                f" has no variant for {these}",
-                f"add a variant to {source.item.document.file}; one without clusterSelector"
-                " serves all"
-                " other clusters",
+                f" {source.name} has no variant for {these}",
+                f"add a variant to {source.item.document.file}; one without clusterSelector serves"
+                " all other clusters",
             )
 
 
@@ -86,16 +84,14 @@ def _dead_variants(source: ResolvedSource) -> Iterator[Diagnostic]:
             yield codes.DEAD_VARIANT.at(
                 source.item.at(*variant.path),
                 f"variants[{variant.index}] is never used: variants[{catch_all}] selects every"
-                " cluster"
-                " and comes first",
+                " cluster and comes first",
                 "give it another clusterSelector, move it up, or remove it",
             )
         elif key in by_selector:
             yield codes.DEAD_VARIANT.at(
                 source.item.at(*variant.path),
                 f"variants[{variant.index}] is never used: variants[{by_selector[key]}] has the"
-                " same"
-                " clusterSelector and comes first",
+                " same clusterSelector and comes first",
                 "give it another clusterSelector, move it up, or remove it",
             )
         else:

@@ -195,18 +195,18 @@ _ROWS: Final = (
 def fields_have_an_effect(context: Context) -> Iterator[Diagnostic]:
     """Reports each field of a row that is written, and holds more than an empty text or 0."""
     for row in _ROWS:
-        for place in row.places(context):
+        for holder in row.places(context):
             for name in row.fields.split():
-                yield from _reported(row, place, name)
+                yield from _reported(row, holder, name)
 
 
-def _reported(row: _Row, place: _Place, name: str) -> Iterator[Diagnostic]:
-    path = (*place.path, *name.split("."))
-    if value_at(place.document.data, path) in (None, "", 0):
+def _reported(row: _Row, holder: _Place, name: str) -> Iterator[Diagnostic]:
+    path = (*holder.path, *name.split("."))
+    if value_at(holder.document.data, path) in (None, "", 0):
         return
-    words = {"field": path[-1], "path": name, "whole": dotted(path), "decides": place.decides}
+    words = {"field": path[-1], "path": name, "whole": dotted(path), "decides": holder.decides}
     yield row.code.at(
-        place.document.key_at(path),
+        holder.document.key_at(path),
         row.message.format(**words),
         row.hint.format(**words),
         edits=(Edit(path),) if row.is_removed_by_fix else (),

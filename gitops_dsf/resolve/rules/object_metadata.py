@@ -91,9 +91,8 @@ def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
         if namespace and namespace != home:
             yield codes.IGNORED_NAMESPACE.at(
                 item.at(*_NAMESPACE),
-                f"metadata.namespace {namespace} has no effect: a {item.document.kind} is"
-                " rendered into"
-                f" {home}",
+                f"metadata.namespace {namespace} has no effect: a {item.document.kind} is rendered"
+                f" into {home}",
                 "remove it",
                 edits=(Edit(_NAMESPACE),),
             )
@@ -111,8 +110,7 @@ def namespaces_have_an_effect(context: Context) -> Iterator[Diagnostic]:
             yield codes.IGNORED_NAMESPACE.at(
                 unrendered_item.at(*_NAMESPACE),
                 f"metadata.namespace {namespace} has no effect: a {unrendered_item.document.kind}"
-                " is"
-                " not an object of the hub",
+                " is not an object of the hub",
                 "remove it",
                 edits=(Edit(_NAMESPACE),),
             )

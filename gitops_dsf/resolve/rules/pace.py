@@ -88,18 +88,16 @@ def paces_count(context: Context) -> Iterator[Diagnostic]:
         if spec.placement.ref is not None:
             yield codes.PACE_FIELD.at(
                 position,
-                f"the pace has no effect on {application.name}: it follows a ScoredPlacement,"
-                " which is"
-                " not paced",
+                f"the pace has no effect on {application.name}: it follows a ScoredPlacement, which"
+                " is not paced",
                 "write moves.pace: None",
                 severity=severity,
             )
         else:
             yield codes.PACE_FIELD.at(
                 position,
-                f"the pace has no effect on {application.name}: without"
-                " placement.numberOfClusters it"
-                " runs on every eligible cluster",
+                f"the pace has no effect on {application.name}: without placement.numberOfClusters"
+                " it runs on every eligible cluster",
                 "write placement.numberOfClusters, or moves.pace: None",
                 severity=severity,
             )

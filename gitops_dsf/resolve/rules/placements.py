@@ -96,16 +96,16 @@ def _missing_wins(
     placement: Item[RawPlacement], path: FieldPath, scorer: EffectiveScorer
 ) -> Iterator[Diagnostic]:
     """Whether a cluster without the score at `path` beats clusters that have it."""
-    written = value_at(placement.document.data, (*path[:-3], "weight"))
-    weight = written if isinstance(written, int) else 1
+    own_weight = value_at(placement.document.data, (*path[:-3], "weight"))
+    weight = own_weight if isinstance(own_weight, int) else 1
     if message := how_zero_wins(scorer, weight):
-        yield codes.MISSING_BEATS_REAL.at(
-            placement.at(*path),
-            message,
-            "give the scorer a scoreRange"
-            if weight > 0
-            else "swap outputMin and outputMax of the scorer's scoreRange, and write a positive weight",
-        )
+        hint = "give the scorer a scoreRange"
+        if weight <= 0:
+            hint = (
+                "swap outputMin and outputMax of the scorer's scoreRange, and write a positive"
+                " weight"
+            )
+        yield codes.MISSING_BEATS_REAL.at(placement.at(*path), message, hint)
 
 
 def _unread(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
@@ -129,8 +129,7 @@ def _refused(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
         yield codes.CLUSTER_COUNT.at(
             document.at(_COUNT),
             f"at {value_at(document.data, _COUNT)} OCM's placement controller panics whenever it"
-            " looks"
-            " at this Placement, whose old decision stays",
+            " looks at this Placement, whose old decision stays",
             "write 1 or more, or leave it out for all",
         )
     elif not status.failed and not verdict.chosen:
@@ -151,14 +150,16 @@ def _refused(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
 
 def _selectors(document: Document) -> Iterator[Diagnostic]:
     """Selectors of labels and claims, and expressions."""
-    places = [(*place, "requiredClusterSelector") for place in document.items("spec", "predicates")]
+    selectors = [
+        (*selector, "requiredClusterSelector") for selector in document.items("spec", "predicates")
+    ]
     groups = document.items(*_GROUPS, "decisionGroups")
-    places += [(*place, "groupClusterSelector") for place in groups]
-    for place in places:
+    selectors += [(*selector, "groupClusterSelector") for selector in groups]
+    for selector in selectors:
         for name in ("labelSelector", "claimSelector"):
-            path = (*place, name)
+            path = (*selector, name)
             yield from invalid(document, path, value_at(document.data, path))
-        for path in document.items(*place, "celSelector", "celExpressions"):
+        for path in document.items(*selector, "celSelector", "celExpressions"):
             expression = value_at(document.data, path)
             if isinstance(expression, str):
                 yield from _expression(document, path, expression)
@@ -194,20 +195,19 @@ def _expression(document: Document, path: FieldPath, text: str) -> Iterator[Diag
 
 def _implicit(document: Document) -> Iterator[Diagnostic]:
     """Defaults of the API server that decide what ranks the clusters."""
-    # With Additive, OCM adds Balance and Steady at weight 1, so that a Placement hardly ever
-    # moves.
+    # With Additive, OCM adds Balance and Steady at weight 1, so that a Placement hardly ever moves.
     defaults: list[tuple[FieldPath, str, str | int]] = [(_POLICY, "mode", "Additive")]
-    for place in document.items(*_POLICY, "configurations"):
-        defaults.append((place, "weight", 1))
-        defaults.append(((*place, "scoreCoordinate"), "type", "BuiltIn"))
-    for place, field, default in defaults:
-        value = value_at(document.data, place)
+    for holder in document.items(*_POLICY, "configurations"):
+        defaults.append((holder, "weight", 1))
+        defaults.append(((*holder, "scoreCoordinate"), "type", "BuiltIn"))
+    for holder, field, default in defaults:
+        value = value_at(document.data, holder)
         if isinstance(value, dict) and value and value.get(field) is None:
             yield codes.IMPLICIT_DEFAULT.at(
-                document.key_at(place),
+                document.key_at(holder),
                 f"{field} is left to the API server, which takes {default}",
                 f"write {field}: {default}",
-                edits=(Edit((*place, field), value=default),),
+                edits=(Edit((*holder, field), value=default),),
             )
 
 
@@ -218,9 +218,9 @@ def _prioritizers(document: Document) -> Iterator[Diagnostic]:
     has_steady = policy.get("mode") != "Exact"
     has_score = False
     seen: set[tuple[str, ...]] = set()
-    for place in document.items(*_POLICY, "configurations"):
-        weight = value_at(document.data, (*place, "weight"))
-        coordinate = value_at(document.data, (*place, "scoreCoordinate"))
+    for configuration in document.items(*_POLICY, "configurations"):
+        weight = value_at(document.data, (*configuration, "weight"))
+        coordinate = value_at(document.data, (*configuration, "scoreCoordinate"))
         key = _prioritizer(coordinate)
         is_score = key[0] == "AddOn"
         if is_score and weight != 0:
@@ -232,7 +232,7 @@ def _prioritizers(document: Document) -> Iterator[Diagnostic]:
         if key in seen:
             name = "/".join(key[1:])
             yield codes.DUPLICATE_COORDINATE.at(
-                document.key_at((*place, "scoreCoordinate")),
+                document.key_at((*configuration, "scoreCoordinate")),
                 f"{name} is listed twice; the weights add up"
                 if is_score
                 else f"{name} is listed twice; the last one wins",

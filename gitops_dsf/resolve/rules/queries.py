@@ -91,9 +91,9 @@ def _otel_name(text: str, offset: int) -> str:
     """The hint when PromQL ends at the dot of an OpenTelemetry name."""
     for name in _DOTTED.finditer(text):
         if name.start() <= offset < name.end() and text[offset] == ".":
-            written = name[0].replace(".", "_")
+            translated = name[0].replace(".", "_")
             return (
-                f"Prometheus translates OpenTelemetry names: write {written}, and for metrics the"
-                " suffix of unit and type, such as _ratio, _bytes or _total"
+                f"Prometheus translates OpenTelemetry names: write {translated}, and for metrics"
+                " the suffix of unit and type, such as _ratio, _bytes or _total"
             )
     return ""

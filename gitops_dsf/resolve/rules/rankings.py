@@ -58,8 +58,7 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
                 yield codes.DIMENSION.at(
                     ranking.at(*path, "scorer"),
                     f"{score.scorer} names its items {template}: which of them ranks the clusters"
-                    " is"
-                    " not fixed",
+                    " is not fixed",
                     "write dimension: with one item name that every cluster publishes, or a"
                     " scoreDimensionFormat without placeholders",
                 )
@@ -85,8 +84,7 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
                 ranking.at(*path, "scorer"),
                 message,
                 "give the scorer a scoreRange (output 1..100; swapped outputs make lower better),"
-                " or"
-                " write onMissingScore: Exclude",
+                " or write onMissingScore: Exclude",
             )
 
 

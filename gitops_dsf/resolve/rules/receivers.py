@@ -21,8 +21,7 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
             position,
             "no receiver for OpenTelemetry metrics runs beside the agent",
             "write spec.agent.openTelemetry with image and collectorNamespaces into"
-            " gitops-dsf.yaml,"
-            " or write type: Prometheus and a host",
+            " gitops-dsf.yaml, or write type: Prometheus and a host",
         )
 
 

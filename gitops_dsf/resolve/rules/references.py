@@ -56,8 +56,7 @@ def placements_exist(context: Context) -> Iterator[Diagnostic]:
             yield codes.WRONG_NAMESPACE.at(
                 position,
                 f"the ScoredPlacement {name} is in {context.namespace_of(elsewhere)}, and Argo CD"
-                " reads"
-                f" decisions in {home} only",
+                f" reads decisions in {home} only",
                 f"remove its namespace, or write a second one in {home}",
             )
         else:
@@ -77,9 +76,8 @@ def something_ranks(context: Context) -> Iterator[Diagnostic]:
             yield codes.MISSING_FIELD.at(
                 application.at("spec", "scores"),
                 "spec.scores is missing",
-                "add scores (which scorers rank the clusters), or placement.ref (a"
-                " ScoredPlacement that"
-                " has them)",
+                "add scores (which scorers rank the clusters), or placement.ref (a ScoredPlacement"
+                " that has them)",
             )
 
 
@@ -92,9 +90,9 @@ def _scored_placement(name: str, context: Context) -> Item[ScoredPlacement] | No
 
 
 def _placement_hint(name: str, context: Context) -> str:
-    for item in (*context.declared.applications, *context.declared.placements):
-        if item.name == name:
-            return f"{name} is a {item.document.kind}; write a ScoredPlacement, and refer to that"
+    for other in (*context.declared.applications, *context.declared.placements):
+        if other.name == name:
+            return f"{name} is a {other.document.kind}; write a ScoredPlacement, and refer to that"
     return did_you_mean_one_of(name, context.shared_placements)
 
 

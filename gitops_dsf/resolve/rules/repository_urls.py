@@ -55,10 +55,10 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
 
 def _browsed(source: Source, url: str, clonable: str, branch: str) -> Diagnostic:
     """The finding about the page of a forge that shows a folder of a branch."""
-    revision = "revision" if source.place[-1] == "git" else "targetRevision"
+    revision = "revision" if source.path[-1] == "git" else "targetRevision"
     edits = (
-        Edit((*source.place, "repoURL"), value=clonable),
-        Edit((*source.place, revision), value=branch),
+        Edit((*source.path, "repoURL"), value=clonable),
+        Edit((*source.path, revision), value=branch),
     )
     return codes.REPOSITORY_URL.at(
         source.at("repoURL"),

@@ -36,9 +36,8 @@ def lowest_scores_differ_from_missing_ones(context: Context) -> Iterator[Diagnos
         better = 1 if score.weight > 0 else -1
         yield codes.LOWEST_SCORE.at(
             scorer.declared.at("spec", "scoreRange", field),
-            f"{field} is 0, and OCM counts a missing score as 0: a cluster without the score"
-            " ranks like"
-            " the worst one that has it",
+            f"{field} is 0, and OCM counts a missing score as 0: a cluster without the score ranks"
+            " like the worst one that has it",
             f"write {field}: {better}, or onMissingScore: Exclude where the score ranks",
         )
 
@@ -65,9 +64,8 @@ def dead_bands_are_below_the_stickiness(context: Context) -> Iterator[Diagnostic
             yield codes.DEAD_BAND.at(
                 ranking.at("spec", "stickiness"),
                 f"a stickiness of {spec.stickiness} is below the dead band of its scores"
-                f" ({dead_band:g} points): a lead that moves the application may be published"
-                " only at"
-                " half of scoreTTLSeconds",
+                f" ({dead_band:g} points): a lead that moves the application may be published only"
+                " at half of scoreTTLSeconds",
                 f"lower publish.deadband of {widest.name}, or write a larger stickiness",
             )
 
@@ -89,8 +87,7 @@ def percent_fits_its_range(context: Context) -> Iterator[Diagnostic]:
             yield codes.PERCENT.at(
                 scorer.declared.at("spec", "scoreRange", "max"),
                 f"the query gives percent, and scoreRange ends at max: {scale.max:g}: all values"
-                " above"
-                f" {scale.max:g} become the same score",
+                f" above {scale.max:g} become the same score",
                 "write max: 100, or leave the factor of 100 out of the query",
             )
 

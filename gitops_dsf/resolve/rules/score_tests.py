@@ -18,8 +18,7 @@ MAX_VALUES: Final = 200_000
 """Values of all series of one test."""
 _NOTATION: Final = (
     "write the values of the runs, such as '40 42 38+2x5 _ _x3'; `gitops-dsf explain DSF601`"
-    " explains"
-    " them"
+    " explains them"
 )
 _KINDS: Final[Mapping[str, str]] = {
     "scorer": "DynamicScorer",
@@ -66,19 +65,19 @@ def series_values_parse(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=("FleetRepository", "DynamicScorer", "ManagedCluster", *PLACEMENTS))
 def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
     """Scorers, clusters, applications and Placements of a test must exist."""
-    known: dict[str, Collection[str]] = {
+    names_by_kind: dict[str, Collection[str]] = {
         "DynamicScorer": context.scorers,
         "Placement": placement_keys(context),
         "ScoredApplication": {application.name for application in context.declared.applications},
     }
     for test in context.declared.score_tests:
-        given = test.value.spec.given.clusters
-        if given is None:
-            known["ManagedCluster"] = context.inventory.clusters
+        given_clusters = test.value.spec.given.clusters
+        if given_clusters is None:
+            names_by_kind["ManagedCluster"] = context.inventory.clusters
         else:
-            known["ManagedCluster"] = {cluster.name for cluster in given}
+            names_by_kind["ManagedCluster"] = {cluster.name for cluster in given_clusters}
         for reference in _references(test):
-            names = known[reference.kind]
+            names = names_by_kind[reference.kind]
             if reference.kind == "Placement":
                 yield from _placement(test, reference, names)
             elif reference.name not in names:
@@ -114,42 +113,34 @@ def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
 def nothing_is_given_twice(context: Context) -> Iterator[Diagnostic]:
     """A test gives each cluster, series, score and decision once."""
     for test in context.declared.score_tests:
-        given = test.value.spec.given
-        yield from _twice(test, "clusters", [cluster.name for cluster in given.clusters or ()])
-        yield from _twice(
-            test,
-            "series",
-            [(series.scorer, series.cluster, series.labels) for series in given.series],
-        )
-        yield from _twice(
-            test,
-            "scores",
-            [
-                (score.scorer, score.resource, score.cluster, score.dimension)
-                for score in given.scores
-            ],
-        )
-        yield from _twice(
-            test,
-            "decisions",
-            [(decision.application, decision.placement) for decision in given.decisions],
-        )
+        content = test.value.spec.given
+        clusters = [cluster.name for cluster in content.clusters or ()]
+        series = [(given.scorer, given.cluster, given.labels) for given in content.series]
+        scores = [
+            (score.scorer, score.resource, score.cluster, score.dimension)
+            for score in content.scores
+        ]
+        decisions = [(decision.application, decision.placement) for decision in content.decisions]
+        yield from _twice(test, "clusters", clusters)
+        yield from _twice(test, "series", series)
+        yield from _twice(test, "scores", scores)
+        yield from _twice(test, "decisions", decisions)
 
 
 def placement_keys(context: Context) -> Sequence[str]:
     """`namespace/name` of all Placements of the repository, sorted."""
     declared = context.declared
     items = (*declared.rankings, *declared.placements)
-    return sorted({f"{context.namespace_of(item)}/{item.name}" for item in items})
+    return sorted({f"{context.namespace_of(placement)}/{placement.name}" for placement in items})
 
 
 def _references(test: Item[ScoreTest]) -> Iterator[_Reference]:
     data = test.document.data
     for section in ("given", "expect"):
         for name in value_at(data, ("spec", section)) or ():
-            for place in test.document.items("spec", section, name):
+            for entry in test.document.items("spec", section, name):
                 for field, kind in _KINDS.items():
-                    start = (*place, field)
+                    start = (*entry, field)
                     for path, text in texts_in(value_at(data, start), start):
                         yield _Reference(kind, path, text)
 
@@ -215,8 +206,8 @@ def _dimension(
 
 
 def _scores(test: Item[ScoreTest]) -> Iterator[tuple[FieldPath, GivenScore | ExpectedScore]]:
-    for index, given in enumerate(test.value.spec.given.scores):
-        yield ("spec", "given", "scores", index), given
+    for index, given_score in enumerate(test.value.spec.given.scores):
+        yield ("spec", "given", "scores", index), given_score
     for index, expected in enumerate(test.value.spec.expect.scores):
         yield ("spec", "expect", "scores", index), expected
 

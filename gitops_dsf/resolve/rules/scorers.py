@@ -81,10 +81,10 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
             continue
         if context.waits_for_lock(scorer):
             continue
-        written = [field for field in _ASKED if attrgetter(field)(scorer.spec)]
-        if not written:
+        fields = [field for field in _ASKED if attrgetter(field)(scorer.spec)]
+        if not fields:
             continue
-        field = written[0]
+        field = fields[0]
         if scorer.spec.source.type:
             yield codes.UNASKED_SOURCE.at(
                 scorer.at(field),
@@ -110,9 +110,8 @@ def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
         if ttl is not None and interval and ttl < 2 * interval:
             yield codes.SHORT_TTL.at(
                 scorer.declared.at("spec", "scoreTTLSeconds"),
-                f"scores expire after {ttl} seconds and are renewed every {interval}: one late"
-                " run, and"
-                " placements lose them",
+                f"scores expire after {ttl} seconds and are renewed every {interval}: one late run,"
+                " and placements lose them",
                 f"write {default_ttl_seconds(interval)}, or leave it out",
             )
 

@@ -67,16 +67,15 @@ def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
 @rule()
 def parameters_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
     """A URL parameter must not hold a credential: URLs are in git, and in logs of servers."""
-    for item, place, parameters in url_parameters(context):
+    for owner, holder, parameters in url_parameters(context):
         for name, value in parameters.items():
             if value and names_a_secret(name):
-                path = (*place, name)
+                path = (*holder, name)
                 yield codes.SECRET_IN_YAML.at(
-                    item.at(*path),
+                    owner.at(*path),
                     f"{dotted(path)} looks like a secret: {name} is a parameter of credentials",
                     "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or"
-                    " with"
-                    " headers[].secretRef of a MetricSource",
+                    " with headers[].secretRef of a MetricSource",
                 )
 
 
@@ -84,8 +83,7 @@ def _hint(document: Document) -> str:
     if document.kind in {"DynamicScorer", "MetricSource", "ScorerLock"}:
         return (
             "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the"
-            " scoring"
-            " API hold it"
+            " scoring API hold it"
         )
     return "put it into a Secret that the application reads on its cluster"
 

@@ -26,7 +26,7 @@ def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
     """
     declared = context.declared
     repository = () if declared.repository is None else (declared.repository,)
-    items: tuple[Item[Authored], ...] = (
+    objects: tuple[Item[Authored], ...] = (
         *repository,
         *declared.scorers,
         *declared.metric_sources,
@@ -35,9 +35,10 @@ def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
         *declared.cluster_sets,
         *declared.rankings,
     )
-    for item in items:
-        for place in _selectors(item.value, ()):
-            yield from invalid(item.document, place, value_at(item.document.data, place))
+    for owner in objects:
+        document = owner.document
+        for path in _selectors(owner.value, ()):
+            yield from invalid(document, path, value_at(document.data, path))
 
 
 @rule(needs=(CLUSTERS, "FleetRepository", "ManagedCluster"))
@@ -47,11 +48,12 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
         selector = scorer.spec.cluster_selector
         if selector is None or context.inventory.selected(selector):
             continue
-        hint = _hint(context, selector)
+        term = _hint(context, selector)
+        hint = term
         # Only who sees an error needs to know how to make it a warning.
         if context.unmatched is Severity.ERROR:
             hint = (
-                f"{hint}; if clusters join later, write allowUnmatchedSelectors: true below spec in"
+                f"{term}; if clusters join later, write allowUnmatchedSelectors: true below spec in"
                 " gitops-dsf.yaml"
             )
         yield codes.MATCHES_NOTHING.at(
@@ -68,9 +70,9 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     monitor = context.settings.agent.service_monitor
     selector = monitor.cluster_selector if monitor is not None else None
     if selector is not None and not context.inventory.selected(selector):
-        place: FieldPath = ("spec", "agent", "serviceMonitor", "clusterSelector")
+        path: FieldPath = ("spec", "agent", "serviceMonitor", "clusterSelector")
         yield codes.MATCHES_NOTHING.at(
-            context.repository.document.key_at(place),
+            context.repository.document.key_at(path),
             "no cluster of the inventory has these labels: no cluster gets the ServiceMonitor",
             _hint(context, selector),
         )
@@ -80,34 +82,34 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """Each field of an entry of spec.agent.rollout must count on some cluster."""
     document = context.repository.document
-    taken: dict[str, set[str]] = {name: set() for name in ROLLOUT_FIELDS}
+    covered: dict[str, set[str]] = {name: set() for name in ROLLOUT_FIELDS}
     for index, entry in enumerate(context.repository.value.spec.agent.rollout):
         selected = context.inventory.selected(entry.cluster_selector)
-        place = (*_ROLLOUT, index, "clusterSelector")
+        path = (*_ROLLOUT, index, "clusterSelector")
         if not selected:
             yield codes.MATCHES_NOTHING.at(
-                document.key_at(place),
+                document.key_at(path),
                 "no cluster of the inventory has these labels: the entry has no effect",
                 _hint(context, entry.cluster_selector),
             )
             continue
-        yield from _dead_fields(document, place, selected, taken, list(entry.changed))
+        yield from _dead_fields(document, path, selected, covered, list(entry.changed))
         for name in entry.changed:
-            taken[name] |= selected
+            covered[name] |= selected
 
 
 def _dead_fields(
     document: Document,
-    place: FieldPath,
+    path: FieldPath,
     selected: frozenset[str],
-    taken: dict[str, set[str]],
+    covered: dict[str, set[str]],
     names: list[str],
 ) -> Iterator[Diagnostic]:
     """The fields of an entry that earlier ones set for all of its clusters."""
-    dead = [to_camel(name) for name in names if selected <= taken[name]]
+    dead = [to_camel(name) for name in names if selected <= covered[name]]
     if dead:
         yield codes.DEAD_ROLLOUT.at(
-            document.key_at(place),
+            document.key_at(path),
             f"earlier entries set {' and '.join(dead)} for all of its clusters: it has no effect"
             " here",
             "move the entry up, give it another clusterSelector, or remove what has no effect",

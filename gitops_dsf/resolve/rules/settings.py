@@ -83,8 +83,7 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
                 f"spec.requireImageDigests is true, but {dotted(image.path[1:])} is {image.name},"
                 " without a digest",
                 f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints"
-                " the"
-                " digest",
+                " the digest",
             )
 
 
@@ -97,11 +96,11 @@ def images_are_set(context: Context) -> Iterator[Diagnostic]:
     if not unset:
         return
     fields = [dotted(image.path[1:]) for image in unset]
-    written = [f"{dotted(image.path[1:])}: REGISTRY/{image.name}" for image in unset]
+    assignments = [f"{dotted(image.path[1:])}: REGISTRY/{image.name}" for image in unset]
     yield codes.UNSET_IMAGE.at(
         context.repository.at("spec", *unset[0].section),
         f"spec has no {' and no '.join(fields)}, and no registry has our images: no pod will start",
-        f"build the images, push them to a registry of yours, and write {'; '.join(written)}",
+        f"build the images, push them to a registry of yours, and write {'; '.join(assignments)}",
     )
 
 
@@ -172,13 +171,13 @@ def _nodes(
     document: Document, path: FieldPath, selector: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
     for key, value in selector.items():
-        place = (*path, "nodeSelector", key)
+        key_path = (*path, "nodeSelector", key)
         if not label_key(key):
             message = f"{key or 'an empty key'} is not a label key"
-            yield codes.POD_PLACEMENT.at(document.key_at(place), message, KEY_RULE)
+            yield codes.POD_PLACEMENT.at(document.key_at(key_path), message, KEY_RULE)
         if not label_value(value):
             message = f"{value} is not a label value"
-            yield codes.POD_PLACEMENT.at(document.at(place), message, VALUE_RULE)
+            yield codes.POD_PLACEMENT.at(document.at(key_path), message, VALUE_RULE)
 
 
 def _resources(

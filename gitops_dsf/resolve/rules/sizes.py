@@ -46,7 +46,10 @@ def metadata_is_accepted(context: Context) -> Iterator[Diagnostic]:
             yield from _labels(document, (*path, "labels"), metadata.get("labels"))
 
 
-def _metadata(data: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Mapping[str, Any]]]:  # noqa: ANN401 - plain data
+def _metadata(
+    data: Any,  # noqa: ANN401 - plain data
+    path: FieldPath = (),
+) -> Iterator[tuple[FieldPath, Mapping[str, Any]]]:
     """The metadata of an object, and of those in it, such as the template of an ApplicationSet."""
     if isinstance(data, dict):
         for key, value in data.items():
@@ -66,9 +69,8 @@ def _annotations(document: Document, path: FieldPath, annotations: object) -> It
     if size > MAX_ANNOTATIONS_BYTES:
         yield codes.LARGE_ANNOTATIONS.at(
             document.key_at(path),
-            f"{dotted(path)} has {size} bytes, of at most {MAX_ANNOTATIONS_BYTES}: Kubernetes"
-            " takes no"
-            " more",
+            f"{dotted(path)} has {size} bytes, of at most {MAX_ANNOTATIONS_BYTES}: Kubernetes takes"
+            " no more",
             "keep long texts elsewhere, and write their address",
         )
 

@@ -171,12 +171,12 @@ def _nowhere(
             "run gitops-dsf import --context HUB, or write clusters/*.yaml",
             severity=severity,
         )
-    known: set[str] = set()
+    keys: set[str] = set()
     for name in clusters:
-        known.update(context.inventory.described_by(kind).labels[name])
-    hint = did_you_mean(key, known)
+        keys.update(context.inventory.described_by(kind).labels[name])
+    hint = did_you_mean(key, keys)
     if not hint:
-        hint = f"there are {names_text(sorted(known))}" if known else "add it to them"
+        hint = f"there are {names_text(sorted(keys))}" if keys else "add it to them"
     return codes.CLUSTER_LACKS.at(
         position,
         f"no cluster on which {application} may run has the {noun} {key}",
@@ -194,11 +194,11 @@ def _as_written(read: Read) -> str:
 def _go_templates(
     document: Document, spec: Mapping[str, Any], parameters: Parameters | None
 ) -> Iterator[Diagnostic]:
-    for place in _templates(spec):
-        for text in texts(document, place):
+    for path in _templates(spec):
+        for text in texts(document, path):
             yield from _go(text, parameters)
-    for place in _interpolated(spec.get("generators"), ("spec", "generators")):
-        for text in texts(document, place):
+    for path in _interpolated(spec.get("generators"), ("spec", "generators")):
+        for text in texts(document, path):
             yield from _go(text, None)
 
 
@@ -206,7 +206,7 @@ def _fast_templates(
     document: Document, spec: Mapping[str, Any], parameters: Parameters
 ) -> Iterator[Diagnostic]:
     """Templates of Argo CD's older language, fasttemplate, which knows parameters only."""
-    every_text = [text for place in _templates(spec) for text in texts(document, place)]
+    every_text = [text for path in _templates(spec) for text in texts(document, path)]
     # With goTemplate every tag is one of Go's, so the switch would break tags such as {{name}}.
     can_be_go = not any(_FAST_TAG.search(text.value) for text in every_text)
     for text in every_text:
@@ -228,11 +228,11 @@ def _unresolved_tag(
             edits=(Edit(("spec", "goTemplate"), value=True),) if can_be_go else (),
         )
     elif not may_be_for_others:
-        known = names_text(sorted(parameters))
+        names = names_text(sorted(parameters))
         yield codes.TEMPLATE_PARAMETER.at(
             _at(text, offset),
             f"there is no parameter {tag}: Argo CD leaves {{{{{tag}}}}} as it is",
-            did_you_mean(tag, parameters) or f"there are {known}",
+            did_you_mean(tag, parameters) or f"there are {names}",
         )
 
 
@@ -246,14 +246,14 @@ def _templates(spec: Mapping[str, Any]) -> Iterator[FieldPath]:
                 yield ("spec", "generators", index, kind, "template")
 
 
-def _interpolated(generators: object, place: FieldPath) -> Iterator[FieldPath]:
+def _interpolated(generators: object, path: FieldPath) -> Iterator[FieldPath]:
     """Generators of a matrix: the parameters of one are put into the next."""
     for index, generator in enumerate(_objects(generators)):
         if isinstance(generator.get("matrix"), dict):
-            yield (*place, index, "matrix", "generators")
+            yield (*path, index, "matrix", "generators")
         merge = generator.get("merge")
         if isinstance(merge, dict):
-            inside = (*place, index, "merge", "generators")
+            inside = (*path, index, "merge", "generators")
             yield from _interpolated(merge.get("generators"), inside)
 
 
@@ -267,20 +267,20 @@ def _parameters(generators: object) -> Parameters | None:
         content = generator.get(GENERATOR)
         if set(generator) - {"selector"} != {GENERATOR} or not isinstance(content, dict):
             return None
-        written = content.get("values")
-        values.append(written if isinstance(written, dict) else {})
+        own_values = content.get("values")
+        values.append(own_values if isinstance(own_values, dict) else {})
     if not values:
         return None
     if not all(values):
         return DECIDED
-    shared = set.intersection(*(set(written) for written in values))
+    shared = set.intersection(*(set(own_values) for own_values in values))
     sizes = {key: Value("text", len(str(values[0][key]))) for key in values[0] if key in shared}
     return {**DECIDED, "values": {str(key): value for key, value in sizes.items()}}
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
     """The objects of a list; empty if it is none."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _at(text: Text, offset: int) -> Position:

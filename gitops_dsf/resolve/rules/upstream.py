@@ -36,8 +36,7 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
             yield codes.UPSTREAM_ONLY.at(
                 scorer.document.key_at(scoring_type),
                 "upstream's agent needs a scoring API: of this scorer it would post the series to"
-                " an"
-                " empty URL, and publish nothing"
+                " an empty URL, and publish nothing"
                 if scorer.value.spec.scored_by_query
                 else "scoring.type has no effect with delivery.mode UpstreamController",
                 _HINT,
@@ -108,8 +107,7 @@ def _separators(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
                 "upstream's agent cuts the query at this `;`, also inside of strings, brackets and"
                 " comments",
                 "in a string write \\x3b, which PromQL reads as `;` (\\\\x3b in YAML's double"
-                " quotes);"
-                " elsewhere leave it out",
+                " quotes); elsewhere leave it out",
             )
         if query.strip() and not piece.strip():
             yield _empty_expression(scorer, query, start, end, is_inside=is_inside)
@@ -143,10 +141,10 @@ def _window(scorer: EffectiveScorer, *, unseen: bool) -> Iterator[Diagnostic]:
             f"write path: {QUERY_PATH}, with a range and a step",
         )
     elif scorer.spec.source.params.range == 0 and scorer.spec.source.params.query and not unseen:
-        written = "0" if scorer.has("source.params.range") else "missing"
+        state = "0" if scorer.has("source.params.range") else "missing"
         yield codes.UPSTREAM_CANNOT_RUN.at(
             scorer.at("source.params.range"),
-            f"range is {written}: upstream's controller silently skips the scorer",
+            f"range is {state}: upstream's controller silently skips the scorer",
             "write the seconds of history, such as range: 60",
         )
 
@@ -159,8 +157,7 @@ def _scoring_host(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
         yield codes.UPSTREAM_CANNOT_RUN.at(
             scorer.at("scoring.host"),
             "where /config names a scoring host, upstream's controller sends scoring requests to"
-            " its"
-            f" source host: {source_host or 'no host at all'}",
+            f" its source host: {source_host or 'no host at all'}",
             "let /config leave scoring.host out; scoring.host of the scorer, or the origin of"
             " configURL, counts then",
         )
