@@ -1,5 +1,10 @@
 """Plans what exists on the hub: which scorers run where, in which configuration and in which shard.
 
-`fleet` has the result, `works` groups clusters by configuration, and `summaries` writes scorers in
-the wire format. Pure: nothing here reads files or knows YAML.
+How a scorer gets to its clusters: `resolve` makes an `EffectiveScorer` of what people wrote.
+`summaries` writes it in the wire format, once for each variant of its source. `configurations` puts
+the summaries together that one process runs, and `works` says which cluster gets which
+configuration. `render.works` turns that into ManifestWorks. `fleet` has the result of all planning.
+
+Guarantees: pure; nothing here reads files or knows YAML, and equal repositories give equal plans,
+in the same order.
 """

@@ -1,13 +1,14 @@
 """A fleet repository without errors: what rendering, previews and verbs read.
 
-`plan` builds it once the rules found no error (`gitops_dsf.resolve`). Everything in it is sorted by
-name, so that the same repository renders to the same bytes.
+`plan` builds it once the rules found no error (`gitops_dsf.resolve`). Guarantees: everything in it
+is sorted by name, so that the same repository renders to the same bytes. Not guaranteed: that it
+fits the limits of OCM and Argo CD, which `render.limits` checks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from gitops_dsf.hub.maintenance import Maintenance as HubMaintenance
 from gitops_dsf.hub.scorers import counted_span
@@ -20,7 +21,7 @@ from gitops_dsf.plan.works import (
     on_cluster,
 )
 from gitops_dsf.repository.model.apps import ScoredApplication
-from gitops_dsf.repository.model.declared import CarriedItem
+from gitops_dsf.repository.model.declared import CarriedItem, Item
 from gitops_dsf.repository.model.foreign import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.maintenance import Maintenance
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -33,6 +34,8 @@ from gitops_dsf.resolve.rankings import ResolvedPlacement, resolve_ranking
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.targets import clusters_with_agents, targets
 from gitops_dsf.resolve.template_parameters import ClusterParameters, cluster_parameters
+
+ModelT = TypeVar("ModelT")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,8 +80,6 @@ class CheckedFleet:
         """A scorer with the variant that a cluster uses.
 
         The scorer itself without source.ref, and where no variant selects the cluster.
-
-        The scorer itself without source.ref, and where no variant selects the cluster.
         """
         return on_cluster(scorer, cluster, self.by_variant, self.source_variants)
 
@@ -106,19 +107,19 @@ class CheckedFleet:
     @cached_property
     def scorer_by_resource(self) -> Mapping[str, EffectiveScorer]:
         """Scorers by the name of the AddOnPlacementScore that they publish."""
-        return {
-            scorer.resource_name: scorer
-            for scorer in self.scorers
-            if scorer.spec.score_destination == "AddOnPlacementScore"
-        }
+        by_resource: dict[str, EffectiveScorer] = {}
+        for scorer in self.scorers:
+            if scorer.spec.score_destination == "AddOnPlacementScore":
+                by_resource[scorer.resource_name] = scorer
+        return by_resource
 
     @cached_property
     def spans(self) -> Mapping[str, tuple[int, int]]:
         """The lowest and highest score that OCM can count, by name of the AddOnPlacementScore."""
-        return {
-            scorer.resource_name: counted_span(scorer.published, scorer.spec.default_score)
-            for scorer in self.scorers
-        }
+        spans: dict[str, tuple[int, int]] = {}
+        for scorer in self.scorers:
+            spans[scorer.resource_name] = counted_span(scorer.published, scorer.spec.default_score)
+        return spans
 
     @cached_property
     def maintenance_on_hub(self) -> tuple[HubMaintenance, ...]:
@@ -136,53 +137,69 @@ def plan(context: Context) -> CheckedFleet:
     if repository is None:
         raise AssertionError("a repository without settings has an error; a rule is missing")
     scorers = tuple(context.complete[name] for name in sorted(context.complete))
-    runs_on = {
-        scorer.name: NO_CLUSTERS if scorer.spec.suspend else context.target_clusters[scorer.name]
-        for scorer in scorers
-    }
+    runs_on = _runs_on(scorers, context)
     by_cluster = targets(runs_on, context.inventory)
     agents = clusters_with_agents(context.scorers.values(), context.inventory)
-    clusters = tuple(item.value for item in declared.clusters)
+    clusters = _values_of(declared.clusters)
     source_variants = _source_variants(context)
     settings = context.settings
-    return CheckedFleet(
-        repository=repository.value,
-        scorers=scorers,
-        open_scorers=_open_scorers(context),
-        clusters=clusters,
-        cluster_sets=tuple(item.value for item in declared.cluster_sets),
-        scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
-        masks=context.masks,
-        maintenance=tuple(item.value for item in declared.maintenance),
-        runs_on=runs_on,
-        targets=by_cluster,
-        agents=agents,
-        placements=_placements(context),
-        by_variant=context.by_variant,
-        source_variants=source_variants,
-        applications=tuple(item.value for item in declared.applications),
-        cluster_parameters=_cluster_parameters(context),
-        carried=_carried(context),
-        works=cluster_works(
+    scoring_config: DynamicScoringConfig | None = None
+    if declared.scoring_configs:
+        scoring_config = declared.scoring_configs[0].value
+    works: tuple[ClusterWork, ...] = ()
+    on_hub: HubScoring | None = None
+    # With delivery.mode UpstreamController, upstream's controller writes the ManifestWorks.
+    if settings.delivers_works:
+        works = cluster_works(
             settings=settings,
             scorers=scorers,
-            clusters=(each for each in clusters if each.metadata.name in agents),
+            clusters=[cluster for cluster in clusters if cluster.metadata.name in agents],
             targets=by_cluster,
             by_variant=context.by_variant,
             source_variants=source_variants,
         )
-        if settings.delivers_works
-        else (),
-        hub_scoring=hub_scoring(
+        on_hub = hub_scoring(
             settings=settings,
             scorers=scorers,
             clusters=clusters,
             targets=by_cluster,
             by_variant=context.by_variant,
         )
-        if settings.delivers_works
-        else None,
+    return CheckedFleet(
+        repository=repository.value,
+        scorers=scorers,
+        open_scorers=_open_scorers(context),
+        clusters=clusters,
+        cluster_sets=_values_of(declared.cluster_sets),
+        scoring_config=scoring_config,
+        masks=context.masks,
+        maintenance=_values_of(declared.maintenance),
+        runs_on=runs_on,
+        targets=by_cluster,
+        agents=agents,
+        placements=_placements(context),
+        by_variant=context.by_variant,
+        source_variants=source_variants,
+        applications=_values_of(declared.applications),
+        cluster_parameters=_cluster_parameters(context),
+        carried=_carried(context),
+        works=works,
+        hub_scoring=on_hub,
     )
+
+
+def _values_of(declared: Iterable[Item[ModelT]]) -> tuple[ModelT, ...]:
+    """Declared objects without their positions."""
+    return tuple(item.value for item in declared)
+
+
+def _runs_on(scorers: Iterable[EffectiveScorer], context: Context) -> dict[str, frozenset[str]]:
+    runs_on: dict[str, frozenset[str]] = {}
+    for scorer in scorers:
+        runs_on[scorer.name] = context.target_clusters[scorer.name]
+        if scorer.spec.suspend:
+            runs_on[scorer.name] = NO_CLUSTERS
+    return runs_on
 
 
 def _open_scorers(context: Context) -> tuple[EffectiveScorer, ...]:
@@ -210,6 +227,7 @@ def _placements(context: Context) -> tuple[ResolvedPlacement, ...]:
 
 
 def _source_variants(context: Context) -> dict[str, dict[str, int]]:
+    # A source that no variant selects a cluster of is there, too: scorers look themselves up.
     by_source: dict[str, dict[str, int]] = {name: {} for name in context.sources}
     for variant in context.source_variants:
         by_source[variant.source.name] |= dict.fromkeys(variant.clusters, variant.index)
@@ -217,7 +235,7 @@ def _source_variants(context: Context) -> dict[str, dict[str, int]]:
 
 
 def _cluster_parameters(context: Context) -> dict[str, tuple[ClusterParameters, ...]]:
-    by_application = {}
+    by_application: dict[str, tuple[ClusterParameters, ...]] = {}
     for application in context.declared.applications:
         parameters = cluster_parameters(context, application)
         if parameters:
@@ -226,12 +244,13 @@ def _cluster_parameters(context: Context) -> dict[str, tuple[ClusterParameters, 
 
 
 def _carried(context: Context) -> tuple[dict[str, Any], ...]:
-    def position(item: CarriedItem) -> tuple[str, str, str]:
-        return (item.document.kind, item.name, context.namespace_of(item))
+    def sort_key(carried: CarriedItem) -> tuple[str, str, str]:
+        return (carried.document.kind, carried.name, context.namespace_of(carried))
 
-    documents = []
-    for item in sorted(context.declared.carried, key=position):
-        data = item.document.data
-        metadata = {**data["metadata"], "namespace": context.namespace_of(item)}
+    documents: list[dict[str, Any]] = []
+    for carried in sorted(context.declared.carried, key=sort_key):
+        # People may leave the namespace out. Then it is Argo CD's.
+        data = carried.document.data
+        metadata = {**data["metadata"], "namespace": context.namespace_of(carried)}
         documents.append({**data, "metadata": metadata})
     return tuple(documents)

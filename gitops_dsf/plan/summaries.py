@@ -4,7 +4,8 @@ No other module converts scorers to `dsf_wire.summary`. A field that equals the 
 is left out, so that configurations stay small and older agents understand them.
 """
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -30,90 +31,158 @@ _DEFAULT_PUBLISH = Publish()
 WireT = TypeVar("WireT")
 
 
+class _TokenKey(NamedTuple):
+    """The Secret with a token, and the key in it. Both are empty without one."""
+
+    secret: str = ""
+    key: str = ""
+
+
 def summarise(scorer: EffectiveScorer) -> Summary:
     """A scorer's summary: upstream's sixteen fields, and ours where they are not the default."""
-    spec, variant = scorer.spec, scorer.variant
-    source, scoring, interval = spec.source, spec.scoring, spec.scoring.params.interval
-    per_request = _unless(scoring.clusters_per_request, DEFAULT_CLUSTERS_PER_REQUEST)
-    label = source.cluster_label if scorer.spec.on_hub else None
-    asks = scorer.source_type == "Prometheus"
-    basic = variant.basic_auth if variant is not None else None
-    written = [header.model_dump() for header in variant.headers] if variant is not None else None
+    spec = scorer.spec
+    source = spec.source
+    scoring = spec.scoring
+    interval = scoring.params.interval
+    source_token = _token_key(source.auth)
+    scoring_token = _token_key(scoring.auth, certificate_is_new=True)
     return Summary(
         name=scorer.name,
         score_name=scorer.score_name,
         source_type=scorer.source_type,
         source_endpoint=scorer.source_endpoint,
-        source_endpoint_auth_name=_secret(source.auth)[0],
-        source_endpoint_auth_key=_secret(source.auth)[1],
-        source_query=scorer.spec.source.params.query,
-        source_range=scorer.spec.source.params.range,
-        source_step=scorer.spec.source.params.step,
+        source_endpoint_auth_name=source_token.secret,
+        source_endpoint_auth_key=source_token.key,
+        source_query=source.params.query,
+        source_range=source.params.range,
+        source_step=source.params.step,
         scoring_endpoint=scorer.scoring_endpoint,
         scoring_interval=interval,
-        scoring_endpoint_auth_name=_secret(scoring.auth, certificate=True)[0],
-        scoring_endpoint_auth_key=_secret(scoring.auth, certificate=True)[1],
+        scoring_endpoint_auth_name=scoring_token.secret,
+        scoring_endpoint_auth_key=scoring_token.key,
         location=spec.location,
         score_destination=spec.score_destination,
         score_dimension_format=scorer.dimension_format,
-        scoring_arguments=dict(scoring.arguments) if scoring.arguments is not None else None,
+        # Upstream's fields end here.
+        scoring_arguments=_arguments(scoring.arguments),
         score_range=_wire(spec.score_range, ScoreRange),
         score_aggregation=_unless(spec.score_aggregation, "Last"),
         score_ttl_seconds=_unless(scorer.ttl_seconds, default_ttl_seconds(interval)),
         publish=_wire(_unless(spec.publish, _DEFAULT_PUBLISH), PublishRule),
-        source_headers=msgspec.convert(written, tuple[Header, ...]) if written else None,
-        source_basic_auth=_wire(basic.secret_ref, BasicAuth) if basic is not None else None,
+        source_headers=_headers(scorer),
+        source_basic_auth=_basic_auth(scorer),
         source_client_certificate=_certificate(source.auth),
-        source_parameters=(scorer.source_parameters or None) if asks else None,
-        source_on_partial=FAIL if asks and scorer.on_partial == FAIL else None,
+        source_parameters=_parameters(scorer),
+        source_on_partial=_on_partial(scorer),
         source_ref=source.ref,
-        source_auth=_extra(source.auth),
-        scoring_auth=_extra(scoring.auth),
+        source_auth=_other_auth(source.auth),
+        scoring_auth=_other_auth(scoring.auth),
         scoring_client_certificate=_certificate(scoring.auth),
         scoring_type=_unless(scorer.scoring_type, SCORED_BY_API),
         default_score=spec.default_score,
-        runs_on=RUNS_ON_HUB if scorer.spec.on_hub else None,
-        cluster_label=cluster_label(label) if label is not None else None,
-        clusters_per_request=per_request if spec.on_hub else None,
+        runs_on=_runs_on(scorer),
+        cluster_label=_cluster_label(scorer),
+        clusters_per_request=_clusters_per_request(scorer),
     )
 
 
 def cluster_label(authored: ClusterLabel) -> summary.ClusterLabel:
+    """How the answers of a source name clusters, in the wire format."""
     return msgspec.convert(authored.model_dump(exclude_none=True), summary.ClusterLabel)
 
 
 def _unless(value: WireT, default: WireT) -> WireT | None:
-    return None if value == default else value
+    """The value; None if it is the default."""
+    if value == default:
+        return None
+    return value
 
 
 def _wire(authored: Authored | None, kind: type[WireT]) -> WireT | None:
-    return None if authored is None else msgspec.convert(authored.model_dump(), kind)
+    if authored is None:
+        return None
+    return msgspec.convert(authored.model_dump(), kind)
 
 
-def _secret(auth: Auth | None, *, certificate: bool = False) -> tuple[str, str]:
-    """Name and key of the token Secret.
+def _token_key(auth: Auth | None, *, certificate_is_new: bool = False) -> _TokenKey:
+    """The Secret with the token of an endpoint.
 
-    ``certificate``: whether older agents know no certificate here.
+    `certificate_is_new` says that older agents know no certificate for this endpoint.
     """
     if auth is None:
-        return "", ""
+        return _TokenKey()
     if auth.token_secret_ref is not None:
-        return auth.token_secret_ref.name, auth.token_secret_ref.key
+        return _TokenKey(auth.token_secret_ref.name, auth.token_secret_ref.key)
+    # An older agent ignores fields that it does not know, and would send requests without
+    # credentials. A key that no Secret has makes it fail with a message instead.
     if auth.oauth2 is not None:
-        return auth.oauth2.client_secret_ref.name, NEEDS_NEWER_AGENT
-    if (
-        certificate
-        and auth.client_certificate_secret_ref is not None
-        and not auth.service_account_token
-    ):
-        return auth.client_certificate_secret_ref.name, NEEDS_NEWER_AGENT
-    return "", ""
+        return _TokenKey(auth.oauth2.client_secret_ref.name, NEEDS_NEWER_AGENT)
+    certificate = auth.client_certificate_secret_ref
+    if certificate_is_new and certificate is not None and not auth.service_account_token:
+        return _TokenKey(certificate.name, NEEDS_NEWER_AGENT)
+    return _TokenKey()
 
 
 def _certificate(auth: Auth | None) -> ClientCertificate | None:
-    return None if auth is None else _wire(auth.client_certificate_secret_ref, ClientCertificate)
+    if auth is None:
+        return None
+    return _wire(auth.client_certificate_secret_ref, ClientCertificate)
 
 
-def _extra(auth: Auth | None) -> EndpointAuth | None:
-    found = _wire(auth, EndpointAuth)
-    return None if found is None else _unless(found, EndpointAuth())
+def _other_auth(auth: Auth | None) -> EndpointAuth | None:
+    """Credentials other than a token in a Secret and a certificate; None if there are none."""
+    endpoint_auth = _wire(auth, EndpointAuth)
+    if endpoint_auth is None:
+        return None
+    return _unless(endpoint_auth, EndpointAuth())
+
+
+def _arguments(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if arguments is None:
+        return None
+    return dict(arguments)
+
+
+def _headers(scorer: EffectiveScorer) -> tuple[Header, ...] | None:
+    if scorer.variant is None or not scorer.variant.headers:
+        return None
+    written = [header.model_dump() for header in scorer.variant.headers]
+    return msgspec.convert(written, tuple[Header, ...])
+
+
+def _basic_auth(scorer: EffectiveScorer) -> BasicAuth | None:
+    if scorer.variant is None or scorer.variant.basic_auth is None:
+        return None
+    return _wire(scorer.variant.basic_auth.secret_ref, BasicAuth)
+
+
+def _parameters(scorer: EffectiveScorer) -> dict[str, str] | None:
+    # Only a source of metrics is asked by URL.
+    if scorer.source_type != "Prometheus":
+        return None
+    return scorer.source_parameters or None
+
+
+def _on_partial(scorer: EffectiveScorer) -> str | None:
+    if scorer.source_type == "Prometheus" and scorer.on_partial == FAIL:
+        return FAIL
+    return None
+
+
+def _runs_on(scorer: EffectiveScorer) -> str | None:
+    if scorer.spec.on_hub:
+        return RUNS_ON_HUB
+    return None
+
+
+def _cluster_label(scorer: EffectiveScorer) -> summary.ClusterLabel | None:
+    # Only the hub scorer gets one answer about several clusters.
+    if not scorer.spec.on_hub or scorer.spec.source.cluster_label is None:
+        return None
+    return cluster_label(scorer.spec.source.cluster_label)
+
+
+def _clusters_per_request(scorer: EffectiveScorer) -> int | None:
+    if not scorer.spec.on_hub:
+        return None
+    return _unless(scorer.spec.scoring.clusters_per_request, DEFAULT_CLUSTERS_PER_REQUEST)

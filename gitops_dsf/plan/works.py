@@ -1,7 +1,7 @@
-"""Groups clusters by their scorers and variants of sources, and assigns each to a shard.
+"""What each cluster gets: its scorers as a configuration, its add-on, and the shard of its files.
 
-Clusters that run the same scorers with the same variants share one `Configuration`, which is then
-rendered once for all of them.
+Clusters that run the same scorers with the same variants of their sources share one
+`Configuration`. In a fleet of thousands they are few, which is what makes rendering fast.
 """
 
 import hashlib
@@ -10,44 +10,20 @@ from dataclasses import dataclass
 from functools import cache
 
 from dsf_wire.clusters import FleetCluster
-from dsf_wire.summary import Summary
+from gitops_dsf.plan.configurations import (
+    Configuration,
+    agent_configuration,
+    hub_configuration,
+)
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.repository.model.foreign import ManagedCluster
-from gitops_dsf.repository.model.repository import Agent, Egress, FleetRepositorySpec, OpenTelemetry
-from gitops_dsf.resolve.credentials import credentials
+from gitops_dsf.repository.model.repository import Agent, FleetRepositorySpec
 from gitops_dsf.resolve.inventory import identity_of
 from gitops_dsf.resolve.rollout import entries_of
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
 SourceVariants = Mapping[str, Mapping[str, int]]
 """By MetricSource and cluster, the index of the variant that the cluster uses."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Receiver:
-    """The receiver for OpenTelemetry metrics of a group of clusters."""
-
-    settings: OpenTelemetry
-    history_seconds: int
-    """How far back the scorers of these clusters look."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Configuration:
-    """What agents or the hub scorer run. Clusters with the same scorers and variants share one."""
-
-    summaries: tuple[Summary, ...]
-    """Sorted by name."""
-    secrets: tuple[str, ...]
-    """Secrets that the process must be able to read, sorted."""
-    config_maps: tuple[str, ...]
-    """ConfigMaps with private CAs, sorted."""
-    egress: Egress | None = None
-    """How the connections of the process are limited; None: not at all."""
-    proxies: tuple[str, ...] = ()
-    """URLs of the proxies that the process may use."""
-    receiver: Receiver | None = None
-    """The receiver beside the agent; None if no scorer asks it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -88,6 +64,7 @@ def shard_of(cluster: str, shards: int) -> int:
 
     It depends on nothing else, so another cluster never moves this one to another directory.
     """
+    # Not hash(): that of a text differs from process to process.
     return int.from_bytes(hashlib.sha256(cluster.encode()).digest()[:8]) % shards
 
 
@@ -100,13 +77,13 @@ def on_cluster(
     """A scorer with the variant that a cluster uses.
 
     The scorer itself without source.ref, and where no variant selects the cluster.
-
-    The scorer itself without source.ref, and where no variant selects the cluster.
     """
     if scorer.spec.source.ref is None:
         return scorer
     index = source_variants[scorer.spec.source.ref].get(cluster)
-    return scorer if index is None else by_variant[scorer.name][index]
+    if index is None:
+        return scorer
+    return by_variant[scorer.name][index]
 
 
 def cluster_works(
@@ -123,9 +100,11 @@ def cluster_works(
     `targets` are the scorers by cluster.
     """
     on_spokes = {scorer.name: scorer for scorer in scorers if not scorer.spec.on_hub}
-    summary = cache(summarise)  # Of each scorer and variant. The renderer reuses the bytes of each.
-    agent = settings.agent
+    # One summary for each scorer and variant. The renderer keeps the bytes of a summary by its
+    # identity.
+    summary_of = cache(summarise)
 
+    # Most clusters have equal tuples of scorers, so these two compute little.
     @cache
     def run_by_agent(targeted: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in targeted if name in on_spokes)
@@ -136,32 +115,27 @@ def cluster_works(
         return tuple(sorted(source for source in sources if source is not None))
 
     configurations: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Configuration] = {}
-    works = []
+    works: list[ClusterWork] = []
     for cluster in clusters:
-        name = cluster.metadata.name
-        names = run_by_agent(targets[name])
-        variants = tuple(source_variants[source].get(name) for source in sources_of(names))
+        cluster_name = cluster.metadata.name
+        names = run_by_agent(targets[cluster_name])
+        variants = tuple(source_variants[source].get(cluster_name) for source in sources_of(names))
         configuration = configurations.get((names, variants))
         if configuration is None:
             running = [
-                on_cluster(on_spokes[scorer], name, by_variant, source_variants) for scorer in names
+                on_cluster(on_spokes[name], cluster_name, by_variant, source_variants)
+                for name in names
             ]
-            configuration = _configuration(
-                running,
-                tuple(map(summary, running)),
-                agent.egress,
-                receiver=_receiver(running, agent),
-                proxies=_proxies(agent),
-            )
+            summaries = [summary_of(scorer) for scorer in running]
+            configuration = agent_configuration(running, summaries, settings.agent)
             configurations[names, variants] = configuration
-        works.append(
-            ClusterWork(
-                cluster=name,
-                shard=shard_of(name, settings.output.shards),
-                configuration=configuration,
-                addon=_addon_parts(agent, cluster, configuration),
-            )
+        work = ClusterWork(
+            cluster=cluster_name,
+            shard=shard_of(cluster_name, settings.output.shards),
+            configuration=configuration,
+            addon=_addon_parts(settings.agent, cluster, configuration),
         )
+        works.append(work)
     return tuple(works)
 
 
@@ -180,29 +154,39 @@ def hub_scoring(
     on_hub = {scorer.name: scorer for scorer in scorers if scorer.spec.on_hub}
     if not on_hub:
         return None
-    # The source of a scorer on the hub must be the same for all clusters, so it has one variant at
-    # most.
+    # The source of a scorer on the hub is the same for all clusters, so it has one variant at most.
     running = [by_variant[name][0] for name, scorer in on_hub.items() if not scorer.spec.suspend]
-    labels = (scorer.spec.source.cluster_label for scorer in running)
-    identities = {cluster_label(label).identity for label in labels if label is not None} - {""}
+    identities = _identities(running)
+    fleet: list[FleetCluster] = []
+    for cluster in clusters:
+        targeted = targets[cluster.metadata.name]
+        entry = FleetCluster(
+            name=cluster.metadata.name,
+            scorers=tuple(name for name in targeted if name in on_hub),
+            values=_values(cluster, identities),
+        )
+        fleet.append(entry)
+    summaries = [summarise(scorer) for scorer in running]
     return HubScoring(
-        configuration=_configuration(
-            running, tuple(map(summarise, running)), settings.hub_scorer.egress
-        ),
-        clusters=tuple(
-            FleetCluster(
-                name=cluster.metadata.name,
-                scorers=tuple(name for name in targets[cluster.metadata.name] if name in on_hub),
-                values=_values(cluster, sorted(identities)),
-            )
-            for cluster in clusters
-        ),
+        configuration=hub_configuration(running, summaries, settings.hub_scorer.egress),
+        clusters=tuple(fleet),
     )
+
+
+def _identities(scorers: Iterable[EffectiveScorer]) -> list[str]:
+    """What the answers of these scorers' sources name clusters by, other than their name."""
+    identities: set[str] = set()
+    for scorer in scorers:
+        label = scorer.spec.source.cluster_label
+        if label is not None:
+            identities.add(cluster_label(label).identity)
+    identities.discard("")
+    return sorted(identities)
 
 
 def _values(cluster: ManagedCluster, identities: Iterable[str]) -> dict[str, str]:
     """What identifies a cluster in the answers of sources, without what it does not have."""
-    values = {}
+    values: dict[str, str] = {}
     for identity in identities:
         value = identity_of(cluster, identity)
         if value is not None:
@@ -210,50 +194,18 @@ def _values(cluster: ManagedCluster, identities: Iterable[str]) -> dict[str, str
     return values
 
 
-def _proxies(agent: Agent) -> tuple[str, ...]:
-    named = () if agent.proxy is None else (agent.proxy.http_proxy, agent.proxy.https_proxy)
-    return tuple(dict.fromkeys(filter(None, named)))
-
-
-def _receiver(scorers: list[EffectiveScorer], agent: Agent) -> Receiver | None:
-    histories = [scorer.history_seconds for scorer in scorers if scorer.is_pushed]
-    if not histories or agent.open_telemetry is None:
-        return None
-    return Receiver(settings=agent.open_telemetry, history_seconds=max(histories))
-
-
 def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configuration) -> AddOnParts:
-    monitor, labels = agent.service_monitor, cluster.metadata.labels
-    selector = None if monitor is None else monitor.cluster_selector
+    labels = cluster.metadata.labels
     return AddOnParts(
         receiver=configuration.receiver is not None,
-        service_monitor=monitor is not None and (selector is None or selector.matches(labels)),
+        service_monitor=_is_monitored(agent, labels),
         rollout=entries_of(agent, labels),
     )
 
 
-def _configuration(
-    chosen: Sequence[EffectiveScorer],
-    summaries: tuple[Summary, ...],
-    egress: Egress,
-    *,
-    receiver: Receiver | None = None,
-    proxies: tuple[str, ...] = (),
-) -> Configuration:
-    secrets, config_maps = {""}, set[str]()
-    for scorer in chosen:
-        source, scoring = scorer.spec.source.auth, scorer.spec.scoring.auth
-        secrets |= {
-            item.secret for item in (*credentials(source, scorer.variant), *credentials(scoring))
-        }
-        for auth in filter(None, (source, scoring)):
-            refs = (each.ca_config_map_ref for each in (auth, auth.oauth2) if each is not None)
-            config_maps |= {ref.name for ref in refs if ref is not None}
-    return Configuration(
-        summaries=summaries,
-        secrets=tuple(sorted(secrets - {""})),
-        config_maps=tuple(sorted(config_maps)),
-        egress=egress if egress.mode == "Limited" else None,
-        proxies=proxies,
-        receiver=receiver,
-    )
+def _is_monitored(agent: Agent, labels: Mapping[str, str]) -> bool:
+    """Whether a cluster with these labels gets a ServiceMonitor of its agent."""
+    if agent.service_monitor is None:
+        return False
+    selector = agent.service_monitor.cluster_selector
+    return selector is None or selector.matches(labels)

@@ -13,7 +13,7 @@ from typing import Final
 
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.plan.works import Receiver
+from gitops_dsf.plan.configurations import Receiver
 from gitops_dsf.render.objects import Object, config_map, filled
 from gitops_dsf.repository.model.repository import Agent, OpenTelemetry, mebibytes
 

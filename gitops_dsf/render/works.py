@@ -15,7 +15,8 @@ from dsf_wire.measures import METRICS_API, SOURCE_TYPE, select
 from dsf_wire.summary import Summary, encode_one
 from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit, scalar
-from gitops_dsf.plan.works import AddOnParts, ClusterWork, Configuration
+from gitops_dsf.plan.configurations import Configuration
+from gitops_dsf.plan.works import AddOnParts, ClusterWork
 from gitops_dsf.render import receiver
 from gitops_dsf.render.agent import template_of
 from gitops_dsf.render.egress import egress_policy
