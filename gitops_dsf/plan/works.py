@@ -203,7 +203,7 @@ def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configura
     )
 
 
-def _is_monitored(agent: Agent, labels: Mapping[str, str]) -> bool:
+def _is_monitored(agent: Agent, labels: dict[str, str]) -> bool:
     """Whether a cluster with these labels gets a ServiceMonitor of its agent."""
     if agent.service_monitor is None:
         return False

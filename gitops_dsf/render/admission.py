@@ -1,6 +1,4 @@
-"""What RBAC cannot say:
-
-ValidatingAdmissionPolicies.
+"""ValidatingAdmissionPolicies: what RBAC cannot say.
 
 Most apply to the requests of one account or group only.
 
@@ -16,7 +14,7 @@ the scores of other add-ons too, and depends on the controller manager
 scorers.
 
 One applies to everybody but administrators: which Applications may be in the platform's
-AppProjects. Argo CD applies the other policies; this one limits Argo CD itself, and people apply
+AppProjects. Argo CD applies the other policies. This one limits Argo CD itself, and people apply
 it.
 """
 
@@ -48,14 +46,12 @@ from gitops_dsf.repository.model.repository import ArgoCd
 
 ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
 AGENT_POLICY: Final = f"{ADDON_NAME}-scores"
+# An agent as it registers by certificate, and as it registers by token (manifests/cluster.yaml).
 _AGENTS: Final = (
     f'"{ADDON_GROUP}" in request.userInfo.?groups.orValue([]) || '
     '(request.userInfo.username.startsWith("system:serviceaccount:") && '
     f'request.userInfo.username.endsWith(":{ADDON_NAME}-agent"))'
 )
-"""An agent as it registers by certificate, and as it registers by token (manifests/cluster.yaml).
-"""
-
 
 _LABELS: Final = (MANAGED_BY_LABEL, RUNS_ON_LABEL, SCORER_LABEL)
 """Those that agents and the hub scorer write on their scores."""
@@ -63,19 +59,24 @@ _LABELS: Final = (MANAGED_BY_LABEL, RUNS_ON_LABEL, SCORER_LABEL)
 
 def reconciler_policies(namespace: str) -> Iterator[Object]:
     """The policies over the reconciler's requests. ``namespace`` is the hub namespace."""
-    message = "the reconciler may change the annotation {} of an {} and nothing else"
+    requests = _requests_of(RECONCILER, namespace=namespace)
     policies = filled(
         "reconciler-policies.yaml",
         namespace=namespace,
-        requests=_requests_of(RECONCILER, namespace=namespace),
-        others=f"!({_requests_of(RECONCILER, namespace=namespace)})",
-        only_reconciler="only the reconciler writes AddOnPlacementScores with the name"
-        " gitops-dsf-moves",
+        requests=requests,
+        others=f"!({requests})",
+        only_reconciler=(
+            "only the reconciler writes AddOnPlacementScores with the name gitops-dsf-moves"
+        ),
         taint=MAINTENANCE_TAINT,
         one_taint=f"the reconciler may change the taint {MAINTENANCE_TAINT} and nothing else",
-        one_annotation_of_a_set=message.format(REFRESH_ANNOTATION, "ApplicationSet"),
-        one_annotation_of_an_application=message.format(
-            APPLICATION_REFRESH_ANNOTATION, "Application"
+        one_annotation_of_a_set=(
+            f"the reconciler may change the annotation {REFRESH_ANNOTATION} of an ApplicationSet"
+            " and nothing else"
+        ),
+        one_annotation_of_an_application=(
+            f"the reconciler may change the annotation {APPLICATION_REFRESH_ANNOTATION} of an"
+            " Application and nothing else"
         ),
     )
     for policy in policies:
@@ -84,14 +85,15 @@ def reconciler_policies(namespace: str) -> Iterator[Object]:
 
 def score_policies(fleet: CheckedFleet, *, of_agents: bool) -> Iterator[Object]:
     """The policies over AddOnPlacementScores: the agents', or those that the hub scorer brings."""
-    of_ours = f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"'
+    of_agent = f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"'
+    # The hub scorer writes its scores with the same label, and those are not the agents' to change.
     if fleet.hub_scoring is not None:
-        of_ours += f' && oldObject.metadata.?labels[?"{RUNS_ON_LABEL}"].orValue("") == ""'
+        of_agent += f' && oldObject.metadata.?labels[?"{RUNS_ON_LABEL}"].orValue("") == ""'
     policies = filled(
         "score-policies.yaml",
         from_agents=_AGENTS,
         from_hub_scorer=_requests_of(HUB_SCORER, namespace=fleet.repository.spec.hub_namespace),
-        of_agents=of_ours,
+        of_agents=of_agent,
         on_hub=_listed(fleet, on_hub=True),
         on_spokes=_listed(fleet, on_hub=False),
         most_scores=MAX_SCORE_ITEMS,
@@ -106,28 +108,33 @@ def score_policies(fleet: CheckedFleet, *, of_agents: bool) -> Iterator[Object]:
 
 def application_policy(settings: ArgoCd, applications: Sequence[Object]) -> Iterator[Object]:
     """The policy over Applications of the platform's AppProjects: it allows these and no others."""
-    sources = [item["spec"]["source"] for item in applications]
+    # All of them have one repository and one branch: the tree that is rendered.
+    source = applications[0]["spec"]["source"]
+    paths: dict[str, str] = {}
+    for application in applications:
+        paths[application["metadata"]["name"]] = application["spec"]["source"]["path"]
     [policy] = filled(
         "application-policy.yaml",
         namespace=_text(settings.namespace),
         project=_text(settings.project),
         works_project=_text(settings.works_project),
         projects=_text(settings.platform_projects),
-        names=_text([item["metadata"]["name"] for item in applications]),
-        paths=_text(
-            {item["metadata"]["name"]: item["spec"]["source"]["path"] for item in applications}
-        ),
+        names=_text(list(paths)),
+        paths=_text(paths),
         owned=_generated("object"),
         was_owned=_generated("oldObject"),
-        url=_text(sources[0]["repoURL"]),
-        branch=_text(sources[0]["targetRevision"]),
+        url=_text(source["repoURL"]),
+        branch=_text(source["targetRevision"]),
     )
     yield from _in_force(policy)
 
 
-def _generated(item: str) -> str:
+def _generated(variable: str) -> str:
     """CEL: whether an ApplicationSet generated or took over the Application."""
-    return f'{item}.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == "ApplicationSet")'
+    return (
+        f"{variable}.metadata.?ownerReferences.orValue([])"
+        '.exists(owner, owner.kind == "ApplicationSet")'
+    )
 
 
 def _text(value: object) -> str:
@@ -142,7 +149,7 @@ def _requests_of(name: str, *, namespace: str) -> str:
 
 def _listed(fleet: CheckedFleet, *, on_hub: bool) -> str:
     """CEL: the names of the scores that are written on the hub, or on the spokes, as a list."""
-    names = {item.resource_name for item in fleet.scorers if item.spec.on_hub is on_hub}
+    names = {scorer.resource_name for scorer in fleet.scorers if scorer.spec.on_hub is on_hub}
     return _text(sorted(names))
 
 

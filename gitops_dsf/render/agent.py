@@ -16,7 +16,7 @@ from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
 from gitops_dsf.plan.works import AddOnParts
 from gitops_dsf.render import receiver
 from gitops_dsf.render.objects import Object, Wave, filled, metadata, pod_values
-from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.repository import FleetRepository, OpenTelemetry
 from gitops_dsf.resolve.rollout import settings_with
 
 ORPHAN = "addon.open-cluster-management.io/deletion-orphan"
@@ -43,25 +43,23 @@ def template_of(parts: AddOnParts, repository: FleetRepository) -> str | None:
     """
     if parts == default_parts(repository):
         return None
-    suffixes = [
-        suffix
-        for suffix, there in (
-            ("otlp", parts.receiver),
-            ("servicemonitor", parts.service_monitor),
-            (
-                "-".join(("rollout", *(str(index + 1) for index in parts.rollout))),
-                bool(parts.rollout),
-            ),
-        )
-        if there
-    ]
+    suffixes: list[str] = []
+    if parts.receiver:
+        suffixes.append("otlp")
+    if parts.service_monitor:
+        suffixes.append("servicemonitor")
+    if parts.rollout:
+        suffixes.append("rollout")
+        suffixes += [str(index + 1) for index in parts.rollout]
     return "-".join((ADDON_NAME, *(suffixes or ["plain"])))
 
 
 def file_stem(template: Object) -> str:
     """The name of a template's file, which does not change with the content of the template."""
     name = str(template["metadata"]["name"])
-    return ADDON_NAME if _DIGEST.fullmatch(name) else name
+    if _DIGEST.fullmatch(name):
+        return ADDON_NAME
+    return name
 
 
 def addon(repository: FleetRepository, parts_in_use: Iterable[AddOnParts]) -> Iterator[Object]:
@@ -78,9 +76,10 @@ def addon(repository: FleetRepository, parts_in_use: Iterable[AddOnParts]) -> It
         name = template_of(parts, repository)
         if name is not None:
             yield _template(name, _template_spec(repository, parts))
-    proxy = repository.spec.agent.proxy
-    settings = None if proxy is None else proxy.model_dump(by_alias=True, exclude_defaults=True)
-    yield from filled("addon.yaml", namespace=namespace, template=template, proxy=settings)
+    proxy: Object | None = None
+    if repository.spec.agent.proxy is not None:
+        proxy = repository.spec.agent.proxy.model_dump(by_alias=True, exclude_defaults=True)
+    yield from filled("addon.yaml", namespace=namespace, template=template, proxy=proxy)
 
 
 def _template(name: str, spec: Object) -> Object:
@@ -94,8 +93,9 @@ def _template(name: str, spec: Object) -> Object:
 
 def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
     agent = settings_with(repository.spec.agent, parts.rollout)
-    monitor = agent.service_monitor if parts.service_monitor else None
-    receiving = agent.open_telemetry if parts.receiver else None
+    receiving: OpenTelemetry | None = None
+    if parts.receiver:
+        receiving = agent.open_telemetry
     manifests = filled(
         "agent.yaml",
         log_format=agent.log_format,
@@ -104,7 +104,8 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
     )
     if receiving is not None:
         manifests += filled("receiver.yaml")
-    if monitor is not None:
+    monitor = agent.service_monitor
+    if parts.service_monitor and monitor is not None:
         manifests += filled("agent-monitor.yaml", labels=monitor.labels, interval=monitor.interval)
     return {
         "addonName": ADDON_NAME,
@@ -117,8 +118,9 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
 
 
 def _namespace(pull_secrets: Sequence[str]) -> Object:
-    """OCM copies its pull secret (docs/contributing/behaviour.md#secrets-of-an-add-on)."""
-    found: Object = {"name": AGENT_NAMESPACE, "annotations": {ORPHAN: ""}}
+    # People's Secrets with tokens are in the namespace, so it outlives everything of ours.
+    namespace: Object = {"name": AGENT_NAMESPACE, "annotations": {ORPHAN: ""}}
     if OCM_PULL_SECRET in pull_secrets:
-        found["labels"] = {OCM_PULL_SECRET_LABEL: "true"}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": found}
+        # OCM copies its pull secret there (docs/contributing/behaviour.md#secrets-of-an-add-on).
+        namespace["labels"] = {OCM_PULL_SECRET_LABEL: "true"}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": namespace}

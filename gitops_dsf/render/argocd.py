@@ -26,17 +26,22 @@ RENDERED = "rendered"
 BOOTSTRAP = "argocd"
 """The directory that people apply."""
 
+# The reconciler sets the annotation when a decision changed, so that the ApplicationSet controller
+# looks at once. Without this, Argo CD would take it back as a difference.
+_REFRESHED = {
+    "group": "argoproj.io",
+    "kind": "ApplicationSet",
+    "jsonPointers": [f"/metadata/annotations/{REFRESH_ANNOTATION.replace('/', '~1')}"],
+}
+
 
 def bootstrap(
     repository: FleetRepository, directories: list[str], *, further: Iterable[str] = ()
 ) -> Iterator[Object]:
     """The AppProjects, the policy over their Applications, then one Application per directory.
 
-    The Applications are in the given order.
-
-    The Applications are in the given order.
-
-    `further` are the namespaces of Placements and of copied documents.
+    The Applications are in the order of `directories`. `further` are the namespaces of Placements
+    and of copied documents.
     """
     project, works = _projects(repository, further)
     yield project
@@ -51,18 +56,21 @@ def rendered_kinds() -> frozenset[tuple[str, str]]:
     """(group, kind) of what may be rendered outside of rendered/argocd, except copied documents."""
     names = ("project", "works_project", "namespace", "url", "hub_namespace")
     blank = dict.fromkeys((*names, "destinations", "works_destinations"), "")
-    return frozenset(
-        (item["group"], item["kind"])
-        for project in filled("projects.yaml", crds=_crds(), **blank)
-        for scope in ("clusterResourceWhitelist", "namespaceResourceWhitelist")
-        for item in project["spec"][scope]
-    )
+    kinds: set[tuple[str, str]] = set()
+    # The projects allow nothing that is not rendered, so their lists are these kinds.
+    for project in filled("projects.yaml", crds=_crds(), **blank):
+        for scope in ("clusterResourceWhitelist", "namespaceResourceWhitelist"):
+            kinds.update((allowed["group"], allowed["kind"]) for allowed in project["spec"][scope])
+    return frozenset(kinds)
 
 
 def _projects(repository: FleetRepository, further: Iterable[str]) -> list[Object]:
     """The AppProject of everything but the works, and that of the works."""
     spec = repository.spec
-    ours = {spec.hub_namespace, spec.argocd.namespace}
+    namespaces = {spec.hub_namespace, spec.argocd.namespace, *further}
+    # Each cluster has a namespace of its name, so works may go anywhere but to the platform's
+    # namespaces.
+    works_namespaces = ["*", *(f"!{glob}" for glob in spec.platform.globs)]
     return filled(
         "projects.yaml",
         project=spec.argocd.project,
@@ -70,18 +78,17 @@ def _projects(repository: FleetRepository, further: Iterable[str]) -> list[Objec
         namespace=spec.argocd.namespace,
         url=spec.git.url,
         hub_namespace=spec.hub_namespace,
-        destinations=_destinations(repository, sorted({*ours, *further})),
-        works_destinations=_destinations(
-            repository, ["*", *(f"!{glob}" for glob in spec.platform.globs)]
-        ),
+        destinations=_destinations(repository, sorted(namespaces)),
+        works_destinations=_destinations(repository, works_namespaces),
         crds=_crds(),
     )
 
 
 def _crds() -> list[Object]:
+    """The CRDs by name: the project allows no others."""
+    group = "apiextensions.k8s.io"
     return [
-        {"group": "apiextensions.k8s.io", "kind": crd["kind"], "name": crd["metadata"]["name"]}
-        for crd in crds()
+        {"group": group, "kind": crd["kind"], "name": crd["metadata"]["name"]} for crd in crds()
     ]
 
 
@@ -92,25 +99,28 @@ def _destinations(repository: FleetRepository, namespaces: Iterable[str]) -> lis
 
 def _application(repository: FleetRepository, directory: str) -> Object:
     spec = repository.spec
-    is_works = directory.startswith(WORKS)
+    project = spec.argocd.project
+    hub_namespace: str | None = spec.hub_namespace
+    if directory.startswith(WORKS):
+        # The works project allows no single namespace that could stand for all of them.
+        project = spec.argocd.works_project
+        hub_namespace = None
+    branch = spec.output.branch
+    if spec.output.mode == "Directory":
+        branch = spec.git.target_revision
+    ignored: list[Object] = []
+    if directory == "delivery":
+        ignored.append(_REFRESHED)
     [application] = filled(
         "application.yaml",
         directory=directory,
         namespace=spec.argocd.namespace,
-        project=spec.argocd.works_project if is_works else spec.argocd.project,
+        project=project,
         url=spec.git.url,
-        branch=spec.git.target_revision if spec.output.mode == "Directory" else spec.output.branch,
+        branch=branch,
         path=posixpath.join(spec.git.path, RENDERED, directory).lstrip("/"),
         server=spec.argocd.destination_server,
-        hub_namespace=None if is_works else spec.hub_namespace,
-        ignored=[_REFRESHED] if directory == "delivery" else [],
+        hub_namespace=hub_namespace,
+        ignored=ignored,
     )
     return application
-
-
-_REFRESHED = {
-    "group": "argoproj.io",
-    "kind": "ApplicationSet",
-    "jsonPointers": [f"/metadata/annotations/{REFRESH_ANNOTATION.replace('/', '~1')}"],
-}
-"""The reconciler asks the ApplicationSet controller to refresh after a decision changed."""

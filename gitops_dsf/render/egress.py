@@ -1,17 +1,12 @@
 """The NetworkPolicy that limits where an agent or the hub scorer connects to.
 
-It follows from the endpoints of its scorers.
-
-It follows from the endpoints of its scorers.
-
-A NetworkPolicy knows no host names. So a Service is allowed by its namespace, an address by itself,
-and any other name by its port. Ports of Services do not count, because the policy sees the port of
-the pod behind.
+It follows from the endpoints of its scorers. A NetworkPolicy knows no host names. So a Service is
+allowed by its namespace, an address by itself, and any other name by its port. Ports of Services do
+not count, because the policy sees the port of the pod behind.
 """
 
 import ipaddress
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -22,11 +17,13 @@ from gitops_dsf.repository.model.repository import Egress
 from gitops_dsf.urls.defaults import RECEIVER_ORIGIN
 from gitops_dsf.urls.hosts import is_in_cluster
 
+# Policies do not apply inside of a pod, where the receiver for OpenTelemetry metrics is.
 _LOOPBACK: Final = urlsplit(RECEIVER_ORIGIN).hostname
-"""Policies do not apply inside of a pod."""
-_DNS: Final = (53, 5353)
-"""The second one is where the DNS pods of OpenShift listen."""
-_SCHEMES: Final = {"http": 80, "https": 443}
+
+# The DNS pods of OpenShift listen on the second one.
+_DNS_PORTS: Final = (53, 5353)
+
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 def egress_policy(
@@ -42,42 +39,41 @@ def egress_policy(
     That is DNS, API servers, the proxies, the sources, scoring APIs and token servers. By default
     it is the policy of an agent; ``app`` is the label of the pods.
     """
-    namespaces, ports = set[str](), set[int]()
-    addresses: dict[str, set[int]] = {}
-    endpoints = (
-        (summary.source_endpoint, summary.scoring_endpoint, *_token_urls(summary))
-        for summary in summaries
-    )
-    for url in chain(proxies, *endpoints):
+    namespaces: set[str] = set()
+    ports: set[int] = set()
+    ports_of_block: dict[str, set[int]] = {}
+    for url in (*proxies, *_urls(summaries)):
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or _SCHEMES.get(parts.scheme, 0)
+        host = parts.hostname or ""
+        port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
         if not host or host == _LOOPBACK:
             continue
         namespaces.update(_namespaces(host, own=namespace))
         block = _block(host)
         if block:
-            addresses.setdefault(block, set()).add(port)
+            ports_of_block.setdefault(block, set()).add(port)
         elif not is_in_cluster(host):
             ports.add(port)
     rules: list[Object] = [
-        {
-            "ports": [
-                {"port": port, "protocol": protocol} for port in _DNS for protocol in ("TCP", "UDP")
-            ]
-        },
+        {"ports": _dns()},
         {"ports": _tcp({*settings.api_server_ports, *ports})},
-        *(
-            {"to": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": found}}}]}
-            for found in sorted(namespaces)
-        ),
-        *(
-            {"to": [{"ipBlock": {"cidr": block}}], "ports": _tcp(found)}
-            for block, found in sorted(addresses.items())
-        ),
-        *settings.rules,
     ]
+    for name in sorted(namespaces):
+        selector = {"matchLabels": {"kubernetes.io/metadata.name": name}}
+        rules.append({"to": [{"namespaceSelector": selector}]})
+    for block, block_ports in sorted(ports_of_block.items()):
+        rules.append({"to": [{"ipBlock": {"cidr": block}}], "ports": _tcp(block_ports)})
+    rules += settings.rules
     [policy] = filled("egress.yaml", app=app, namespace=namespace, rules=rules)
     return policy
+
+
+def _urls(summaries: Iterable[Summary]) -> Iterator[str]:
+    """What these scorers send requests to."""
+    for summary in summaries:
+        yield summary.source_endpoint
+        yield summary.scoring_endpoint
+        yield from _token_urls(summary)
 
 
 def _token_urls(summary: Summary) -> Iterator[str]:
@@ -86,24 +82,33 @@ def _token_urls(summary: Summary) -> Iterator[str]:
             yield auth.oauth2.token_url
 
 
+def _dns() -> list[Object]:
+    ports: list[Object] = []
+    for port in _DNS_PORTS:
+        ports += [{"port": port, "protocol": "TCP"}, {"port": port, "protocol": "UDP"}]
+    return ports
+
+
 def _tcp(ports: Iterable[int]) -> list[Object]:
     return [{"port": port, "protocol": "TCP"} for port in sorted(ports)]
 
 
 def _namespaces(host: str, *, own: str) -> list[str]:
-    """Namespaces of the cluster in which a name may have its Service, for a pod in ``own``:
+    """Namespaces of the cluster in which a name may have its Service, for a pod in `own`.
 
-    `x`, `x.namespace`, and names with a label `svc` after the namespace, whatever the domain of the
-    cluster is.
+    Names of Services are `x`, `x.namespace`, and names with a label `svc` after the namespace,
+    whatever the domain of the cluster is.
     """
-    labels = host.rstrip(".").lower().split(".")
     if _block(host):
         return []
+    labels = host.rstrip(".").lower().split(".")
     if len(labels) == 1:
         return [own]
     if "svc" in labels[2:]:
         return [labels[labels.index("svc", 2) - 1]]
-    return [labels[1]] if len(labels) == 2 else []
+    if len(labels) == 2:
+        return [labels[1]]
+    return []
 
 
 def _block(host: str) -> str:

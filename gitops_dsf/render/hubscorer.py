@@ -1,6 +1,6 @@
-"""The Deployment on the hub that runs scorers with runsOn:
+"""The Deployment on the hub that runs scorers with `runsOn: Hub`, with its rights.
 
-Hub, its rights, and the policies that narrow them.
+The policies that narrow those are here, too.
 
 It is part of rendered/reconciler, which always exists: Argo CD deletes what is no longer rendered
 there when the last scorer leaves the hub.
@@ -17,7 +17,8 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.works import HubScoring
 from gitops_dsf.render.admission import score_policies
 from gitops_dsf.render.egress import egress_policy
-from gitops_dsf.render.objects import Object, filled, pod_values, rule
+from gitops_dsf.render.objects import Object, filled, pod_values
+from gitops_dsf.render.works import readers_of
 from gitops_dsf.repository.model.repository import FleetRepository
 
 NAME: Final = HUB_SCORER
@@ -35,12 +36,13 @@ def hub_scorer(fleet: CheckedFleet) -> Iterator[Object]:
 def cluster_rights(cluster: str, repository: FleetRepository) -> Object:
     """The hub scorer's rights in each cluster's namespace.
 
-    It also deletes the scores of clusters that no scorer selects any more.
+    It also deletes the scores of clusters that no scorer selects any more, so it has them for all
+    clusters.
     """
-    [found] = filled(
+    [binding] = filled(
         "hub-scorer-cluster.yaml", cluster=cluster, namespace=repository.spec.hub_namespace
     )
-    return found
+    return binding
 
 
 def configuration(scoring: HubScoring) -> dict[str, str]:
@@ -52,20 +54,20 @@ def configuration(scoring: HubScoring) -> dict[str, str]:
 
 
 def _workload(repository: FleetRepository, scoring: HubScoring) -> Iterator[Object]:
-    namespace, settings = repository.spec.hub_namespace, repository.spec.hub_scorer
-    found = scoring.configuration
-    named = (("configmaps", found.config_maps), ("secrets", found.secrets))
+    namespace = repository.spec.hub_namespace
+    settings = repository.spec.hub_scorer
+    running = scoring.configuration
+    # Secrets before ConfigMaps in a work, and the other way round here: each is as it was first
+    # rendered, because another order would change every fleet's files.
     yield from filled(
         "hub-scorer.yaml",
         namespace=namespace,
-        rules=[
-            rule("", resource, verbs=("get",), names=names) for resource, names in named if names
-        ],
+        rules=list(reversed(readers_of(running))),
         configuration=configuration(scoring),
         log_format=settings.log_format,
         **pod_values(settings, image=settings.image or repository.spec.agent.image),
     )
-    if found.egress is not None:
-        yield egress_policy(found.summaries, found.egress, namespace=namespace, app=NAME)
+    if running.egress is not None:
+        yield egress_policy(running.summaries, running.egress, namespace=namespace, app=NAME)
     if repository.spec.reconciler.monitoring.service_monitor:
         yield from filled("service-monitor.yaml", name=NAME, namespace=namespace)

@@ -1,41 +1,41 @@
 """Checks a fleet against the size limits of OCM and Argo CD before anything is written."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.plan.works import shard_of
-from gitops_dsf.render.delivery import application_set
+from gitops_dsf.plan.works import ClusterWork, shard_of
+from gitops_dsf.render.applicationsets import application_set
 from gitops_dsf.render.hubscorer import configuration
 from gitops_dsf.render.works import WorkRenderer, payload_bytes, works_directory
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.repository import MAX_SHARDS
+from gitops_dsf.wording import plural
 
 WORK_LIMIT_BYTES = 512_000
 """Limit of OCM's ManifestWork webhook (docs/contributing/behaviour.md#manifestwork-size)."""
 
 CONFIGMAP_LIMIT_BYTES = 1_048_576
-"""The API server refuses a ConfigMap whose keys and values are larger together (ValidateConfigMap).
-"""
+"""The API server refuses a ConfigMap whose keys and values are larger (ValidateConfigMap)."""
 
+# The store of the API server takes 1.5 MB in one object. This leaves a reserve for fields of
+# others.
 SET_LIMIT_BYTES = 1_000_000
-"""The store of the API server takes 1.5 MB in one object; this leaves a reserve for fields of
-others.
-"""
 
+# Argo CD rejects 10 MB, and the status of an Application lists every object
+# (docs/contributing/behaviour.md#limits-of-an-application). Both leave room for a fleet to grow.
 SHARD_LIMIT_CLUSTERS = 500
 SHARD_LIMIT_BYTES = 8_000_000
-"""Argo CD rejects 10 MB (docs/contributing/behaviour.md#limits-of-an-application)."""
 
 
 def check_limits(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagnostic]:
     """Reports what OCM's webhook or Argo CD would reject, at the field that people would change."""
-    yield from _works(fleet, {item.name: item.position for item in declared.scorers})
+    yield from _works(fleet, {scorer.name: scorer.position for scorer in declared.scorers})
     yield from _application_sets(fleet, declared)
     settings = declared.repository
     if settings is not None:
@@ -44,28 +44,33 @@ def check_limits(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagnostic
 
 
 def _works(fleet: CheckedFleet, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
-    clusters = defaultdict(list)
+    """One finding for all clusters that share a configuration."""
+    clusters: dict[int, list[ClusterWork]] = defaultdict(list)
     for work in fleet.works:
         clusters[id(work.configuration)].append(work)
     for works in clusters.values():
-        size = payload_bytes(works[0].configuration)
-        if size > WORK_LIMIT_BYTES:
-            first, more = works[0].cluster, len(works) - 1
-            which = (
-                first
-                if not more
-                else f"{first} and {more} more {'cluster' if more == 1 else 'clusters'}"
-            )
-            summaries = works[0].configuration.summaries
-            largest = max(summaries, key=lambda summary: len(msgspec.json.encode(summary)))
-            yield codes.LARGE_WORK.at(
-                scorers.get(largest.name, Position(file=SETTINGS_FILE)),
-                f"the ManifestWork of {which} would be {size} bytes with {len(summaries)} scorers,"
-                f" of which {largest.name} is the largest; OCM refuses more than"
-                f" {WORK_LIMIT_BYTES}",
-                "run fewer scorers there (clusterSelector, masks) or shorten scoring.arguments and"
-                " queries",
-            )
+        configuration = works[0].configuration
+        size = payload_bytes(configuration)
+        if size <= WORK_LIMIT_BYTES:
+            continue
+        summaries = configuration.summaries
+        largest = max(summaries, key=lambda summary: len(msgspec.json.encode(summary)))
+        yield codes.LARGE_WORK.at(
+            scorers.get(largest.name, Position(file=SETTINGS_FILE)),
+            f"the ManifestWork of {_listed(works)} would be {size} bytes with {len(summaries)}"
+            f" scorers, of which {largest.name} is the largest; OCM refuses more than"
+            f" {WORK_LIMIT_BYTES}",
+            "run fewer scorers there (clusterSelector, masks) or shorten scoring.arguments and"
+            " queries",
+        )
+
+
+def _listed(works: Sequence[ClusterWork]) -> str:
+    """The first cluster, and how many there are besides."""
+    first = works[0].cluster
+    if len(works) == 1:
+        return first
+    return f"{first} and {plural(len(works) - 1, 'more cluster')}"
 
 
 def _application_sets(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagnostic]:
@@ -74,21 +79,23 @@ def _application_sets(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagn
     Others are small.
     """
     described = fleet.cluster_parameters
-    sizes = {
-        app.metadata.name: len(
-            emit(application_set(app, namespace="argocd", clusters=clusters)).encode()
-        )
-        for app in fleet.applications
-        if (clusters := described.get(app.metadata.name))
-    }
+    sizes: dict[str, int] = {}
+    for app in fleet.applications:
+        clusters = described.get(app.metadata.name)
+        if clusters:
+            rendered = application_set(app, namespace="argocd", clusters=clusters)
+            sizes[app.metadata.name] = len(emit(rendered).encode())
     total = sum(sizes.values())
-    for item in declared.applications:
-        size = sizes.get(item.name, 0)
-        if size > SET_LIMIT_BYTES or (total > SHARD_LIMIT_BYTES and size == max(sizes.values())):
+    largest = max(sizes.values(), default=0)
+    for application in declared.applications:
+        size = sizes.get(application.name, 0)
+        # All of them are in one Application of Argo CD. If they are too large together, the largest
+        # ones are what people can change.
+        if size > SET_LIMIT_BYTES or (total > SHARD_LIMIT_BYTES and size == largest):
             yield codes.LARGE_SET.at(
-                item.at("spec", "placement"),
-                f"with labels and claims of {len(described[item.name])} clusters, the"
-                f" ApplicationSet of {item.name} would have {size / 1e6:.1f} MB of at most"
+                application.at("spec", "placement"),
+                f"with labels and claims of {len(described[application.name])} clusters, the"
+                f" ApplicationSet of {application.name} would have {size / 1e6:.1f} MB of at most"
                 f" {SET_LIMIT_BYTES / 1e6:g}, and all such ones {total / 1e6:.1f} MB of at most"
                 f" {SHARD_LIMIT_BYTES / 1e6:g}",
                 "choose fewer clusters (clusterSets, clusterSelector), or read fewer labels and"
@@ -99,9 +106,9 @@ def _application_sets(fleet: CheckedFleet, declared: Declared) -> Iterator[Diagn
 def _hub_configuration(fleet: CheckedFleet, position: Position) -> Iterator[Diagnostic]:
     if fleet.hub_scoring is None:
         return
-    size = sum(
-        len(key) + len(text.encode()) for key, text in configuration(fleet.hub_scoring).items()
-    )
+    size = 0
+    for key, text in configuration(fleet.hub_scoring).items():
+        size += len(key) + len(text.encode())
     if size > CONFIGMAP_LIMIT_BYTES:
         yield codes.LARGE_HUB_CONFIG.at(
             position,
@@ -114,31 +121,40 @@ def _hub_configuration(fleet: CheckedFleet, position: Position) -> Iterator[Diag
         )
 
 
-def _shards(fleet: CheckedFleet, place: Position) -> Iterator[Diagnostic]:
+def _shards(fleet: CheckedFleet, position: Position) -> Iterator[Diagnostic]:
     """One finding for all shards, because one setting fixes them."""
     renderer = WorkRenderer()
     sizes = {work.cluster: renderer.size(work) for work in fleet.works}
     shards = fleet.repository.spec.output.shards
-    count, total = _filled(sizes, shards)
-    overfull = [shard for shard in sorted(count) if not _fits(count[shard], total[shard])]
+    clusters, total = _filled(sizes, shards)
+    overfull = [shard for shard in sorted(clusters) if not _fits(clusters[shard], total[shard])]
     if not overfull:
         return
-    worst = max(overfull, key=lambda shard: (total[shard], count[shard]))
-    others = f"; {len(overfull) - 1} more are overfull, too" if len(overfull) > 1 else ""
-    yield codes.FULL_SHARD.at(
-        place,
-        f"{works_directory(worst)} would hold {count[worst]} clusters in {total[worst] / 1e6:.1f}"
-        f" MB{others}; one Argo CD Application takes {SHARD_LIMIT_CLUSTERS} clusters or"
-        f" {SHARD_LIMIT_BYTES / 1e6:g} MB",
-        _cure(sizes, shards),
-    )
+    worst = max(overfull, key=lambda shard: (total[shard], clusters[shard]))
+    others = len(overfull) - 1
+    if others:
+        yield codes.FULL_SHARD.at(
+            position,
+            f"{works_directory(worst)} would hold {clusters[worst]} clusters in"
+            f" {total[worst] / 1e6:.1f} MB; {others} more are overfull, too; one Argo CD"
+            f" Application takes {SHARD_LIMIT_CLUSTERS} clusters or {SHARD_LIMIT_BYTES / 1e6:g} MB",
+            _cure(sizes, shards),
+        )
+    else:
+        yield codes.FULL_SHARD.at(
+            position,
+            f"{works_directory(worst)} would hold {clusters[worst]} clusters in"
+            f" {total[worst] / 1e6:.1f} MB; one Argo CD Application takes {SHARD_LIMIT_CLUSTERS}"
+            f" clusters or {SHARD_LIMIT_BYTES / 1e6:g} MB",
+            _cure(sizes, shards),
+        )
 
 
 def _cure(sizes: Mapping[str, int], shards: int) -> str:
     """The smallest number of shards that holds every work, with the hash that assigns them."""
     for number in range(shards + 1, MAX_SHARDS + 1):
-        count, total = _filled(sizes, number)
-        if all(_fits(count[shard], total[shard]) for shard in count):
+        clusters, total = _filled(sizes, number)
+        if all(_fits(clusters[shard], total[shard]) for shard in clusters):
             return f"set spec.output.shards to {number} in {SETTINGS_FILE}"
     return (
         f"{MAX_SHARDS} shards, the most there can be, do not hold them: split the fleet, or run"
@@ -148,13 +164,13 @@ def _cure(sizes: Mapping[str, int], shards: int) -> str:
 
 def _filled(sizes: Mapping[str, int], shards: int) -> tuple[Counter[int], Counter[int]]:
     """Clusters and bytes per shard."""
-    count: Counter[int] = Counter()
+    clusters: Counter[int] = Counter()
     total: Counter[int] = Counter()
     for cluster, size in sizes.items():
         shard = shard_of(cluster, shards)
-        count[shard] += 1
+        clusters[shard] += 1
         total[shard] += size
-    return count, total
+    return clusters, total
 
 
 def _fits(clusters: int, size: int) -> bool:

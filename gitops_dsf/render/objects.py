@@ -1,7 +1,7 @@
-"""What rendered objects have in common: metadata, labels and sync waves.
+"""What rendered objects have in common: metadata, labels, sync waves, and the files of manifests/.
 
-Objects that hardly vary are YAML documents in manifests/, as Kubernetes shows them, and are filled
-in here.
+Objects that hardly vary are YAML documents in manifests/, as Kubernetes shows them. `filled` puts
+values into them.
 """
 
 import re
@@ -21,9 +21,15 @@ Object = dict[str, Any]
 
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 
+_MANIFESTS: Final = Path(__file__).with_name("manifests")
+_HOLE: Final = re.compile(r"\$\{(\w+)\}")
+
 
 class Wave(IntEnum):
     """Argo CD sync waves. A wave starts when the objects of earlier waves are Healthy."""
+
+    # A wave that fails holds back all later ones, so what others depend on comes first, and what
+    # may be missing, such as somebody else's namespace, last.
 
     CRDS = -20
     FOUNDATIONS = -15
@@ -43,19 +49,22 @@ def metadata(
     sync_options: str | None = None,
 ) -> Object:
     """Metadata with our labels. Labels and annotations are sorted, and empty ones left out."""
-    notes = dict(annotations or {})
+    all_annotations = dict(annotations or {})
+    # Wave 0 is Argo CD's default.
     if wave:
-        notes[SYNC_WAVE] = str(int(wave))
+        all_annotations[SYNC_WAVE] = str(int(wave))
     if sync_options:
-        notes[SYNC_OPTIONS] = sync_options
-    tags = {**(labels or {}), MANAGED_BY_LABEL: GENERATOR_MANAGER, PART_OF_LABEL: "gitops-dsf"}
-    result: Object = {"name": name}
+        all_annotations[SYNC_OPTIONS] = sync_options
+    all_labels = dict(labels or {})
+    all_labels[MANAGED_BY_LABEL] = GENERATOR_MANAGER
+    all_labels[PART_OF_LABEL] = "gitops-dsf"
+    rendered: Object = {"name": name}
     if namespace is not None:
-        result["namespace"] = namespace
-    result["labels"] = dict(sorted(tags.items()))
-    if notes:
-        result["annotations"] = dict(sorted(notes.items()))
-    return result
+        rendered["namespace"] = namespace
+    rendered["labels"] = dict(sorted(all_labels.items()))
+    if all_annotations:
+        rendered["annotations"] = dict(sorted(all_annotations.items()))
+    return rendered
 
 
 def config_map(
@@ -73,25 +82,25 @@ def config_map(
 
 def rule(group: str, resource: str, *, verbs: Sequence[str], names: Sequence[str] = ()) -> Object:
     """A rule of a role; with names, it is about these objects alone."""
-    named = {"resourceNames": list(names)} if names else {}
-    return {"apiGroups": [group], "resources": [resource], **named, "verbs": list(verbs)}
+    rendered: Object = {"apiGroups": [group], "resources": [resource]}
+    if names:
+        rendered["resourceNames"] = list(names)
+    rendered["verbs"] = list(verbs)
+    return rendered
 
 
 def pod_values(settings: Agent | HubScorer | Reconciler, *, image: str) -> Object:
     """What the manifest of a pod is filled in with."""
+    tolerations = [toleration.model_dump(exclude_unset=True) for toleration in settings.tolerations]
     return {
         "image": image,
         "pull_policy": settings.image_pull_policy,
         "pull_secrets": [{"name": name} for name in settings.image_pull_secrets] or None,
         "node_selector": settings.node_selector,
-        "tolerations": [each.model_dump(exclude_unset=True) for each in settings.tolerations],
+        "tolerations": tolerations,
         "requests": settings.resources.requests,
         "limits": settings.resources.limits,
     }
-
-
-_MANIFESTS: Final = Path(__file__).with_name("manifests")
-_HOLE: Final = re.compile(r"\$\{(\w+)\}")
 
 
 def filled(file: str, **values: Any) -> list[Object]:  # noqa: ANN401 - plain data
@@ -100,11 +109,14 @@ def filled(file: str, **values: Any) -> list[Object]:  # noqa: ANN401 - plain da
     `${name}` alone becomes the value of that name, and inside of a text its text. Where the value
     is None the field or item goes. A list as an item becomes items.
     """
-    found: list[Object] = [_filled(document.data, values) for document in _documents(file)]
-    return [
-        {**item, "metadata": metadata(**item["metadata"])} if "metadata" in item else item
-        for item in found
-    ]
+    objects: list[Object] = []
+    for document in _documents(file):
+        rendered: Object = _filled(document.data, values)
+        # A file may hold another thing than objects, such as the configuration of a receiver.
+        if "metadata" in rendered:
+            rendered["metadata"] = metadata(**rendered["metadata"])
+        objects.append(rendered)
+    return objects
 
 
 @cache
@@ -117,15 +129,32 @@ def _documents(file: str) -> Sequence[Document]:
 
 def _filled(value: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - plain data
     if isinstance(value, dict):
-        fields = ((key, _filled(item, values)) for key, item in value.items())
-        return {key: item for key, item in fields if item is not None}
+        return _filled_mapping(value, values)
     if isinstance(value, list):
-        items: list[Any] = []
-        for item in value:
-            new = _filled(item, values)
-            items += [] if new is None else new if isinstance(new, list) else [new]
-        return items
+        return _filled_list(value, values)
     if not isinstance(value, str):
         return value
     alone = _HOLE.fullmatch(value)
-    return values[alone[1]] if alone else _HOLE.sub(lambda hole: str(values[hole[1]]), value)
+    if alone:
+        return values[alone[1]]
+    return _HOLE.sub(lambda hole: str(values[hole[1]]), value)
+
+
+def _filled_mapping(mapping: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    rendered: dict[str, Any] = {}
+    for key, value in mapping.items():
+        new = _filled(value, values)
+        if new is not None:
+            rendered[key] = new
+    return rendered
+
+
+def _filled_list(sequence: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
+    rendered: list[Any] = []
+    for value in sequence:
+        new = _filled(value, values)
+        if isinstance(new, list):
+            rendered += new
+        elif new is not None:
+            rendered.append(new)
+    return rendered

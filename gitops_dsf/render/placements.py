@@ -4,8 +4,13 @@ import msgspec
 
 from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, metadata
-from gitops_dsf.repository.model.apps import DecisionGroups, PlacementRules, SharedPlacementRules
-from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.apps import (
+    DecisionGroup,
+    DecisionGroups,
+    PlacementRules,
+    SharedPlacementRules,
+)
+from gitops_dsf.repository.model.base import LabelSelector, Requirement
 from gitops_dsf.resolve.ranked_scores import ResolvedScore
 from gitops_dsf.resolve.rankings import ResolvedPlacement
 
@@ -23,54 +28,62 @@ def binding(cluster_set: str, *, namespace: str, wave: Wave) -> Object:
     }
 
 
-def placement(item: ResolvedPlacement) -> Object:
-    """Uses mode Exact. Additive would add Balance and Steady, which are not in the source."""
-    rules = item.ranking.placement
+def placement(resolved: ResolvedPlacement) -> Object:
+    """The Placement of an application or of a ScoredPlacement."""
+    rules = resolved.ranking.placement
     spec: Object = {}
     if rules.number_of_clusters is not None:
         spec["numberOfClusters"] = rules.number_of_clusters
     spec["clusterSets"] = sorted(rules.cluster_sets)
-    predicate = _predicate(item)
+    predicate = _predicate(resolved)
     if predicate:
         spec["predicates"] = [{"requiredClusterSelector": predicate}]
-    spec["prioritizerPolicy"] = {"mode": "Exact", "configurations": _configurations(item)}
+    # Additive would add Balance and Steady, which are not in the source.
+    spec["prioritizerPolicy"] = {"mode": "Exact", "configurations": _configurations(resolved)}
     spec["tolerations"] = [
-        each.model_dump(mode="json", exclude_none=True) for each in rules.tolerations
+        toleration.model_dump(mode="json", exclude_none=True) for toleration in rules.tolerations
     ]
     spec["decisionStrategy"] = {"groupStrategy": _groups(rules)}
+    written = resolved.written.value.metadata
+    annotations = dict(written.annotations)
     # What people wrote about a paced Placement: the reconciler and previews read it.
-    pace = {} if item.paced is None else {PACE_ANNOTATION: msgspec.json.encode(item.paced).decode()}
+    if resolved.paced is not None:
+        annotations[PACE_ANNOTATION] = msgspec.json.encode(resolved.paced).decode()
     return {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1",
         "kind": "Placement",
         "metadata": metadata(
-            name=item.name,
-            namespace=item.namespace,
+            name=resolved.name,
+            namespace=resolved.namespace,
             wave=Wave.DECISIONS,
-            labels=item.written.value.metadata.labels,
-            annotations=item.written.value.metadata.annotations | pace,
+            labels=written.labels,
+            annotations=annotations,
         ),
         "spec": spec,
     }
 
 
-def _configurations(item: ResolvedPlacement) -> list[Object]:
-    weights = item.hold_weights or tuple(
-        score.weight * item.weights.factor for score in item.scores
-    )
-    terms = [
-        _by_score(score.resource_name, score.dimension, weight)
-        for score, weight in zip(item.scores, weights, strict=True)
-    ]
-    steady = item.weights.steady
-    if item.paced is not None:
-        terms.append(_by_score(MOVES_SCORE, f"{item.namespace}/{item.name}", HOLD_WEIGHT))
+def _configurations(resolved: ResolvedPlacement) -> list[Object]:
+    """The prioritizers, with the weights that OCM adds up."""
+    weights = resolved.hold_weights
+    if not weights:
+        factor = resolved.weights.factor
+        weights = tuple(score.weight * factor for score in resolved.scores)
+    configurations: list[Object] = []
+    for score, weight in zip(resolved.scores, weights, strict=True):
+        configurations.append(_by_score(score.resource_name, score.dimension, weight))
+    steady = resolved.weights.steady
+    if resolved.paced is not None:
+        # A paced Placement is held by Steady whatever the scores say, and moved by an item that the
+        # reconciler writes (docs/decisions/paced-moves.md).
+        moves = _by_score(MOVES_SCORE, f"{resolved.namespace}/{resolved.name}", HOLD_WEIGHT)
+        configurations.append(moves)
         steady = HOLD_WEIGHT
+    # OCM does not run a prioritizer of weight 0, so nobody needs to read one.
     if steady:
-        terms.append(
-            {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": steady}
-        )
-    return terms
+        coordinate = {"type": "BuiltIn", "builtIn": "Steady"}
+        configurations.append({"scoreCoordinate": coordinate, "weight": steady})
+    return configurations
 
 
 def _by_score(resource: str, dimension: str, weight: int) -> Object:
@@ -78,33 +91,36 @@ def _by_score(resource: str, dimension: str, weight: int) -> Object:
     return {"scoreCoordinate": coordinate, "weight": weight}
 
 
-def _predicate(item: ResolvedPlacement) -> Object:
+def _predicate(resolved: ResolvedPlacement) -> Object:
     predicate: Object = {}
-    selector = item.ranking.placement.cluster_selector
+    selector = resolved.ranking.placement.cluster_selector
     if selector is not None:
         predicate["labelSelector"] = _selector(selector)
-    if item.ranking.on_missing_score == "Exclude":
-        predicate["celSelector"] = {"celExpressions": [_has_score(score) for score in item.scores]}
+    if resolved.ranking.on_missing_score == "Exclude":
+        expressions = [_has_score(score) for score in resolved.scores]
+        predicate["celSelector"] = {"celExpressions": expressions}
     return predicate
 
 
 def _has_score(score: ResolvedScore) -> str:
-    resource, dimension = (
-        msgspec.json.encode(name).decode() for name in (score.resource_name, score.dimension)
-    )
+    # JSON texts are CEL texts.
+    resource = msgspec.json.encode(score.resource_name).decode()
+    dimension = msgspec.json.encode(score.dimension).decode()
     return f"managedCluster.scores({resource}).exists(score, score.name == {dimension})"
 
 
 def _selector(selector: LabelSelector) -> Object:
-    found: Object = {}
+    rendered: Object = {}
     if selector.match_labels:
-        found["matchLabels"] = dict(sorted(selector.match_labels.items()))
+        rendered["matchLabels"] = dict(sorted(selector.match_labels.items()))
     if selector.match_expressions:
-        found["matchExpressions"] = [
-            {key: value for key, value in term.model_dump().items() if value}
-            for term in selector.match_expressions
-        ]
-    return found
+        rendered["matchExpressions"] = [_expression(term) for term in selector.match_expressions]
+    return rendered
+
+
+def _expression(term: Requirement) -> Object:
+    # Exists and DoesNotExist have no values.
+    return {key: value for key, value in term.model_dump().items() if value}
 
 
 def _groups(rules: PlacementRules) -> Object:
@@ -115,14 +131,15 @@ def _groups(rules: PlacementRules) -> Object:
     groups = DecisionGroups()
     if isinstance(rules, SharedPlacementRules) and rules.decision_groups is not None:
         groups = rules.decision_groups
-    result: Object = {}
+    rendered: Object = {}
     if groups.groups:
-        result["decisionGroups"] = [
-            {
-                "groupName": group.group_name,
-                "groupClusterSelector": {"labelSelector": _selector(group.cluster_selector)},
-            }
-            for group in groups.groups
-        ]
-    result["clustersPerDecisionGroup"] = groups.clusters_per_decision_group
-    return result
+        rendered["decisionGroups"] = [_group(group) for group in groups.groups]
+    rendered["clustersPerDecisionGroup"] = groups.clusters_per_decision_group
+    return rendered
+
+
+def _group(group: DecisionGroup) -> Object:
+    return {
+        "groupName": group.group_name,
+        "groupClusterSelector": {"labelSelector": _selector(group.cluster_selector)},
+    }

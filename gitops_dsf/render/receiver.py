@@ -22,19 +22,22 @@ NAME: Final = "gitops-dsf-otlp"
 PUSHES_LABEL: Final = "gitops-dsf.io/pushes-metrics"
 """Label of pods that may push."""
 CONFIG_FILE: Final = "prometheus.yml"
+
+# Prometheus uses a sample for an instant up to this long (its --query.lookback-delta).
 _LOOKBACK_SECONDS: Final = 300
-"""Prometheus uses a sample for an instant up to this long."""
+
 _HOUR: Final = 3600
-_LEAST_HOURS: Final = 2
-"""Prometheus keeps the newest two to three hours in memory anyway."""
-_GARBAGE_COLLECTION: Final = 0.6
-"""Of the memory limit: above it the Go runtime collects garbage more often. The rest is for pages
-of the history that are read from the disk, and for peaks.
-"""
-_HISTORY: Final = 0.6
-"""Of the volume: above it Prometheus deletes the oldest blocks. The rest is for blocks that are
-being written: the kubelet evicts a pod, the agent included, that exceeds the volume's size.
-"""
+
+# Prometheus keeps the newest two to three hours in memory anyway.
+_MIN_HOURS: Final = 2
+
+# Above this share of the memory limit the Go runtime collects garbage more often. The rest is for
+# pages of the history that are read from the disk, and for peaks.
+_HEAP_SHARE: Final = 0.6
+
+# Above this share of the volume Prometheus deletes the oldest blocks. The rest is for blocks that
+# are being written: the kubelet evicts a pod, the agent included, that exceeds the volume's size.
+_HISTORY_SHARE: Final = 0.6
 
 
 def configuration(receiver: Receiver) -> Object:
@@ -42,7 +45,7 @@ def configuration(receiver: Receiver) -> Object:
     [file] = filled(
         "receiver-config.yaml",
         hours=_retention_hours(receiver.history_seconds),
-        megabytes=int(mebibytes(receiver.settings.storage) * _HISTORY),
+        megabytes=int(mebibytes(receiver.settings.storage) * _HISTORY_SHARE),
         attributes=receiver.settings.resource_attributes,
     )
     return config_map(NAME, {CONFIG_FILE: emit(file)}, namespace=AGENT_NAMESPACE)
@@ -51,7 +54,8 @@ def configuration(receiver: Receiver) -> Object:
 def _retention_hours(history_seconds: int) -> int:
     """Whole hours, so that few edits change the file; an hour more than the scorers need."""
     needed = history_seconds + _LOOKBACK_SECONDS
-    return max(_LEAST_HOURS, -(-needed // _HOUR) + 1)
+    hours = -(-needed // _HOUR)
+    return max(_MIN_HOURS, hours + 1)
 
 
 def pod_values(settings: OpenTelemetry | None, agent: Agent) -> Object:
@@ -59,22 +63,27 @@ def pod_values(settings: OpenTelemetry | None, agent: Agent) -> Object:
     if settings is None:
         names = ("receiver_containers", "receiver_volumes", "receiver_ingress", "account_mount")
         return dict.fromkeys((*names, "mounts_token"))
-    [found] = filled(
+    log_format = "logfmt"
+    if agent.log_format == "json":
+        log_format = "json"
+    [values] = filled(
         "receiver-pod.yaml",
         image=settings.image,
         pull_policy=agent.image_pull_policy,
-        log_format="json" if agent.log_format == "json" else "logfmt",
-        memory_limit=f"{int(mebibytes(settings.memory) * _GARBAGE_COLLECTION)}MiB",
+        log_format=log_format,
+        memory_limit=f"{int(mebibytes(settings.memory) * _HEAP_SHARE)}MiB",
         cpu=settings.cpu,
         memory=settings.memory,
         storage=settings.storage,
         user=settings.run_as_user,
-        peers=[
-            {
-                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-                "podSelector": {"matchLabels": {PUSHES_LABEL: "true"}},
-            }
-            for namespace in settings.collector_namespaces
-        ],
+        peers=[_peer(namespace) for namespace in settings.collector_namespaces],
     )
-    return found
+    return values
+
+
+def _peer(namespace: str) -> Object:
+    """Pods of a namespace that may push, as a peer of a NetworkPolicy."""
+    return {
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "podSelector": {"matchLabels": {PUSHES_LABEL: "true"}},
+    }

@@ -1,6 +1,7 @@
 """The rendered tree: every path with its bytes, in order.
 
-Works share the bytes of their configuration.
+Guarantees: works share the bytes of their configuration, so a tree of 2,000 works is not 2,000
+copies. Not guaranteed: that the files fit the limits of OCM and Argo CD (`render.limits`).
 """
 
 import hashlib
@@ -26,10 +27,9 @@ README = (
 )
 INVENTORY = "INVENTORY"
 
-_LONGEST_NAME = 120
-"""Characters of an object's name in a file name, which has at most 255 bytes with kind and
-namespace.
-"""
+# A file name has at most 255 bytes on all file systems, and kind and namespace need room in it.
+MAX_NAME_CHARACTERS = 120
+"""Characters of an object's name in a file name."""
 
 Parts = tuple[bytes, ...]
 
@@ -55,15 +55,14 @@ class RenderedTree:
 
 def render(fleet: CheckedFleet) -> RenderedTree:
     """Renders every file of a fleet, INVENTORY included."""
-    files: dict[str, Parts] = {
-        path: (HEADER, emit(item).encode()) for path, item in shared_objects(fleet).items()
-    }
+    files: dict[str, Parts] = {}
+    for path, rendered in shared_objects(fleet).items():
+        files[path] = (HEADER, emit(rendered).encode())
     _add_works(files, fleet)
     for path, cluster in _hub_rights(fleet):
         files[path] = (HEADER, emit(cluster_rights(cluster, fleet.repository)).encode())
     for directory in _directories(fleet):
-        # Argo CD rejects an Application whose directory is missing, and git does not keep empty
-        # ones.
+        # Argo CD rejects an Application whose directory is missing, and git keeps no empty ones.
         files[f"{directory}/README.md"] = (README,)
     files = dict(sorted(files.items()))
     files[INVENTORY] = (HEADER, *(f"{path}\n".encode() for path in files))
@@ -75,25 +74,29 @@ def shared_objects(fleet: CheckedFleet) -> dict[str, Object]:
 
     `diff` compares these, and no bytes are rendered.
     """
-    found: dict[str, Object] = {}
+    by_path: dict[str, Object] = {}
     repository = fleet.repository
-    for item in platform(fleet):
-        _add(found, "platform", item)
-    for item in delivery(fleet):
-        _add(found, "delivery", item, home=repository.spec.argocd.namespace)
-    if repository.spec.delivers_works:
-        for item in (
-            *reconciler(
-                repository,
-                placement_namespaces=fleet.placement_namespaces,
-                maintenance=fleet.maintenance,
-            ),
-            *hub_scorer(fleet),
-        ):
-            _add(found, "reconciler", item, home=repository.spec.hub_namespace)
-    for item in bootstrap_objects(fleet):
-        _add(found, BOOTSTRAP, item)
-    return found
+    for rendered in platform(fleet):
+        _add(by_path, "platform", rendered)
+    for rendered in delivery(fleet):
+        _add(by_path, "delivery", rendered, home=repository.spec.argocd.namespace)
+    for rendered in _hub_programs(fleet):
+        _add(by_path, "reconciler", rendered, home=repository.spec.hub_namespace)
+    for rendered in bootstrap_objects(fleet):
+        _add(by_path, BOOTSTRAP, rendered)
+    return by_path
+
+
+def _hub_programs(fleet: CheckedFleet) -> Iterator[Object]:
+    """The reconciler and the hub scorer. With upstream's controller there is none of them."""
+    if not fleet.repository.spec.delivers_works:
+        return
+    yield from reconciler(
+        fleet.repository,
+        placement_namespaces=fleet.placement_namespaces,
+        maintenance=fleet.maintenance,
+    )
+    yield from hub_scorer(fleet)
 
 
 def bootstrap_objects(fleet: CheckedFleet) -> Iterator[Object]:
@@ -107,53 +110,48 @@ def bootstrap_objects(fleet: CheckedFleet) -> Iterator[Object]:
 
 def paths(fleet: CheckedFleet) -> frozenset[str]:
     """The path of every file of a fleet, without rendering any."""
-    works = (
-        f"{_base(work)}.{kind}.yaml"
-        for work in fleet.works
-        for kind in ("manifestwork", *CLUSTER_KINDS)
-    )
-    return frozenset(
-        {
-            *shared_objects(fleet),
-            *works,
-            *(path for path, _ in _hub_rights(fleet)),
-            *(f"{directory}/README.md" for directory in _directories(fleet)),
-            INVENTORY,
-        }
-    )
+    names = set(shared_objects(fleet))
+    for work in fleet.works:
+        for kind in ("manifestwork", *CLUSTER_KINDS):
+            names.add(f"{_base(work)}.{kind}.yaml")
+    names.update(path for path, _ in _hub_rights(fleet))
+    names.update(f"{directory}/README.md" for directory in _directories(fleet))
+    names.add(INVENTORY)
+    return frozenset(names)
 
 
 def _base(work: ClusterWork) -> str:
+    """The path of a work's files, without their kinds."""
     return f"{works_directory(work.shard)}/{work.cluster}"
 
 
 def _directories(fleet: CheckedFleet) -> list[str]:
-    ours = fleet.repository.spec.delivers_works
-    return [
-        "platform",
-        *(works_directory(shard) for shard in shards(fleet)),
-        "delivery",
-        *(["reconciler"] if ours else []),
-    ]
+    """The directories that Argo CD applies, in the order of their Applications."""
+    directories = ["platform"]
+    directories += [works_directory(shard) for shard in shards(fleet)]
+    directories.append("delivery")
+    if fleet.repository.spec.delivers_works:
+        directories.append("reconciler")
+    return directories
 
 
 def shards(fleet: CheckedFleet) -> range:
     """Every works directory, also empty ones.
 
-    The list of Applications must not depend on the clusters.
-
-    The list of Applications must not depend on the clusters.
+    The list of Applications must not depend on the clusters, because people apply it once.
     """
-    return range(fleet.repository.spec.output.shards if fleet.repository.spec.delivers_works else 0)
+    if not fleet.repository.spec.delivers_works:
+        return range(0)
+    return range(fleet.repository.spec.output.shards)
 
 
 def _add(
-    found: dict[str, Object], directory: str, item: Object, *, home: str | None = None
+    by_path: dict[str, Object], directory: str, rendered: Object, *, home: str | None = None
 ) -> None:
-    path = f"{directory}/{_file_name(item, home=home)}"
-    if path in found:
+    path = f"{directory}/{_file_name(rendered, home=home)}"
+    if path in by_path:
         raise ValueError(f"two objects would be written to {path}")
-    found[path] = item
+    by_path[path] = rendered
 
 
 def _add_works(files: dict[str, Parts], fleet: CheckedFleet) -> None:
@@ -168,31 +166,33 @@ def _add_works(files: dict[str, Parts], fleet: CheckedFleet) -> None:
 
 def _hub_rights(fleet: CheckedFleet) -> Iterator[tuple[str, str]]:
     """The file with the hub scorer's rights in the namespace of each cluster, and the cluster."""
-    for cluster in fleet.hub_scoring.clusters if fleet.hub_scoring is not None else ():
+    if fleet.hub_scoring is None:
+        return
+    for cluster in fleet.hub_scoring.clusters:
         shard = shard_of(cluster.name, fleet.repository.spec.output.shards)
         yield f"{works_directory(shard)}/{cluster.name}.hubscorer.rolebinding.yaml", cluster.name
 
 
-def _file_name(item: Object, *, home: str | None) -> str:
-    """The file name ``<kind>.<name>.yaml``, in which colons become dashes.
+def _file_name(rendered: Object, *, home: str | None) -> str:
+    """The file name `<kind>.<name>.yaml`, in which colons become dashes.
 
-    It has the namespace, too, unless that is the directory's own.
-
-    No name contains an underscore, so the one before the namespace ensures that two objects never
-    share a file. A name that is too long is cut and gets its digest. The name of the default
-    AddOnTemplate ends in a digest of its content; its file keeps one name, so that a diff shows the
-    edit.
+    It has the namespace, too, unless that is the directory's own. A name that is too long is cut
+    and gets its digest.
     """
-    meta = item["metadata"]
-    name = (file_stem(item) if item["kind"] == "AddOnTemplate" else str(meta["name"])).replace(
-        ":", "-"
-    )
-    if len(name) > _LONGEST_NAME:
-        name = f"{name[:_LONGEST_NAME]}_{hashlib.sha256(name.encode()).hexdigest()[:10]}"
+    meta = rendered["metadata"]
+    name = str(meta["name"])
+    # The name of the default AddOnTemplate ends in a digest of its content. Its file keeps one
+    # name, so that a diff shows the edit.
+    if rendered["kind"] == "AddOnTemplate":
+        name = file_stem(rendered)
+    # Windows allows no colon in a file name, and roles have some.
+    name = name.replace(":", "-")
+    if len(name) > MAX_NAME_CHARACTERS:
+        digest = hashlib.sha256(name.encode()).hexdigest()[:10]
+        name = f"{name[:MAX_NAME_CHARACTERS]}_{digest}"
+    kind = str(rendered["kind"]).lower()
     namespace = meta.get("namespace")
-    inside = (
-        f"_in_{namespace}"
-        if home is not None and namespace is not None and namespace != home
-        else ""
-    )
-    return f"{str(item['kind']).lower()}.{name}{inside}.yaml"
+    if home is None or namespace is None or namespace == home:
+        return f"{kind}.{name}.yaml"
+    # No name contains an underscore, so two objects never share a file.
+    return f"{kind}.{name}_in_{namespace}.yaml"

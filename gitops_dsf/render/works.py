@@ -1,9 +1,14 @@
 """The objects of each cluster: its ManifestWork, its ManagedClusterAddOn and its permissions.
 
-The ManifestWork has the scoring configuration, and the add-on installs the agent.
+The ManifestWork has the configuration of the cluster's agent; the add-on installs the agent. This
+is the last step of a scorer's way to its clusters: `plan` gave each cluster a `Configuration` with
+the summaries of its scorers.
 
-A configuration is rendered once. The files of its clusters differ only in a small head and share
-the rest.
+    Summary        -> bytes of one scorer in the list, kept by the summary's identity
+    Configuration  -> bytes of a ManifestWork's spec, kept by the configuration's identity
+    ClusterWork    -> head with the cluster's name, and the spec of its configuration
+
+So the files of all clusters with one configuration share its bytes, and differ in a small head.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,8 +34,13 @@ WORKS = "works-"
 CLUSTER_KINDS = ("managedclusteraddon", "rolebinding")
 """The objects of a cluster besides its ManifestWork."""
 
+# Each is rendered in the place of what varies, and then replaced. An @ can be in no name, and makes
+# `emit` quote the text.
 _PLACEHOLDER = "@summaries@"
 _NAMESPACE = "@cluster@"
+
+# The summaries are a literal block in the ConfigMap of the work, ten columns deep.
+_INDENT = b" " * 10
 
 
 def works_directory(shard: int) -> str:
@@ -44,9 +54,9 @@ class WorkRenderer:
     def __init__(self) -> None:
         self._scorers: dict[int, bytes] = {}
         self._bodies: dict[int, tuple[tuple[bytes, ...], int]] = {}
-        shell = emit({key: value for key, value in _work([]).items() if key != "spec"})
-        self._head, self._head_end = _split(shell, f'"{_NAMESPACE}"')
-        self._indent = b" " * 10
+        work = _work([])
+        del work["spec"]
+        self._head, self._head_end = _split(emit(work), f'"{_NAMESPACE}"')
 
     def parts(self, work: ClusterWork) -> tuple[bytes, ...]:
         """The file of one cluster's ManifestWork, as pieces to write one after another."""
@@ -60,11 +70,13 @@ class WorkRenderer:
 
     def _shared(self, configuration: Configuration) -> tuple[tuple[bytes, ...], int]:
         """The pieces of a configuration, and their size."""
-        found = self._bodies.get(id(configuration))
-        if found is None:
+        # By identity, because summaries hold dicts and have no hash.
+        shared = self._bodies.get(id(configuration))
+        if shared is None:
             body = tuple(self._body(configuration))
-            found = self._bodies[id(configuration)] = body, sum(map(len, body))
-        return found
+            shared = body, sum(map(len, body))
+            self._bodies[id(configuration)] = shared
+        return shared
 
     def _body(self, configuration: Configuration) -> Iterator[bytes]:
         text = emit({"spec": _work(_manifests(configuration, _PLACEHOLDER))["spec"]})
@@ -74,35 +86,33 @@ class WorkRenderer:
             yield b'"[]"'
         else:
             first, *others = map(self._scorer, configuration.summaries)
-            yield b"|-\n" + self._indent + b"[" + first.removeprefix(b",")
+            yield b"|-\n" + _INDENT + b"[" + first.removeprefix(b",")
             yield from others
-            yield b"\n" + self._indent + b"]"
+            yield b"\n" + _INDENT + b"]"
         yield after
 
     def _scorer(self, summary: Summary) -> bytes:
         """A scorer in the list, with the comma and the line break before it."""
         text = self._scorers.get(id(summary))
         if text is None:
-            pad = self._indent + b"  "
+            pad = _INDENT + b"  "
             lines = printable_json(encode_one(summary)).encode().split(b"\n")
-            text = self._scorers[id(summary)] = b",\n" + b"\n".join(pad + line for line in lines)
+            text = b",\n" + b"\n".join(pad + line for line in lines)
+            self._scorers[id(summary)] = text
         return text
 
 
 def payload_bytes(configuration: Configuration) -> int:
     """The size of a work as OCM's webhook computes it.
 
-    See docs/contributing/behaviour.md#manifestwork-size.
-
-    See docs/contributing/behaviour.md#manifestwork-size.
-
-    Rounded up: the webhook adds at most four bytes per manifest.
+    Rounded up: the webhook adds at most four bytes per manifest
+    (docs/contributing/behaviour.md#manifestwork-size).
     """
-    manifests = _manifests(
-        configuration,
-        "[\n" + ",\n".join(encode_one(item) for item in configuration.summaries) + "\n]",
-    )
-    return sum(len(msgspec.json.encode(item)) + 4 for item in manifests)
+    encoded = ",\n".join(encode_one(summary) for summary in configuration.summaries)
+    total = 0
+    for manifest in _manifests(configuration, f"[\n{encoded}\n]"):
+        total += len(msgspec.json.encode(manifest)) + 4
+    return total
 
 
 class ClusterObjects:
@@ -116,18 +126,29 @@ class ClusterObjects:
         """The files of one cluster, as pairs of kind and text."""
         texts = self._texts.get(parts)
         if texts is None:
-            template = template_of(parts, self._repository)
-            config = {"group": "addon.open-cluster-management.io", "resource": "addontemplates"}
-            configs = [{**config, "name": template}] if template is not None else None
-            items = filled("cluster.yaml", cluster=_NAMESPACE, configs=configs)
-            texts = self._texts[parts] = dict(zip(CLUSTER_KINDS, map(emit, items), strict=True))
-        for kind, text in texts.items():
-            yield (
-                kind,
-                text.replace(f'"{_NAMESPACE}"', scalar(cluster))
-                .replace(_NAMESPACE, cluster)
-                .encode(),
+            objects = filled(
+                "cluster.yaml", cluster=_NAMESPACE, configs=_addon_configs(parts, self._repository)
             )
+            texts = dict(zip(CLUSTER_KINDS, map(emit, objects), strict=True))
+            self._texts[parts] = texts
+        for kind, text in texts.items():
+            # The name stands alone, where it may need quotes, and inside of longer names.
+            named = text.replace(f'"{_NAMESPACE}"', scalar(cluster)).replace(_NAMESPACE, cluster)
+            yield kind, named.encode()
+
+
+def _addon_configs(parts: AddOnParts, repository: FleetRepository) -> list[Object] | None:
+    """The AddOnTemplate that a ManagedClusterAddOn names; None for the default one."""
+    template = template_of(parts, repository)
+    if template is None:
+        return None
+    return [
+        {
+            "group": "addon.open-cluster-management.io",
+            "resource": "addontemplates",
+            "name": template,
+        }
+    ]
 
 
 def _split(text: str, mark: str) -> tuple[bytes, bytes]:
@@ -136,29 +157,34 @@ def _split(text: str, mark: str) -> tuple[bytes, bytes]:
 
 
 def _work(manifests: list[Object]) -> Object:
-    [found] = filled("work.yaml", cluster=_NAMESPACE, manifests=manifests)
-    return found
+    [work] = filled("work.yaml", cluster=_NAMESPACE, manifests=manifests)
+    return work
 
 
 def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
-    named = (("secrets", configuration.secrets), ("configmaps", configuration.config_maps))
-    rules = [rule("", resource, verbs=("get",), names=names) for resource, names in named if names]
-    receiving = configuration.receiver
-    return [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}},
-        *filled("agent-configuration.yaml", summaries=summaries, rules=rules),
-        *_measure_rights(configuration.summaries),
-        *(
-            [
-                egress_policy(
-                    configuration.summaries, configuration.egress, proxies=configuration.proxies
-                )
-            ]
-            if configuration.egress is not None
-            else []
-        ),
-        *([receiver.configuration(receiving)] if receiving is not None else []),
-    ]
+    """What the work agent applies on the cluster."""
+    rules = readers_of(configuration)
+    manifests = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}}]
+    manifests += filled("agent-configuration.yaml", summaries=summaries, rules=rules)
+    manifests += _measure_rights(configuration.summaries)
+    if configuration.egress is not None:
+        policy = egress_policy(
+            configuration.summaries, configuration.egress, proxies=configuration.proxies
+        )
+        manifests.append(policy)
+    if configuration.receiver is not None:
+        manifests.append(receiver.configuration(configuration.receiver))
+    return manifests
+
+
+def readers_of(configuration: Configuration) -> list[Object]:
+    """Rules that let a process read its Secrets and ConfigMaps, and no others."""
+    rules: list[Object] = []
+    if configuration.secrets:
+        rules.append(rule("", "secrets", verbs=("get",), names=configuration.secrets))
+    if configuration.config_maps:
+        rules.append(rule("", "configmaps", verbs=("get",), names=configuration.config_maps))
+    return rules
 
 
 def _measure_rights(summaries: Iterable[Summary]) -> list[Object]:
@@ -166,6 +192,11 @@ def _measure_rights(summaries: Iterable[Summary]) -> list[Object]:
     queries = [summary.source_query for summary in summaries if summary.source_type == SOURCE_TYPE]
     if not queries:
         return []
-    needed = any(selection.measure.needs_usage for query in queries for selection in select(query))
-    usage = rule(METRICS_API, "nodes", verbs=("get", "list")) if needed else None
+    usage: Object | None = None
+    if any(_needs_usage(query) for query in queries):
+        usage = rule(METRICS_API, "nodes", verbs=("get", "list"))
     return filled("agent-measures.yaml", usage=usage)
+
+
+def _needs_usage(query: str) -> bool:
+    return any(selection.measure.needs_usage for selection in select(query))

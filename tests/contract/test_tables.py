@@ -4,7 +4,7 @@ import ast
 import re
 
 from gitops_dsf.diagnostics.codes import CODES
-from gitops_dsf.render.reconciler import DECISIONS, RIGHTS
+from gitops_dsf.render.reconciler_rights import DECISIONS, RIGHTS
 from gitops_dsf.views.doctor.examine import CHECKS
 from tests.support import yamlfast
 from tests.support.pages import ROOT, blocks

@@ -15,7 +15,8 @@ from gitops_dsf.argocd.writeback import written_back
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.pipeline import check_declared
-from gitops_dsf.render.delivery import application_set, decision_readers
+from gitops_dsf.render.applicationsets import application_set
+from gitops_dsf.render.delivery import decision_readers
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.template_parameters import cluster_parameters

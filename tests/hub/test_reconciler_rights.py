@@ -17,7 +17,8 @@ from gitops_dsf.hub.names import (
 )
 from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.render.reconciler import RIGHTS, Where, reconciler
+from gitops_dsf.render.reconciler import reconciler
+from gitops_dsf.render.reconciler_rights import RIGHTS, Where
 from gitops_dsf.repository.model.repository import FleetRepository
 from tests.hub.controlplane.api import ApiError, Client, Object, manifest
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET

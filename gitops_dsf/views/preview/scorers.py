@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.render.platform import scorer as rendered
+from gitops_dsf.render.scorers import scorer as rendered
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.credentials import CredentialSent, newly_sent
 from gitops_dsf.views.preview.fields import (

@@ -15,7 +15,7 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer.manifest import ImportSelection
 from gitops_dsf.importer.take import Import, take
 from gitops_dsf.pipeline import check
-from gitops_dsf.render.platform import scorer as render_scorer
+from gitops_dsf.render.scorers import scorer as render_scorer
 from gitops_dsf.repository.files import write_files
 from tests.support import yamlfast
 from tests.support.kubectl import OCM, cluster_set, dynamic_scorer, managed_cluster, scoring_config

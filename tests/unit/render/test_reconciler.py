@@ -10,7 +10,8 @@ from gitops_dsf.cli import reconcile
 from gitops_dsf.cli.verbs import hub
 from gitops_dsf.hub.names import RECONCILER as NAME
 from gitops_dsf.reconciler.settings import Settings
-from gitops_dsf.render.reconciler import CREDENTIALS_DIR, RIGHTS, WORK_DIR
+from gitops_dsf.render.reconciler import CREDENTIALS_DIR, WORK_DIR
+from gitops_dsf.render.reconciler_rights import RIGHTS
 from gitops_dsf.repository.model.reconciler import Reconciler
 from tests.support.rendering import objects, placement, rendered, scorer
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_dsf.render.platform import open_scorer
+from gitops_dsf.render.scorers import open_scorer
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from tests.support.repositories import (
     APP,

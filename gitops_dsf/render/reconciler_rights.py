@@ -1,0 +1,127 @@
+"""What the reconciler may do on the hub, as a table, and the roles that are rendered from it.
+
+docs/operate/security.md shows the table, and the hub suite tries each right. What RBAC cannot say,
+such as which annotation of an object may change, is in `render.admission`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL
+from gitops_dsf.hub.names import (
+    MAINTENANCE_CONFIGMAP,
+    MASKS_CONFIGMAP,
+    MOVES_CONFIGMAP,
+    RECONCILER,
+)
+from gitops_dsf.hub.resources import ADDON_GROUP
+from gitops_dsf.render.objects import Object, Wave, filled, rule
+from gitops_dsf.repository.model.repository import FleetRepository
+
+_ARGO_GROUP: Final = "argoproj.io"
+
+
+class Where(StrEnum):
+    """The namespaces that a right holds in."""
+
+    EVERYWHERE = "all namespaces"
+    HUB = "hub namespace"
+    ARGOCD = "Argo CD namespace"
+    PLACEMENTS = "other namespaces of ScoredPlacements"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Right:
+    """Verbs on one resource; with names, on these objects alone."""
+
+    where: Where
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> Object:
+        """As a rule of a Role or ClusterRole."""
+        return rule(self.group, self.resource, verbs=self.verbs, names=self.names)
+
+
+def _right(where: Where, group: str, resource: str, verbs: str, *names: str) -> Right:
+    return Right(
+        where=where, group=group, resource=resource, verbs=tuple(verbs.split(", ")), names=names
+    )
+
+
+# A switch in gitops-dsf.yaml changes what the reconciler does, not what it may do.
+RIGHTS: Final = (
+    _right(Where.EVERYWHERE, SCORE_GROUP, SCORE_PLURAL, "list, watch, create, patch, delete"),
+    _right(Where.EVERYWHERE, SCORE_GROUP, f"{SCORE_PLURAL}/status", "patch"),
+    _right(Where.EVERYWHERE, SCORE_GROUP, "managedclusters", "list, watch, patch"),
+    _right(Where.EVERYWHERE, SCORE_GROUP, "managedclustersets", "list"),
+    _right(Where.EVERYWHERE, ADDON_GROUP, "managedclusteraddons", "list, watch"),
+    _right(Where.HUB, DSF_GROUP, "dynamicscorers", "list, watch"),
+    _right(Where.HUB, DSF_GROUP, "dynamicscorers/status", "patch"),
+    _right(Where.HUB, "coordination.k8s.io", "leases", "create"),
+    _right(Where.HUB, "coordination.k8s.io", "leases", "get, update", RECONCILER),
+    _right(Where.HUB, "", "configmaps", "create"),
+    _right(Where.HUB, "", "configmaps", "get, update", MOVES_CONFIGMAP),
+    _right(Where.HUB, "", "configmaps", "get", MASKS_CONFIGMAP, MAINTENANCE_CONFIGMAP),
+    _right(Where.HUB, "", "events", "create, patch"),
+    _right(Where.ARGOCD, SCORE_GROUP, "placementdecisions", "list, watch"),
+    _right(Where.ARGOCD, SCORE_GROUP, "placements", "list, watch"),
+    _right(Where.ARGOCD, SCORE_GROUP, "managedclustersetbindings", "list"),
+    _right(Where.ARGOCD, _ARGO_GROUP, "applicationsets", "get, list, watch, patch"),
+    _right(Where.ARGOCD, _ARGO_GROUP, "applications", "list, watch, patch, delete"),
+    _right(Where.ARGOCD, "", "events", "create, patch"),
+)
+"""All rights, whatever is enabled."""
+
+DECISIONS: Final = _right(Where.PLACEMENTS, SCORE_GROUP, "placementdecisions", "list")
+"""For the state branch: previews need the decisions of every rendered Placement."""
+
+
+def rights(repository: FleetRepository) -> Iterator[Object]:
+    """ClusterRole, Roles and their bindings to the reconciler's ServiceAccount."""
+    spec = repository.spec
+    yield from _role("gitops-dsf:reconciler", None, _rules(Where.EVERYWHERE), repository)
+    yield from _role(RECONCILER, spec.hub_namespace, _rules(Where.HUB), repository)
+    # Another name than in the hub namespace: both may be one namespace.
+    yield from _role(f"{RECONCILER}-moves", spec.argocd.namespace, _rules(Where.ARGOCD), repository)
+
+
+def decision_rights(repository: FleetRepository, *, namespace: str) -> list[Object]:
+    """Rights in the namespace of a Placement, rendered beside it.
+
+    A namespace that does not exist must not hold back the reconciler.
+    """
+    return _role(
+        f"{RECONCILER}-decisions", namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS
+    )
+
+
+def _rules(where: Where) -> list[Object]:
+    return [right.rule for right in RIGHTS if right.where == where]
+
+
+def _role(
+    name: str,
+    namespace: str | None,
+    rules: list[Object],
+    repository: FleetRepository,
+    *,
+    wave: Wave = Wave.ADDON,
+) -> list[Object]:
+    kind = "Role"
+    if namespace is None:
+        kind = "ClusterRole"
+    return filled(
+        "reconciler-role.yaml",
+        kind=kind,
+        name=name,
+        namespace=namespace,
+        wave=str(int(wave)),
+        rules=rules,
+        hub_namespace=repository.spec.hub_namespace,
+    )

@@ -1,0 +1,214 @@
+"""The custom resources of scoring: DynamicScorers, DynamicScoringConfig, and the masks.
+
+They are for people, for the reconciler and, with delivery.mode UpstreamController, for upstream's
+controller. Agents read none of them: what they run is in the ManifestWorks (`render.works`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from dsf_wire.text import printable_json
+from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
+from gitops_dsf.hub.scorers import PUSHED
+from gitops_dsf.render.objects import Object, Wave, config_map, metadata
+from gitops_dsf.repository.model.base import DSF_API
+from gitops_dsf.repository.model.metric_source import MetricSourceVariant
+from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.scorer import Auth, Scoring, Source
+from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
+from gitops_dsf.resolve.scorer import EffectiveScorer
+
+# Upstream's fields, in its order; ours follow. With delivery.mode UpstreamController there are no
+# others, because upstream's CRD is on the hub, and the API server drops what that does not have.
+_UPSTREAM_SPEC: Final = (
+    "description",
+    "configURL",
+    "configSyncMode",
+    "location",
+    "source",
+    "scoring",
+    "scoreDestination",
+    "scoreDimensionFormat",
+)
+_UPSTREAM_SECTION: Final = ("ref", "type", "host", "path", "params", "variants", "auth")
+"""The fields of `source` and of `scoring`."""
+
+
+def scorer(
+    effective: EffectiveScorer, variants: Sequence[EffectiveScorer], repository: FleetRepository
+) -> Object:
+    """The custom resource; with delivery.mode UpstreamController upstream's fields alone.
+
+    `variants` is the scorer with each variant of its MetricSource.
+    """
+    written = effective.declared.value.metadata
+    ours = repository.spec.delivers_works
+    spec = _spec(effective, variants)
+    for section in ("source", "scoring"):
+        spec[section] = _upstream_first(spec[section], _UPSTREAM_SECTION, ours=ours)
+    return {
+        "apiVersion": DSF_API,
+        "kind": "DynamicScorer",
+        "metadata": metadata(
+            name=effective.name,
+            namespace=repository.spec.hub_namespace,
+            wave=Wave.SCORERS,
+            labels=written.labels,
+            annotations=written.annotations,
+        ),
+        "spec": _upstream_first(spec, _UPSTREAM_SPEC, ours=ours),
+    }
+
+
+def open_scorer(
+    effective: EffectiveScorer, variants: Sequence[EffectiveScorer], repository: FleetRepository
+) -> Object:
+    """The custom resource of a scorer that the upstream controller completes from /config.
+
+    Fields that are not written are left out.
+    """
+    rendered = scorer(effective, variants, repository)
+    spec = rendered["spec"]
+    # Without a query the type of the source stays open: the controller takes it from /config, and
+    # skips a scorer that has none.
+    if not (effective.spec.source.type or effective.spec.source.params.query):
+        del spec["source"]["type"]
+    for section in ("source", "scoring"):
+        spec[section] = _written_fields(spec[section])
+        if not spec[section]:
+            del spec[section]
+    return rendered
+
+
+def _written_fields(section: Object) -> Object:
+    """A section without empty fields."""
+    written: Object = {}
+    for name, value in section.items():
+        # `params` is complete or absent: upstream's CRD requires all its fields, and its controller
+        # treats empty ones as not written.
+        if name == "params" and not any(value.values()):
+            continue
+        if value != "":
+            written[name] = value
+    return written
+
+
+def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) -> Object:
+    """The masks for the upstream controller."""
+    return {
+        "apiVersion": DSF_API,
+        "kind": "DynamicScoringConfig",
+        "metadata": metadata(
+            name=SINGLETON_NAME, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS
+        ),
+        "spec": config.spec.model_dump(mode="json", exclude_none=True),
+    }
+
+
+def masks(written: Sequence[Mask], repository: FleetRepository) -> Object:
+    """The masks for the reconciler, which may have no access to git.
+
+    It computes their clusters itself.
+    """
+    authored = [
+        mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in written
+    ]
+    text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
+    data = {MASKS_KEY: printable_json(text)}
+    return config_map(
+        MASKS_CONFIGMAP, data, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS
+    )
+
+
+def _upstream_first(section: Object, names: Sequence[str], *, ours: bool) -> Object:
+    upstream = {name: section[name] for name in names if name in section}
+    if not ours:
+        return upstream
+    return upstream | section
+
+
+def _spec(effective: EffectiveScorer, variants: Sequence[EffectiveScorer]) -> Object:
+    """The spec with its defaults.
+
+    What is None, such as what has no meaning for the scorer, is left out.
+    """
+    spec = effective.spec
+    changes: Object = {
+        "score_dimension_format": effective.dimension_format,
+        "score_ttl_seconds": effective.ttl_seconds,
+        "source": _source(effective),
+        "scoring": _scoring(effective),
+    }
+    if spec.scored_by_query:
+        changes |= {"config_url": None, "config_sync_mode": None}
+    if not spec.on_hub:
+        changes["runs_on"] = None
+    # The serializer of the whole object is there since it was read. One of the spec alone would
+    # take 0.1 s to make.
+    whole = effective.declared.value.model_copy(update={"spec": spec.model_copy(update=changes)})
+    rendered: Object = whole.model_dump(mode="json", exclude_none=True, include={"spec"})["spec"]
+    if spec.source.ref is not None:
+        rendered["source"]["variants"] = [
+            _variant(scorer, scorer.variant) for scorer in variants if scorer.variant is not None
+        ]
+    return rendered
+
+
+def _source(effective: EffectiveScorer) -> Source:
+    source = effective.spec.source
+    changes = _endpoint(effective)
+    changes["parameters"] = source.parameters or None
+    if source.dialect == "PromQL":
+        changes["dialect"] = None
+    return source.model_copy(update=changes)
+
+
+def _scoring(effective: EffectiveScorer) -> Scoring:
+    scoring = effective.spec.scoring
+    changes: Object = {
+        "type": None,
+        "host": effective.scoring_origin,
+        "path": effective.scoring_path,
+        "auth": _auth(scoring.auth),
+    }
+    if effective.spec.scored_by_query:
+        changes |= {"type": effective.scoring_type, "host": None, "path": None}
+    if not effective.spec.on_hub:
+        changes["clusters_per_request"] = None
+    return scoring.model_copy(update=changes)
+
+
+def _variant(effective: EffectiveScorer, variant: MetricSourceVariant) -> Object:
+    changes = _endpoint(effective)
+    changes["parameters"] = variant.parameters or None
+    changes["headers"] = variant.headers or None
+    return variant.model_copy(update=changes).model_dump(mode="json", exclude_none=True)
+
+
+def _endpoint(effective: EffectiveScorer) -> Object:
+    """Where the source is, and the credentials for it."""
+    if effective.needs_variant:
+        return {"type": None, "host": None, "path": None}
+    # The receiver is where the agent is, and has no credentials.
+    if effective.is_pushed:
+        return {"type": PUSHED, "host": None, "path": None, "auth": None}
+    host = effective.spec.source.host
+    if effective.source_type == "Prometheus":
+        host = effective.source_origin
+    return {
+        "type": effective.source_type,
+        "host": host,
+        "path": effective.source_path,
+        "auth": _auth(effective.spec.source.auth),
+    }
+
+
+def _auth(auth: Auth | None) -> Auth | None:
+    """Without what is not used."""
+    if auth is None or auth == Auth():
+        return None
+    if auth.service_account_token:
+        return auth
+    return auth.model_copy(update={"service_account_token": None})
