@@ -1,7 +1,8 @@
 """Emits plain data as canonical YAML that YAML 1.1 and 1.2 parsers read alike.
 
-Keys keep their order. A string is plain only if no parser could read it as another type. Texts of
-several lines are literal blocks.
+Guarantees: keys keep their order, and equal data gives equal bytes. A string is plain only if no
+parser could read it as another type. Texts of several lines are literal blocks, so that a diff
+shows one line of them.
 """
 
 import json
@@ -12,6 +13,7 @@ from math import isfinite
 from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+=-]*(?::[A-Za-z0-9_./@+=-]+)*")
+# YAML 1.1 reads the first of them as booleans, such as the country `no`.
 _WORDS = frozenset(
     {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", "nan", "inf"}
 )
@@ -45,51 +47,69 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\u{ord(match[0]):04x}"
 
 
-def _mapping(value: Mapping[str, Any], indent: int, lines: list[str]) -> None:
+def _mapping(mapping: Mapping[str, Any], indent: int, lines: list[str]) -> None:
     pad = " " * indent
-    for key, item in value.items():
-        _entry(f"{pad}{scalar(key)}:", item, indent, lines)
+    for key, value in mapping.items():
+        _entry(f"{pad}{scalar(key)}:", value, indent, lines)
 
 
-def _entry(head: str, item: Any, indent: int, lines: list[str]) -> None:  # noqa: ANN401 - any plain value
+def _entry(
+    head: str,
+    value: Any,  # noqa: ANN401 - any plain value
+    indent: int,
+    lines: list[str],
+) -> None:
     # Strings first: most values are strings, and the check for Mapping takes ten times as long.
-    if isinstance(item, str):
-        if is_block(item):
-            lines.append(f"{head} |" if item.endswith("\n") else f"{head} |-")
-            pad = " " * (indent + 2)
-            body = item.removesuffix("\n")
-            lines.extend(pad + line if line else "" for line in body.split("\n"))
-        else:
-            lines.append(f"{head} {scalar(str(item))}")
-    elif isinstance(item, Mapping):
-        if item:
+    if isinstance(value, str):
+        _text(head, value, indent, lines)
+    elif isinstance(value, Mapping):
+        if value:
             lines.append(head)
-            _mapping(item, indent + 2, lines)
+            _mapping(value, indent + 2, lines)
         else:
             lines.append(f"{head} {{}}")
-    elif isinstance(item, Sequence):
-        if item:
+    elif isinstance(value, Sequence):
+        if value:
             lines.append(head)
-            _sequence(item, indent, lines)
+            _sequence(value, indent, lines)
         else:
             lines.append(f"{head} []")
     else:
-        lines.append(f"{head} {_scalar(item)}")
+        lines.append(f"{head} {_scalar(value)}")
 
 
-def _sequence(items: Sequence[Any], indent: int, lines: list[str]) -> None:
-    pad = " " * indent
-    for item in items:
-        if isinstance(item, Mapping) and item:
-            start = len(lines)
-            _mapping(item, indent + 2, lines)
-            lines[start] = f"{pad}- {lines[start][indent + 2 :]}"
-        elif isinstance(item, Sequence) and not isinstance(item, str) and item:
-            start = len(lines)
-            _sequence(item, indent + 2, lines)
-            lines[start] = f"{pad}- {lines[start][indent + 2 :]}"
+def _text(head: str, text: str, indent: int, lines: list[str]) -> None:
+    if not is_block(text):
+        # str(): a StrEnum is not written as its name.
+        lines.append(f"{head} {scalar(str(text))}")
+        return
+    # `|` keeps the last line break, `|-` drops it.
+    if text.endswith("\n"):
+        lines.append(f"{head} |")
+    else:
+        lines.append(f"{head} |-")
+    pad = " " * (indent + 2)
+    for line in text.removesuffix("\n").split("\n"):
+        # An empty line is not indented, so no line ends in blanks.
+        if line:
+            lines.append(pad + line)
         else:
-            _entry(f"{pad}-", item, indent, lines)
+            lines.append("")
+
+
+def _sequence(sequence: Sequence[Any], indent: int, lines: list[str]) -> None:
+    pad = " " * indent
+    for value in sequence:
+        start = len(lines)
+        if isinstance(value, Mapping) and value:
+            _mapping(value, indent + 2, lines)
+        elif isinstance(value, Sequence) and not isinstance(value, str) and value:
+            _sequence(value, indent + 2, lines)
+        else:
+            _entry(f"{pad}-", value, indent, lines)
+            continue
+        # The dash stands in the indentation of the first line.
+        lines[start] = f"{pad}- {lines[start][indent + 2 :]}"
 
 
 def is_block(text: str) -> bool:
@@ -105,13 +125,16 @@ def _scalar(value: Any) -> str:  # noqa: ANN401 - any plain value
     if not isinstance(value, bool | int | float | None) or (
         isinstance(value, float) and not isfinite(value)
     ):
-        msg = f"cannot write {value!r:.60} as YAML"
-        raise ValueError(msg)
+        raise ValueError(f"cannot write {value!r:.60} as YAML")
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     # JSON writes all of them as YAML does, except 1e-07: YAML 1.1 requires a dot and a sign.
-    mantissa, e, exponent = json.dumps(value).partition("e")
+    text = json.dumps(value)
+    mantissa, e, exponent = text.partition("e")
     if not isinstance(value, float) or not e:
-        return f"{mantissa}{e}{exponent}"
-    mantissa = mantissa if "." in mantissa else f"{mantissa}.0"
-    return f"{mantissa}e{exponent if exponent[0] in '+-' else f'+{exponent}'}"
+        return text
+    if "." not in mantissa:
+        mantissa = f"{mantissa}.0"
+    if exponent[0] not in "+-":
+        exponent = f"+{exponent}"
+    return f"{mantissa}e{exponent}"

@@ -1,10 +1,10 @@
 """Compares the rendered tree with its directory, and writes it so that a kill loses nothing.
 
-It compares by bytes, never by a recorded digest. It writes each file by temporary file and rename,
-and INVENTORY before and after.
+INVENTORY lists the paths in rendered/ that gitops-dsf owns.
 
-INVENTORY lists the paths in rendered/ that gitops-dsf owns. A path that is not listed is never
-deleted.
+Guarantees: a path that INVENTORY does not list is never deleted, and a file is replaced as a whole.
+Files are compared by bytes, never by a recorded digest. Not guaranteed: that a kill leaves the tree
+of one render; the next render completes it.
 """
 
 import os
@@ -19,18 +19,22 @@ from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
 from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
 from gitops_dsf.wording import plural
 
-TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".gitops-dsf-", ".tmp"
+TEMPORARY_PREFIX = ".gitops-dsf-"
+TEMPORARY_SUFFIX = ".tmp"
 WORK_SUFFIX = ".manifestwork.yaml"
 SCORER_PREFIX = "platform/dynamicscorer."
 HARMLESS_NAMES = frozenset({".gitkeep", "README.md"})
 """Names of files that people keep in folders, and that no tool of Argo CD reads."""
-_WRITERS = 4
-"""Threads that write, mostly in different folders. One alone waits for the disk half of its time.
-"""
-_LARGEST = 64 * 1024 * 1024
-"""Most bytes of a file that could be ours. Argo CD accepts no directory above 10 MB, and the
-INVENTORY of 100 shards of 500 clusters has about that.
-"""
+
+# They write mostly in different folders. One alone waits for the disk half of its time.
+_WRITER_THREADS = 4
+
+# Argo CD accepts no directory above 10 MB, and the INVENTORY of 100 shards of 500 clusters has
+# about that.
+_MAX_OWN_BYTES = 64 * 1024 * 1024
+"""A file that is larger is not ours."""
+
+_NO_NAMES = frozenset({"", ".", ".."})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,38 +86,42 @@ class Changes:
 
 def compare(tree: RenderedTree, rendered: Path) -> Changes:
     """Compares a tree with the directory. Raises RepositoryError when it cannot be read."""
+    added: list[str] = []
+    changed: list[str] = []
+    blocked: list[str] = []
+    only_line_ends: list[str] = []
     try:
-        folder = SafeFolder(rendered) if os.path.lexists(rendered) else None
+        folder: SafeFolder | None = None
+        present: dict[str, int | None] = {}
+        if os.path.lexists(rendered):
+            folder = SafeFolder(rendered)
+            present = dict(folder.walk())
         owned = read_inventory(folder, rendered)
-        present = dict(folder.walk()) if folder is not None else {}
-        temporary = (path for path in present if path.endswith(TEMPORARY_SUFFIX))
-        leftovers = tuple(
-            sorted(each for each in temporary if _file_name(each).startswith(TEMPORARY_PREFIX))
-        )
+        leftovers = sorted(path for path in present if _is_temporary(path))
         for path in leftovers:
             del present[path]
-        added: list[str] = []
-        changed: list[str] = []
-        blocked: list[str] = []
-        only_line_ends: list[str] = []
         for path, parts in tree.files.items():
             if folder is None or path not in present:
                 added.append(path)
-            elif not _same(folder, path, present[path], parts):
-                ours = path in owned or path == INVENTORY or _is_ours(folder, path, present[path])
-                (changed if ours else blocked).append(path)
-                if ours and _differs_in_line_ends(folder, path, present[path], parts):
+                continue
+            if _same(folder, path, present[path], parts):
+                continue
+            if path in owned or path == INVENTORY or _is_ours(folder, path, present[path]):
+                changed.append(path)
+                if _differs_in_line_ends(folder, path, present[path], parts):
                     only_line_ends.append(path)
+            else:
+                blocked.append(path)
     except NotADirectoryError as error:
         raise RepositoryError(
             f"{rendered} is a file; name the folder that the tree goes into"
         ) from error
     except OSError as error:
-        msg = f"cannot read {rendered}: {error.strerror or error} ({error.filename})"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(
+            f"cannot read {rendered}: {error.strerror or error} ({error.filename})"
+        ) from error
     removed = sorted(path for path in owned - tree.files.keys() if path in present)
     foreign = sorted(path for path in present if path not in tree.files and path not in owned)
-    scorers_left = any(path.startswith(SCORER_PREFIX) for path in tree.files)
     works = _works(owned)
     return Changes(
         added=tuple(added),
@@ -124,14 +132,24 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         blocked=tuple(blocked),
         only_line_ends=frozenset(only_line_ends),
         owned=owned,
-        leftovers=leftovers,
+        leftovers=tuple(leftovers),
         works_before=len(works),
         # Compared by file name: a ManifestWork that moves to another shard is not dropped.
         works_dropped=len(works - _works(tree.files)),
-        scorers_dropped=0
-        if scorers_left
-        else sum(path.startswith(SCORER_PREFIX) for path in removed),
+        scorers_dropped=_scorers_dropped(tree, removed),
     )
+
+
+def _is_temporary(path: str) -> bool:
+    """Whether a render that was killed left the file."""
+    return path.endswith(TEMPORARY_SUFFIX) and _file_name(path).startswith(TEMPORARY_PREFIX)
+
+
+def _scorers_dropped(tree: RenderedTree, removed: Iterable[str]) -> int:
+    """How many DynamicScorers would be deleted if none would be left; else 0."""
+    if any(path.startswith(SCORER_PREFIX) for path in tree.files):
+        return 0
+    return sum(path.startswith(SCORER_PREFIX) for path in removed)
 
 
 def unwanted(files: Iterable[tuple[str, bool]], known: Container[str]) -> tuple[str, ...]:
@@ -139,13 +157,12 @@ def unwanted(files: Iterable[tuple[str, bool]], known: Container[str]) -> tuple[
 
     Each comes with "is a regular file".
     """
-    return tuple(
-        sorted(
-            path
-            for path, is_file in files
-            if path not in known and not (is_file and _file_name(path) in HARMLESS_NAMES)
-        )
-    )
+    paths: list[str] = []
+    for path, is_file in files:
+        if path in known or (is_file and _file_name(path) in HARMLESS_NAMES):
+            continue
+        paths.append(path)
+    return tuple(sorted(paths))
 
 
 def _file_name(path: str) -> str:
@@ -174,9 +191,9 @@ def _differs_in_line_ends(
 
 def _is_ours(folder: SafeFolder, path: str, size: int | None) -> bool:
     """Whether the first line says that we wrote it, also if a killed render left it unlisted."""
-    if size is None or size > _LARGEST:
+    if size is None or size > _MAX_OWN_BYTES:
         return False
-    content = folder.read(path, limit=_LARGEST)
+    content = folder.read(path, limit=_MAX_OWN_BYTES)
     return content.startswith(HEADER) or content == README
 
 
@@ -184,9 +201,6 @@ def write(tree: RenderedTree, rendered: Path, changes: Changes) -> None:
     """Makes rendered/ equal to the tree.
 
     Raises RepositoryError when a file cannot be written; files that were written before stay.
-
-    The union of old and new paths is recorded first, so a render that is killed leaves no file that
-    the next one would not own.
     """
     if changes.is_clean:
         return
@@ -195,25 +209,31 @@ def write(tree: RenderedTree, rendered: Path, changes: Changes) -> None:
         folder = SafeFolder(rendered)
         for path in changes.leftovers:
             folder.remove(path)
+        # INVENTORY first, with old and new paths: a render that is killed leaves no file that the
+        # next one would not own. And last, because only then the old files are gone.
         union = changes.owned | (tree.files.keys() - {INVENTORY})
         folder.replace(INVENTORY, (inventory_bytes(union),), temporary=_temporary())
         paths = [path for path in (*changes.added, *changes.changed) if path != INVENTORY]
-        share = len(paths) // _WRITERS + 1
-        parts = (paths[start : start + share] for start in range(0, len(paths), share))
-        with ThreadPoolExecutor(_WRITERS) as threads:
-            writing = [threads.submit(_write_part, folder, tree, part) for part in parts]
-        for each in writing:
-            each.result()
+        share = len(paths) // _WRITER_THREADS + 1
+        with ThreadPoolExecutor(_WRITER_THREADS) as threads:
+            writing = [
+                threads.submit(_write_part, folder, tree, paths[start : start + share])
+                for start in range(0, len(paths), share)
+            ]
+        for future in writing:
+            future.result()
         for path in changes.removed:
             folder.remove(path)
-        for directory in sorted(
-            {path.rpartition("/")[0] for path in changes.removed} - {""}, reverse=True
-        ):
+        directories = {path.rpartition("/")[0] for path in changes.removed}
+        directories.discard("")
+        # In reverse order, a folder comes after those inside of it.
+        for directory in sorted(directories, reverse=True):
             folder.remove_empty(directory)
         folder.replace(INVENTORY, tree.files[INVENTORY], temporary=_temporary())
     except OSError as error:
-        msg = f"cannot write {error.filename or rendered}: {error.strerror or error}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(
+            f"cannot write {error.filename or rendered}: {error.strerror or error}"
+        ) from error
 
 
 def _write_part(folder: SafeFolder, tree: RenderedTree, paths: Iterable[str]) -> None:
@@ -227,32 +247,30 @@ def _temporary() -> str:
     return f"{TEMPORARY_PREFIX}{os.getpid()}-{threading.get_ident()}{TEMPORARY_SUFFIX}"
 
 
-_NO_NAMES = frozenset({"", ".", ".."})
-
-
 def read_inventory(folder: SafeFolder | None, rendered: Path) -> frozenset[str]:
     """The owned paths; empty if there is no folder or no INVENTORY yet.
 
-    Ignores lines that could lead out of rendered/, because an edited INVENTORY must not make us
-    delete other files. Raises RepositoryError when the file exists but cannot be read.
+    Lines that could lead out of rendered/ are ignored. Raises RepositoryError when the file exists
+    but cannot be read.
     """
+    if folder is None:
+        return frozenset()
     try:
-        text = "" if folder is None else folder.read(INVENTORY, limit=_LARGEST).decode()
+        text = folder.read(INVENTORY, limit=_MAX_OWN_BYTES).decode()
     except FileNotFoundError:
         return frozenset()
     except (NotRegularError, TooLargeError, UnicodeDecodeError) as error:
-        msg = (
+        raise RepositoryError(
             f"{rendered / INVENTORY} was not written by gitops-dsf; restore it or move it away:"
             f" {error}"
-        )
-        raise RepositoryError(msg) from error
+        ) from error
     except OSError as error:
         raise RepositoryError(
             f"cannot read {rendered / INVENTORY}: {error.strerror or error}"
         ) from error
-    return frozenset(
-        line for line in text.splitlines() if line and not line.startswith("#") and _is_inside(line)
-    )
+    # An edited INVENTORY must not make us delete files outside of rendered/.
+    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    return frozenset(line for line in lines if _is_inside(line))
 
 
 def inventory_bytes(paths: frozenset[str]) -> bytes:
@@ -261,5 +279,6 @@ def inventory_bytes(paths: frozenset[str]) -> bytes:
 
 
 def _is_inside(path: str) -> bool:
-    """Whether a path is relative and normalised. 6,000 PurePosixPaths would take 20 ms."""
+    """Whether a path is relative and normalised."""
+    # 6,000 PurePosixPaths would take 20 ms.
     return "\\" not in path and _NO_NAMES.isdisjoint(path.split("/"))

@@ -16,5 +16,7 @@ def packaged(path: str) -> Path:
     for root in (_PACKAGE / "_data", _PACKAGE.parent):
         if (root / path).is_file():
             return root / path
-    msg = f"{path} is missing from this installation (looked in {_PACKAGE / '_data'}): reinstall gitops-dsf"
-    raise RepositoryError(msg)
+    raise RepositoryError(
+        f"{path} is missing from this installation (looked in {_PACKAGE / '_data'}): reinstall"
+        " gitops-dsf"
+    )

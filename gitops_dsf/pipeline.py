@@ -1,4 +1,10 @@
-"""Runs the stages in order, for the command line and tests."""
+"""Runs the stages in order, for the command line and tests.
+
+    load -> declare -> context_of, findings -> plan -> check_limits -> render
+
+Each stage is pure but the first. A stage runs only if the ones before it found no error, so `plan`
+and `render` never see a mistake.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -60,9 +66,9 @@ def check_declared(declared: Declared) -> CheckResult:
         return CheckResult(fleet=None, diagnostics=tuple(diagnostics))
     fleet = plan(context)
     diagnostics = in_order((*diagnostics, *check_limits(fleet, declared)))
-    return CheckResult(
-        fleet=None if has_errors(diagnostics) else fleet, diagnostics=tuple(diagnostics)
-    )
+    if has_errors(diagnostics):
+        return CheckResult(fleet=None, diagnostics=tuple(diagnostics))
+    return CheckResult(fleet=fleet, diagnostics=tuple(diagnostics))
 
 
 def produce(root: Path) -> RenderResult:
