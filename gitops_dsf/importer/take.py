@@ -1,11 +1,15 @@
-"""Compares a hub's objects with a repository: what is new, changed, or only in git."""
+"""Compares a hub's objects with a repository: what is new, changed, or only in git.
+
+Clusters and cluster sets follow the hub. Of scorers and masks git's are kept, unless `overwrite` is
+asked for. Nothing is written here, and nothing is ever deleted.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -15,15 +19,14 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.drift import Config, ConfigError, read_config
 from gitops_dsf.hub.namespaces import Platform
 from gitops_dsf.importer.manifest import (
-    ImportSelection,
-    Object,
-    differing,
+    ImportedObject,
     is_rendered,
     manifest,
     name_of,
-    update,
     why_not_taken,
 )
+from gitops_dsf.importer.selection import ImportSelection
+from gitops_dsf.importer.update import differing, update
 from gitops_dsf.repository.files import read_text
 from gitops_dsf.repository.load import Document, Loaded, value_at
 from gitops_dsf.repository.load.paths import FOLDER_OF_KIND
@@ -34,21 +37,27 @@ from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
 from gitops_dsf.repository.yamledit import YamlFile, appended
 from gitops_dsf.sync.lockfile import lock_file
-from gitops_dsf.sync.locks import LockState, weigh
+from gitops_dsf.sync.locks import LockResult, LockState, weigh
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
 """The inventory follows the hub. Of scorers and masks only those are taken that git lacks."""
-
-_LONGEST: Final = 200
+_MAX_NAME: Final = 200
 """Characters of an object's name in a file name. File systems accept 255 bytes."""
 
-Key = tuple[str, str]
+
+class ObjectKey(NamedTuple):
+    """What names an object, in git and on the hub."""
+
+    kind: str
+    name: str
 
 
-Synced = tuple[str, object]
-"""URL of the /config page of a DynamicScorer with configSyncMode Full, and status.lastSyncedConfig.
-"""
+class SyncedConfig(NamedTuple):
+    """What the hub knows of a scorer's /config page."""
+
+    url: str
+    config: object
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -111,24 +120,17 @@ def take(
     return taker.result()
 
 
-def _readable(loaded: Loaded) -> Loaded:
-    """Raises RepositoryError if a file cannot be read."""
-    broken = [
-        item
-        for item in loaded.diagnostics
-        if item.severity is Severity.ERROR and item.position.file != "gitops-dsf.yaml"
-    ]
-    if broken:
-        places = "\n".join(f"  {item.position}: {item.message}" for item in broken[:5])
-        raise RepositoryError(
-            "these files cannot be read, so they cannot be updated; correct them first (gitops-dsf"
-            " validate"
-            f" says more):\n{places}"
-        )
-    return loaded
+def synced(data: Mapping[str, Any]) -> SyncedConfig | None:
+    """What the hub knows of a scorer's /config; None if the page is not used or was never read."""
+    config = value_at(data, ("status", "lastSyncedConfig"))
+    if config is None or value_at(data, ("spec", "configSyncMode")) != "Full":
+        return None
+    return SyncedConfig(str(value_at(data, ("spec", "configURL"))), config)
 
 
 class _Taker:
+    """Takes one object after the other, and then gives the result."""
+
     def __init__(
         self,
         root: Path,
@@ -138,127 +140,121 @@ class _Taker:
         overwrite: bool,
         without: Mapping[str, str],
     ) -> None:
-        self.found = Import(root=root)
-        self.loaded = _readable(loaded)
-        self.without = without
-        self.existing: dict[Key, Document] = {}
-        for document in self.loaded.documents:
-            self.existing.setdefault((document.kind, document.name), document)
-        self.selection = selection.and_asked_for(self.existing.values())
-        self.platform = _platform(self.loaded.documents)
-        self.overwrite = overwrite
-        self.synced: dict[str, Synced] = {}
-        self.seen: set[Key] = set()
-        self.skipped: Counter[str] = Counter()
-        self.new: dict[str, list[Object]] = {}
-        self.edited: dict[str, YamlFile] = {}
-        self.touched: set[str] = set()
+        _check_is_readable(loaded)
+        self._import = Import(root=root)
+        self._loaded = loaded
+        self._without = without
+        self._existing: dict[ObjectKey, Document] = {}
+        for document in loaded.documents:
+            self._existing.setdefault(ObjectKey(document.kind, document.name), document)
+        self._selection = selection.and_asked_for(self._existing.values())
+        self._platform = _platform(loaded.documents)
+        self._overwrite = overwrite
+        self._synced: dict[str, SyncedConfig] = {}
+        self._seen: set[ObjectKey] = set()
+        self._skipped: Counter[str] = Counter()
+        self._new: dict[str, list[ImportedObject]] = {}
+        """New documents, by file."""
+        self._editors: dict[str, YamlFile] = {}
+        self._edited: set[str] = set()
+        """Files that changed. Others were only compared."""
 
     def add(self, data: Mapping[str, Any]) -> None:
+        """Takes one object of the hub. Raises RepositoryError."""
         kind = str(data.get("kind") or "object without a kind")
         if kind not in _KINDS:
-            self.skipped[kind] += 1
+            self._skipped[kind] += 1
             return
         if is_rendered(data):
-            self.skipped[f"{kind} that gitops-dsf rendered"] += 1
+            self._skipped[f"{kind} that gitops-dsf rendered"] += 1
             return
-        key = (kind, name_of(data))
-        if key in self.seen:
+        key = ObjectKey(kind, name_of(data))
+        if key in self._seen:
             raise RepositoryError(
-                f"{kind} {key[1]} is in the input twice; give one state of the hub"
+                f"{kind} {key.name} is in the input twice; give one state of the hub"
             )
-        self.seen.add(key)
-        document = self.existing.get(key)
-        value = manifest(data, _and_known(self.selection, document))
-        if kind == "ManagedCluster" and self._left_out(data, key[1], document):
+        self._seen.add(key)
+        document = self._existing.get(key)
+        value = manifest(data, _and_known(self._selection, document))
+        if kind == "ManagedCluster" and self._is_left_out(data, key.name, document):
             return
         if value is None:
-            if key[1] not in BUILT_IN_SETS:
-                line = ImportLine(
-                    kind=kind, name=key[1], file=_file_of(*key), changes=(why_not_taken(data),)
+            # OCM's own sets are in no repository, and nobody misses them.
+            if key.name not in BUILT_IN_SETS:
+                self._import.refused.append(
+                    ImportLine(
+                        kind=kind,
+                        name=key.name,
+                        file=_file_of(key),
+                        changes=(why_not_taken(data),),
+                    )
                 )
-                self.found.refused.append(line)
             return
         if kind == "DynamicScorer" and (config := synced(data)) is not None:
-            self.synced[key[1]] = config
+            self._synced[key.name] = config
         if document is None:
-            self._add_new(kind, value)
+            self._add_new(key, value)
         else:
             self._edit(document, value)
 
-    def _left_out(self, data: Mapping[str, Any], name: str, document: Document | None) -> bool:
-        """Whether a cluster is not taken. The others are."""
-        lines, why = self.found.refused, self.without.get(name, "")
-        if (owner := self.platform.owner_of(name)) is not None:
+    def result(self) -> Import:
+        """The planned import. Raises RepositoryError when there is nothing to import."""
+        self._import.skipped = [f"{count} {kind}" for kind, count in sorted(self._skipped.items())]
+        self._check_is_not_empty()
+        for file in sorted(self._edited):
+            self._import.files[file] = self._editors[file].text
+        for file, documents in self._new.items():
+            text = self._import.files.get(file) or self._text(file)
+            for document in documents:
+                text = appended(text, emit(document))
+            self._import.files[file] = text
+        if self._synced:
+            self._plan_locks()
+        self._note_missing()
+        self._sort()
+        return self._import
+
+    def _is_left_out(self, data: Mapping[str, Any], name: str, document: Document | None) -> bool:
+        """Whether a cluster is not taken, which is noted. The others are."""
+        lines = self._import.refused
+        why = self._without.get(name, "")
+        owner = self._platform.owner_of(name)
+        is_accepted = value_at(data, ("spec", "hubAcceptsClient")) is True
+        if owner is not None:
             # With it the repository would not validate (DSF210).
             why = f"the hub's namespace {name} belongs to {owner.owner} ({owner.reason})"
         elif value_at(data, ("metadata", "deletionTimestamp")) is not None:
-            lines, why = self.found.not_joined, "it is being deleted on the hub"
-        elif document is None and value_at(data, ("spec", "hubAcceptsClient")) is not True:
+            lines = self._import.not_joined
+            why = "it is being deleted on the hub"
+        elif document is None and not is_accepted:
             # Any cluster that reaches the hub can ask to join under any name.
-            lines, why = (
-                self.found.not_joined,
-                "nobody has accepted it on the hub (spec.hubAcceptsClient)",
-            )
+            lines = self._import.not_joined
+            why = "nobody has accepted it on the hub (spec.hubAcceptsClient)"
         if not why:
             return False
-        file = _file_of("ManagedCluster", name) if document is None else document.file
+        file = _file_of(ObjectKey("ManagedCluster", name)) if document is None else document.file
         lines.append(ImportLine(kind="ManagedCluster", name=name, file=file, changes=(why,)))
         return True
 
-    def result(self) -> Import:
-        if not self.seen:
-            there = f"; it holds {', '.join(self._skips())}" if self.skipped else ""
-            raise RepositoryError(
-                f"there is no {', '.join(_KINDS[:-1])} or {_KINDS[-1]} in the input{there}"
-            )
-        found = self.found
-        found.files |= {file: self.edited[file].text for file in sorted(self.touched)}
-        for file, documents in self.new.items():
-            text = found.files.get(file) or self._text(file)
-            for document in documents:
-                text = appended(text, emit(document))
-            found.files[file] = text
-        if self.synced:
-            self._locks()
-        # Only kinds that the input contains: a list of clusters does not tell which scorers exist.
-        kinds = {kind for kind, _ in self.seen} & {*_MIRRORED}
-        found.missing += [
-            ImportLine(file=item.file, kind=item.kind, name=item.name)
-            for key, item in self.existing.items()
-            if key[0] in kinds and key not in self.seen
-        ]
-        for lines in (
-            found.added,
-            found.changed,
-            found.differing,
-            found.refused,
-            found.not_joined,
-            found.missing,
-        ):
-            lines.sort()
-        found.skipped = self._skips()
-        return found
-
-    def _add_new(self, kind: str, value: Object) -> None:
-        name = value["metadata"]["name"]
+    def _add_new(self, key: ObjectKey, value: ImportedObject) -> None:
         # If a file of that name holds something else, the document is appended to it.
-        file = _file_of(kind, name)
-        self.new.setdefault(file, []).append(value)
-        self.found.added.append(ImportLine(file=file, kind=kind, name=name))
+        file = _file_of(key)
+        self._new.setdefault(file, []).append(value)
+        self._import.added.append(ImportLine(file=file, kind=key.kind, name=key.name))
 
-    def _edit(self, document: Document, value: Object) -> None:
-        # In a fleet of thousands, nearly every file is up to date, and parsing all of them for editing takes
-        # minutes.
+    def _edit(self, document: Document, value: ImportedObject) -> None:
+        # In a fleet of thousands, nearly every file is up to date, and parsing all of them for
+        # editing takes minutes.
         if not differing(document.data, value) or _means_the_same(document, value):
-            self.found.unchanged += 1
+            self._import.unchanged += 1
             return
-        may_write = document.kind in _MIRRORED or self.overwrite
-        editor = self.edited.get(document.file) if may_write else None
+        may_write = document.kind in _MIRRORED or self._overwrite
+        # What may not be written is edited in a copy, to say how it differs.
+        editor = self._editors.get(document.file) if may_write else None
         if editor is None:
             editor = YamlFile(self._text(document.file))
         if may_write:
-            self.edited[document.file] = editor
+            self._editors[document.file] = editor
         target = editor.find(document.kind, document.name)
         if target is None:
             raise RepositoryError(
@@ -270,55 +266,110 @@ class _Taker:
             file=document.file, kind=document.kind, name=document.name, changes=changes
         )
         if may_write:
-            self.touched.add(document.file)
-            self.found.changed.append(line)
+            self._edited.add(document.file)
+            self._import.changed.append(line)
         else:
-            self.found.differing.append(line)
+            self._import.differing.append(line)
 
-    def _locks(self) -> None:
+    def _check_is_not_empty(self) -> None:
+        if self._seen:
+            return
+        kinds = f"{', '.join(_KINDS[:-1])} or {_KINDS[-1]}"
+        skipped = ", ".join(self._import.skipped)
+        if skipped:
+            raise RepositoryError(f"there is no {kinds} in the input; it holds {skipped}")
+        raise RepositoryError(f"there is no {kinds} in the input")
+
+    def _note_missing(self) -> None:
+        # Only kinds that the input contains: a list of clusters does not tell which scorers exist.
+        kinds = {key.kind for key in self._seen}.intersection(_MIRRORED)
+        for key, document in self._existing.items():
+            if key.kind in kinds and key not in self._seen:
+                self._import.missing.append(
+                    ImportLine(file=document.file, kind=document.kind, name=document.name)
+                )
+
+    def _sort(self) -> None:
+        for lines in (
+            self._import.added,
+            self._import.changed,
+            self._import.differing,
+            self._import.refused,
+            self._import.not_joined,
+            self._import.missing,
+        ):
+            lines.sort()
+
+    def _plan_locks(self) -> None:
         """Plans new locks for a repository with the imported scorers, by the rules of `sync`."""
-        found = self.found
-        loaded = self.loaded.with_files(found.files)
+        loaded = self._loaded.with_files(self._import.files)
         declared = declare(loaded)
-        locked = {item.name: item for item in declared.locks}
+        locks = {lock.name: lock for lock in declared.locks}
         answers: dict[str, Config | str] = {}
         for scorer in declared.scorers:
-            known, spec = self.synced.get(scorer.name), scorer.value.spec
+            known = self._synced.get(scorer.name)
+            spec = scorer.value.spec
             # A page that git's scorer does not name is ignored.
-            if known is None or not spec.reads_config or known[0] != spec.config_url:
+            if known is None or not spec.reads_config or known.url != spec.config_url:
                 continue
             # People accepted the locks that git has.
-            if self.overwrite or scorer.name not in locked:
-                try:
-                    where = f"status.lastSyncedConfig of DynamicScorer {scorer.name}"
-                    answers[scorer.name] = read_config(known[1], where=where)
-                except ConfigError as error:
-                    answers[scorer.name] = str(error)
-        files = {lock_file(name, locked) for name in answers}
-        texts = {file: text for file in files if (text := self._text(file))}
+            if self._overwrite or scorer.name not in locks:
+                answers[scorer.name] = _config(scorer.name, known)
+        texts = {}
+        for file in {lock_file(name, locks) for name in answers}:
+            text = self._text(file)
+            if text:
+                texts[file] = text
         plan = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
-        for item in plan.outcomes:
-            changes = tuple(
-                f"{change.field}: {change.before} -> {change.after}" for change in item.changes
+        for result in plan.outcomes:
+            self._note_lock(result)
+        self._import.files |= plan.files
+
+    def _note_lock(self, result: LockResult) -> None:
+        lines = self._import.added
+        words: tuple[str, ...] = ()
+        if result.verdict is LockState.CHANGED:
+            lines = self._import.changed
+            words = tuple(
+                f"{change.field}: {change.before} -> {change.after}" for change in result.changes
             )
-            for verdict, lines, words in (
-                (LockState.NEW, found.added, ()),
-                (LockState.CHANGED, found.changed, changes),
-                (LockState.REFUSED, found.refused, item.reasons),
-            ):
-                if item.verdict is verdict:
-                    lines.append(
-                        ImportLine(
-                            file=item.file, kind="ScorerLock", name=item.scorer, changes=words
-                        )
-                    )
-        found.files |= plan.files
+        elif result.verdict is LockState.REFUSED:
+            lines = self._import.refused
+            words = result.reasons
+        elif result.verdict is not LockState.NEW:
+            return
+        lines.append(
+            ImportLine(file=result.file, kind="ScorerLock", name=result.scorer, changes=words)
+        )
 
     def _text(self, file: str) -> str:
-        return read_text(self.found.root, file) if (self.found.root / file).exists() else ""
+        """The text of a file of the repository; empty if there is none."""
+        root = self._import.root
+        return read_text(root, file) if (root / file).exists() else ""
 
-    def _skips(self) -> list[str]:
-        return [f"{count} {what}" for what, count in sorted(self.skipped.items())]
+
+def _check_is_readable(loaded: Loaded) -> None:
+    """Raises RepositoryError if a file cannot be read."""
+    broken = []
+    for finding in loaded.diagnostics:
+        # The settings are not written, and have defaults.
+        is_settings = finding.position.file == "gitops-dsf.yaml"
+        if finding.severity is Severity.ERROR and not is_settings:
+            broken.append(finding)
+    if broken:
+        places = "\n".join(f"  {finding.position}: {finding.message}" for finding in broken[:5])
+        raise RepositoryError(
+            "these files cannot be read, so they cannot be updated; correct them first (gitops-dsf"
+            f" validate says more):\n{places}"
+        )
+
+
+def _config(scorer: str, known: SyncedConfig) -> Config | str:
+    """The configuration that the hub has of a scorer, or why it cannot be read."""
+    try:
+        return read_config(known.config, where=f"status.lastSyncedConfig of DynamicScorer {scorer}")
+    except ConfigError as error:
+        return str(error)
 
 
 def _platform(documents: Iterable[Document]) -> Platform:
@@ -332,52 +383,43 @@ def _platform(documents: Iterable[Document]) -> Platform:
     return NO_SETTINGS.platform
 
 
-def _file_of(kind: str, name: str) -> str:
+def _file_of(key: ObjectKey) -> str:
     """The file that a new object is written to."""
-    return (
-        f"{FOLDER_OF_KIND[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
-    )
+    if key.kind == "ManagedClusterSet":
+        return f"{FOLDER_OF_KIND[key.kind]}/sets.yaml"
+    return f"{FOLDER_OF_KIND[key.kind]}/{key.name[:_MAX_NAME]}.yaml"
 
 
-def _means_the_same(document: Document, value: Object) -> bool:
+def _means_the_same(document: Document, value: ImportedObject) -> bool:
     """Whether two scorers or masks differ only in defaults, which the API server writes out."""
     if document.kind in _MIRRORED:
         return False
     model = KINDS[value["apiVersion"], value["kind"]]
+    same_name = {"metadata": {"name": "same"}}
     try:
-        ours, theirs = (
-            model.model_validate({**item, "metadata": {"name": "same"}})
-            for item in (document.data, value)
-        )
+        in_git = model.model_validate({**document.data, **same_name})
+        on_hub = model.model_validate({**value, **same_name})
     except ValidationError:
         return False
-    return ours == theirs
+    return in_git == on_hub
 
 
 def _and_known(selection: ImportSelection, document: Document | None) -> ImportSelection:
     """The selection, extended by what the file of a cluster already holds."""
     if document is None or document.kind != "ManagedCluster":
         return selection
-    labels = value_at(document.data, ("metadata", "labels")) or {}
+    labels = value_at(document.data, ("metadata", "labels"))
     claims = value_at(document.data, ("status", "clusterClaims")) or []
-    resources = bool(
-        value_at(document.data, ("status", "allocatable"))
-        or value_at(document.data, ("status", "capacity"))
-    )
+    allocatable = value_at(document.data, ("status", "allocatable"))
+    capacity = value_at(document.data, ("status", "capacity"))
+    # The document may not be valid yet.
+    claim_names = [
+        claim["name"]
+        for claim in claims
+        if isinstance(claim, Mapping) and isinstance(claim.get("name"), str)
+    ]
     return selection.and_names(
         labels=labels if isinstance(labels, Mapping) else (),
-        claims=[
-            claim["name"]
-            for claim in claims
-            if isinstance(claim, Mapping) and isinstance(claim.get("name"), str)
-        ],
-        resources=resources,
+        claims=claim_names,
+        resources=bool(allocatable or capacity),
     )
-
-
-def synced(data: Mapping[str, Any]) -> Synced | None:
-    """What the hub knows of a scorer's /config; None if the page is not used or was never read."""
-    config = value_at(data, ("status", "lastSyncedConfig"))
-    if config is None or value_at(data, ("spec", "configSyncMode")) != "Full":
-        return None
-    return str(value_at(data, ("spec", "configURL"))), config

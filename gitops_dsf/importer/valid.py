@@ -2,23 +2,26 @@
 
 A cluster with which it would not be is left out, and all others are taken: a spoke chooses its
 ClusterClaims itself, and one spoke must not keep the others out.
+
+It is not guaranteed that every cluster to blame is found: after three searches, or when the
+repository asks for something that the fleet lacks, all clusters are taken and `validate` reports
+the errors.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.importer.manifest import ImportSelection
-from gitops_dsf.importer.take import Import, take
+from gitops_dsf.importer.selection import ImportSelection
+from gitops_dsf.importer.take import Import, ImportLine, take
 from gitops_dsf.pipeline import check_loaded
-from gitops_dsf.repository.load import Loaded
+from gitops_dsf.repository.load import Document, Loaded
 from gitops_dsf.repository.sources import load
 from gitops_dsf.sync.locks import new_errors
 
-_KIND: Final = "ManagedCluster"
-MOST_SEARCHED: Final = 3
+MAX_SEARCHED: Final = 3
 """Clusters that are looked for one after the other. Each search checks the fleet about ten times.
 """
 
@@ -40,115 +43,133 @@ def take_valid(
     says what.
     """
     loaded = load(root) if loaded is None else loaded
-    items = list(objects)
-    plan = partial(take, root, items, selection=selection, overwrite=overwrite, loaded=loaded)
-    found = plan()
-    if not _clusters(found):
-        return found
-    before = _baseline(found, loaded)
-    errors = _errors(found, loaded, before)
-    blamed: dict[str, str] = {}
-    while errors and (at := _in_documents(found, loaded, errors)):
-        blamed |= {name: _why(error) for name, error in at.items()}
-        found = plan(without=blamed)
-        errors = _errors(found, loaded, before)
-    tried = found
-    for _ in range(MOST_SEARCHED):
-        if not errors:
-            break
-        name = _tipping(_clusters(tried), partial(_breaks, plan, blamed, loaded, before))
-        if name is None:
-            return found
-        blamed[name] = _why(errors[0])
-        tried = plan(without=blamed)
-        left = _errors(tried, loaded, before)
-        if _texts(left) >= _texts(errors):
-            return found
-        errors = left
-    return found if errors else tried
+    hub_objects = list(objects)
+    plan = partial(take, root, hub_objects, selection=selection, overwrite=overwrite, loaded=loaded)
+    planned = plan()
+    if not _written_clusters(planned):
+        return planned
+    return _Search(plan, loaded, planned).best(planned)
 
 
-def _clusters(found: Import) -> list[str]:
-    """The clusters that an import writes.
+class _Search:
+    """Looks for the clusters that bring errors which the repository has not had before."""
+
+    def __init__(self, plan: "partial[Import]", loaded: Loaded, planned: Import) -> None:
+        self._plan = plan
+        self._loaded = loaded
+        self._before = _findings_without_clusters(planned, loaded)
+        self._blamed: dict[str, str] = {}
+        """Clusters that are left out, and why."""
+
+    def best(self, planned: Import) -> Import:
+        """The import without the clusters to blame, or as it was if that does not help."""
+        errors = self._errors(planned)
+        while marked := self._marked(planned, errors):
+            for name, error in marked.items():
+                self._blamed[name] = _reason(error)
+            planned = self._plan(without=self._blamed)
+            errors = self._errors(planned)
+        return self._without_tipping(planned, errors)
+
+    def _without_tipping(self, planned: Import, errors: Sequence[Diagnostic]) -> Import:
+        """Leaves out clusters with which errors begin that are in other documents."""
+        tried = planned
+        for _ in range(MAX_SEARCHED):
+            if not errors:
+                break
+            name = self._tipping(_written_clusters(tried))
+            if name is None:
+                return planned
+            self._blamed[name] = _reason(errors[0])
+            tried = self._plan(without=self._blamed)
+            left = self._errors(tried)
+            # It was not this cluster alone: without it another one brings the same errors.
+            if _texts(left) >= _texts(errors):
+                return planned
+            errors = left
+        return planned if errors else tried
+
+    def _errors(self, planned: Import) -> list[Diagnostic]:
+        checked = check_loaded(self._loaded.with_files(planned.files))
+        return new_errors(self._before, checked.diagnostics)
+
+    def _marked(self, planned: Import, errors: Iterable[Diagnostic]) -> dict[str, Diagnostic]:
+        """The clusters in whose documents errors are, with the first one.
+
+        Those in a document that cannot be read are found by the file, if no other cluster is
+        written into it.
+        """
+        names_of_file: dict[str, list[str]] = {}
+        for line in _cluster_lines(planned):
+            names_of_file.setdefault(line.file, []).append(line.name)
+        documents = self._loaded.with_files(planned.files).documents
+        marked: dict[str, Diagnostic] = {}
+        for error in errors:
+            names = names_of_file.get(error.position.file, [])
+            name = _name_at(error, names, documents)
+            if name is not None:
+                marked.setdefault(name, error)
+        return marked
+
+    def _tipping(self, names: Sequence[str]) -> str | None:
+        """The first cluster with which errors begin, when they are taken one after the other.
+
+        None if there are errors without any.
+        """
+        if not names or self._breaks(held_back=names):
+            return None
+        # No errors with the first `low` clusters, errors with the first `high`.
+        low = 0
+        high = len(names)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._breaks(held_back=names[middle:]):
+                high = middle
+            else:
+                low = middle
+        return names[low]
+
+    def _breaks(self, *, held_back: Sequence[str]) -> bool:
+        """Whether there are errors when these clusters are not taken."""
+        without = {**dict.fromkeys(held_back, "held back"), **self._blamed}
+        return bool(self._errors(self._plan(without=without)))
+
+
+def _cluster_lines(planned: Import) -> Iterator[ImportLine]:
+    """The lines of the clusters that an import writes.
 
     Those that git has come first: a new one is blamed before them.
     """
-    return [
-        line.name for lines in (found.changed, found.added) for line in lines if line.kind == _KIND
-    ]
+    for line in (*planned.changed, *planned.added):
+        if line.kind == "ManagedCluster":
+            yield line
 
 
-def _baseline(found: Import, loaded: Loaded) -> tuple[Diagnostic, ...]:
+def _written_clusters(planned: Import) -> list[str]:
+    return [line.name for line in _cluster_lines(planned)]
+
+
+def _findings_without_clusters(planned: Import, loaded: Loaded) -> tuple[Diagnostic, ...]:
     """The findings of the repository, with what the import writes beside clusters."""
-    files = {
-        line.file for lines in (found.changed, found.added) for line in lines if line.kind == _KIND
-    }
-    others = {file: text for file, text in found.files.items() if file not in files}
+    files = {line.file for line in _cluster_lines(planned)}
+    others = {file: text for file, text in planned.files.items() if file not in files}
     return check_loaded(loaded.with_files(others)).diagnostics
 
 
-def _errors(found: Import, loaded: Loaded, before: Sequence[Diagnostic]) -> list[Diagnostic]:
-    return new_errors(before, check_loaded(loaded.with_files(found.files)).diagnostics)
+def _name_at(error: Diagnostic, names: Sequence[str], documents: Iterable[Document]) -> str | None:
+    """The one of these clusters, all in the file of an error, in whose document the error is."""
+    for document in documents:
+        if document.file != error.position.file or document.name not in names:
+            continue
+        last_line = document.first_line + document.text.count("\n") + 1
+        if document.first_line < error.position.line <= last_line:
+            return document.name
+    return names[0] if len(names) == 1 else None
 
 
 def _texts(errors: Iterable[Diagnostic]) -> set[tuple[str, str]]:
-    return {(item.code, item.message) for item in errors}
+    return {(error.code, error.message) for error in errors}
 
 
-def _why(error: Diagnostic) -> str:
+def _reason(error: Diagnostic) -> str:
     return f"the repository would be invalid: {error.code} {error.position}: {error.message}"
-
-
-def _in_documents(
-    found: Import, loaded: Loaded, errors: Iterable[Diagnostic]
-) -> dict[str, Diagnostic]:
-    """The clusters in whose documents errors are, with the first one.
-
-    Those in a document that cannot be read are found by the file, if no other cluster is written
-    into it.
-    """
-    written: dict[str, list[str]] = {}
-    for lines in (found.changed, found.added):
-        for line in lines:
-            if line.kind == _KIND:
-                written.setdefault(line.file, []).append(line.name)
-    documents = loaded.with_files(found.files).documents
-    blamed: dict[str, Diagnostic] = {}
-    for error in errors:
-        file, names = error.position.file, written.get(error.position.file, [])
-        within = [
-            item.name
-            for item in documents
-            if item.file == file
-            and item.name in names
-            and item.first_line < error.position.line <= item.first_line + item.text.count("\n") + 1
-        ]
-        for name in within[:1] or (names if len(names) == 1 else ()):
-            blamed.setdefault(name, error)
-    return blamed
-
-
-def _breaks(
-    plan: "partial[Import]",
-    blamed: Mapping[str, str],
-    loaded: Loaded,
-    before: Sequence[Diagnostic],
-    held_back: Sequence[str],
-) -> bool:
-    """Whether there are errors when these clusters are not taken."""
-    found = plan(without={**dict.fromkeys(held_back, "held back"), **blamed})
-    return bool(_errors(found, loaded, before))
-
-
-def _tipping(names: Sequence[str], breaks: "partial[bool]") -> str | None:
-    """The first cluster with which errors begin, when clusters are taken one after the other.
-
-    None if there are errors without any.
-    """
-    if breaks(held_back=names):
-        return None
-    low, high = 0, len(names)  # without errors for so many, with errors for so many
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if breaks(held_back=names[middle:]) else (middle, high)
-    return names[low] if names else None

@@ -35,7 +35,7 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.moves.flapping import episodes
 from gitops_dsf.hubreader.files import documents
-from gitops_dsf.importer.manifest import ImportSelection
+from gitops_dsf.importer.selection import ImportSelection
 from gitops_dsf.importer.take import take
 from gitops_dsf.journal.record import appended, file_of
 from gitops_dsf.journal.record import encode as encode_record

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitops_dsf.cli.scaffold import scaffold
-from gitops_dsf.importer.manifest import ImportSelection
+from gitops_dsf.importer.selection import ImportSelection
 from gitops_dsf.importer.take import take
 from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.sources import load

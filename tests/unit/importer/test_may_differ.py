@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gitops_dsf.importer.manifest import differing, update
+from gitops_dsf.importer.update import differing, update
 
 labels = st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["1", "x"]), max_size=2)
 claims = st.lists(

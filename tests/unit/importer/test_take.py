@@ -12,7 +12,7 @@ import pytest
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.importer.manifest import ImportSelection
+from gitops_dsf.importer.selection import ImportSelection
 from gitops_dsf.importer.take import Import, take
 from gitops_dsf.pipeline import check
 from gitops_dsf.render.scorers import scorer as render_scorer

@@ -1,0 +1,45 @@
+"""The text of `import`: what was written, what was left alone, and why."""
+
+from collections.abc import Iterator
+
+from gitops_dsf.importer.take import Import, ImportLine
+
+
+def written_lines(planned: Import) -> Iterator[str]:
+    """A line for each object that is written."""
+    for line in planned.added:
+        yield f"{_object(planned, line)} added"
+    for line in planned.changed:
+        yield f"{_object(planned, line)}: {'; '.join(line.changes)}"
+
+
+def left_lines(planned: Import) -> Iterator[str]:
+    """A line for each object that is not written, and one for kinds that are none of ours."""
+    for line in planned.differing:
+        yield (
+            f"{_object(planned, line)} is another one on the hub ({'; '.join(line.changes)}); left"
+            " alone, --overwrite takes the hub's"
+        )
+    for line in (*planned.refused, *planned.not_joined):
+        yield f"{_object(planned, line)} is not written: {'; '.join(line.changes)}"
+    for line in planned.missing:
+        yield (
+            f"{_object(planned, line)} is not on the hub; remove it here if it has left the fleet"
+        )
+    if planned.skipped:
+        yield f"passed over: {', '.join(planned.skipped)}"
+
+
+def import_summary(planned: Import, *, dry_run: bool) -> str:
+    """How many objects were written."""
+    added = len(planned.added)
+    changed = len(planned.changed)
+    if dry_run:
+        return (
+            f"{added} would be added, {changed} would be changed, {planned.unchanged} as they were"
+        )
+    return f"{added} added, {changed} changed, {planned.unchanged} as they were"
+
+
+def _object(planned: Import, line: ImportLine) -> str:
+    return f"{planned.root / line.file}: {line.kind} {line.name}"
