@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.importer.planned import Import, ImportLine
 from gitops_dsf.importer.selection import ImportSelection
-from gitops_dsf.importer.take import Import, ImportLine, take
+from gitops_dsf.importer.take import take
 from gitops_dsf.pipeline import check_loaded
 from gitops_dsf.repository.load import Document, Loaded
 from gitops_dsf.repository.sources import load

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_dsf.importer.take import Import, ImportLine
+from gitops_dsf.importer.planned import Import, ImportLine
 
 
 def written_lines(planned: Import) -> Iterator[str]:

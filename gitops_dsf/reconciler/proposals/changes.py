@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from dsf_wire.text import printable
 from gitops_dsf.errors import RepositoryError
+from gitops_dsf.importer.planned import Import
 from gitops_dsf.importer.selection import ImportSelection
-from gitops_dsf.importer.take import Import
 from gitops_dsf.importer.valid import take_valid
 from gitops_dsf.pipeline import check_loaded
 from gitops_dsf.reconciler.proposals.workload import Change

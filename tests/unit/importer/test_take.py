@@ -12,8 +12,9 @@ import pytest
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
+from gitops_dsf.importer.planned import Import
 from gitops_dsf.importer.selection import ImportSelection
-from gitops_dsf.importer.take import Import, take
+from gitops_dsf.importer.take import take
 from gitops_dsf.pipeline import check
 from gitops_dsf.render.scorers import scorer as render_scorer
 from gitops_dsf.repository.files import write_files

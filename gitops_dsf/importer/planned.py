@@ -1,0 +1,41 @@
+"""A planned import, as values: what would be written, and what happens to each object."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class ImportLine:
+    """What happened to one object. `file` is relative to the repository."""
+
+    kind: str
+    name: str
+    file: str
+    changes: tuple[str, ...] = ()
+    """Changes in words; empty for a new object."""
+
+
+@dataclass(kw_only=True)
+class Import:
+    """A planned import.
+
+    Nothing is written yet: `files` holds the new text of every file that changes.
+    """
+
+    root: Path
+    files: dict[str, str] = field(default_factory=dict)
+    added: list[ImportLine] = field(default_factory=list)
+    changed: list[ImportLine] = field(default_factory=list)
+    differing: list[ImportLine] = field(default_factory=list)
+    """Scorers and masks that differ between git and the hub. Git's are kept."""
+    refused: list[ImportLine] = field(default_factory=list)
+    """Locks that were not accepted, clusters that git must not hold, and objects of another version
+    or name; `changes` says why.
+    """
+    not_joined: list[ImportLine] = field(default_factory=list)
+    """Clusters that are being deleted, or that nobody has accepted; `changes` says which."""
+    missing: list[ImportLine] = field(default_factory=list)
+    """In git but not on the hub. They are reported and never deleted."""
+    unchanged: int = 0
+    skipped: list[str] = field(default_factory=list)
+    """Kinds that were skipped, with their number, such as `3 ManagedClusterAddOn`."""
