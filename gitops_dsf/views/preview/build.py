@@ -11,7 +11,6 @@ from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource, Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.views.preview.concerns import concerns
 from gitops_dsf.views.preview.edits import (
     PlacementChange,
     SourceChange,
@@ -27,6 +26,7 @@ from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_chan
 from gitops_dsf.views.preview.summary import Summary, summarise_changes
 from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.verdictpairs import VerdictPair, verdict_pairs
+from gitops_dsf.views.preview.warnings import warnings_of
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -97,12 +97,12 @@ def compare(
         pairs = tuple(verdict_pairs(transition))
     moving = None if transition is None else moves(pairs, base, head)
     paced = None if transition is None else paced_change(transition)
-    warnings = concerns(
+    warnings = warnings_of(
         base,
         head,
         hub,
-        found=pairs,
-        moving=moving or (),
+        pairs=pairs,
+        moves=moving or (),
         rescored=rescored(scorers, base, head),
         rescored_percent=rescored_percent,
         close_points=close_points,

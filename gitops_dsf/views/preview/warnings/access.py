@@ -1,0 +1,110 @@
+"""Warnings of what gets access for the first time: hosts, agents, and pods that push metrics."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dsf_wire.measures import SOURCE_TYPE
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.views.preview.credentials import credentials_of
+from gitops_dsf.wording import names_text, plural
+
+
+class _Receipt(NamedTuple):
+    """What a host receives of a Secret."""
+
+    scorer: str
+    """One that sends it."""
+    what: str
+    """In words, such as `the token in Secret api`."""
+
+
+def access_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[str]:
+    """Everything that gets access only by the change."""
+    if base is None:
+        return
+    yield from _hosts(base, head)
+    yield from _agents(base, head)
+    yield from _receivers(base, head)
+
+
+def _hosts(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+    """Warns if a host gets a Secret that it did not get before.
+
+    A Secret that no scorer used before is left out: its author is about to say where it goes.
+    """
+    after = _receipts(head)
+    for secret, receipts_before in _receipts(base).items():
+        receipts = after.get(secret, {})
+        for host in sorted(receipts.keys() - receipts_before.keys()):
+            receipt = receipts[host]
+            yield f"{host} gets {receipt.what} for the first time (scorer {receipt.scorer})"
+
+
+def _receipts(fleet: CheckedFleet) -> dict[str, dict[str, _Receipt]]:
+    """What hosts receive, by Secret and host."""
+    by_secret: dict[str, dict[str, _Receipt]] = {}
+    for name, scorer in fleet.scorer_by_name.items():
+        for credential in credentials_of(scorer, fleet):
+            if credential.secret:
+                receipts = by_secret.setdefault(credential.secret, {})
+                receipts.setdefault(credential.host, _Receipt(name, credential.what))
+    return by_secret
+
+
+def _agents(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+    """Warns if agents may read nodes and pods that they could not read before.
+
+    Clusters that join are left out: everything is new there.
+    """
+    before = _reading_nodes(base)
+    after = _reading_nodes(head)
+    clusters = sorted((after.keys() - before.keys()) & base.cluster_names)
+    if clusters:
+        yield (
+            f"the agents of {plural(len(clusters), 'cluster')} may read all nodes and pods for the"
+            f" first time (scorer {after[clusters[0]]}): {names_text(clusters)}"
+        )
+
+
+def _reading_nodes(fleet: CheckedFleet) -> dict[str, str]:
+    """The clusters whose agent reads nodes and pods, each with a scorer that needs it."""
+    scorer_on: dict[str, str] = {}
+    for name, scorer in fleet.scorer_by_name.items():
+        # Most scorers have no such form, and then no cluster is looked at.
+        if not any(form.source_type == SOURCE_TYPE for form in fleet.by_variant[name]):
+            continue
+        for cluster in fleet.runs_on.get(name, frozenset()):
+            if fleet.on_cluster(scorer, cluster).source_type == SOURCE_TYPE:
+                scorer_on.setdefault(cluster, name)
+    return scorer_on
+
+
+def _receivers(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]:
+    """Warns if other pods may push OpenTelemetry metrics than before.
+
+    Clusters that join are left out: everything is new there.
+    """
+    settings = head.repository.spec.agent.open_telemetry
+    if settings is None:
+        return
+    before = _with_receiver(base)
+    after = _with_receiver(head)
+    gained = sorted((after - before) & base.cluster_names)
+    if gained:
+        pushing = names_text(sorted(settings.collector_namespaces))
+        yield (
+            f"the agents of {plural(len(gained), 'cluster')} get a receiver for OpenTelemetry"
+            f" metrics, to which pods of {pushing} may push: {names_text(gained)}"
+        )
+    new_namespaces = set(settings.collector_namespaces)
+    settings_before = base.repository.spec.agent.open_telemetry
+    if settings_before is not None:
+        new_namespaces.difference_update(settings_before.collector_namespaces)
+    if new_namespaces and after & before:
+        names = names_text(sorted(new_namespaces))
+        yield f"pods of {names} may push OpenTelemetry metrics for the first time"
+
+
+def _with_receiver(fleet: CheckedFleet) -> set[str]:
+    """The clusters whose agent has a receiver."""
+    return {work.cluster for work in fleet.works if work.addon.receiver}
