@@ -1,4 +1,8 @@
-"""Writes the comment of a pull request, also on a forge that has trouble at the moment."""
+"""Writes the comment of a pull request, also on a forge that has trouble at the moment.
+
+Not guaranteed: that there is one comment only. Two pipelines of one pull request that start at the
+same moment may both find none.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +14,7 @@ from gitops_dsf.forge.forge import Forge, ForgeError
 ATTEMPTS: Final = 5
 _FIRST_PAUSE: Final = 2.0
 """Seconds. Each further pause is twice as long."""
-_LONGEST_WAIT: Final = 150.0
+_MAX_WAIT: Final = 150.0
 """Seconds that all pauses together take at most: minutes of a pipeline cost money, and the check of
 a pull request needs no comment. It is enough for two secondary limits of GitHub.
 """
@@ -23,14 +27,12 @@ class NotWrittenError(GitopsDsfError):
 def write_comment(
     forge: Forge, number: int, text: str, *, marker: str, sleep: Callable[[float], None]
 ) -> str:
-    """Returns `edited` or `added`.
-
-    Raises NotWrittenError.
+    """Returns `edited` or `added`. Raises NotWrittenError.
 
     Each attempt begins with the search for our comment. So an attempt that was written although its
     answer was lost is edited, and not written twice.
     """
-    left = _LONGEST_WAIT
+    wait_left = _MAX_WAIT
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return asyncio.run(forge.comment(number, text, marker=marker))
@@ -39,8 +41,9 @@ def write_comment(
                 raise NotWrittenError(f"the token may not write it: {error}") from error
             if not error.is_temporary:
                 raise NotWrittenError(f"the forge did not take it: {error}") from error
+            # A forge that limits requests says how long to wait.
             pause = error.wait or _FIRST_PAUSE * 2 ** (attempt - 1)
-            if pause > left:
+            if pause > wait_left:
                 raise NotWrittenError(
                     f"the forge limits requests and asks to wait {pause:.0f} s: {error}"
                 ) from error
@@ -48,6 +51,6 @@ def write_comment(
                 raise NotWrittenError(
                     f"the forge did not take it in {ATTEMPTS} attempts: {error}"
                 ) from error
-        left -= pause
+        wait_left -= pause
         sleep(pause)
     raise AssertionError("the last attempt returns or raises")

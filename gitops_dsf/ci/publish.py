@@ -1,12 +1,8 @@
-"""Renders a branch and pushes the result.
-
-It goes beside the sources, or to a branch that only pipelines write.
-
-It goes beside the sources, or to a branch that only pipelines write.
+"""Renders a branch and pushes the result beside the sources, or to a branch of its own.
 
 It reads the sources from git's objects, and commits in a work tree of its own: the caller's files
 and branches are never touched. If another push was faster, it renders again on top of it. It never
-forces a push.
+forces a push, so nothing that somebody else pushed is lost.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,31 +12,36 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from gitops_dsf.ci.environment import PUSH_TOKEN, PipelineError
+from gitops_dsf.ci.run import PUSH_TOKEN, PipelineError
 from gitops_dsf.diagnostics import Diagnostic, has_errors
-from gitops_dsf.pipeline import check
+from gitops_dsf.pipeline import CheckResult, check
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.git import SHORT, Repository, RevisionError
 from gitops_dsf.repository.model.repository import Output
 from gitops_dsf.repository.revision.checkout import Checkout, checkout
 
 ATTEMPTS: Final = 5
-_WHOLE: Final = ("-c", "core.sparseCheckout=false")
+_WHOLE_TREE: Final = ("-c", "core.sparseCheckout=false")
 """A work tree is otherwise as sparse as the clone that it belongs to."""
 _NO_SUCH_REF: Final = 2
 """The exit code of `git ls-remote --exit-code`."""
 HELPER: Final = (
     '!f() { test "$1" = get || exit 0; secret=$(printf %s "$'
     + PUSH_TOKEN
-    + "\" | tr -d '\\r\\n\\357\\273\\277'); printf 'username=gitops-dsf\\npassword=%s\\n' \"$secret\"; }; f"
+    + "\" | tr -d '\\r\\n\\357\\273\\277');"
+    + " printf 'username=gitops-dsf\\npassword=%s\\n' \"$secret\"; }; f"
 )
-"""The token stays in its variable: it is no argument and in no file. A line break at its end and a
+"""A credential helper of git, in the shell that git starts.
+
+The token stays in its variable: it is no argument and in no file. A line break at its end and a
 byte order mark are removed, as `secret_variable` does, which refuses others.
 """
+_AUTHOR: Final = {"user.name": "gitops-dsf", "user.email": "gitops-dsf@users.noreply.invalid"}
+"""Who commits where git has no author."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Publication:
+class PublishJob:
     """What is published, and how."""
 
     directory: Path
@@ -49,7 +50,7 @@ class Publication:
     """Renders a fleet into its folder RENDERED, and says whether that then holds nothing else."""
     report: Callable[[Sequence[Diagnostic]], None]
     """Shows findings because of which nothing is rendered."""
-    say: Callable[[str], None]
+    log: Callable[[str], None]
     sleep: Callable[[float], None]
     push_url: str = ""
     dry_run: bool = False
@@ -60,11 +61,12 @@ class Publication:
         for attempt in range(1, ATTEMPTS + 1):
             clone.run("fetch", "--quiet", "origin", f"refs/heads/{self.branch}")
             commit = clone.text("rev-parse", "FETCH_HEAD")
-            # Not from a work tree, in which submodules are not filled, and which is as sparse as the clone.
+            # From git's objects and not from a work tree, in which submodules are not filled, and
+            # which is as sparse as the clone.
             with checkout(clone, commit) as sources:
-                pushed = self._publish(clone, sources, commit)
-            if pushed is not None:
-                return pushed
+                published = self._publish(clone, sources, commit)
+            if published is not None:
+                return published
             if attempt < ATTEMPTS:
                 self.sleep(attempt)
         raise PipelineError(
@@ -73,21 +75,13 @@ class Publication:
         )
 
     def _publish(self, clone: Repository, sources: Checkout, commit: str) -> bool | None:
-        """Whether there was something to publish without errors; None if the push was refused."""
+        """Whether the rendering is on its branch; False with errors, None if the push was refused."""
         checked = check(sources.root, also=sources.diagnostics)
         if has_errors(sources.diagnostics):
             self.report(checked.diagnostics)
             return False
-        output = Output() if checked.fleet is None else checked.fleet.repository.spec.output
-        start, branch = commit, self.branch
-        if output.mode == "Branch":
-            branch = output.branch
-            if branch == self.branch:
-                raise PipelineError(
-                    f"spec.output.branch is {output.branch}, which people write: name another"
-                    " branch"
-                )
-            start = _start_of(clone, branch)
+        branch = self._target(checked)
+        start = commit if branch == self.branch else _start_of(clone, branch)
         with _work_tree(clone, start) as tree:
             folder = tree / clone.prefix
             rendered = folder / RENDERED
@@ -103,48 +97,54 @@ class Publication:
                 return False
             return self._commit_and_push(clone, folder, branch, commit[:SHORT])
 
+    def _target(self, checked: CheckResult) -> str:
+        """The branch that gets the rendering. Raises PipelineError if people write it."""
+        output = Output() if checked.fleet is None else checked.fleet.repository.spec.output
+        if output.mode != "Branch":
+            return self.branch
+        if output.branch == self.branch:
+            raise PipelineError(
+                f"spec.output.branch is {output.branch}, which people write: name another branch"
+            )
+        return output.branch
+
     def _commit_and_push(
         self, clone: Repository, folder: Path, branch: str, source: str
     ) -> bool | None:
+        """True if the branch has the rendering; None if the push was refused."""
         tree = Repository(directory=folder)
-        tree.run(*_WHOLE, "add", "--all", "--", RENDERED)
+        tree.run(*_WHOLE_TREE, "add", "--all", "--", RENDERED)
         if tree.attempt("diff", "--cached", "--quiet").returncode == 0:
-            self.say(f"{RENDERED}/ on {branch} is up to date")
+            self.log(f"{RENDERED}/ on {branch} is up to date")
             return True
-        tree.run(
-            *_author(tree),
-            "commit",
-            "--quiet",
-            "--no-verify",
-            "--message",
-            f"Render {source} [skip ci]",
-        )
+        # With [skip ci] no forge starts a pipeline for this commit.
+        message = f"Render {source} [skip ci]"
+        tree.run(*_author(tree), "commit", "--quiet", "--no-verify", "--message", message)
         if self.dry_run:
-            self.say(tree.text("show", "--stat", f"--format=tformat:would push to {branch}:"))
+            self.log(tree.text("show", "--stat", f"--format=tformat:would push to {branch}:"))
             return True
-        credentials = (
-            ("-c", "credential.helper=", "-c", f"credential.helper={HELPER}")
-            if self.push_url
-            else ()
-        )
+        credentials: tuple[str, ...] = ()
+        if self.push_url:
+            # The empty helper removes those that the clone has.
+            credentials = ("-c", "credential.helper=", "-c", f"credential.helper={HELPER}")
         # From the clone, whose configuration has the credentials of the pipeline.
         pushed = f"{tree.text('rev-parse', 'HEAD')}:refs/heads/{branch}"
-        done = clone.attempt(*credentials, "push", "--quiet", self.push_url or "origin", pushed)
-        if done.returncode != 0:
-            self.say(done.stderr.decode(errors="replace").strip())
+        push = clone.attempt(*credentials, "push", "--quiet", self.push_url or "origin", pushed)
+        if push.returncode != 0:
+            self.log(push.stderr.decode(errors="replace").strip())
             return None
-        self.say(f"{RENDERED}/ on {branch} is now the rendering of {source}")
+        self.log(f"{RENDERED}/ on {branch} is now the rendering of {source}")
         return True
 
 
 @contextmanager
 def _work_tree(clone: Repository, commit: str) -> Iterator[Path]:
+    """A whole work tree of a commit, which is removed at the end."""
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
         tree = Path(scratch) / "tree"
+        add = ("worktree", "add", "--quiet", "--detach", "--force", str(tree), commit)
         try:
-            clone.run(
-                *_WHOLE, "worktree", "add", "--quiet", "--detach", "--force", str(tree), commit
-            )
+            clone.run(*_WHOLE_TREE, *add)
             yield tree
         finally:
             clone.attempt("worktree", "remove", "--force", str(tree))
@@ -152,26 +152,23 @@ def _work_tree(clone: Repository, commit: str) -> Iterator[Path]:
 
 def _start_of(clone: Repository, branch: str) -> str:
     """The commit of the rendered branch, or a first one without the history of the sources."""
-    found = clone.attempt("ls-remote", "--exit-code", "origin", f"refs/heads/{branch}")
-    if found.returncode == 0:
-        clone.run(
-            "fetch", "--quiet", "--no-tags", *clone.as_shallow, "origin", f"refs/heads/{branch}"
-        )
+    listed = clone.attempt("ls-remote", "--exit-code", "origin", f"refs/heads/{branch}")
+    if listed.returncode == 0:
+        fetch = ("fetch", "--quiet", "--no-tags", *clone.as_shallow)
+        clone.run(*fetch, "origin", f"refs/heads/{branch}")
         return clone.text("rev-parse", "FETCH_HEAD")
-    if found.returncode != _NO_SUCH_REF:
+    if listed.returncode != _NO_SUCH_REF:
         raise RevisionError(
-            f"cannot ask origin for {branch}: {found.stderr.decode(errors='replace').strip()}"
+            f"cannot ask origin for {branch}: {listed.stderr.decode(errors='replace').strip()}"
         )
-    nothing = clone.run("hash-object", "-t", "tree", "-w", "--stdin").decode().strip()
-    return clone.text(*_author(clone), "commit-tree", "-m", f"Begin {branch}", nothing)
+    empty_tree = clone.run("hash-object", "-t", "tree", "-w", "--stdin").decode().strip()
+    return clone.text(*_author(clone), "commit-tree", "-m", f"Begin {branch}", empty_tree)
 
 
 def _author(repository: Repository) -> list[str]:
     """Arguments that name an author where git has none."""
-    names = {"user.name": "gitops-dsf", "user.email": "gitops-dsf@users.noreply.invalid"}
-    missing = {
-        name: value
-        for name, value in names.items()
-        if not repository.attempt("config", name).stdout
-    }
-    return [word for name, value in missing.items() for word in ("-c", f"{name}={value}")]
+    arguments = []
+    for name, value in _AUTHOR.items():
+        if not repository.attempt("config", name).stdout:
+            arguments += ["-c", f"{name}={value}"]
+    return arguments

@@ -1,9 +1,5 @@
 """How a pipeline sends requests to its forge: with the standard library alone.
 
-`gitops-dsf ci` runs where the extra `live` is not installed.
-
-`gitops-dsf ci` runs where the extra `live` is not installed.
-
 Each request has a time limit as a whole, and so have all of them together. A time-out of a socket
 is not enough: it starts again with each byte that arrives.
 """
@@ -25,7 +21,8 @@ from dsf_wire.proxies import Proxies
 from gitops_dsf.forge.forge import ForgeAnswer, ForgeError, Sign
 from gitops_dsf.forge.ratelimit import asked_wait
 
-_BYTES: Final = 32 << 20
+MAX_ANSWER_BYTES: Final = 32 << 20
+"""What is read of one answer at most."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -33,10 +30,6 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any) -> None:  # noqa: ANN401 - the signature of the library
         return None
-
-
-_OPENER: Final = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
-"""Proxies are chosen for each request, because urllib knows no address ranges in NO_PROXY."""
 
 
 @dataclass
@@ -53,7 +46,8 @@ class Sender:
         self, method: str, url: str, *, sign: Sign, body: bytes | None
     ) -> ForgeAnswer:
         """Raises ForgeError."""
-        seconds, began = min(self.seconds, self.left), time.monotonic()
+        seconds = min(self.seconds, self.left)
+        began = time.monotonic()
         try:
             return _within(seconds, lambda: self._send(method, url, sign=sign, body=body))
         except TimeoutError:
@@ -70,18 +64,21 @@ class Sender:
             **sign(self.token),
         }
         request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310 - the forge's
-        if proxy := Proxies.of(os.environ).proxy_for(url):
+        # Proxies are chosen for each request, because urllib knows no address ranges in NO_PROXY.
+        proxy = Proxies.of(os.environ).proxy_for(url)
+        if proxy:
             _go_through(proxy, request)
+        opener = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
         try:
-            with _OPENER.open(request, timeout=self.seconds) as answer:
-                return ForgeAnswer(answer.status, bytes(answer.read(_BYTES)))
+            with opener.open(request, timeout=self.seconds) as answer:
+                return ForgeAnswer(answer.status, bytes(answer.read(MAX_ANSWER_BYTES)))
         except urllib.error.HTTPError as error:
             with error:
-                content = error.read(_BYTES).replace(self.token.encode(), b"(token)")
-            headers = {name.lower(): value for name, value in error.headers.items()}
-            return ForgeAnswer(
-                error.code, content, asked_wait(error.code, headers, content, now=time.time())
-            )
+                # A server may repeat the request in its answer, and messages quote the answer.
+                content = error.read(MAX_ANSWER_BYTES).replace(self.token.encode(), b"(token)")
+            names = {name.lower(): value for name, value in error.headers.items()}
+            wait = asked_wait(error.code, names, content, now=time.time())
+            return ForgeAnswer(error.code, content, wait)
 
 
 def _go_through(proxy: str, request: urllib.request.Request) -> None:
@@ -95,10 +92,9 @@ def _go_through(proxy: str, request: urllib.request.Request) -> None:
 
 
 def _within(seconds: float, call: Callable[[], ForgeAnswer]) -> ForgeAnswer:
-    """The result of a blocking call.
+    """The result of a blocking call. Raises TimeoutError.
 
-    Raises TimeoutError. Then the call goes on in its thread, for which the process does not wait
-    when it ends.
+    After that the call goes on in its thread, for which the process does not wait when it ends.
     """
     future = Future[ForgeAnswer]()
 

@@ -129,7 +129,7 @@ def _records(args: argparse.Namespace, *, start: float) -> tuple[Record, ...]:
 def _base(args: argparse.Namespace) -> _Base:
     if args.base is None:
         return _Base(None, "")
-    from gitops_dsf.cli.diff import fleet_at
+    from gitops_dsf.cli.sides import fleet_at
 
     base = find_base(args.directory, args.base)
     fleet = fleet_at(base)

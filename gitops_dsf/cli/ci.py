@@ -1,4 +1,7 @@
-"""gitops-dsf ci: what the pipeline of a fleet repository runs."""
+"""`gitops-dsf ci`: what the pipeline of a fleet repository runs.
+
+The jobs call the verbs that people call, so that a failed pipeline can be repeated on a machine.
+"""
 
 import argparse
 import io
@@ -6,15 +9,16 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Final
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.ci.comment import NotWrittenError, write_comment
-from gitops_dsf.ci.environment import Pipeline, PipelineError, pipeline_of, secret_variable
-from gitops_dsf.ci.publish import Publication
+from gitops_dsf.ci.environment import pipeline_run
+from gitops_dsf.ci.publish import PublishJob
+from gitops_dsf.ci.run import PipelineError, PipelineRun, secret_variable
 from gitops_dsf.cli.inputs import check_has_settings
 from gitops_dsf.cli.main import main, without_secrets
 from gitops_dsf.cli.report import show_findings
@@ -27,66 +31,75 @@ from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.repository.revision.branch import fetch_branch
 from gitops_dsf.show.preview.page import MARKER, MAX_CHARACTERS
 
+BACKTEST_SECONDS: Final = 60
+"""How long the backtest of a pull request may take."""
+DEFAULT_STATE_BRANCH: Final = "gitops-dsf-state"
+"""Where the reconciler writes its state, if the settings cannot be read."""
 _BACKTEST_TITLE: Final = "### What this would have done"
-_BACKTEST_FAILED: Final = (
-    f"\n{_BACKTEST_TITLE}\n\nThe backtest failed. The log of the pipeline says why.\n"
-)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 1 when a check fails or nothing can be pushed."""
     check_has_settings(args.directory)
-    pipeline = pipeline_of(os.environ)
+    pipeline = pipeline_run(os.environ)
     return _publish(args, pipeline) if args.job == "publish" else _check(args, pipeline)
 
 
-def _check(args: argparse.Namespace, pipeline: Pipeline) -> int:
-    directory = str(args.directory)
+def _check(args: argparse.Namespace, pipeline: PipelineRun) -> int:
+    """Runs every check, also after one that fails, so that people see all that is wrong."""
     fleet = check(args.directory).fleet
     settings = None if fleet is None else fleet.repository.spec
-    style = "github" if pipeline.forge == "GitHub" else "text"
-    failed = []
-    strictly = ["--strict"] if args.strict else []
-    for code in codes.DESTINATIONS:
-        strictly += ["--error", code.id]
-    if not _passes("validate", directory, "-o", style, *strictly):
-        failed.append("validate")
-    if fleet is None:
-        _say("test and render are left out until the repository is valid")
-    else:
-        if not _passes("test", directory):
-            failed.append("test")
-        if not _is_rendered(args.directory, settings):
-            failed.append("render")
-        if args.junit is not None:
-            args.junit.write_text(_printed("test", directory, "-o", "junit")[1], encoding="utf-8")
+    failed = list(_failed_checks(args, pipeline, settings))
     if not _preview(args, pipeline, settings):
         failed.append("preview")
-    _say(f"failed: {', '.join(failed)}" if failed else "everything passed")
+    _log(f"failed: {', '.join(failed)}" if failed else "everything passed")
     return int(bool(failed))
 
 
-def _is_rendered(directory: Path, settings: FleetRepositorySpec | None) -> bool:
-    if settings is None or settings.output.mode == "Directory":
+def _failed_checks(
+    args: argparse.Namespace, pipeline: PipelineRun, settings: FleetRepositorySpec | None
+) -> Iterator[str]:
+    """The names of the checks that fail. Without settings the repository is invalid."""
+    directory = str(args.directory)
+    options = ["-o", "github" if pipeline.forge == "GitHub" else "text"]
+    if args.strict:
+        options.append("--strict")
+    for finding in codes.DESTINATIONS:
+        # The author of a pull request writes the hosts of scorers; code owners of
+        # gitops-dsf.yaml say which hosts are allowed.
+        options += ["--error", finding.id]
+    if not _passes("validate", directory, *options):
+        yield "validate"
+    if settings is None:
+        _log("test and render are left out until the repository is valid")
+        return
+    if not _passes("test", directory):
+        yield "test"
+    if not _renders_as_committed(args.directory, settings):
+        yield "render"
+    if args.junit is not None:
+        _, report = _printed("test", directory, "-o", "junit")
+        args.junit.write_text(report, encoding="utf-8")
+
+
+def _renders_as_committed(directory: Path, settings: FleetRepositorySpec) -> bool:
+    """Whether rendered/ is up to date, or, where it is on a branch of its own, can be rendered."""
+    if settings.output.mode == "Directory":
         return _passes("render", str(directory), "--check")
     with tempfile.TemporaryDirectory() as folder:
         return _passes("render", str(directory), "--out", str(Path(folder, "rendered")))
 
 
 def _preview(
-    args: argparse.Namespace, pipeline: Pipeline, settings: FleetRepositorySpec | None
+    args: argparse.Namespace, pipeline: PipelineRun, settings: FleetRepositorySpec | None
 ) -> bool:
+    """Writes the preview where people read it. False if it could not be made."""
     clone = Repository(directory=args.directory)
-    base = args.base or base_of(clone, pipeline)
-    if not base and settings is not None:
-        branch = settings.git.target_revision
-        base = next(
-            (name for name in (f"origin/{branch}", branch) if clone.commit(name) is not None), ""
-        )
+    base = args.base or base_of(clone, pipeline) or _target_branch(clone, settings)
     if not base:
-        _say("no preview: nothing says what to compare with; name it with --base")
+        _log("no preview: nothing says what to compare with; name it with --base")
         return True
-    state = settings.reconciler.state.branch if settings is not None else "gitops-dsf-state"
+    state = DEFAULT_STATE_BRANCH if settings is None else settings.reconciler.state.branch
     if pipeline.forge:
         # A job's clone may have no other branch. There is none before the reconciler writes it.
         fetch_branch(args.directory, state)
@@ -101,7 +114,7 @@ def _preview(
     return True
 
 
-def base_of(clone: Repository, pipeline: Pipeline) -> str:
+def base_of(clone: Repository, pipeline: PipelineRun) -> str:
     """What the forge says that a pull request is compared with; empty without a pull request."""
     if pipeline.merge and clone.commit("HEAD") == pipeline.merge:
         # The first parent is the branch that was merged into, as it was then.
@@ -116,80 +129,99 @@ def base_of(clone: Repository, pipeline: Pipeline) -> str:
     return pipeline.base if is_old else branch
 
 
-def _hand_on(preview: str, pipeline: Pipeline) -> None:
+def _target_branch(clone: Repository, settings: FleetRepositorySpec | None) -> str:
+    """The branch that Argo CD reads, if this clone has it; else empty."""
+    if settings is None:
+        return ""
+    branch = settings.git.target_revision
+    for name in (f"origin/{branch}", branch):
+        if clone.commit(name) is not None:
+            return name
+    return ""
+
+
+def _hand_on(preview: str, pipeline: PipelineRun) -> None:
+    """Writes the preview to the summary or the log, and to the pull request if there is one."""
     if pipeline.summary is not None:
         with pipeline.summary.open("a", encoding="utf-8") as file:
             file.write(preview)
     else:
         print(preview)
     if pipeline.pull is None:
-        _say(f"no comment: {pipeline.silence}")
+        _log(f"no comment: {pipeline.silence}")
         return
     forge, number = pipeline.pull
     try:
-        done = write_comment(forge, number, preview, marker=MARKER, sleep=time.sleep)
-        _say(f"{done} the comment with the preview")
+        outcome = write_comment(forge, number, preview, marker=MARKER, sleep=time.sleep)
+        _log(f"{outcome} the comment with the preview")
     except NotWrittenError as error:
-        # The findings decide about the pull request, and the preview is in the summary or in the
-        # log.
-        _say(f"no comment: {error}")
+        # The findings decide about the pull request, and the preview is in the summary or the log.
+        _log(f"no comment: {error}")
 
 
 def _backtest(source: tuple[str, ...], used: int) -> str:
     """The backtest as a section of the comment; empty without a store.
 
-    A failure stops no pull request.
+    `used` is how many characters the comment has already. A failure stops no pull request.
     """
     store = os.environ.get("GITOPS_DSF_PROMETHEUS", "").strip()
     if not store:
         return ""
+    failure = f"\n{_BACKTEST_TITLE}\n\nThe backtest failed. The log of the pipeline says why.\n"
     try:
         token = secret_variable(os.environ, "GITOPS_DSF_PROMETHEUS_TOKEN")
     except PipelineError as error:
-        _say(str(error))
-        return _BACKTEST_FAILED
+        _log(str(error))
+        return failure
+    options = ["--prometheus", store, "--time-limit", str(BACKTEST_SECONDS), "-o", "markdown"]
     with tempfile.TemporaryDirectory() as folder:
-        words = ["--prometheus", store, "--time-limit", "60", "-o", "markdown"]
         if token:
+            # In a file that nobody else can read: arguments of a process can be listed.
             file = Path(folder, "token")
             file.touch(mode=0o600)
             file.write_text(token, encoding="utf-8")
-            words += ["--token-file", str(file)]
-        code, section = _printed("backtest", *source, *words)
-    if code != 0:
-        return _BACKTEST_FAILED
+            options += ["--token-file", str(file)]
+        exit_code, section = _printed("backtest", *source, *options)
+    if exit_code != 0:
+        return failure
     if used + len(section) > MAX_CHARACTERS:
         print(section)
-        return f"\n{_BACKTEST_TITLE}\n\nThere is no room for it here: the log of the pipeline has it.\n"
+        return (
+            f"\n{_BACKTEST_TITLE}\n\nThere is no room for it here: the log of the pipeline has it."
+            "\n"
+        )
     return f"\n{section}"
 
 
-def _publish(args: argparse.Namespace, pipeline: Pipeline) -> int:
+def _publish(args: argparse.Namespace, pipeline: PipelineRun) -> int:
     branch = args.branch or pipeline.branch
     if not branch:
         raise UsageError(
             "no forge says which branch was pushed to: name it with --branch, and try it with"
             " --dry-run"
         )
-    publication = Publication(
+    job = PublishJob(
         directory=args.directory,
         branch=branch,
         render=_renders,
         report=_report,
-        say=_say,
+        log=_log,
         sleep=time.sleep,
         push_url=pipeline.push_url,
         dry_run=args.dry_run,
     )
-    return int(not publication.run())
+    return int(not job.run())
 
 
 def _renders(fleet: Path) -> bool:
-    """Renders, and fails if the folder has a file that no source renders to: Argo CD would apply it."""
+    """Renders a fleet. False if its folder then has a file that no source renders to.
+
+    Argo CD would apply that file.
+    """
     with chdir(fleet):  # so that findings name files as the repository does
-        return _passes("render", "--out", RENDERED) and _passes(
-            "render", "--out", RENDERED, "--check"
-        )
+        if not _passes("render", "--out", RENDERED):
+            return False
+        return _passes("render", "--out", RENDERED, "--check")
 
 
 def _report(diagnostics: Sequence[Diagnostic]) -> None:
@@ -197,18 +229,20 @@ def _report(diagnostics: Sequence[Diagnostic]) -> None:
 
 
 def _passes(*command: str) -> bool:
-    _say(f"gitops-dsf {' '.join(without_secrets(command))}")
-    code = main(command)
+    """Runs a verb, which prints to the log."""
+    _log(f"gitops-dsf {' '.join(without_secrets(command))}")
+    exit_code = main(command)
     sys.stderr.flush()
-    return code == 0
+    return exit_code == 0
 
 
 def _printed(*command: str) -> tuple[int, str]:
-    _say(f"gitops-dsf {' '.join(without_secrets(command))}")
+    """The exit code of a verb, and what it prints."""
+    _log(f"gitops-dsf {' '.join(without_secrets(command))}")
     with redirect_stdout(io.StringIO()) as printed:
-        code = main(command)
-    return code, printed.getvalue()
+        exit_code = main(command)
+    return exit_code, printed.getvalue()
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     print(printable_lines(f"ci: {text}".split("\n")), end="", flush=True)

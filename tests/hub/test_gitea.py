@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.ci.environment import pipeline_of
+from gitops_dsf.ci.environment import pipeline_run
 from gitops_dsf.ci.sender import Sender as PipelineSender
 from gitops_dsf.forge.address import address_of
 from gitops_dsf.forge.forge import Forge, ForgeError
@@ -178,7 +178,7 @@ def preview(gitea: Gitea, pull: dict[str, Any], folder: Path, text: str) -> str:
     """Writes the comment as a job of Gitea Actions does."""
     event = folder / "event.json"
     event.write_text(json.dumps({"pull_request": pull}))
-    pipeline = pipeline_of(
+    pipeline = pipeline_run(
         {
             "GITHUB_ACTIONS": "true",
             "GITEA_ACTIONS": "true",

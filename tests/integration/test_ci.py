@@ -14,8 +14,9 @@ from unittest import mock
 
 import pytest
 
-from gitops_dsf.ci.environment import PipelineError, pipeline_of
+from gitops_dsf.ci.environment import pipeline_run
 from gitops_dsf.ci.publish import HELPER
+from gitops_dsf.ci.run import PipelineError
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.cli.template import repo_template
 from gitops_dsf.show.preview.page import MARKER
@@ -710,7 +711,7 @@ def test_a_push_token_that_every_developer_can_read_is_refused(
     }
     said: Any = ""
     try:
-        pipeline_of(forge | variables)
+        pipeline_run(forge | variables)
     except PipelineError as error:
         said = str(error)
     assert problem in said

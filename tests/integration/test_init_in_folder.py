@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from gitops_dsf.ci.environment import Pipeline
+from gitops_dsf.ci.run import PipelineRun
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
@@ -152,8 +152,8 @@ def test_annotations_of_the_pipeline_name_files_from_the_root(mono: Mono) -> Non
     mono.init()
     scorer = mono.fleet / "scorers/cpu-headroom.yaml"
     scorer.write_text(scorer.read_text("utf-8").replace("type: Query", "type: query"), "utf-8")
-    pipeline = Pipeline(forge="GitHub", silence="there is no pull request")
-    with mock.patch("gitops_dsf.cli.ci.pipeline_of", return_value=pipeline):
+    pipeline = PipelineRun(forge="GitHub", silence="there is no pull request")
+    with mock.patch("gitops_dsf.cli.ci.pipeline_run", return_value=pipeline):
         done = gitops_dsf("ci", "check", cwd=mono.fleet)
     assert f"::error file={FOLDER}/scorers/cpu-headroom.yaml,line=" in done.stdout
 

@@ -1,0 +1,79 @@
+"""Why `diff --fail-on` refuses a change. What is not known counts as if it happened."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec import UNSET
+
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.show.preview.pace import paced_change_text
+from gitops_dsf.views.preview.build import Comparison, Preview
+from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove
+from gitops_dsf.views.preview.scorers import rescored
+from gitops_dsf.wording import names_text, plural
+
+
+def refusals(
+    preview: Preview,
+    base: CheckedFleet | None,
+    head: CheckedFleet | None,
+    effects: Collection[str],
+) -> Iterator[str]:
+    """The reasons in words. `effects` are those that are refused: move, eviction and rescore.
+
+    None if nothing could be compared: then the errors of the repository are the reason.
+    """
+    comparison = preview.comparison
+    if comparison is None or head is None:
+        return
+    if comparison.moves is None and not {"move", "eviction"}.isdisjoint(effects):
+        yield f"which applications move is unknown: {preview.hub.missing}"
+    leaving = [move for move in comparison.moves or () if _may_leave(move)]
+    if "move" in effects and leaving:
+        yield f"{plural(len(leaving), 'decision')} would or may move: {_names(leaving)}"
+    evicted = [move for move in leaving if _may_be_evicted(move)]
+    if "eviction" in effects and evicted:
+        yield (
+            f"{plural(len(evicted), 'decision')} would or may lose a cluster without another:"
+            f" {_names(evicted)}"
+        )
+    if "move" in effects:
+        yield from _later_moves(comparison)
+    if "rescore" in effects:
+        yield from _rescored(comparison, base, head)
+
+
+def _may_leave(move: DecisionMove) -> bool:
+    return move.target == UNKNOWN or bool(move.origin)
+
+
+def _may_be_evicted(move: DecisionMove) -> bool:
+    """Whether it may leave more clusters than it moves to."""
+    return move.target == UNKNOWN or len(move.target) < len(move.origin)
+
+
+def _names(moves: Sequence[DecisionMove]) -> str:
+    return names_text([move.application for move in moves])
+
+
+def _later_moves(comparison: Comparison) -> Iterator[str]:
+    """Moves that the reconciler admits later, by the pace or for maintenance."""
+    paced = comparison.paced
+    if paced is not UNSET and paced.count > paced.without_change:
+        yield f"paced: {paced_change_text(paced)}"
+    for window in comparison.maintenance or ():
+        if window.count:
+            yield f"maintenance {window.name}: {plural(window.count, 'application')} would leave"
+
+
+def _rescored(
+    comparison: Comparison, base: CheckedFleet | None, head: CheckedFleet
+) -> Iterator[str]:
+    scorers = []
+    clusters: set[str] = set()
+    for name, touched in rescored(comparison.scorers, base, head).items():
+        if touched:
+            scorers.append(name)
+            clusters |= touched
+    if clusters:
+        count = plural(len(clusters), "cluster")
+        yield f"scores of {count} would change: {names_text(scorers)}"
