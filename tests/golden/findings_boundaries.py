@@ -138,7 +138,6 @@ def _settings() -> Iterator[tuple[str, Documents]]:
         ),
         "allowedHosts: ['https://a.example.com']",
         "allowedHosts: ['*.example.com', 10.0.0.7]",
-        "reconciler: {state: {enabled: true, branch: main}}",
         "reconciler: {proposals: {kinds: [Locks]}, state: {enabled: true, branch: gitops-dsf}}",
         *(
             f"reconciler: {{resources: {{requests: {{cpu: 100m}}, limits: {{cpu: '{limit}'}}}}}}"

@@ -80,6 +80,14 @@ def edge(count: int, labels: str = "env: prod") -> str:
     return both(CLUSTER, *(cluster(f"edge-{number}", labels) for number in range(count)))
 
 
+def hub_scorers_with(auth: str) -> tuple[tuple[str, str], ...]:
+    """Scorers on the hub that send a credential, by the section that has it."""
+    return (
+        ("source", HUB.replace("{host:", f"{{auth: {{{auth}}}, host:")),
+        ("scoring", HUB_API.replace("scoring: {", f"scoring: {{auth: {{{auth}}}, ")),
+    )
+
+
 def _on_the_hub() -> Iterator[tuple[str, Documents]]:
     for kind in ("None", "Kubernetes", "OpenTelemetry", "Prometheus"):
         yield (
@@ -111,7 +119,8 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
         yield f"on the spokes, {field}", {"scorers": source(f"host: 'http://prom.svc', {field}")}
     for field in ("label: zone", "claim: id.k8s.io"):
         text = HUB.replace(LABEL, f"clusterLabel: {{name: cluster, {field}}}")
-        for count in range(5):
+        yield f"on the hub, {field} of one cluster", {"scorers": text, "clusters": edge(0)}
+        for count in range(1, 5):
             for labels in ("zone: a", "env: b"):
                 yield case(
                     f"on the hub, {field} of {count} clusters with {labels}",
@@ -153,20 +162,21 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
         ("bootstrap-hub-kubeconfig", ""),
     ):
         for auth in (f"tokenSecretRef: {{name: {secret}, key: k}}", "serviceAccountToken: true"):
-            for where, text in (
-                ("source", HUB.replace("{host:", f"{{auth: {{{auth}}}, host:")),
-                ("scoring", HUB_API.replace("scoring: {", f"scoring: {{auth: {{{auth}}}, ")),
-            ):
+            for section, text in hub_scorers_with(auth):
                 yield case(
-                    f"on the hub, {where} with {auth}, {allowed or 'no list'}",
+                    f"on the hub, {section} with {auth}, {allowed or 'no list'}",
                     scorers=text,
                     settings=settings(f"hubScorer: {{{allowed}}}") if allowed else SETTINGS,
                 )
-                yield case(
-                    f"on the hub, {where} with {auth}, {allowed} without settings",
-                    scorers=text,
-                    settings="",
-                )
+    for auth in (
+        "tokenSecretRef: {name: a, key: k}",
+        "tokenSecretRef: {name: bootstrap-hub-kubeconfig, key: k}",
+        "serviceAccountToken: true",
+    ):
+        for section, text in hub_scorers_with(auth):
+            yield case(
+                f"on the hub, {section} with {auth}, without settings", scorers=text, settings=""
+            )
     yield case(
         "on the hub, images without digests",
         scorers=HUB,
@@ -607,7 +617,7 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         "a step of two seconds",
         scorers=source("host: 'http://prom.svc', params: {query: up, range: 21998, step: 1}"),
     )
-    for query in ("up; ", "up;", " ;up", ";", "up;  ;down"):
+    for query in ("up; ", " ;up", ";", "up;  ;down"):
         yield case(
             f"upstream: '{query}' with a blank",
             settings=UPSTREAM,

@@ -38,12 +38,15 @@ def groups(module: ModuleType) -> Mapping[str, Mapping[str, Documents]]:
 
 
 def _once(cases: Iterable[tuple[str, Documents]]) -> Mapping[str, Documents]:
-    """A case of the name of another one would not be run."""
-    found: dict[str, Documents] = {}
+    """A case of the name of another one would not be run, and one of its documents shows nothing."""
+    by_name: dict[str, Documents] = {}
+    names: dict[tuple[tuple[str, str], ...], str] = {}
     for name, documents in cases:
-        assert name not in found, f"two cases are called {name}"
-        found[name] = documents
-    return found
+        assert name not in by_name, f"two cases are called {name}"
+        by_name[name] = documents
+        first = names.setdefault(tuple(sorted(documents.items())), name)
+        assert first == name, f"{name} has the same documents as {first}"
+    return by_name
 
 
 GROUPS = {
