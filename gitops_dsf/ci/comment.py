@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.forge.forge import Forge, ForgeError
+from gitops_dsf.forge.forge import Forge
+from gitops_dsf.forge.sending import ForgeError
 
 ATTEMPTS: Final = 5
 _FIRST_PAUSE: Final = 2.0

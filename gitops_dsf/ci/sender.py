@@ -18,8 +18,8 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from dsf_wire.proxies import Proxies
-from gitops_dsf.forge.forge import ForgeAnswer, ForgeError, Sign
 from gitops_dsf.forge.ratelimit import asked_wait
+from gitops_dsf.forge.sending import ForgeAnswer, ForgeError, Sign
 
 MAX_ANSWER_BYTES: Final = 32 << 20
 """What is read of one answer at most."""

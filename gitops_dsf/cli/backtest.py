@@ -12,8 +12,8 @@ from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.journalfiles import journal_files, since_month
 from gitops_dsf.cli.timespan import Span, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
+from gitops_dsf.journal.lines import read as read_journal
 from gitops_dsf.journal.record import Record
-from gitops_dsf.journal.record import read as read_journal
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.git import RevisionError
 from gitops_dsf.repository.revision.base import find_base

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitops_dsf.errors import UsageError
-from gitops_dsf.journal.record import FILE
+from gitops_dsf.journal.lines import FILE
 from gitops_dsf.repository.revision.branch import find_branch
 
 

@@ -14,7 +14,8 @@ from gitops_dsf.cli.journalfiles import JournalFiles, journal_files, since_month
 from gitops_dsf.cli.timespan import span
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.times import age_text, timestamp_of
-from gitops_dsf.journal.record import JournalRead, Record, read
+from gitops_dsf.journal.lines import JournalRead, read
+from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, in_order, times
 from gitops_dsf.repository.revision.branch import fetch_branch, find_branch
 from gitops_dsf.show.journal import explained_text, log_text

@@ -16,17 +16,26 @@ PUBLIC: Final[dict[str, ForgeKind]] = {
     "codeberg.org": "Gitea",
 }
 """Public forges. Codeberg is a Forgejo."""
-
 _SSH_HOSTS: Final = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
-_PATHS: Final[dict[ForgeKind, str]] = {"GitHub": "/api/v3", "GitLab": "/api/v4", "Gitea": "/api/v1"}
+"""Hosts that serve ssh on the port of https, for networks that let nothing else out."""
+_PATHS: Final[dict[ForgeKind, str]] = {
+    "GitHub": "/api/v3",
+    "GitLab": "/api/v4",
+    "Gitea": "/api/v1",
+}
+"""Where the API is below the URL of a forge. That of GitHub is of an Enterprise Server."""
 _URL: Final = re.compile(
     r"((?P<scheme>https?|ssh)://)?([^@/\s]*@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][\w.-]*)"
     r"(?(scheme)(?P<port>:[0-9]+)?/|:/?)(?P<place>([\w.-]+/)*[\w.-]+?)(\.git)?/?"
 )
+"""A URL, or an address as scp has it: git@host:owner/repository.git"""
 
 
 class ForgeAddress(NamedTuple):
+    """A repository on a forge."""
+
     api: str
+    """URL of the API, without a slash at its end."""
     place: str
     """owner/name. On GitLab there may be groups in between."""
 
@@ -37,23 +46,22 @@ def address_of(url: str, *, kind: ForgeKind, api: str = "") -> ForgeAddress:
     `api` is given where it does not follow from the host. Raises ValueError, whose message says
     what to write.
     """
-    found = _URL.fullmatch(url)
-    host = found["host"].lower() if found else ""
-    host = _SSH_HOSTS.get(host, host)
+    match = _URL.fullmatch(url)
+    host = _host(match) if match is not None else ""
     public = PUBLIC.get(host)
     if public is not None and public != kind and not api:
         raise ValueError(f"{host} is not a {kind}: write forge: {public}")
-    api = (api or _api(found, host, kind)).rstrip("/")
-    place = found["place"] if found else ""
+    api = (api or _api(match, host, kind)).rstrip("/")
+    place = match["place"] if match is not None else ""
     # A forge may be in a folder of its host, which is not part of the repository's name.
-    if folder := urlsplit(api).path.removesuffix(_PATHS[kind]).strip("/"):
+    folder = urlsplit(api).path.removesuffix(_PATHS[kind]).strip("/")
+    if folder:
         place = place.removeprefix(f"{folder}/")
-    owners = place.count("/")
-    if owners == 0 or (owners > 1 and kind != "GitLab"):
-        msg = (
+    slashes = place.count("/")
+    if slashes == 0 or (slashes > 1 and kind != "GitLab"):
+        raise ValueError(
             f"git.url {url} names no owner and repository: write https://host/owner/repository.git"
         )
-        raise ValueError(msg)
     return ForgeAddress(api, place)
 
 
@@ -63,19 +71,25 @@ def names_same_repository(url: str, other: str) -> bool:
     The scheme, the user, the port of ssh and the ending .git do not matter. False for URLs without
     a host.
     """
-    first, second = _URL.fullmatch(url), _URL.fullmatch(other)
+    first = _URL.fullmatch(url)
+    second = _URL.fullmatch(other)
     if first is None or second is None:
         return False
-    hosts = [
-        _SSH_HOSTS.get(found["host"].lower(), found["host"].lower()) for found in (first, second)
-    ]
-    return hosts[0] == hosts[1] and first["place"].lower() == second["place"].lower()
+    same_place = first["place"].lower() == second["place"].lower()
+    return _host(first) == _host(second) and same_place
 
 
-def _api(found: re.Match[str] | None, host: str, kind: ForgeKind) -> str:
+def _host(match: re.Match[str]) -> str:
+    """The host that a URL means, in lower case."""
+    host = match["host"].lower()
+    return _SSH_HOSTS.get(host, host)
+
+
+def _api(match: re.Match[str] | None, host: str, kind: ForgeKind) -> str:
+    """The API of a forge, by the URL that git clones."""
     if host == "github.com":
         return "https://api.github.com"
     # The port of ssh is not that of the API.
-    if found is not None and found["scheme"] in {"http", "https"}:
-        return f"{found['scheme']}://{host}{found['port'] or ''}{_PATHS[kind]}"
+    if match is not None and match["scheme"] in {"http", "https"}:
+        return f"{match['scheme']}://{host}{match['port'] or ''}{_PATHS[kind]}"
     return f"https://{host}{_PATHS[kind]}"

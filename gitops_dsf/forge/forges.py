@@ -13,22 +13,34 @@ from urllib.parse import quote
 import msgspec
 
 from gitops_dsf.forge.address import ForgeKind
-from gitops_dsf.forge.forge import Forge, ForgeError, PullRequest
+from gitops_dsf.forge.forge import Forge
+from gitops_dsf.forge.pullrequest import PullRequest
+from gitops_dsf.forge.sending import ForgeError
+
+_GITEA_PAGE: Final = "50"
+"""Pull requests of a page. Servers limit it to MAX_RESPONSE_ITEMS, which is 50."""
+_MAX_GITEA_PAGES: Final = 40
+"""Of pull requests that are read at most."""
 
 
-class _Repository(msgspec.Struct, frozen=True):
+class _HeadRepository(msgspec.Struct, frozen=True):
     full_name: str
 
 
-class _Side(msgspec.Struct, frozen=True):
+class _Head(msgspec.Struct, frozen=True):
+    """The branch that a pull request offers."""
+
     ref: str
     label: str | None = None
-    repo: _Repository | None = None
+    repo: _HeadRepository | None = None
+    """None once the fork is deleted."""
 
 
 class GitHubPull(PullRequest, frozen=True, kw_only=True):
+    """A pull request of GitHub, Gitea or Forgejo."""
+
     url: str = msgspec.field(name="html_url")
-    head: _Side
+    head: _Head
 
     def is_from(self, place: str, branch: str) -> bool:
         """Once the branch is deleted, only `label` has its name in Gitea.
@@ -36,11 +48,29 @@ class GitHubPull(PullRequest, frozen=True, kw_only=True):
         Those of GitHub hold the owner.
         """
         repository = self.head.repo
-        ours = repository is not None and repository.full_name.lower() == place.lower()
-        return ours and branch in {self.head.ref, self.head.label}
+        if repository is None or repository.full_name.lower() != place.lower():
+            return False
+        return branch in {self.head.ref, self.head.label}
+
+
+class _MergeRequest(PullRequest, frozen=True, kw_only=True):
+    """A merge request of GitLab."""
+
+    number: int = msgspec.field(name="iid")
+    url: str = msgspec.field(name="web_url")
+    body: str | None = msgspec.field(name="description", default=None)
+    source_branch: str
+    source_project_id: int | None
+    """Null once the fork is deleted."""
+    target_project_id: int
+
+    def is_from(self, place: str, branch: str) -> bool:  # noqa: ARG002 - the answers are of one project
+        return self.source_branch == branch and self.source_project_id == self.target_project_id
 
 
 class GitHub(Forge):
+    """github.com, or a GitHub Enterprise Server."""
+
     NAME: ClassVar[str] = "GitHub"
     TO_PROPOSE: ClassVar[str] = "Contents and Pull requests, read and write"
     TO_COMMENT: ClassVar[str] = (
@@ -51,6 +81,7 @@ class GitHub(Forge):
     NEWEST: ClassVar[str] = (
         "state=all&head={owner}:{branch}&base={base}&sort=created&direction=desc&per_page=10"
     )
+    # The thread of a pull request is that of the issue of its number.
     THREAD: ClassVar[str] = "issues/{number}/comments"
     COMMENT: ClassVar[str] = "issues/comments/{comment}"
     SIGNED: ClassVar[Mapping[str, str]] = {
@@ -61,12 +92,9 @@ class GitHub(Forge):
     BOTS: ClassVar[bool] = True
 
 
-_PULLS: Final = "50"
-"""Pull requests of a page. Servers limit it to MAX_RESPONSE_ITEMS, which is 50."""
-_PAGES: Final = 40
-
-
 class Gitea(GitHub):
+    """A Gitea or a Forgejo."""
+
     NAME: ClassVar[str] = "Gitea"
     TO_PROPOSE: ClassVar[str] = (
         "the scope write:repository, and a user who may write to the repository"
@@ -90,39 +118,31 @@ class Gitea(GitHub):
             await self._call("GET", "pulls", list[GitHubPull], query={"limit": "1"})
             return None
         # That is one of them, and not always the newest. Pages begin with the newest.
-        for page in range(1, _PAGES + 1):
-            query = {"state": "all", "base_branch": self._base, "limit": _PULLS, "page": str(page)}
-            found = await self._call("GET", "pulls", list[GitHubPull], query=query)
-            for each in found:
-                if each.is_from(self._place, branch):
-                    return each
-            if not found or found[-1].number <= some.number:
+        query = {"state": "all", "base_branch": self._base, "limit": _GITEA_PAGE}
+        for page in range(1, _MAX_GITEA_PAGES + 1):
+            query["page"] = str(page)
+            pulls = await self._call("GET", "pulls", list[GitHubPull], query=query)
+            for pull in pulls:
+                if pull.is_from(self._place, branch):
+                    return pull
+            # Those that follow are older than the one that is known.
+            if not pulls or pulls[-1].number <= some.number:
                 break
         return some
 
 
-class _MergeRequest(PullRequest, frozen=True, kw_only=True):
-    number: int = msgspec.field(name="iid")
-    url: str = msgspec.field(name="web_url")
-    body: str | None = msgspec.field(name="description", default=None)
-    source_branch: str
-    source_project_id: int | None
-    """Null once the fork is deleted."""
-    target_project_id: int
-
-    def is_from(self, place: str, branch: str) -> bool:  # noqa: ARG002 - the answers are of one project
-        return self.source_branch == branch and self.source_project_id == self.target_project_id
-
-
 class GitLab(Forge):
+    """gitlab.com, or a server of one's own."""
+
     NAME: ClassVar[str] = "GitLab"
     TO_PROPOSE: ClassVar[str] = "the scope api, and the role Developer"
     TO_COMMENT: ClassVar[str] = "the scope api, and the role Reporter; no job token may write notes"
     HOME: ClassVar[str] = "/projects/{quoted}"
-    REQUESTS: ClassVar[str] = "merge_requests"
+    PULL_REQUESTS: ClassVar[str] = "merge_requests"
     SHAPE: ClassVar[type[PullRequest]] = _MergeRequest
     NEWEST: ClassVar[str] = (
-        "state=all&source_branch={branch}&target_branch={base}&order_by=created_at&sort=desc&per_page=10"
+        "state=all&source_branch={branch}&target_branch={base}"
+        "&order_by=created_at&sort=desc&per_page=10"
     )
     HEAD: ClassVar[str] = "source_branch"
     BASE: ClassVar[str] = "target_branch"

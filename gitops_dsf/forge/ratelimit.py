@@ -23,17 +23,27 @@ def asked_wait(status: int, headers: Mapping[str, str], content: bytes, *, now: 
     """
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         return retry_after(headers, now=now) or 0.0
-    spent = headers.get("x-ratelimit-remaining") == "0"
-    if status == HTTPStatus.FORBIDDEN:
-        said = content.lower()
-        limited = spent or "retry-after" in headers or any(words in said for words in _LIMIT_WORDS)
-    else:
-        limited = status == HTTPStatus.TOO_MANY_REQUESTS
-    if not limited:
+    if not _is_limited(status, headers, content):
         return 0.0
     wait = retry_after(headers, now=now)
     reset = headers.get("x-ratelimit-reset", "")
-    if wait is None and spent and reset.isdecimal():
+    if wait is None and _is_spent(headers) and reset.isdecimal():
         # GitHub says when an hourly limit ends, and sends no Retry-After.
         wait = min(float(reset[:12]) - now, MAX_RETRY_AFTER)
-    return wait if wait is not None and wait > 0 else LIMIT_SECONDS
+    if wait is None or wait <= 0:
+        return LIMIT_SECONDS
+    return wait
+
+
+def _is_limited(status: int, headers: Mapping[str, str], content: bytes) -> bool:
+    """Whether a limit is why the forge did not do it. GitHub answers 403 for most of its limits."""
+    if status != HTTPStatus.FORBIDDEN:
+        return status == HTTPStatus.TOO_MANY_REQUESTS
+    if _is_spent(headers) or "retry-after" in headers:
+        return True
+    body = content.lower()
+    return any(words in body for words in _LIMIT_WORDS)
+
+
+def _is_spent(headers: Mapping[str, str]) -> bool:
+    return headers.get("x-ratelimit-remaining") == "0"

@@ -1,3 +1,6 @@
 """The journal: a record for each change of a decision, and what can be read from these records.
-Pure.
+
+`record` describes a record, `lines` reads and writes the files, `timeline` puts the records of a
+Placement in order, and `cause` finds why a decision changed. Pure: the reconciler keeps the files
+on a branch, and `log` reads them.
 """

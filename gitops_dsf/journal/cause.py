@@ -1,4 +1,8 @@
-"""The cause of a change of a decision, by what the hub held just after it. Pure."""
+"""The cause of a change of a decision, by what the hub held just after it. Pure.
+
+It is a judgement, not a measurement: OCM does not say why it decides. Causes that were observed (an
+admitted move, a lost cluster, an edit) come before those that are only computed.
+"""
 
 from collections.abc import Collection
 
@@ -44,20 +48,41 @@ def cause_of(
     wanted = verdict.source.spec.number_of_clusters
     if not record.left and (wanted is None or record.before < wanted):
         return MoveCause(Cause.ELIGIBLE, ", ".join(record.joined))
-    # While nobody looked, scores came and went. And where the simulator decides otherwise, they do
-    # not explain what happened.
-    if (
-        record.kind == "Later"
-        or verdict.outcome is not Outcome.SCHEDULED
-        or verdict.chosen != {*after}
-    ):
+    # While nobody looked, scores came and went.
+    if record.kind == "Later":
+        return MoveCause(Cause.UNKNOWN)
+    # Where the simulator decides otherwise, the scores do not explain what happened.
+    if verdict.outcome is not Outcome.SCHEDULED or verdict.chosen != set(after):
         return MoveCause(Cause.UNKNOWN)
     return MoveCause(Cause.SCORE, _by_scores(record, by_scores))
 
 
+def scores_of_people(record: Record) -> tuple[ScoreChange, ...]:
+    """The changed scores, without items of moves, which earlier versions recorded among them."""
+    return tuple(
+        score for score in record.scores if not score.name.startswith(f"AddOn/{MOVES_SCORE}/")
+    )
+
+
+def largest_change(record: Record) -> ScoreChange | None:
+    """The largest change of a score of a cluster that left or joined.
+
+    None if no values before are known.
+    """
+    moved = {*record.left, *record.joined}
+    largest: ScoreChange | None = None
+    for score in scores_of_people(record):
+        if score.cluster not in moved or score.before is None:
+            continue
+        if largest is None or _difference(score) > _difference(largest):
+            largest = score
+    return largest
+
+
 def _by_scores(record: Record, verdict: Verdict) -> str:
-    """The largest change of a score of a cluster that moved, or by how much the new cluster
-    leads.
+    """The largest change of a score of a cluster that moved.
+
+    If there is none, by how much the new cluster leads.
     """
     change = largest_change(record)
     if change is not None:
@@ -71,23 +96,6 @@ def _by_scores(record: Record, verdict: Verdict) -> str:
     return f"{best} leads {worst} by {means[best] - means[worst]:.1f} points"
 
 
-def scores_of_people(record: Record) -> tuple[ScoreChange, ...]:
-    """The changed scores, without items of moves, which records of earlier versions have among
-    them.
-    """
-    return tuple(
-        score for score in record.scores if not score.name.startswith(f"AddOn/{MOVES_SCORE}/")
-    )
-
-
-def largest_change(record: Record) -> ScoreChange | None:
-    """The largest change of a score of a cluster that left or joined, if values before are
-    known.
-    """
-    moved = {*record.left, *record.joined}
-    known = [
-        each
-        for each in scores_of_people(record)
-        if each.cluster in moved and each.before is not None
-    ]
-    return max(known, key=lambda each: abs((each.after or 0) - (each.before or 0)), default=None)
+def _difference(score: ScoreChange) -> int:
+    """By how much a score changed. One that is absent counts as 0, as OCM counts it."""
+    return abs((score.after or 0) - (score.before or 0))

@@ -1,30 +1,28 @@
-"""A record of the journal: one change of a decision, and why OCM decided so. Records are JSON
-lines: one line for each record, one file for each month of the records' times.
-"""
+"""A record of the journal: one change of a decision, and why OCM decided so."""
 
 import hashlib
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
 
-from dsf_wire.jsontext import without_mark
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.times import Timestamp
 from gitops_dsf.simulator.explain import Explanation
 
 ChangeKind = Literal["Change", "Later", "Start"]
-"""Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when
-it was found. Start: the first record of a Placement; the decision before it is not known.
+"""What a record is about.
+
+Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when it
+was found. Start: the first record of a Placement; the decision before it is not known.
 """
 MAX_NAMED: Final = 100
-"""Clusters that a record names in each list. A larger decision is recorded by what left and
-joined.
+"""Clusters that a record names in each list.
+
+A larger decision is recorded by what left and joined.
 """
 MAX_EXPLAINED: Final = 20
 """Clusters that a record explains."""
@@ -42,6 +40,7 @@ class RecordedTerm(Struct, frozen=True, gc=False, rename="camel", omit_defaults=
 
     @property
     def points(self) -> int:
+        """What it adds. A score that is absent counts as 0, as OCM counts it."""
         return self.weight * (self.score or 0)
 
 
@@ -160,10 +159,18 @@ def new_record(
     applications: Sequence[str] = (),
 ) -> Record:
     """A record without explanations and scores. `before` is None if that decision is not known."""
-    old = set() if before is None else set(before)
-    left, joined = ((), ()) if before is None else (sorted(old - {*after}), sorted({*after} - old))
-    named = (tuple(left[:MAX_NAMED]), tuple(joined[:MAX_NAMED]))
+    old = frozenset(before or ())
     to = tuple(sorted(after))
+    left: list[str] = []
+    joined: list[str] = []
+    if before is not None:
+        left = sorted(old.difference(to))
+        joined = sorted(set(to) - old)
+    # It names a decision that is small enough, else what changed of it.
+    names_old = before is not None and len(old) <= MAX_NAMED
+    names_new = len(to) <= MAX_NAMED
+    named_left = left[:MAX_NAMED]
+    named_joined = joined[:MAX_NAMED]
     # Milliseconds tell quick changes apart, and people can still read them.
     time = time.replace(microsecond=time.microsecond // 1000 * 1000)
     content = msgspec.json.encode((placement, uid, number, time, kind, left, joined, to))
@@ -175,14 +182,14 @@ def new_record(
         placement=placement,
         uid=uid,
         applications=tuple(applications),
-        from_=None if before is None or len(old) > MAX_NAMED else tuple(sorted(old)),
-        left=named[0],
-        joined=named[1],
-        to=to if len(to) <= MAX_NAMED else None,
+        from_=tuple(sorted(old)) if names_old else None,
+        left=tuple(named_left),
+        joined=tuple(named_joined),
+        to=to if names_new else None,
         count=len(to),
         before=len(old),
-        more=len(left) + len(joined) - len(named[0]) - len(named[1]),
-        digest=digest(frozenset(to)) if len(to) > MAX_NAMED else "",
+        more=len(left) + len(joined) - len(named_left) - len(named_joined),
+        digest="" if names_new else digest(frozenset(to)),
     )
 
 
@@ -195,81 +202,3 @@ def digest(clusters: frozenset[str]) -> str:
 def reason_of(explanation: Explanation) -> ClusterReason:
     """The kept part of an explanation."""
     return msgspec.convert(explanation, ClusterReason, from_attributes=True)
-
-
-FILE: Final = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\.jsonl")
-"""The name of a month's file."""
-LINE_BYTES: Final = 256 << 10
-"""A longer line is no record. The largest one that the reconciler writes has about 64 KiB."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JournalRead:
-    """What the files of a journal hold, in the order of files and lines."""
-
-    records: tuple[Record, ...]
-    bad: tuple[str, ...]
-    """Lines that are not records, with file, number and what is wrong. Readers skip them."""
-
-
-def file_of(record: Record) -> str:
-    return f"{record.time.astimezone(UTC):%Y-%m}.jsonl"
-
-
-def encode(record: Record) -> bytes:
-    """One line, with its line break."""
-    return msgspec.json.encode(record) + b"\n"
-
-
-def read(
-    files: Mapping[str, bytes], *, about: str | None = None, explained: bool = True
-) -> JournalRead:
-    """A record that appears twice is read once, and unknown keys are ignored. `about` limits the
-    records to those of one application; without `explained` they lack their explanations, which are
-    most of a journal.
-    """
-    found: dict[str, Record] = {}
-    bad: list[str] = []
-    needle = (about or "").encode()
-    for name in sorted(files):
-        for number, line in enumerate(without_mark(files[name]).split(b"\n"), 1):
-            if needle not in line or not line.strip():
-                continue
-            record = _decoded(line)
-            if isinstance(record, Record):
-                if about is None or record.is_about(about):
-                    found.setdefault(
-                        record.id,
-                        record if explained else msgspec.structs.replace(record, clusters=()),
-                    )
-            else:
-                bad.append(f"{name}:{number}: {record}")
-    return JournalRead(records=tuple(found.values()), bad=tuple(bad))
-
-
-def _decoded(line: bytes) -> Record | str:
-    """The record, or what is wrong with the line."""
-    if len(line) > LINE_BYTES:
-        return f"this line has {len(line)} bytes, and a record has at most {LINE_BYTES}"
-    try:
-        record = msgspec.json.decode(line, type=Record)
-        # A time near the year 1 or 9999 with an offset may have no equivalent in UTC.
-        record.time.astimezone(UTC)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
-        return f"this line is not a record: {error}"
-    return record
-
-
-def appended(files: Mapping[str, bytes], records: Iterable[Record]) -> dict[str, bytes]:
-    """The files that change when these records are added."""
-    added: dict[str, list[bytes]] = {}
-    for record in records:
-        added.setdefault(file_of(record), []).append(encode(record))
-    changed = {}
-    for name, lines in added.items():
-        content = files.get(name, b"")
-        # A last line without its line break was cut off, or edited by hand. It must not swallow a
-        # record.
-        separator = b"" if not content or content.endswith(b"\n") else b"\n"
-        changed[name] = b"".join((content, separator, *lines))
-    return changed

@@ -12,8 +12,8 @@ import httpx
 
 from dsf_runtime import answers, webclient
 from dsf_runtime.calls import CallFault, as_call_faults, hide
-from gitops_dsf.forge.forge import ForgeAnswer, ForgeError, Sign
 from gitops_dsf.forge.ratelimit import asked_wait
+from gitops_dsf.forge.sending import ForgeAnswer, ForgeError, Sign
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.hub.api import MANAGER
 

@@ -37,9 +37,9 @@ from gitops_dsf.hub.moves.flapping import episodes
 from gitops_dsf.hubreader.files import documents
 from gitops_dsf.importer.selection import ImportSelection
 from gitops_dsf.importer.take import take
-from gitops_dsf.journal.record import appended, file_of
-from gitops_dsf.journal.record import encode as encode_record
-from gitops_dsf.journal.record import read as read_journal
+from gitops_dsf.journal.lines import appended, file_of
+from gitops_dsf.journal.lines import encode as encode_record
+from gitops_dsf.journal.lines import read as read_journal
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
 from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.files import read_path

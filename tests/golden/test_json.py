@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.journal.record import appended
+from gitops_dsf.journal.lines import appended
 from tests.integration.backtest.test_backtest_verb import SCORES, SPAN, _fleet
 from tests.integration.journal.test_journal_verbs import RECORDS
 from tests.integration.journal.test_journal_verbs import SPAN as JOURNAL_SPAN

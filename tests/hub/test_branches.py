@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.journal.record import Record, read
+from gitops_dsf.journal.lines import read
+from gitops_dsf.journal.record import Record
 from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitrepository import git

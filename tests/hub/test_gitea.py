@@ -12,8 +12,9 @@ import pytest
 from gitops_dsf.ci.environment import pipeline_run
 from gitops_dsf.ci.sender import Sender as PipelineSender
 from gitops_dsf.forge.address import address_of
-from gitops_dsf.forge.forge import Forge, ForgeError
+from gitops_dsf.forge.forge import Forge
 from gitops_dsf.forge.forges import Gitea as Client
+from gitops_dsf.forge.sending import ForgeError
 from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.binaries import obtain

@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 from gitops_dsf.ci.sender import Sender
-from gitops_dsf.forge.forge import ForgeError
+from gitops_dsf.forge.sending import ForgeError
 from tests.support.pageserver import Answer, PageServer
 
 pytestmark = pytest.mark.real_time  # the server is a thread, and so is the request

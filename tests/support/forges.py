@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from gitops_dsf.forge.forge import CLOSED_BY_US, Forge
+from gitops_dsf.forge.forge import Forge
+from gitops_dsf.forge.pullrequest import CLOSED_BY_US
 from tests.support.threadserver import Handler, JsonServer
 
 BRANCH: Final = "gitops-dsf/locks-1"

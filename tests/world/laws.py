@@ -24,7 +24,8 @@ from gitops_dsf.hub.names import (
 )
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.windows import open_period
-from gitops_dsf.journal.record import Record, read
+from gitops_dsf.journal.lines import read
+from gitops_dsf.journal.record import Record
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.reconciler.journal.branch import README

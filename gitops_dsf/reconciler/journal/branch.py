@@ -13,17 +13,8 @@ import msgspec
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.journal.record import (
-    FILE,
-    ChangeKind,
-    JournalRead,
-    Record,
-    appended,
-    digest,
-    file_of,
-    new_record,
-    read,
-)
+from gitops_dsf.journal.lines import FILE, JournalRead, appended, file_of, read
+from gitops_dsf.journal.record import ChangeKind, Record, digest, new_record
 from gitops_dsf.reconciler.git.clone import Clone
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.wording import plural

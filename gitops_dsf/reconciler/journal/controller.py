@@ -19,8 +19,9 @@ import msgspec
 
 from dsf_runtime.clock import happens_within, monotonic
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.journal.record import Record, encode
-from gitops_dsf.journal.timeline import Values, by_placement, values_at
+from gitops_dsf.journal.lines import encode
+from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.timeline import ScoreValues, by_placement, values_at
 from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.git.clone import working_clone
@@ -94,7 +95,7 @@ class JournalController:
         self._pending_bytes = 0
         self._unnamed: dict[str, frozenset[str]] = {}
         """Decisions that are too large to be named, by the id of their record."""
-        self._values: dict[str, Values] = {}
+        self._values: dict[str, ScoreValues] = {}
         """Scores at the last record, by Placement."""
         self._edited: dict[str, float] = {}
         """When a Placement was changed last while this process looked, by the hub's clock."""

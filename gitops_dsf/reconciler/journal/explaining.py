@@ -27,7 +27,7 @@ from gitops_dsf.journal.record import (
     ScoreChange,
     reason_of,
 )
-from gitops_dsf.journal.timeline import Values
+from gitops_dsf.journal.timeline import ScoreValues
 from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
@@ -141,10 +141,10 @@ def filled(
     before: Collection[str] | None,
     after: Collection[str],
     facts: Facts,
-    known: Values,
+    known: ScoreValues,
     admitted: LedgerMove | None = None,
     edited: bool = False,
-) -> tuple[Record, Values]:
+) -> tuple[Record, ScoreValues]:
     """The record with its cause and details, and the scores at it. `known` are those at the record
     before. `admitted` is the paced move that led to it; `edited`: whether the Placement was changed
     just before.

@@ -22,7 +22,7 @@ from gitops_dsf.hub.moves.flapping import (
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import Record
-from gitops_dsf.journal.timeline import Values, by_placement, changes, recent, values_at
+from gitops_dsf.journal.timeline import ScoreValues, by_placement, changes, recent, values_at
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.wording import names_text
@@ -128,7 +128,7 @@ def _weights_of(records: Sequence[Record]) -> Mapping[str, int]:
     return {}
 
 
-def _leads(each: Return, values: Values, weights: Mapping[str, int]) -> Leads:
+def _leads(each: Return, values: ScoreValues, weights: Mapping[str, int]) -> Leads:
     found: dict[str, float] = {}
     for name, weight in weights.items():
         lead = values.get((name, each.cluster), 0) - values.get((name, each.rival or ""), 0)

@@ -21,8 +21,10 @@ from dsf_runtime.backoff import Backoff
 from dsf_wire.constants import SCORE_GROUP
 from dsf_wire.text import printable
 from gitops_dsf.forge.address import address_of
-from gitops_dsf.forge.forge import Forge, ForgeError, PullRequest
+from gitops_dsf.forge.forge import Forge
 from gitops_dsf.forge.forges import FORGES
+from gitops_dsf.forge.pullrequest import PullRequest
+from gitops_dsf.forge.sending import ForgeError
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.clone import Clone, working_clone

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gitops_dsf.journal.record import appended, new_record
+from gitops_dsf.journal.lines import appended
+from gitops_dsf.journal.record import new_record
 from tests.integration.preview.gitfleet import HERD, GitFleet, herd_fleet
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Value, answer_of, matrix

@@ -10,15 +10,8 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub.moves.causes import MoveCause
-from gitops_dsf.journal.record import (
-    ClusterReason,
-    Record,
-    RecordedTerm,
-    ScoreChange,
-    appended,
-    encode,
-    new_record,
-)
+from gitops_dsf.journal.lines import appended, encode
+from gitops_dsf.journal.record import ClusterReason, Record, RecordedTerm, ScoreChange, new_record
 from tests.hub.controlplane.gitrepository import git
 from tests.support.journalrecords import record
 from tests.support.outputs import check_output

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.ci.sender import Sender as PipelineSender
-from gitops_dsf.forge.forge import ForgeError, Send
 from gitops_dsf.forge.forges import GitHub, GitLab
+from gitops_dsf.forge.sending import ForgeError, Send
 from gitops_dsf.reconciler import forge as module
 from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError

@@ -17,7 +17,7 @@ from dsf_runtime.apierrors import ApiError
 from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.blocking import BlockingApiServer
 from gitops_dsf.ci.sender import Sender
-from gitops_dsf.forge.forge import ForgeError
+from gitops_dsf.forge.sending import ForgeError
 from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.reconciler.forge import send

@@ -8,15 +8,8 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.moves.flapping import DecisionChange
-from gitops_dsf.journal.record import (
-    Record,
-    ScoreChange,
-    appended,
-    encode,
-    file_of,
-    new_record,
-    read,
-)
+from gitops_dsf.journal.lines import appended, encode, file_of, read
+from gitops_dsf.journal.record import Record, ScoreChange, new_record
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, recent, times, values_at
 from tests.support.journalrecords import AT, record
 

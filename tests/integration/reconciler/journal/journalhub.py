@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitops_dsf.hub.moves.causes import MoveCause
-from gitops_dsf.journal.record import JournalRead, read
+from gitops_dsf.journal.lines import JournalRead, read
 from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.journal.controller import JournalController
