@@ -27,7 +27,7 @@ MB.
 async def send(
     method: str, url: str, *, sign: Sign, body: bytes | None, credentials: Credentials
 ) -> ForgeAnswer:
-    """See `gitops_dsf.forge.Send`. Reads the Secret for each request: it may be rotated at any
+    """See `gitops_dsf.forge.sending`. Reads the Secret for each request: it may be rotated at any
     time. Raises ForgeError, and GitError if the Secret lacks what is needed.
     """
     token = credentials.token()

@@ -238,18 +238,18 @@ class ProposalController:
             await self._drop(clone, kind, own, outcome="withdrawn", why=why)
             return "nothing"
         branch = f"{self._stem}{kind}-{digest}"
-        request = await self._forge.latest(branch) if self._forge is not None else None
-        if self._is_refused(request, branch, memory, own):
+        pull_request = await self._forge.latest(branch) if self._forge is not None else None
+        if self._is_refused(pull_request, branch, memory, own):
             why = "Withdrawn: the content has changed to one that was refused before."
             await self._drop(clone, kind, own, outcome="withdrawn", why=why, keep=branch)
             return "refused"
         is_open = branch in own
         if self._forge is not None:
-            is_open = is_open and request is not None and request.is_open
+            is_open = is_open and pull_request is not None and pull_request.is_open
         outcome = "unchanged"
-        # Without a request the leader before ended between push and request. After a merge the
-        # branch starts again on the newest head.
-        if branch not in own or (not is_open and request is not None):
+        # Without a pull request the leader before ended between the push and opening it. After a
+        # merge the branch starts again on the newest head.
+        if branch not in own or (not is_open and pull_request is not None):
             if now >= memory.pushed_at + 2 * BETWEEN.ceiling:
                 memory.pushes = 0
             if memory.pushes and now < memory.pushed_at + BETWEEN.delay(memory.pushes):
@@ -262,7 +262,7 @@ class ProposalController:
             self._record_events(change, branch)
             outcome = "pushed"
         if self._forge is not None and not is_open:
-            # The request follows the push: a forge opens none for a branch that it does not have.
+            # The push comes first: a forge opens no pull request for a branch that it lacks.
             self._api.check_leads()
             body = request_body(kind, change)
             opened = await self._forge.open(branch=branch, title=title(change), body=body)
@@ -275,14 +275,14 @@ class ProposalController:
 
     def _is_refused(
         self,
-        request: PullRequest | None,
+        pull_request: PullRequest | None,
         branch: str,
         memory: _Memory,
         own: Mapping[str, str],
     ) -> bool:
-        """Whether people refused this content: they closed its request, or deleted its branch."""
-        if request is not None:
-            return request.refused
+        """Whether people refused this content: closed its pull request, or deleted its branch."""
+        if pull_request is not None:
+            return pull_request.refused
         return branch == memory.offered and branch not in own
 
     async def _change(self, clone: Clone, kind: ProposalKind, *, offered: bool) -> _Made:
@@ -388,7 +388,7 @@ class ProposalController:
         why: str,
         keep: str = "",
     ) -> None:
-        """Closes the requests of outdated branches, and deletes the branches."""
+        """Closes the pull requests of outdated branches, and deletes the branches."""
         for branch, commit in sorted(own.items()):
             if branch == keep:
                 continue
@@ -397,10 +397,10 @@ class ProposalController:
                 LOG.info("outdated branch %s is kept: its last commit is by %s", branch, other)
                 continue
             if self._forge is not None:
-                request = await self._forge.latest(branch)
-                if request is not None and request.is_open:
+                pull_request = await self._forge.latest(branch)
+                if pull_request is not None and pull_request.is_open:
                     self._api.check_leads()
-                    await self._forge.close(request, why=why)
+                    await self._forge.close(pull_request, why=why)
             await clone.push(None, branch=branch, expected=commit)
             del own[branch]
             LOG.info("branch %s is deleted: %s", branch, why)
