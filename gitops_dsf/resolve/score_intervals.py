@@ -9,59 +9,18 @@ Not guaranteed: that the raw score is still the same when the agent runs next.
 
 import struct
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Self
+from typing import Final
 
-from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.publishrule import unwritten
 from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import ScoreRange
+from gitops_dsf.hub.intervals import Interval
 
 MAX_RAW: Final = sys.float_info.max
 """The agent drops results that are not finite, so every raw score is within -MAX_RAW..MAX_RAW."""
 _SIGN_BIT: Final = 2**63
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreInterval:
-    """Published scores from `low` to `high`. Both ends are included."""
-
-    low: int
-    high: int
-
-    @classmethod
-    def around(cls, scores: Iterable[int]) -> Self:
-        """The smallest interval with all of these scores, at least one."""
-        ordered = sorted(scores)
-        return cls(ordered[0], ordered[-1])
-
-    @property
-    def exact(self) -> bool:
-        """Whether it holds a single score."""
-        return self.low == self.high
-
-    @property
-    def middle(self) -> int:
-        """A score in the middle. It stands in where a number is needed, and is never known."""
-        return (self.low + self.high) // 2
-
-    def holds(self, score: int) -> bool:
-        return self.low <= score <= self.high
-
-    def meets(self, other: "ScoreInterval") -> bool:
-        """Whether the two have a score in common."""
-        return self.low <= other.high and other.low <= self.high
-
-    def joined(self, other: "ScoreInterval") -> "ScoreInterval":
-        """The smallest interval that holds both."""
-        return ScoreInterval(min(self.low, other.low), max(self.high, other.high))
-
-
-ANY_SCORE: Final = ScoreInterval(SCORE_MIN, SCORE_MAX)
-NO_SCORE: Final = ScoreInterval(0, 0)
-"""OCM counts a missing score, and a missing item, as 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +31,16 @@ class RawInterval:
     high: float
 
 
-def within_deadband(published: int, *, deadband: int) -> ScoreInterval:
+def within_deadband(published: int, *, deadband: int) -> Interval:
     """The scores that an agent may have computed while `published` stays on the hub.
 
     It writes a difference of the deadband or more, at the latest after minIntervalSeconds.
     """
     slack = unwritten(deadband)
-    return ScoreInterval(published - slack, published + slack)
+    return Interval(published - slack, published + slack)
 
 
-def raw_scores(scores: ScoreInterval, score_range: ScoreRange | None) -> RawInterval | None:
+def raw_scores(scores: Interval, score_range: ScoreRange | None) -> RawInterval | None:
     """The raw scores that the agent maps to one of these scores; None if there is no such number.
 
     At an end of the outputs the interval is open to that side, because the agent clamps.
@@ -98,27 +57,27 @@ def raw_scores(scores: ScoreInterval, score_range: ScoreRange | None) -> RawInte
     return None if first > last else RawInterval(first, last)
 
 
-def mapped(raw: RawInterval, score_range: ScoreRange | None) -> ScoreInterval:
+def mapped(raw: RawInterval, score_range: ScoreRange | None) -> Interval:
     """The scores that the agent computes for raw scores in an interval.
 
     The map never turns round, so the ends of one interval give the ends of the other.
     """
     ends = (raw.low, raw.high)
-    return ScoreInterval.around(map_score(end, score_range).value for end in ends)
+    return Interval.around(map_score(end, score_range).value for end in ends)
 
 
-def outputs(score_range: ScoreRange | None) -> ScoreInterval:
+def outputs(score_range: ScoreRange | None) -> Interval:
     """The scores that a map can give."""
     return mapped(RawInterval(-MAX_RAW, MAX_RAW), score_range)
 
 
-def published_next(computed: ScoreInterval, *, present: int, deadband: int) -> ScoreInterval:
+def published_next(computed: Interval, *, present: int, deadband: int) -> Interval:
     """The scores that can be on the hub when the agent computes one of `computed` from now on.
 
     Within the deadband the present score stays until it is refreshed, so both are possible.
     """
     if computed.meets(within_deadband(present, deadband=deadband)):
-        return computed.joined(ScoreInterval(present, present))
+        return computed.joined(Interval(present, present))
     return computed
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from dsf_wire.publishrule import Published, Rule, changed, decide
 from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import ScoreRange
+from gitops_dsf.hub.intervals import Interval
 from gitops_dsf.resolve.score_intervals import (
     RawInterval,
-    ScoreInterval,
     mapped,
     outputs,
     published_next,
@@ -59,7 +59,7 @@ def test_the_interval_of_a_score_holds_exactly_the_raw_scores_of_it(data: st.Dat
     score_range = data.draw(maps())
     raw = data.draw(raws(score_range))
     low = data.draw(ENDS)
-    scores = ScoreInterval(low, data.draw(st.integers(low, 100)))
+    scores = Interval(low, data.draw(st.integers(low, 100)))
     found = raw_scores(scores, score_range)
     is_inside = found is not None and found.low <= raw <= found.high
     assert is_inside == scores.holds(map_score(raw, score_range).value)
@@ -94,23 +94,23 @@ def test_raw_scores_of_one_published_score(
     score: int, score_range: ScoreRange | None, low: float, high: float
 ) -> None:
     """Within the outputs a step; at an end of them open to that side, because the agent clamps."""
-    assert raw_scores(ScoreInterval(score, score), score_range) == RawInterval(low, high)
+    assert raw_scores(Interval(score, score), score_range) == RawInterval(low, high)
 
 
 @pytest.mark.parametrize("score", [0, 91, -1, 101])
 def test_no_raw_score_gives_what_is_beyond_the_outputs(score: int) -> None:
-    assert raw_scores(ScoreInterval(score, score), scale(0, 1, 1, 90)) is None
+    assert raw_scores(Interval(score, score), scale(0, 1, 1, 90)) is None
 
 
 def test_a_map_in_wide_steps_leaves_scores_out() -> None:
     """Outputs 0 and 1 only: the top score is reached by the clamp alone."""
     narrow = scale(0, 1, 0, 1)
-    assert raw_scores(ScoreInterval(0, 0), narrow) == RawInterval(
+    assert raw_scores(Interval(0, 0), narrow) == RawInterval(
         -1.7976931348623157e308, math.nextafter(1.0, 0)
     )
-    assert raw_scores(ScoreInterval(1, 1), narrow) == RawInterval(1.0, 1.7976931348623157e308)
-    assert outputs(narrow) == ScoreInterval(0, 1)
-    assert outputs(None) == ScoreInterval(-100, 100)
+    assert raw_scores(Interval(1, 1), narrow) == RawInterval(1.0, 1.7976931348623157e308)
+    assert outputs(narrow) == Interval(0, 1)
+    assert outputs(None) == Interval(-100, 100)
 
 
 @given(
@@ -121,7 +121,7 @@ def test_a_map_in_wide_steps_leaves_scores_out() -> None:
 def test_what_is_on_the_hub_next_is_what_the_agent_writes_at_once_or_at_the_refresh(
     present: int, low: int, width: int, deadband: int, step: int
 ) -> None:
-    computed = ScoreInterval(low, low + width)
+    computed = Interval(low, low + width)
     score = low + step % (width + 1)
     found = published_next(computed, present=present, deadband=deadband)
     rule = Rule(deadband=deadband, min_interval=0, ttl=900, jitter=0)
