@@ -1,7 +1,7 @@
 """Counts, lists of names and suggestions, in words for people."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _MAX_COMPARED = 100
 """Characters of a word that is compared with others: the comparison is quadratic."""
@@ -12,11 +12,32 @@ def plural(count: int | str, noun: str) -> str:
     return f"{count} {noun}" if str(count) == "1" else f"{count} {noun}s"
 
 
+def verb(count: int, infinitive: str) -> str:
+    """The form of a regular verb behind a number of things: `1 moves`, `2 move`."""
+    return f"{infinitive}s" if count == 1 else infinitive
+
+
 def names_text(names: Iterable[str], *, most: int = 5) -> str:
     """Formats `a, b and 3 more`, with at most this many names."""
     listed = tuple(names)
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return ", ".join(listed[:most]) + more
+
+
+def and_text(clauses: Sequence[str]) -> str:
+    """Formats `a`, `a and b`, `a, b and c`."""
+    if len(clauses) < 2:
+        return "".join(clauses)
+    return f"{', '.join(clauses[:-1])} and {clauses[-1]}"
+
+
+def choice_text(names: Sequence[str], count: int, *, most: int = 3) -> str:
+    """Formats `a or b`, or `2 of a, b, c`; empty for more names than `most`, or for nothing to choose."""
+    if not count or len(names) > most:
+        return ""
+    if count == 1:
+        return " or ".join(names)
+    return f"{count} of {', '.join(names)}"
 
 
 def shortened(text: str, *, most: int = 60) -> str:

@@ -11,8 +11,8 @@ from dsf_wire import query
 from dsf_wire.summary import SCORED_BY_API
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import cluster_label
+from gitops_dsf.resolve.raw_inputs import history_causes
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.views.preview.scorershift import raw_causes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ def _why_outdated(scorer: EffectiveScorer, before: CheckedFleet) -> str:
     old = before.scorer_by_name.get(scorer.name)
     if old is None:
         return f"{scorer.name}: it is new, so it has no history"
-    causes = raw_causes(old, scorer)
+    causes = history_causes(old, scorer)
     if not causes:
         return ""
     return (

@@ -9,6 +9,7 @@ Only JSON output has sums.
 from collections.abc import Iterable
 from typing import Protocol
 
+from gitops_dsf.hub.intervals import Interval
 from gitops_dsf.hub.pace import MOVES_SCORE
 
 _MOVES_PREFIX = f"AddOn/{MOVES_SCORE}/"
@@ -50,6 +51,13 @@ def points_needed(total: int, weight: int) -> float:
     """
     # Floor division of the negative number rounds up, without the error of floats.
     return -(-100 * total // weight) / 100
+
+
+def points_range_text(sums: Interval, weight: int) -> str:
+    """Formats bounds of a sum in points: `61 to 66`, or `61` if the two are the same."""
+    low = points_text(points_of(sums.low, weight))
+    high = points_text(points_of(sums.high, weight))
+    return low if low == high else f"{low} to {high}"
 
 
 def points_text(points: float) -> str:

@@ -20,7 +20,6 @@ from dsf_wire.summary import (
     EndpointAuth,
     Header,
     PublishRule,
-    ScoreRange,
     Summary,
 )
 from gitops_dsf.repository.model.base import Authored
@@ -65,7 +64,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         score_dimension_format=scorer.dimension_format,
         # Upstream's fields end here.
         scoring_arguments=_arguments(scoring.arguments),
-        score_range=_wire(spec.score_range, ScoreRange),
+        score_range=scorer.score_range,
         score_aggregation=_unless(spec.score_aggregation, "Last"),
         score_ttl_seconds=_unless(scorer.ttl_seconds, default_ttl_seconds(interval)),
         publish=_wire(_unless(spec.publish, _DEFAULT_PUBLISH), PublishRule),

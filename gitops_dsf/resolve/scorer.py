@@ -10,10 +10,13 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Final, TypeVar
 
+import msgspec
+
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.dimension import DEFAULT_FORMAT, fixed_name
 from dsf_wire.query import Part, split
 from dsf_wire.scorename import sanitise
+from dsf_wire.summary import ScoreRange
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Document, FieldPath
@@ -113,6 +116,12 @@ class EffectiveScorer:
     @property
     def ttl_seconds(self) -> int:
         return self.spec.score_ttl_seconds or default_ttl_seconds(self.spec.scoring.params.interval)
+
+    @cached_property
+    def score_range(self) -> ScoreRange | None:
+        """The map from raw to published scores, as the agent reads it."""
+        mapping = self.spec.score_range
+        return None if mapping is None else msgspec.convert(mapping.model_dump(), ScoreRange)
 
     @property
     def published(self) -> tuple[int, int]:

@@ -5,6 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.pipeline import RenderResult, produce
+from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.scorer import DynamicScorer
+from gitops_dsf.resolve.scorer import EffectiveScorer, effective
 from tests.support import fleets, yamlfast
 
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
@@ -21,6 +25,15 @@ def scorer(name: str, **spec: Any) -> dict[str, Any]:
         "scoring": {"params": {"name": name, "interval": 60}},
     }
     return fleets.document(DSF, "DynamicScorer", name, base | spec)
+
+
+def scorer_of(name: str, **spec: Any) -> EffectiveScorer:
+    """The same as it counts, without a repository around it."""
+    data = scorer(name, **{key: value for key, value in spec.items() if value is not None})
+    document = Document(
+        file="", text="", first_line=0, index=0, data=data, start=(1, 1), name_at=(1, 1)
+    )
+    return effective(Item(DynamicScorer.model_validate(data), document), None)
 
 
 def on_hub(name: str, **spec: Any) -> dict[str, Any]:

@@ -1,19 +1,18 @@
 """Checks the names of score items: placeholders of the format, and labels that fill them."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from dsf_wire.dimension import LABELS, PLACEHOLDERS, label_placeholders, placeholders
 from dsf_wire.measures import SOURCE_TYPE, MeasureError, select
-from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.repository.load import FieldPath
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.promql.labels import can_have, others
+from gitops_dsf.resolve.promql.labels import can_have
 from gitops_dsf.resolve.rules.registry import rule
 from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.shared_items import labels_apart, series_of_expressions
 from gitops_dsf.wording import did_you_mean
 
 _FORMAT: Final[FieldPath] = ("spec", "scoreDimensionFormat")
@@ -107,41 +106,23 @@ def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
 
 
 def _shared_items(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
-    spec = scorer.spec
-    names = [placeholder.name for placeholder in label_placeholders(scorer.dimension_format)]
-    cluster_label = spec.source.cluster_label
-    # The hub scorer takes the series of each cluster apart before it names items.
-    apart = [cluster_label.name] if cluster_label is not None and spec.on_hub else []
-    apart += names
-    for index, (offset, differ) in enumerate(_differing(scorer, apart)):
-        if differ is False and (index == 0 or names):
+    has_labels = bool(label_placeholders(scorer.dimension_format))
+    for index, series in enumerate(series_of_expressions(scorer)):
+        # Without labels the first expression has the item for itself, and the next ones share it.
+        if series.share is False and (index == 0 or has_labels):
             continue
         yield codes.SERIES_SHARE_ITEM.at(
-            scorer.in_query(offset),
+            scorer.in_query(series.offset),
             f"several series can have the item {scorer.dimension_format}, and the last one of the"
             " answer counts",
-            _aggregation_hint(scorer, apart),
-            severity=Severity.NOTICE if differ is None else None,
+            _aggregation_hint(scorer),
+            severity=Severity.NOTICE if series.share is None else None,
         )
 
 
-def _aggregation_hint(scorer: EffectiveScorer, labels: Sequence[str]) -> str:
+def _aggregation_hint(scorer: EffectiveScorer) -> str:
     if scorer.source_type == SOURCE_TYPE:
         return "write scoreAggregation: Mean, Min, Max or Sum"
+    labels = labels_apart(scorer)
     by = f" by ({', '.join(labels)}) " if labels else ""
     return f"aggregate them, as in avg{by}(...), or write scoreAggregation: Mean, Min, Max or Sum"
-
-
-def _differing(scorer: EffectiveScorer, names: Sequence[str]) -> Iterator[tuple[int, bool | None]]:
-    """Offset of each expression, and whether its series differ in other labels, if known."""
-    if scorer.source_type != SOURCE_TYPE:
-        for part, checked in scorer.parsed_query():
-            if checked.tree is not None:
-                yield part.offset, others(checked.tree, names)
-        return
-    query = scorer.spec.source.params.query
-    with suppress(MeasureError):
-        for part, selection in zip(split(query), select(query), strict=True):
-            each_resource = selection.measure.resource == "extended" and selection.resource is None
-            each_node = selection.measure.per_node and "node" not in names
-            yield part.offset, each_resource or each_node

@@ -76,7 +76,8 @@ def _scorer(change: ScorerChange, limits: PageLimits) -> Iterator[str]:
         clusters = plural(len(change.other_source), "cluster")
         yield f"- new scores are **unknown** on {clusters}: source changed"
     if change.effect is ScoreEffect.RANGE and change.kept:
-        yield f"- another scoreRange applies on {plural(change.kept, 'cluster')}"
+        clusters = plural(change.kept, "cluster")
+        yield f"- what is published of raw scores changes on {clusters}"
 
 
 def _clusters(names: Sequence[str], limits: PageLimits) -> str:

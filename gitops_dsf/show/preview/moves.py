@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
-from gitops_dsf.hub.points import mean_weight, points_of, points_text
+from gitops_dsf.hub.intervals import Interval
+from gitops_dsf.hub.points import mean_weight, points_of, points_range_text, points_text
 from gitops_dsf.show.markdown import code
 from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.show.preview.lists import left_out, sentences
@@ -18,7 +19,7 @@ from gitops_dsf.views.preview.moves import (
     StandingTerm,
     Unknown,
 )
-from gitops_dsf.wording import names_text, plural, prioritizer_text
+from gitops_dsf.wording import choice_text, names_text, plural, prioritizer_text
 
 
 class _Weight(NamedTuple):
@@ -60,9 +61,11 @@ def _row(move: DecisionMove, limits: PageLimits) -> str:
     if move.followers and move.followers != (title.partition("/")[2],):
         title += f" ({names_text(move.followers, most=limits.names)})"
     origin = names_text(move.origin, most=limits.names) or "nowhere"
-    target: str = UNKNOWN
     if move.target != UNKNOWN:
         target = names_text(move.target, most=limits.names) or "nowhere"
+    else:
+        choice = choice_text(move.possible, move.open_places or 0)
+        target = choice if choice and move.is_bounded else UNKNOWN
     reason = limits.plain(move.reason[: 2 * limits.width])
     return f"| {code(title)} | {limits.plain(origin)} | {limits.plain(target)} | {reason} |"
 
@@ -86,6 +89,9 @@ def _standing(standing: ClusterStanding) -> str:
     weights_after = [_Weight(term.name, term.weight_after or 0) for term in standing.terms]
     before = _points(standing.before, mean_weight(weights_before))
     after = _points(standing.after, mean_weight(weights_after))
+    if standing.after_low is not None and standing.after_high is not None:
+        bounds = Interval(standing.after_low, standing.after_high)
+        after = f"{points_range_text(bounds, mean_weight(weights_after))} points"
     ranked = (term for term in standing.terms if (term.before, term.after) != (None, None))
     terms = ", ".join(map(_term, ranked))
     if not terms:
@@ -94,9 +100,11 @@ def _standing(standing: ClusterStanding) -> str:
 
 
 def _term(term: StandingTerm) -> str:
-    """`cpu x5: 80 -> 40`, or `cpu x5->x3: 80 -> unknown (query changed)`."""
+    """`cpu x5: 80 -> 40`, `cpu x5->x3: 80 -> unknown (query changed)`, or `cpu x5: 80 -> 39 to 41`."""
     before = _score(term.before)
     after = _score(term.after)
+    if term.after_low is not None:
+        after = f"{term.after_low} to {term.after_high}"
     if term.unknown_because:
         after += f" ({term.unknown_because})"
     return f"{prioritizer_text(term.name)} {_weight(term)}: {before} -> {after}"

@@ -26,8 +26,12 @@ def paced_change_text(paced: PacedChange) -> str:
         clauses.append("it would happen anyway" if paced.count == 1 else "they would happen anyway")
     elif paced.without_change:
         clauses.append(f"{paced.without_change} of them would happen anyway")
-    if paced.unknown:
-        names = ", ".join(paced.unknown)
+    if paced.bounded:
+        names = ", ".join(paced.bounded)
+        clauses.append(f"the new scores of {names} are between bounds, so the middle counts")
+    others = [name for name in paced.unknown if name not in paced.bounded]
+    if others:
+        names = ", ".join(others)
         clauses.append(f"the new scores of {names} are unknown, so the present ones count")
     return "; ".join(clauses)
 

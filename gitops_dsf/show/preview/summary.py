@@ -7,7 +7,7 @@ from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove
 from gitops_dsf.views.preview.summary import Summary
-from gitops_dsf.wording import names_text, plural
+from gitops_dsf.wording import and_text, names_text, plural, verb
 
 _ROWS: Final = {
     "scorers": "scorers",
@@ -63,27 +63,34 @@ def _moves_sentence(moves: Sequence[DecisionMove] | None, missing: str | None) -
     """How many applications move. `missing` says why that is not known."""
     if moves is None:
         return f"which applications move is unknown: {missing}"
-    applications = 0
-    other_decisions = 0
-    unknown = 0
-    for move in moves:
-        if move.target == UNKNOWN:
-            unknown += max(1, len(move.followers))
-        elif move.followers:
-            applications += len(move.followers)
-        else:
-            other_decisions += 1
-    clauses = [_applications_move(applications)]
-    if other_decisions == 1:
-        clauses.append("1 decision for other consumers changes")
-    elif other_decisions:
-        clauses.append(f"{other_decisions} decisions for other consumers change")
-    if unknown:
-        clauses.append(f"and {unknown} more are unknown until the changed scorers have run")
-    return ", ".join(clauses)
+    known = [move for move in moves if move.target != UNKNOWN]
+    open_moves = [move for move in moves if move.target == UNKNOWN]
+    return moves_text(
+        applications=sum(len(move.followers) for move in known),
+        others=sum(not move.followers for move in known),
+        open_applications=sum(max(1, len(move.followers)) for move in open_moves),
+        bounded=all(move.is_bounded for move in open_moves),
+    )
 
 
-def _applications_move(count: int) -> str:
-    if not count:
+def moves_text(*, applications: int, others: int, open_applications: int, bounded: bool) -> str:
+    """How many applications move and may move, in one sentence.
+
+    `others` are decisions that no application follows. `bounded`: whether the new scores of all
+    that may move are known between bounds.
+    """
+    clauses = []
+    if applications:
+        clauses.append(f"{plural(applications, 'application')} {verb(applications, 'move')}")
+    if others:
+        clauses.append(f"{plural(others, 'decision')} for other consumers {verb(others, 'change')}")
+    if open_applications and clauses:
+        clauses.append(f"{open_applications} more may move")
+    elif open_applications:
+        clauses.append(f"{plural(open_applications, 'application')} may move")
+    if not clauses:
         return "no application moves"
-    return "1 application moves" if count == 1 else f"{count} applications move"
+    sentence = and_text(clauses)
+    if open_applications and not bounded:
+        return f"{sentence}; that is known once the changed scorers have run"
+    return sentence

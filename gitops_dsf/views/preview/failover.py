@@ -1,7 +1,8 @@
 """Where applications would go when a cluster fails, and what a change does to that.
 
 The reconciler plans a refuge for each paced Placement and publishes it as an item of a score. A
-preview plans them anew with the same rules. Scores that are not known yet count as they are now.
+preview plans them anew with the same rules. Numbers stand in for scores that are not known yet
+(`NextScores.scores`).
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,19 +1,22 @@
 """Placements whose decision changes: from where, to where, why, and what each score was and becomes.
 
-The reasons are sentences already here, because they are part of the JSON output.
+The reasons (`gitops_dsf.views.preview.reasons`) are sentences already here, because they are part of
+the JSON output.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.simulator import Outcome, Verdict, explain
+from gitops_dsf.resolve.next_score import NextScore
+from gitops_dsf.simulator import Verdict
+from gitops_dsf.simulator.certainty import Certainty
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.reasons import is_bounded, open_reason, reason_of, sums_by_people
 from gitops_dsf.views.preview.verdictpairs import VerdictPair
-from gitops_dsf.wording import names_text
 
 Unknown = Literal["unknown"]
 """In place of a value that cannot be known before the changed scorers have run."""
@@ -34,9 +37,15 @@ class StandingTerm(Struct, frozen=True, kw_only=True, rename="camel"):
     weight_before: int | None
     weight_after: int | None
     unknown_because: str | None
+    after_low: int | None = None
+    """The lowest score that it can be after the change.
+
+    None if `after` is known, or if nothing bounds it.
+    """
+    after_high: int | None = None
 
 
-class ClusterStanding(Struct, frozen=True, kw_only=True):
+class ClusterStanding(Struct, frozen=True, kw_only=True, rename="camel"):
     """One cluster in one Placement, before and after: its weighted sum and the terms."""
 
     cluster: str
@@ -45,13 +54,24 @@ class ClusterStanding(Struct, frozen=True, kw_only=True):
     after: int | Unknown | None
     """The sum; None if the cluster is not ranked."""
     terms: tuple[StandingTerm, ...]
+    after_low: int | None = None
+    """The lowest sum that it can have after the change.
+
+    None if `after` is known, or if nothing bounds it.
+    """
+    after_high: int | None = None
 
 
 class DecisionMove(
     Struct,
     frozen=True,
     kw_only=True,
-    rename={"origin": "from", "target": "to", "standings": "scores"},
+    rename={
+        "origin": "from",
+        "target": "to",
+        "standings": "scores",
+        "open_places": "openPlaces",
+    },
 ):
     """A Placement whose decision changes, or may change."""
 
@@ -68,6 +88,21 @@ class DecisionMove(
     reason: str
     standings: tuple[ClusterStanding, ...]
     """The clusters of the move, those that it leaves first."""
+    possible: tuple[str, ...] = ()
+    """Clusters that may be selected and may not, sorted; empty if the target is known."""
+    open_places: int | None = None
+    """How many of `possible` are selected.
+
+    None if the target is known, or if a predicate reads an unknown score.
+    """
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it is known between which bounds the scores of its clusters will be."""
+        return bool(self.standings) and all(
+            standing.after != UNKNOWN or standing.after_low is not None
+            for standing in self.standings
+        )
 
 
 class _WeightedScore(NamedTuple):
@@ -103,10 +138,21 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         return None
     left = tuple(sorted(before - after))
     joined = tuple(sorted(after - before))
-    shown = left[:MAX_STANDINGS]
-    if pair.is_decided:
-        shown += joined[:MAX_STANDINGS]
-    reasons = [_reason(pair, left, joined), *_followed_instead(pair.placement, followers, head)]
+    possible: tuple[str, ...] = ()
+    open_places = None
+    shown = (*left[:MAX_STANDINGS], *joined[:MAX_STANDINGS])
+    if pair.is_decided or pair.after is None or pair.certainty is None:
+        reason = reason_of(pair, left, joined)
+    else:
+        possible = tuple(sorted(pair.certainty.open))
+        open_places = _open_places(pair.after, pair.certainty)
+        reason = open_reason(pair, pair.after, possible=possible, places=open_places)
+        others = [cluster for cluster in possible if cluster not in left]
+        shown = left[:MAX_STANDINGS]
+        if is_bounded(pair):
+            shown = (*shown, *others[:MAX_STANDINGS])
+    bounds = sums_by_people(pair)
+    reasons = [reason, *_followed_instead(pair.placement, followers, head)]
     return DecisionMove(
         application=pair.placement,
         followers=followers,
@@ -114,8 +160,17 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         target=joined if pair.is_decided else UNKNOWN,
         stays=len(before & after),
         reason="; ".join(reasons),
-        standings=tuple(_standing(pair, cluster) for cluster in shown),
+        standings=tuple(_standing(pair, cluster, bounds) for cluster in shown),
+        possible=possible,
+        open_places=open_places,
     )
+
+
+def _open_places(verdict: Verdict, certain: Certainty) -> int | None:
+    """How many clusters are selected beside those that certainly are."""
+    if verdict.ranking is None or not certain.sums:
+        return None
+    return verdict.ranking.selected - len(certain.certain)
 
 
 def _followed_instead(key: str, followers: tuple[str, ...], head: CheckedFleet) -> Iterator[str]:
@@ -129,68 +184,22 @@ def _followed_instead(key: str, followers: tuple[str, ...], head: CheckedFleet) 
             yield f"{name} follows {followed[name]} now"
 
 
-def _reason(pair: VerdictPair, left: tuple[str, ...], joined: tuple[str, ...]) -> str:
-    """Why the decision changes, by the first cluster that it leaves, or else that it moves to."""
-    verdict = pair.after
-    if verdict is None:
-        return "the Placement is removed"
-    if pair.certainty is not None and not pair.certainty.decided:
-        return _open_reason(pair, verdict, possible=len(pair.certainty.possible))
-    if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
-        return verdict.notes[0] if verdict.notes else str(verdict.outcome)
-    by_scores = as_people_wrote(verdict)
-    if pair.before is None:
-        return f"new Placement; {_explained(by_scores, joined[0])}"
-    reason = _explained(by_scores, (left or joined)[0])
-    if joined and not by_scores.chosen.issuperset(joined):
-        # A paced Placement ranks by items of moves, so it can go where the scores do not lead.
-        return f"{reason}; {names_text(joined)} is where the reconciler planned that it goes"
-    return reason
-
-
-def _open_reason(pair: VerdictPair, verdict: Verdict, *, possible: int) -> str:
-    """Which scores are unknown, and how many clusters could be selected because of that."""
-    causes = "; ".join(_causes(pair, verdict)) or "scores are not known"
-    if pair.before is not None and verdict.chosen == pair.before.chosen:
-        return (
-            f"{causes}: {possible} clusters could be selected; if the scores stayed as they are,"
-            " it would stay"
-        )
-    return f"{causes}: {possible} clusters could be selected"
-
-
-def _causes(pair: VerdictPair, verdict: Verdict) -> list[str]:
-    """Why scores of candidates are unknown, each cause once, in order of prioritizers."""
-    candidates = frozenset(verdict.candidates)
-    causes = {}
-    for result in verdict.prioritizers:
-        resource = result.prioritizer.resource
-        for cluster, cell in pair.unknown.get(resource, {}).items():
-            if cluster in candidates:
-                causes[f"{resource}: {cell.why}"] = True
-    return list(causes)
-
-
-def _explained(verdict: Verdict, cluster: str) -> str:
-    if cluster not in verdict.state.positions:
-        return f"{cluster} is no longer in clusters/"
-    explanation = explain(verdict, cluster)
-    if explanation.filter:
-        return f"{cluster}: dropped by {explanation.filter}: {explanation.reason}"
-    return f"{cluster}: {explanation.reason}"
-
-
-def _standing(pair: VerdictPair, cluster: str) -> ClusterStanding:
+def _standing(pair: VerdictPair, cluster: str, bounds: Certainty | None) -> ClusterStanding:
     """By the weights that people wrote, also for a paced Placement."""
     before = None if pair.before is None else as_people_wrote(pair.before)
     after = None if pair.after is None else as_people_wrote(pair.after)
     terms = tuple(_terms(pair, cluster, before, after))
-    sum_after: int | Unknown | None = _sum(after, cluster)
-    if any(term.unknown_because for term in terms):
-        sum_after = UNKNOWN
-    return ClusterStanding(
-        cluster=cluster, before=_sum(before, cluster), after=sum_after, terms=terms
+    standing = ClusterStanding(
+        cluster=cluster, before=_sum(before, cluster), after=_sum(after, cluster), terms=terms
     )
+    unknown = [term for term in terms if term.unknown_because]
+    if not unknown:
+        return standing
+    standing = structs.replace(standing, after=UNKNOWN)
+    sums = None if bounds is None else bounds.sums.get(cluster)
+    if sums is None or any(term.after_low is None for term in unknown):
+        return standing
+    return structs.replace(standing, after_low=sums.low, after_high=sums.high)
 
 
 def _terms(
@@ -201,20 +210,31 @@ def _terms(
     new = _weighted_scores(after, cluster)
     is_ranked = _index(after, cluster) is not None
     for name in {**old, **new}:
+        was = old.get(name)
+        becomes = new.get(name)
+        term = StandingTerm(
+            name=name,
+            before=None if was is None else was.score,
+            after=None if becomes is None else becomes.score,
+            weight_before=None if was is None else was.weight,
+            weight_after=None if becomes is None else becomes.weight,
+            unknown_because=None,
+        )
         cell = None
         if is_ranked and name in new:
             cell = pair.unknown.get(_resource(name), {}).get(cluster)
-        was = old.get(name)
-        becomes = new.get(name)
-        score_after: int | Unknown | None = None if becomes is None else becomes.score
-        yield StandingTerm(
-            name=name,
-            before=None if was is None else was.score,
-            after=score_after if cell is None else UNKNOWN,
-            weight_before=None if was is None else was.weight,
-            weight_after=None if becomes is None else becomes.weight,
-            unknown_because=None if cell is None else cell.why,
-        )
+        yield term if cell is None else _unknown_term(term, cell)
+
+
+def _unknown_term(term: StandingTerm, cell: NextScore) -> StandingTerm:
+    """The term with what is known of its score after the change."""
+    interval = cell.interval(term.name.rpartition("/")[2])
+    if interval.exact:
+        return structs.replace(term, after=interval.low)
+    term = structs.replace(term, after=UNKNOWN, unknown_because=cell.why)
+    if not cell.bounded:
+        return term
+    return structs.replace(term, after_low=interval.low, after_high=interval.high)
 
 
 def _resource(prioritizer: str) -> str:

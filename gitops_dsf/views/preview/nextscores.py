@@ -1,114 +1,143 @@
-"""The published scores after a change: as they are now, removed, or unknown.
+"""The published scores after a change: as they are now, removed, bounded, or unknown.
 
-A score stays known where the change does not touch how it is made. Where it does, no value is
-guessed: an `UnknownScore` says between which bounds the new score will be, and why it is not known.
+A score stays known where the change does not touch how it is made. Where only what is published of
+its raw score changes, the present score bounds the new one (`gitops_dsf.resolve.next_score`). Else
+only the scorer's next run can tell, and the bounds are those of everything that it can publish.
 
-Not computed: what a changed query, source or scoring API would return. Only the scorer itself can
-tell that, after its first run.
+Not computed: what a changed query, source or scoring API would return.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
-from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from msgspec import structs
+
+from gitops_dsf.hub.score_states import expired
 from gitops_dsf.hub.scores import PublishedScore, Scores
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.resolve.next_score import NextScore, ScorerEdit, unbounded
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.scorershift import ScoreEffect, ScorerShift, shift_of
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UnknownScore:
-    """A score that is not known before the changed scorer has run."""
-
-    low: int
-    """The lowest value that OCM can count. It includes 0, because the score may be missing."""
-    high: int
-    why: str
-    exists: bool
-    """Whether the AddOnPlacementScore exists already. Its present value then stands in the scores.
-    """
-
-
-UnknownScores = Mapping[str, Mapping[str, UnknownScore]]
-"""By name of the AddOnPlacementScore, then by cluster."""
+UnknownScores = Mapping[str, Mapping[str, NextScore]]
+"""Scores that are not known exactly, by name of the AddOnPlacementScore, then by cluster."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NextScores:
-    """Scores after the change. An unknown score has its present value, if it has one."""
+    """Scores after the change."""
 
     scores: Scores
+    """The middle of its bounds stands in for a bounded score. Another unknown score has its present
+    value, if it has one.
+    """
     unknown: UnknownScores
     changed: frozenset[str]
     """Names of AddOnPlacementScores with a value that differs or is unknown on any cluster."""
 
+    def is_bounded(self, name: str) -> bool:
+        """Whether present scores bound all unknown scores of this name."""
+        return all(cell.bounded for cell in self.unknown.get(name, {}).values())
 
-def next_scores(base: CheckedFleet | None, head: CheckedFleet, snapshot: Snapshot) -> NextScores:
+
+def next_scores(
+    base: CheckedFleet | None, head: CheckedFleet, snapshot: Snapshot, *, now: datetime
+) -> NextScores:
     """Computes the scores after a change.
 
     Scores that no scorer of the repository publishes do not change. Without a base, every scorer is
-    new.
+    new. A score that has expired at `now` counts as 0, and another map does not renew it.
     """
     base_scorers = {} if base is None else base.scorer_by_resource
     scores: dict[str, Mapping[str, PublishedScore]] = dict(snapshot.scores)
-    unknown: dict[str, Mapping[str, UnknownScore]] = {}
+    unknown: dict[str, Mapping[str, NextScore]] = {}
     changed: set[str] = set()
     for resource in sorted({*head.scorer_by_resource, *base_scorers}):
-        before = base_scorers.get(resource)
         after = head.scorer_by_resource.get(resource)
+        before = _before(base, resource, after)
         shift = shift_of(before, after, base, head)
         if shift.keeps_scores:
             continue
         present = snapshot.scores.get(resource, {})
-        kept = dict(present)
-        for cluster in shift.left:
-            # An agent removes the scores of a scorer that its configuration no longer names.
-            kept.pop(cluster, None)
-        scores[resource] = kept
-        unknown[resource] = _unknown_scores(shift, present)
-        if unknown[resource] or kept != present:
+        scores[resource], unknown[resource] = _followed(shift, resource, snapshot, now)
+        if unknown[resource] or scores[resource] != present:
             changed.add(resource)
     return NextScores(scores=scores, unknown=unknown, changed=frozenset(changed))
 
 
-def _unknown_scores(
-    shift: ScorerShift, present: Mapping[str, PublishedScore]
-) -> dict[str, UnknownScore]:
-    """The clusters where a scorer will publish a score that is not known yet, sorted."""
-    unknown = {}
+def _before(
+    base: CheckedFleet | None, resource: str, after: EffectiveScorer | None
+) -> EffectiveScorer | None:
+    """The scorer that publishes a score in the base: under this name, or under its former one."""
+    if base is None:
+        return None
+    same_name = base.scorer_by_resource.get(resource)
+    if same_name is not None or after is None:
+        return same_name
+    renamed = base.scorer_by_name.get(after.name)
+    if renamed is None or renamed.resource_name not in base.scorer_by_resource:
+        return None
+    return renamed
+
+
+def _followed(
+    shift: ScorerShift, resource: str, snapshot: Snapshot, now: datetime
+) -> tuple[dict[str, PublishedScore], dict[str, NextScore]]:
+    """The scores of one name by cluster after a change, and what is not known of them."""
+    scores = dict(snapshot.scores.get(resource, {}))
+    unknown: dict[str, NextScore] = {}
+    for cluster in shift.left:
+        # An agent removes the scores of a scorer that its configuration no longer names.
+        scores.pop(cluster, None)
+    after = shift.after
+    if after is None:
+        return scores, unknown
+    before = shift.before
+    edit = None if before is None else ScorerEdit(before, after)
+    published = snapshot.scores.get(resource if before is None else before.resource_name)
+    # A snapshot has only the scores that a Placement of one of the two revisions ranks by.
+    is_unread = published is None and snapshot.skipped > 0
     for cluster in sorted(shift.runs):
-        why = _why_unknown(shift, cluster, has_score=cluster in present)
-        if why:
-            unknown[cluster] = _bounded(shift.after, why, exists=cluster in present)
-    return unknown
+        why = _why_unbounded(shift, cluster, is_unread=is_unread)
+        if why or edit is None:
+            unknown[cluster] = unbounded(after, why, exists=cluster in scores)
+            continue
+        if shift.effect is ScoreEffect.NONE:
+            continue
+        present = (published or {}).get(cluster)
+        if present is None or expired(present.valid_until, now):
+            missing = edit.next_missing(present, cluster=cluster)
+            if missing is not None:
+                unknown[cluster] = missing
+            continue
+        follows = edit.next_score(present, cluster=cluster)
+        scores[cluster] = _standing_in(follows, present)
+        if not (follows.exact and follows.exists):
+            unknown[cluster] = follows
+    return scores, unknown
 
 
-def _why_unknown(shift: ScorerShift, cluster: str, *, has_score: bool) -> str:
-    """Why the new score of a cluster is unknown; empty if it stays as it is."""
+def _why_unbounded(shift: ScorerShift, cluster: str, *, is_unread: bool) -> str:
+    """Why the present score of a cluster says nothing of the new one; empty if it does."""
     if cluster not in shift.ran:
         return "it has not run on this cluster yet"
     if shift.effect is ScoreEffect.UNKNOWN:
         return f"{', '.join(shift.causes)} changed"
     if cluster in shift.other_variant:
         return "source changed"
-    # Another range maps a raw score that exists. It gives no score to a cluster that has none.
-    if shift.effect is ScoreEffect.RANGE and has_score:
-        return "scoreRange changed and the raw score is not known"
+    if is_unread and shift.effect is ScoreEffect.RANGE:
+        return "its present scores were not read"
     return ""
 
 
-def _bounded(scorer: EffectiveScorer | None, why: str, *, exists: bool) -> UnknownScore:
-    """The unknown score of a scorer, within what its scoreRange can publish."""
-    score_range = None if scorer is None else scorer.spec.score_range
-    if scorer is None or score_range is None:
-        return UnknownScore(low=SCORE_MIN, high=SCORE_MAX, why=why, exists=exists)
-    # An agent publishes defaultScore as it is: scoreRange does not map it.
-    possible_ends = (
-        0,
-        scorer.spec.default_score or 0,
-        score_range.output_min,
-        score_range.output_max,
+def _standing_in(follows: NextScore, present: PublishedScore) -> PublishedScore:
+    """A score with the numbers that stand in for it, which is valid for as long as the present one."""
+    if not follows.bounded:
+        return present
+    return structs.replace(
+        present,
+        names=tuple(follows.items),
+        values=tuple(interval.middle for interval in follows.items.values()),
     )
-    return UnknownScore(low=min(possible_ends), high=max(possible_ends), why=why, exists=exists)

@@ -31,7 +31,12 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
     unknown: tuple[str, ...]
     """Scores of paced Placements that only the changed scorers will tell.
 
-    The waves take the present ones.
+    Numbers stand in for them.
+    """
+    bounded: tuple[str, ...] = ()
+    """Those of `unknown` that are between known bounds.
+
+    The waves take the middle of the bounds, and of other unknown scores the present ones.
     """
 
     @property
@@ -59,6 +64,7 @@ def paced_change(transition: Transition) -> PacedChange | None:
         complete=after.complete,
         without_change=sum(_identity(move) in moves_before for move in after.moves),
         unknown=unknown,
+        bounded=tuple(name for name in unknown if transition.scores.is_bounded(name)),
     )
 
 

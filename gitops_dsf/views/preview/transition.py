@@ -45,7 +45,7 @@ class Transition:
     @cached_property
     def scores(self) -> NextScores:
         """The scores after the change."""
-        return next_scores(self.base, self.head, self.snapshot)
+        return next_scores(self.base, self.head, self.snapshot, now=self.now)
 
     @cached_property
     def base_state(self) -> HubState | None:
@@ -64,7 +64,7 @@ class Transition:
     def head_state(self) -> HubState:
         """The hub with the Placements of the head and the decisions of the settled base.
 
-        Unknown scores have their present values.
+        Numbers stand in for unknown scores (`NextScores.scores`).
         """
         return hub_state(
             self.head,

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.hub.placements import asks_for_scores
+from gitops_dsf.hub.placements import asks_for_scores, required_scores, resources_read
 from gitops_dsf.simulator import Outcome, Verdict, simulate
-from gitops_dsf.views.preview.certainty import Certainty, certainty
+from gitops_dsf.simulator.certainty import Certainty, certainty
 from gitops_dsf.views.preview.nextscores import NextScores, UnknownScores
 from gitops_dsf.views.preview.transition import Transition
 
@@ -90,8 +90,8 @@ def _pair(
     key: str, before: Verdict | None, after: Verdict, placement: Placement, scores: NextScores
 ) -> VerdictPair:
     certain = None
-    if asks_for_scores(placement) and _waits_for_new_scores(after, scores.unknown):
-        # Whether a cluster passes the predicate depends on a score that does not exist yet.
+    if _waits_for_scores(placement, after, scores.unknown):
+        # Whether a cluster passes the predicate depends on a score that is not known.
         certain = Certainty(certain=frozenset(), possible=frozenset(after.candidates))
     elif after.outcome is Outcome.SCHEDULED:
         certain = certainty(after, scores.unknown)
@@ -101,12 +101,18 @@ def _pair(
     )
 
 
-def _waits_for_new_scores(verdict: Verdict, unknown: UnknownScores) -> bool:
-    """Whether a score that the Placement ranks by does not exist yet on one of its candidates."""
+def _waits_for_scores(placement: Placement, verdict: Verdict, unknown: UnknownScores) -> bool:
+    """Whether a predicate reads a score of a candidate that is not known yet.
+
+    `onMissingScore: Exclude` asks whether the score exists. Another expression may compare values.
+    """
+    if not asks_for_scores(placement):
+        return False
+    compares_values = required_scores(placement) is None
+    resources = resources_read(placement)
     candidates = frozenset(verdict.candidates)
-    resources = {result.prioritizer.resource for result in verdict.prioritizers}
-    for resource in resources:
+    for resource in unknown if resources is None else resources:
         for cluster, cell in unknown.get(resource, {}).items():
-            if cluster in candidates and not cell.exists:
+            if cluster in candidates and (compares_values or not cell.exists):
                 return True
     return False

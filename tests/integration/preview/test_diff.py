@@ -8,7 +8,6 @@ import pytest
 
 from gitops_dsf.hub.scores import score_of
 from tests.integration.preview.gitfleet import (
-    RANGE,
     GitFleet,
     Run,
     application,
@@ -49,26 +48,6 @@ def test_a_new_weight_moves_the_application_by_its_scores(
     ]
     assert terms == [("AddOn/cpu/cpu", 90, -1), ("AddOn/cpu/cpu", 20, -1)]
     assert "eu-1: rank 3 of 3" in move["reason"]
-
-
-def test_a_new_range_makes_scores_unknown(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.write(
-        "scorers/cpu.yaml", scorer("cpu", scoreRange={**RANGE, "outputMin": 100, "outputMax": 1})
-    )
-    found = run.compared(fleet, "--scores", scores)
-    [move] = found["moves"]
-    assert (move["from"], move["to"]) == (["eu-1"], "unknown")
-    assert move["reason"].startswith(
-        "cpu: scoreRange changed and the raw score is not known: 3 clusters"
-    )
-    [change] = found["scorers"]
-    assert change["effect"] == "range"
-    assert {field["path"] for field in change["fields"]} == {
-        "scoreRange.outputMin",
-        "scoreRange.outputMax",
-    }
-    assert found["summary"]["works"] == {"added": 0, "removed": 0, "changed": 3, "total": 3}
-    assert "3 of 3 clusters (100 %) are re-scored, more than 25 %: cpu (3)" in found["warnings"]
 
 
 def test_a_changed_query_is_shown_as_a_query_and_its_score_is_unknown(

@@ -208,7 +208,7 @@ def test_a_decision_for_other_consumers_is_no_application(
     fleet.prefer_low_scores()
     text = run.shown(fleet, "--scores", scores)
     assert "| `kueue-system/training` | eu-1 | us-1 |" in text
-    assert "- **1 application moves, 1 decision for other consumers changes**\n" in text
+    assert "- **1 application moves and 1 decision for other consumers changes**\n" in text
 
 
 def test_an_application_that_changes_to_a_shared_placement_says_so(

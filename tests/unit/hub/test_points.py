@@ -2,7 +2,14 @@
 
 import pytest
 
-from gitops_dsf.hub.points import mean_weight, points_needed, points_of, points_text
+from gitops_dsf.hub.intervals import Interval
+from gitops_dsf.hub.points import (
+    mean_weight,
+    points_needed,
+    points_of,
+    points_range_text,
+    points_text,
+)
 from gitops_dsf.simulator.prioritizers import Prioritizer
 
 CPU = Prioritizer(2, resource="cpu", score="cpu")
@@ -49,3 +56,21 @@ def test_a_mean_has_at_most_two_decimals(total: int, weight: int, expected: str)
 )
 def test_what_is_missing_is_rounded_up(total: int, weight: int, expected: str) -> None:
     assert points_text(points_needed(total, weight)) == expected
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "weight", "words"),
+    [
+        (61, 66, 1, "61 to 66"),
+        (61, 61, 1, "61"),
+        (122, 133, 2, "61 to 66.5"),
+        (-5, 5, 1, "-5 to 5"),
+    ],
+)
+def test_bounds_of_a_sum_in_points(low: int, high: int, weight: int, words: str) -> None:
+    assert points_range_text(Interval(low, high), weight) == words
+
+
+def test_an_interval_multiplied_by_a_negative_weight_has_its_ends_exchanged() -> None:
+    assert Interval(1, 3).times(-2) == Interval(-6, -2)
+    assert (Interval(1, 3).middle, Interval(1, 2).middle, Interval(-2, -1).middle) == (2, 1, -2)

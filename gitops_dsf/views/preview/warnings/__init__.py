@@ -15,6 +15,7 @@ from gitops_dsf.views.preview.warnings.access import access_warnings
 from gitops_dsf.views.preview.warnings.arrivals import arrival_warnings
 from gitops_dsf.views.preview.warnings.hubdata import hub_data_warnings
 from gitops_dsf.views.preview.warnings.manualsteps import manual_step_warnings
+from gitops_dsf.views.preview.warnings.names import name_warnings
 from gitops_dsf.views.preview.warnings.placements import (
     close_warnings,
     few_clusters_warnings,
@@ -36,6 +37,7 @@ def warnings_of(
     """Every warning about a change. `pairs` and `moves` are empty without a hub."""
     yield from access_warnings(base, head)
     yield from manual_step_warnings(base, head, hub.snapshot)
+    yield from name_warnings(base, head)
     yield from _rescored_warnings(rescored, head, rescored_percent)
     if hub.snapshot is None:
         yield from filter_warnings(base, head)

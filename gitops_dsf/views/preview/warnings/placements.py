@@ -54,7 +54,8 @@ def close_warnings(
     if max_points <= 0:
         return
     for pair in pairs:
-        if pair.after is None or not pair.touched or not pair.is_decided:
+        # With unknown scores the verdict has numbers that stand in, and no margin can be told.
+        if pair.after is None or not pair.touched or pair.certainty is not None:
             continue
         by_scores = as_people_wrote(pair.after)
         if by_scores.chosen == pair.after.chosen:

@@ -1,0 +1,229 @@
+"""What the score of a cluster can be after an edit of its scorer that leaves the raw scores alone.
+
+A published score bounds the raw score behind it (`score_intervals`). So another scoreRange,
+deadband, defaultScore or name of the score gives each item an interval, often of one number.
+
+Guarantees: what an agent with the edited scorer publishes for the raw score of its last cycle is in
+the interval, both at once and after the next refresh. A score to which the edit does nothing stays
+as it is.
+
+Not guaranteed: anything about a raw score that has changed since. That includes a change that waits
+for minIntervalSeconds, and cycles that failed after the score was published. Nor what a refresh
+writes of a score to which the edit does nothing: it would write that without the edit, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from dsf_wire.dimension import fill, label_placeholders, placeholders
+from gitops_dsf.hub.intervals import Interval
+from gitops_dsf.hub.scorers import counted_span
+from gitops_dsf.hub.scores import PublishedScore
+from gitops_dsf.resolve.score_intervals import (
+    mapped,
+    published_next,
+    raw_scores,
+    within_deadband,
+)
+from gitops_dsf.resolve.scorer import EffectiveScorer
+
+MISSING: Final = Interval(0, 0)
+"""OCM counts a missing score, and a missing item, as 0."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NextScore:
+    """The AddOnPlacementScore of one cluster after a change, as far as it is known."""
+
+    why: str
+    """What changed."""
+    exists: bool
+    """Whether the hub has the score under its names already, and keeps it."""
+    items: Mapping[str, Interval] = field(default_factory=dict)
+    others: Interval = MISSING
+    """What every other item can be."""
+    bounded: bool = True
+    """Whether the present score says something of it. If not, only its run tells."""
+
+    def interval(self, item: str) -> Interval:
+        return self.items.get(item, self.others)
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing of it is open."""
+        return self.others.exact and all(interval.exact for interval in self.items.values())
+
+
+def unbounded(scorer: EffectiveScorer, why: str, *, exists: bool) -> NextScore:
+    """A score of which only the next run tells: anything that the scorer can publish, or nothing."""
+    low, high = counted_span(scorer.published, scorer.spec.default_score)
+    return NextScore(why=why, exists=exists, others=Interval(low, high), bounded=False)
+
+
+def published_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
+    """Changed fields that decide what is published of a raw score."""
+    causes = []
+    if before.score_range != after.score_range:
+        causes.append("scoreRange")
+    if before.spec.default_score != after.spec.default_score:
+        causes.append("defaultScore")
+    # With a larger deadband the present score stays, and a refresh comes with any deadband.
+    if before.spec.publish.deadband > after.spec.publish.deadband:
+        causes.append("publish.deadband")
+    if before.score_name != after.score_name:
+        causes.append("score name")
+    if before.dimension_format != after.dimension_format:
+        causes.append("scoreDimensionFormat")
+    return tuple(causes)
+
+
+def keeps_item_names(before: EffectiveScorer, after: EffectiveScorer) -> bool:
+    """Whether the new name of every item is known: it is the old one, or the only one."""
+    old = before.dimension_format
+    new = after.dimension_format
+    if old == new and (before.score_name == after.score_name or not _names_score(old)):
+        return True
+    return not label_placeholders(old) and not label_placeholders(new)
+
+
+def is_renamed(before: EffectiveScorer, after: EffectiveScorer) -> bool:
+    """Whether OCM finds the published scores under another name after the change."""
+    if "None" in (before.spec.score_destination, after.spec.score_destination):
+        return False
+    is_item = before.dimension_format != after.dimension_format
+    if before.score_name != after.score_name:
+        is_item = is_item or _names_score(before.dimension_format)
+    return is_item or before.resource_name != after.resource_name
+
+
+def _names_score(template: str) -> bool:
+    return any(placeholder.name == "scoreName" for placeholder in placeholders(template))
+
+
+@dataclass(frozen=True, eq=False)
+class ScorerEdit:
+    """A scorer before and after a change that leaves its raw scores as they are."""
+
+    before: EffectiveScorer
+    after: EffectiveScorer
+    _computed: dict[int, Interval | None] = field(default_factory=dict)
+    """What the agent computes by the new map, by the published score."""
+
+    @property
+    def why(self) -> str:
+        return f"{', '.join(published_causes(self.before, self.after))} changed"
+
+    @property
+    def same_object(self) -> bool:
+        """Whether the AddOnPlacementScore keeps its name."""
+        return self.before.resource_name == self.after.resource_name
+
+    def next_score(self, present: PublishedScore, *, cluster: str) -> NextScore:
+        """What follows from the present score of a cluster, which an agent has published."""
+        outcomes = []
+        by_map = self._by_map(present, cluster)
+        if by_map is not None:
+            outcomes.append(by_map)
+        if self._may_be_default(present, cluster):
+            outcomes.append(self._by_default(present, cluster))
+        if not outcomes:
+            # Another program wrote it, or a revision of the scorer that is not the base.
+            why = f"{self.why}, and the present score is not one that the base publishes"
+            return unbounded(self.after, why, exists=self.same_object)
+        items = {}
+        for name in dict.fromkeys(name for outcome in outcomes for name in outcome):
+            intervals = [outcome.get(name, MISSING) for outcome in outcomes]
+            items[name] = intervals[0].joined(intervals[-1])
+        is_kept = self.same_object and all(present.names == tuple(names) for names in outcomes)
+        return NextScore(why=self.why, exists=is_kept, items=items)
+
+    def next_missing(self, expired: PublishedScore | None, *, cluster: str) -> NextScore | None:
+        """What follows for a cluster without a score, or with an expired one; None if it stays so.
+
+        A scorer that has given no result gives none by another map. But defaultScore is published
+        where the source answers without series.
+        """
+        default = self.after.spec.default_score
+        if default is None or self.before.spec.default_score is not None:
+            return None
+        name = self._default_item(self.after, cluster)
+        items = {name: MISSING.joined(Interval(default, default))}
+        exists = self.same_object and expired is not None and expired.names == (name,)
+        return NextScore(why=self.why, exists=exists, items=items)
+
+    def _by_map(self, present: PublishedScore, cluster: str) -> dict[str, Interval] | None:
+        """The items if the present ones come from results; None if they cannot."""
+        names = self._new_names(present, cluster)
+        if names is None:
+            return None
+        is_rewritten = not self.same_object or names != present.names
+        items = {}
+        for name, score in zip(names, present.values, strict=True):
+            computed = self._compute(score)
+            if computed is None:
+                return None
+            if is_rewritten:
+                items[name] = computed
+            elif self._leaves_results:
+                items[name] = Interval(score, score)
+            else:
+                deadband = self.after.spec.publish.deadband
+                items[name] = published_next(computed, present=score, deadband=deadband)
+        return items
+
+    @property
+    def _leaves_results(self) -> bool:
+        """Whether results are published as before. A larger deadband changes no present score."""
+        before = self.before
+        after = self.after
+        is_tighter = after.spec.publish.deadband < before.spec.publish.deadband
+        return before.score_range == after.score_range and not is_tighter
+
+    def _compute(self, published: int) -> Interval | None:
+        if published not in self._computed:
+            deadband = self.before.spec.publish.deadband
+            scores = within_deadband(published, deadband=deadband)
+            raw = raw_scores(scores, self.before.score_range)
+            self._computed[published] = None if raw is None else mapped(raw, self.after.score_range)
+        return self._computed[published]
+
+    def _new_names(self, present: PublishedScore, cluster: str) -> tuple[str, ...] | None:
+        """The items under their new names; None if they are not named as the base names them."""
+        before = self.before
+        if label_placeholders(before.dimension_format):
+            return present.names
+        if present.names != (self._default_item(before, cluster),):
+            return None
+        return (self._default_item(self.after, cluster),)
+
+    def _may_be_default(self, present: PublishedScore, cluster: str) -> bool:
+        """Whether the source may have no series, so that the present score is defaultScore."""
+        default = self.before.spec.default_score
+        if default is None or present.names != (self._default_item(self.before, cluster),):
+            return False
+        deadband = self.before.spec.publish.deadband
+        return within_deadband(default, deadband=deadband).holds(present.values[0])
+
+    def _by_default(self, present: PublishedScore, cluster: str) -> dict[str, Interval]:
+        """The items of a source without series."""
+        default = self.after.spec.default_score
+        if default is None:
+            # The cycle fails. What is published counts until it expires, and the new name has none.
+            if not self.same_object:
+                return {}
+            score = present.values[0]
+            return {present.names[0]: MISSING.joined(Interval(score, score))}
+        name = self._default_item(self.after, cluster)
+        exactly = Interval(default, default)
+        if not self.same_object or present.names != (name,):
+            return {name: exactly}
+        deadband = self.after.spec.publish.deadband
+        return {name: published_next(exactly, present=present.values[0], deadband=deadband)}
+
+    @staticmethod
+    def _default_item(scorer: EffectiveScorer, cluster: str) -> str:
+        """The only item of a format without labels."""
+        return fill(
+            scorer.dimension_format, cluster=cluster, score_name=scorer.score_name, labels={}
+        )
