@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _steps(target: Path, *, is_empty: bool) -> Iterator[str]:
+    """The commands to run next."""
     if target.resolve() != Path.cwd():
         yield f"cd {shlex.quote(str(target))}"
     if is_empty:
@@ -69,7 +70,9 @@ def _missing(args: argparse.Namespace, forge: str | None) -> Iterator[str]:
             " repository."
         )
     if forge is None:
-        yield "There is no pipeline: name the forge with --forge, or run `gitops-dsf ci` in your own."
+        yield (
+            "There is no pipeline: name the forge with --forge, or run `gitops-dsf ci` in your own."
+        )
 
 
 def _places(new: NewFleet) -> Iterator[str]:
@@ -97,6 +100,7 @@ def _additions(additions: Mapping[str, str]) -> Iterator[str]:
 
 
 def _ignored(new: NewFleet, target: Path) -> Iterator[str]:
+    """Lines about written files that a commit would lack."""
     written = [target.resolve() / path for path in new.files]
     written += [new.place.top / path for path in new.root.files]
     for rule, files in ignored(new.place, written).items():

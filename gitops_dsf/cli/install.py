@@ -22,7 +22,11 @@ from gitops_dsf.views.doctor.finding import DoctorFinding, State
 from gitops_dsf.wording import names_text
 
 SETTLING_SECONDS: Final = 60.0
+"""How long errors may pass that doctor finds after an installation."""
 LOOK_AGAIN_SECONDS: Final = 5.0
+
+_Examine = Callable[[bool], tuple[DoctorFinding, ...]]
+"""Examines the hub: with True only what must be right before anything is installed."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,12 +46,12 @@ def run(args: argparse.Namespace) -> int:
     examine = _doctor(args, context, source)
     if not _ready(examine(True), dry_run=args.dry_run):
         return 1
-    if source.new_settings is None and not _is_published(
-        source, must=not (args.dry_run or args.no_wait)
-    ):
+    waits = not (args.dry_run or args.no_wait)
+    # With a new URL nothing can be pushed yet: the settings are written below.
+    if source.new_settings is None and not _is_published(source, must=waits):
         return 1
     _apply(args, context, source)
-    if args.dry_run or args.no_wait:
+    if not waits:
         return 0
     findings = _settled(examine)
     sys.stdout.write("\nThe loop runs. What doctor finds\n")
@@ -55,10 +59,8 @@ def run(args: argparse.Namespace) -> int:
     return int(any(finding.state is State.ERROR for finding in findings))
 
 
-def _doctor(
-    args: argparse.Namespace, context: str, source: InstallSource
-) -> Callable[[bool], tuple[DoctorFinding, ...]]:
-    """Reads the hub and examines it: with True only what must be right before anything is installed."""
+def _doctor(args: argparse.Namespace, context: str, source: InstallSource) -> _Examine:
+    """Reads the hub each time that it is examined."""
 
     def examined(first: bool) -> tuple[DoctorFinding, ...]:
         facts = read_facts(
@@ -76,13 +78,15 @@ def _ready(findings: tuple[DoctorFinding, ...], *, dry_run: bool) -> bool:
     """Prints the first checks, and says whether nothing forbids the installation."""
     sys.stdout.write("What the hub needs before an installation\n")
     sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
-    ready = all(finding.state is not State.ERROR for finding in findings)
-    if not ready:
+    is_ready = all(finding.state is not State.ERROR for finding in findings)
+    if not is_ready:
         print("\nnothing was changed: mend the errors first, and run install again")
+    elif dry_run:
+        print("\nWhat is applied (a dry run)")
     else:
-        print("\nWhat is applied (a dry run)" if dry_run else "\nWhat is applied")
+        print("\nWhat is applied")
     sys.stdout.flush()
-    return ready
+    return is_ready
 
 
 def _is_published(source: InstallSource, *, must: bool) -> bool:
@@ -96,21 +100,23 @@ def _is_published(source: InstallSource, *, must: bool) -> bool:
     return True
 
 
-def _settled(examine: Callable[[bool], tuple[DoctorFinding, ...]]) -> tuple[DoctorFinding, ...]:
+def _settled(examine: _Examine) -> tuple[DoctorFinding, ...]:
     """What doctor finds.
 
     Conditions of objects that were just applied are often errors for some seconds, also of
     ApplicationSets that already have their applications, so errors are looked at again for a
     minute.
     """
-    until, told = time.monotonic() + SETTLING_SECONDS, False
+    until = time.monotonic() + SETTLING_SECONDS
+    is_reported = False
     while True:
         findings = examine(False)
-        errors = list(dict.fromkeys(item.check for item in findings if item.state is State.ERROR))
+        checks = (finding.check for finding in findings if finding.state is State.ERROR)
+        errors = list(dict.fromkeys(checks))
         if not errors or time.monotonic() >= until:
             return findings
-        if not told:
-            told = True
+        if not is_reported:
+            is_reported = True
             report(
                 f"doctor finds errors ({names_text(errors)}) that may pass: looking again for"
                 f" {SETTLING_SECONDS:.0f} s"
@@ -119,17 +125,23 @@ def _settled(examine: Callable[[bool], tuple[DoctorFinding, ...]]) -> tuple[Doct
 
 
 def _apply(args: argparse.Namespace, context: str, source: InstallSource) -> None:
+    """Applies what Argo CD needs, and waits until the loop runs. Raises HubError.
+
+    The repository is written only after the hub has validated every object.
+    """
     with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
         installer = Installer(hub=hub, source=source)
         installer.check()
         url = source.settings.spec.git.url
-        if source.new_settings is not None:
-            would = "would be " if args.dry_run else ""
+        if source.new_settings is not None and args.dry_run:
             report(
-                f"gitops-dsf.yaml: spec.git.url {would}set to {url}, and rendered/ {would}rendered"
+                f"gitops-dsf.yaml: spec.git.url would be set to {url}, and rendered/ would be"
+                " rendered"
             )
         if args.dry_run:
             return
+        if source.new_settings is not None:
+            report(f"gitops-dsf.yaml: spec.git.url set to {url}, and rendered/ rendered")
         source.save()
         installer.apply()
         if source.new_settings is not None:

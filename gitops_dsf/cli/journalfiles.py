@@ -12,6 +12,8 @@ from gitops_dsf.repository.revision.branch import find_branch
 
 
 class JournalFiles(NamedTuple):
+    """The files of a journal, which are not decoded yet."""
+
     contents: dict[str, bytes]
     """By name of the file."""
     origin: str

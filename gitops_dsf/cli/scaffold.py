@@ -1,4 +1,4 @@
-"""Creates a fleet repository from the template, with what was asked for and the schema for editors."""
+"""Creates a fleet repository from the template, with what was asked for and a schema for editors."""
 
 import re
 from collections.abc import Iterable
@@ -43,8 +43,9 @@ class NewFleet:
 
 
 def default_name(target: Path) -> str:
-    """Returns a fleet name made of the folder's: lower case, `-` for invalid characters, or
-    `fleet`.
+    """Returns a fleet name made of the folder's.
+
+    It is in lower case, with `-` for invalid characters; `fleet` if nothing is left.
     """
     name = re.sub(r"[^a-z0-9]+", "-", target.resolve().name.lower()).strip("-")
     return name[:_MAX_NAME].strip("-") or "fleet"

@@ -69,6 +69,7 @@ def without_examples(template: Mapping[str, bytes]) -> Mapping[str, bytes]:
 
 
 def _texts(folder: Path) -> Mapping[str, str]:
+    """The texts of a folder's files, by path. Raises RepositoryError."""
     texts = {}
     try:
         for file in sorted(folder.rglob("*")):
@@ -83,6 +84,9 @@ def _texts(folder: Path) -> Mapping[str, str]:
 
 
 def _renamed(text: str, *, name: str, url: str) -> str:
-    """The name is replaced only between URLs, because the new URL can contain the template's name."""
+    """The text with the name and the URL of the new fleet.
+
+    The name is replaced only between URLs, because the new URL can contain the template's name.
+    """
     between = (part.replace(TEMPLATE_NAME, name) for part in text.split(TEMPLATE_URL))
     return url.join(between)

@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _agreed(context: str) -> bool:
+    """Asks whether the current context of the kubeconfig is meant. It may be another hub."""
     if not sys.stdin.isatty():
         raise UsageError(
             f"uninstall needs the name of the hub: write --context {context}, or --yes for the"

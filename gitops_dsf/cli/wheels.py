@@ -12,6 +12,7 @@ from gitops_dsf import __version__
 from gitops_dsf.errors import RepositoryError, UsageError
 
 FOLDER: Final = "wheels"
+"""The folder of the wheels in the repository."""
 _HASHED: Final = ("gitops-dsf", "gitops-dsf-scorer", "gitops-dsf-wire")
 """Distributions that requirements.txt names."""
 _NEEDED: Final = (*_HASHED, "gitops-dsf-runtime")
@@ -28,6 +29,7 @@ def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, byt
     for name in _NEEDED:
         file_name = f"{name.replace('-', '_')}-{__version__}-py3-none-any.whl"
         file_names[name] = file_name
+        # A wheel of another version would not fit the template, which is of this one.
         if not (folder / file_name).is_file():
             raise UsageError(
                 f"{folder} has no {file_name}: run `make wheel` in a checkout of gitops-dsf, and"
@@ -44,7 +46,8 @@ def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, byt
         for name in _HASHED:
             file = f"./{FOLDER}/{file_names[name]}"
             digest = sha256(wheels[name]).hexdigest()
-            hashed = f"{file} \\\n    --hash=sha256:{digest}\n"
-            requirements = requirements.replace(f"{file}\n", hashed, 1)
+            requirements = requirements.replace(
+                f"{file}\n", f"{file} \\\n    --hash=sha256:{digest}\n", 1
+            )
     files = {f"{FOLDER}/{file_names[name]}": content for name, content in wheels.items()}
     return {**template, **files, _REQUIREMENTS: requirements.encode()}

@@ -1,6 +1,4 @@
-"""Puts gitops-dsf onto a hub and takes it away again:
-
-`install` and `uninstall`.
+"""Puts gitops-dsf onto a hub and takes it away again: `install` and `uninstall`.
 
 `install` applies only what Argo CD does not apply itself: the health checks, and the AppProjects
 and Applications of rendered/argocd. Everything else comes from git. A second field owner of it

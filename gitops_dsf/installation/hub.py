@@ -31,7 +31,9 @@ except ImportError as error:
 
 Manifest = dict[str, Any]
 DRY_RUN: Final = {"dryRun": "All"}
+"""The parameters of a request that the API server validates and does not store."""
 EMPTY: Final[tuple[object, ...]] = (None, False, "", [], {})
+"""Values of a field that mean the same as none."""
 
 
 class _NotFoundError(HubError):
@@ -110,25 +112,27 @@ class WritableHub(HubClient):
         file = ("--kubeconfig", str(self.kubeconfig)) if self.kubeconfig is not None else ()
         return shlex.join((*words, *file, "--context", self.context))
 
-    def apply(self, item: Manifest, *, force: bool, check: bool = False) -> ApplyOutcome:
+    def apply(self, manifest: Manifest, *, force: bool, check: bool = False) -> ApplyOutcome:
         """Applies an object, and says what that did.
 
         `force` takes over fields that others own, `check` is a dry run. Raises HubError.
         """
-        metadata = item["metadata"]
-        group, _, version = item["apiVersion"].rpartition("/")
-        kind = self.kind(group, version, kind=item["kind"])
+        metadata = manifest["metadata"]
+        group, _, version = manifest["apiVersion"].rpartition("/")
+        kind = self.kind(group, version, kind=manifest["kind"])
         if kind is None:
             raise HubError(
-                f"context {self.context}: the hub does not serve {item['kind']} of"
-                f" {item['apiVersion']}"
+                f"context {self.context}: the hub does not serve {manifest['kind']} of"
+                f" {manifest['apiVersion']}"
             )
         path = kind.path(namespace=metadata.get("namespace", ""), name=metadata["name"])
         before = self._find(path)
-        answer = self._patch(path, item, APPLY, check=check, force="true" if force else "false")
+        # A boolean of a query is a word.
+        forced = "true" if force else "false"
+        answer = self._patch(path, manifest, APPLY, check=check, force=forced)
         if before is None:
             return ApplyOutcome.CREATED
-        if _declared(before, item) == _declared(answer, item):
+        if _declared(before, manifest) == _declared(answer, manifest):
             return ApplyOutcome.UNCHANGED
         return ApplyOutcome.CHANGED
 
@@ -181,11 +185,13 @@ class WritableHub(HubClient):
         for candidate in (version,) if version else self._versions(group):
             base = f"/apis/{group}/{candidate}" if group else f"/api/{candidate}"
             for resource in self._resources(base):
+                # Subresources, such as deployments/status, are listed beside their kind.
                 if resource.kind == kind and "/" not in resource.name:
                     return Served(base=base, plural=resource.name, namespaced=resource.namespaced)
         return None
 
     def _versions(self, group: str) -> tuple[str, ...]:
+        """The versions of a group, in the order of the API server: newer and stable ones first."""
         if not group:
             return ("v1",)
         if self._groups is None:
@@ -203,6 +209,7 @@ class WritableHub(HubClient):
         return self._served[base]
 
     def _find(self, path: str) -> bytes | None:
+        """What is at a path; None if nothing is."""
         try:
             return self._ask("GET", path)
         except _NotFoundError:
@@ -241,7 +248,18 @@ class WritableHub(HubClient):
             raise error_type(f"context {self.context}: {error}") from error
 
 
-def _declared(text: bytes, item: Manifest) -> object:
+def object_text(kind: str, manifest: Mapping[str, Any]) -> str:
+    """Formats `Application argocd/portal`. Manifests of a list do not say their kind."""
+    metadata = manifest["metadata"]
+    return f"{kind} {'/'.join(filter(None, (metadata.get('namespace'), metadata['name'])))}"
+
+
+def report(text: str) -> None:
+    """Prints a line about what happens, at once."""
+    print(printable(text), flush=True)
+
+
+def _declared(text: bytes, manifest: Manifest) -> object:
     """What people declare in an object, without what its controller writes at any time.
 
     Empty values are left out, because Argo CD removes them from an Application when it writes it.
@@ -252,7 +270,7 @@ def _declared(text: bytes, item: Manifest) -> object:
     }
     metadata = live.get("metadata", {})
     for name in ("labels", "annotations"):
-        declared = item["metadata"].get(name) or {}
+        declared = manifest["metadata"].get(name) or {}
         stored = metadata.get(name) or {}
         fields[name] = {key: stored.get(key) for key in declared}
     return _without_empty(fields)
@@ -265,14 +283,3 @@ def _without_empty(value: object) -> object:
     if isinstance(value, list):
         return [_without_empty(element) for element in value]
     return value
-
-
-def object_text(kind: str, item: Mapping[str, Any]) -> str:
-    """Formats `Application argocd/portal`. Manifests of a list do not say their kind."""
-    metadata = item["metadata"]
-    return f"{kind} {'/'.join(filter(None, (metadata.get('namespace'), metadata['name'])))}"
-
-
-def report(text: str) -> None:
-    """Prints a line about what happens, at once."""
-    print(printable(text), flush=True)

@@ -1,4 +1,4 @@
-"""Brings a hub with OCM and Argo CD to a running loop.
+"""Brings a hub with OCM and Argo CD to a running loop, and waits until it runs.
 
 It applies what Argo CD needs to begin: the AppProjects and Applications of rendered/argocd, and the
 health checks. Then it waits for CRDs that are established, Applications that are synced, and a
@@ -6,90 +6,21 @@ reconciler that leads. Running it again changes nothing that is right.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
-from gitops_dsf.argocd.failures import failure_of
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.names import POD_LABEL, RECONCILER
-from gitops_dsf.hub.programs.leadership import read_lease_claim
-from gitops_dsf.hub.programs.pods import obstacles
 from gitops_dsf.installation.hub import ApplyOutcome, WritableHub, object_text, report
 from gitops_dsf.installation.source import InstallSource
+from gitops_dsf.installation.steps import InstallStep, application, definition, leadership
 from gitops_dsf.schema.crd import crds
-from gitops_dsf.views.doctor.objects import condition
 
 Manifest = Mapping[str, Any]
 POLL_SECONDS: Final = 2.0
+"""Between two looks at the hub."""
 ARGOCD: Final = "argoproj.io"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One thing that is waited for."""
-
-    name: str
-    done: bool
-    state: str
-    """Its state in words for people."""
-
-
-def definition(name: str, item: Manifest | None) -> Step:
-    """Our kind: the hub serves it once its CRD is established."""
-    established = condition(item or {}, "Established")
-    done = established is not None and established.get("status") == "True"
-    if item is None:
-        state = "not there yet"
-    elif done:
-        state = "established"
-    else:
-        state = "not established yet"
-    return Step(name=f"CustomResourceDefinition {name}", done=done, state=state)
-
-
-def application(wanted: Manifest, item: Manifest | None) -> Step:
-    """Done when Argo CD has applied the wanted source.
-
-    Health is not waited for: it depends on clusters.
-    """
-    name = f"Application {wanted['metadata']['name']}"
-    status: Manifest = (item or {}).get("status") or {}
-    sync = status.get("sync") or {}
-    operation = status.get("operationState") or {}
-    failure = failure_of(status)
-    if not failure and operation.get("phase") != "Succeeded":
-        failure = operation.get("message") or ""
-    compared = (sync.get("comparedTo") or {}).get("source") or {}
-    source = wanted["spec"]["source"]
-    if any(compared.get(field) != source[field] for field in source):
-        return Step(
-            name=name, done=False, state=failure or "Argo CD has not compared it with git yet"
-        )
-    done = sync.get("status") == "Synced" and operation.get("phase", "Succeeded") == "Succeeded"
-    health = (status.get("health") or {}).get("status")
-    state = ", ".join(filter(None, (sync.get("status"), health)))
-    if not done and failure:
-        state = f"{state}: {failure}"
-    return Step(name=name, done=done, state=state)
-
-
-def leadership(
-    lease: Manifest | None, *, deployment: Manifest | None, pods: Iterable[Manifest], now: datetime
-) -> Step:
-    """The reconciler works once a pod is ready and a replica holds the Lease."""
-    name = "reconciler"
-    if deployment is None:
-        return Step(name=name, done=False, state="its Deployment is not there yet")
-    if not (deployment.get("status") or {}).get("readyReplicas"):
-        image = deployment["spec"]["template"]["spec"]["containers"][0].get("image")
-        why = "; ".join(obstacles(pods)) or f"its image is {image}"
-        return Step(name=name, done=False, state=f"no pod is ready; {why}")
-    held = read_lease_claim(lease or {})
-    if held.holder and held.stands(now):
-        return Step(name=name, done=True, state=f"{held.holder} leads")
-    return Step(name=name, done=False, state="no replica leads yet")
 
 
 class InstallError(HubError):
@@ -109,15 +40,19 @@ class Installer:
         Raises InstallError with all refusals.
         """
         refused = []
-        for item, force in self._objects():
+        for manifest, force in self._objects():
+            name = object_text(manifest["kind"], manifest)
             try:
-                change = self.hub.apply(item, force=force, check=True)
+                outcome = self.hub.apply(manifest, force=force, check=True)
             except HubError as error:
-                refused.append(f"{object_text(item['kind'], item)}: {error}")
+                refused.append(f"{name}: {error}")
                 continue
-            if self.hub.dry_run:
-                would = "" if change is ApplyOutcome.UNCHANGED else "would be "
-                report(f"{object_text(item['kind'], item)}: {would}{change}")
+            if not self.hub.dry_run:
+                continue
+            if outcome is ApplyOutcome.UNCHANGED:
+                report(f"{name}: {outcome}")
+            else:
+                report(f"{name}: would be {outcome}")
         if refused:
             lines = "\n  ".join(refused)
             raise InstallError(
@@ -126,8 +61,9 @@ class Installer:
 
     def apply(self) -> None:
         """Applies every object. Raises HubError."""
-        for item, force in self._objects():
-            report(f"{object_text(item['kind'], item)}: {self.hub.apply(item, force=force)}")
+        for manifest, force in self._objects():
+            outcome = self.hub.apply(manifest, force=force)
+            report(f"{object_text(manifest['kind'], manifest)}: {outcome}")
 
     def wait(self, *, seconds: float) -> None:
         """Waits until the loop runs. Raises InstallError with what is missing after this time."""
@@ -146,21 +82,22 @@ class Installer:
                 lines = "\n  ".join(f"{step.name}: {step.state}" for step in pending)
                 raise InstallError(
                     f"the loop does not run after {seconds:.0f} s. What was applied stays, and Argo"
-                    " CD tries"
-                    f" on; run install again to wait longer, or doctor for the causes:\n  {lines}"
+                    " CD tries on; run install again to wait longer, or doctor for the causes:\n "
+                    f" {lines}"
                 )
             time.sleep(POLL_SECONDS)
 
     def _objects(self) -> Iterator[tuple[dict[str, Any], bool]]:
-        """Each object, and whether its fields are ours alone.
+        """Each object, and whether its fields are ours alone, so that the apply may force them.
 
         The ConfigMap argocd-cm belongs to whoever runs Argo CD.
         """
         yield self.source.health_checks(), False
-        for item in self.source.bootstrap:
-            yield item, True
+        for manifest in self.source.bootstrap:
+            yield manifest, True
 
-    def _steps(self) -> list[Step]:
+    def _steps(self) -> list[InstallStep]:
+        """What is waited for, as it is now."""
         settings = self.source.settings.spec
         steps = []
         if settings.delivery.mode == "ManifestWork":
@@ -168,11 +105,11 @@ class Installer:
                 name = crd["metadata"]["name"]
                 live = self._get("apiextensions.k8s.io", "CustomResourceDefinition", name)
                 steps.append(definition(name, live))
-        for item in self.source.bootstrap:
-            if item["kind"] == "Application":
-                metadata = item["metadata"]
+        for manifest in self.source.bootstrap:
+            if manifest["kind"] == "Application":
+                metadata = manifest["metadata"]
                 live = self._get(ARGOCD, "Application", metadata["name"], metadata["namespace"])
-                steps.append(application(item, live))
+                steps.append(application(manifest, live))
         if settings.delivery.mode == "ManifestWork" and settings.reconciler.enabled:
             namespace = settings.hub_namespace
             lease = self._get("coordination.k8s.io", "Lease", RECONCILER, namespace)
@@ -182,6 +119,7 @@ class Installer:
         return steps
 
     def _get(self, group: str, kind: str, name: str, namespace: str = "") -> Manifest | None:
+        """A live object; None also if the hub does not serve its kind yet."""
         served = self.hub.kind(group, kind=kind)
         if served is None:
             return None

@@ -34,6 +34,7 @@ def published_state(source: InstallSource) -> PublishedState:
     in_folder = spec.output.mode == "Directory"
     url = spec.git.url
     revision = spec.git.target_revision if in_folder else spec.output.branch
+    # A remote lists branches and tags. Whether it has a commit is not known without fetching.
     if _COMMIT.fullmatch(revision):
         return PublishedState()
     repository = Repository(directory=source.directory)
@@ -61,6 +62,7 @@ def published_state(source: InstallSource) -> PublishedState:
             missing=f"{url} has no branch {revision}: let the pipeline publish it, or run"
             " `gitops-dsf ci publish`, and run install again"
         )
+    # A pipeline renders that branch, so it may differ from this folder.
     if not in_folder:
         return PublishedState()
     branch = f"branch {revision} of {url} (commit {commit[:10]})"

@@ -70,6 +70,7 @@ CLUSTER: Final = GroupKind(OCM_GROUP, "ManagedCluster")
 DEFINITION: Final = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
 KEPT: Final = frozenset({GroupKind("", "Namespace"), DEFINITION})
+"""Deleting one of these deletes what others have in it."""
 FIRST: Final = (APPLICATION, DEPLOYMENT, APPLICATION_SET)
 """What would undo a deletion or move an application."""
 ON_CLUSTERS: Final = (ADDON, WORK)
@@ -79,10 +80,13 @@ later.
 SUSPENDED_CONFIGMAP: Final = "gitops-dsf-suspended"
 """Left over from reconcilers that still suspended scorers. Nothing writes or reads it any more."""
 TRACKING: Final = "argocd.argoproj.io/tracking-id"
+"""The annotation with which Argo CD marks what it applies; the Application is before the colon."""
 FLUX: Final = "kustomize.toolkit.fluxcd.io/name"
+"""The label with which Flux marks what a Kustomization applies."""
 MAX_REQUESTS: Final = 32
 """Deletions at the same time."""
 POLL_SECONDS: Final = 2.0
+"""Between two looks at what OCM still removes."""
 POLICY_POLLS: Final = 30
 POLICY_POLL_SECONDS: Final = 0.5
 """How often a deletion is tried again that a policy refuses, because the policy is deleted already:
@@ -90,6 +94,7 @@ API servers take up changed policies once a second (Kubernetes 1.37.2,
 apiserver/pkg/admission/plugin/policy/generic/policy_source.go).
 """
 MAX_CONFLICTS: Final = 5
+"""How often the taints of a cluster are read again because somebody else wrote the cluster."""
 
 
 class UninstallError(HubError):
@@ -135,6 +140,8 @@ class Uninstaller:
             report("no object of gitops-dsf is on this hub")
         self._drop_finalizers()
         for kind in FIRST:
+            # Kubernetes' garbage collection would delete the Applications of an ApplicationSet, and
+            # Argo CD their workloads.
             self._remove(kind, orphan=kind == APPLICATION_SET)
         if self.with_applications:
             # Argo CD then deletes their workloads.
@@ -142,6 +149,7 @@ class Uninstaller:
             self._remove(APPLICATION)
         for kind in ON_CLUSTERS:
             self._remove(kind)
+        # What follows are the rights and templates with which OCM removes them.
         if seconds is not None and not self.hub.dry_run:
             self._wait_for_clusters(seconds=seconds)
         for kind in sorted(self._labelled.keys() - {*FIRST, *ON_CLUSTERS, PROJECT}):
@@ -201,6 +209,7 @@ class Uninstaller:
                 self.hub.merge(self._path(APPLICATION, application), change)
 
     def _remove(self, kind: GroupKind, *, orphan: bool = False) -> None:
+        """Deletes the labelled objects of a kind; `orphan` keeps what they own."""
         manifests = self._labelled[kind]
         with ThreadPoolExecutor(MAX_REQUESTS) as threads:
             deletions = [
@@ -218,7 +227,11 @@ class Uninstaller:
         if served is None:
             return []
         applications = self.hub.list(served.path(), labels=APPLICATION_LABEL)
-        return [each for each in applications if "deletionTimestamp" not in each["metadata"]]
+        return [
+            application
+            for application in applications
+            if "deletionTimestamp" not in application["metadata"]
+        ]
 
     def _wait_for_clusters(self, *, seconds: float) -> None:
         """Waits until OCM has removed add-ons and works. Raises UninstallError after this time."""
@@ -237,6 +250,7 @@ class Uninstaller:
             time.sleep(POLL_SECONDS)
 
     def _on_clusters(self) -> list[str]:
+        """The add-ons and works that OCM has not removed yet."""
         names = []
         for kind in ON_CLUSTERS:
             if kind in self._served:
@@ -311,11 +325,12 @@ class Uninstaller:
         if served is None:
             return []
         self._served.setdefault(CLUSTER, served)
-        return [
-            cluster["metadata"]["name"]
-            for cluster in self.hub.list(served.path())
-            if any(taint.get("key") == MAINTENANCE_TAINT for taint in _taints(cluster))
-        ]
+        names = []
+        for cluster in self.hub.list(served.path()):
+            keys = {taint.get("key") for taint in _taints(cluster)}
+            if MAINTENANCE_TAINT in keys:
+                names.append(cluster["metadata"]["name"])
+        return names
 
     def _untaint_clusters(self) -> None:
         """Takes the taint of maintenance off the clusters."""
@@ -324,12 +339,17 @@ class Uninstaller:
         if not self.hub.dry_run:
             with ThreadPoolExecutor(MAX_REQUESTS) as threads:
                 list(threads.map(self._untaint, self._tainted))
-        removed = "would be removed" if self.hub.dry_run else "removed"
         names = names_text([f"ManagedCluster {name}" for name in self._tainted])
-        report(
-            f"{names}: the taint {MAINTENANCE_TAINT} {removed}, so that applications may be placed"
-            " there"
-        )
+        if self.hub.dry_run:
+            report(
+                f"{names}: the taint {MAINTENANCE_TAINT} would be removed, so that applications may"
+                " be placed there"
+            )
+        else:
+            report(
+                f"{names}: the taint {MAINTENANCE_TAINT} removed, so that applications may be"
+                " placed there"
+            )
 
     def _untaint(self, name: str) -> None:
         """Writes the list of taints as it was read: OCM writes the same list."""
@@ -363,13 +383,15 @@ class Uninstaller:
         }
         live = self.hub.live(f"/api/v1/namespaces/{self.argocd_namespace}/configmaps/argocd-cm")
         managers = ((live or {}).get("metadata") or {}).get("managedFields") or ()
-        if any(
-            manager.get("manager") == GENERATOR_MANAGER and manager.get("operation") == "Apply"
-            for manager in managers
-        ):
-            self.hub.apply(released, force=False)
-            removed = "would be removed" if self.hub.dry_run else "removed"
-            report(f"ConfigMap {self.argocd_namespace}/argocd-cm: our health checks {removed}")
+        # An apply creates a ConfigMap that is not there.
+        if not any(_is_ours(manager) for manager in managers):
+            return
+        self.hub.apply(released, force=False)
+        name = f"ConfigMap {self.argocd_namespace}/argocd-cm"
+        if self.hub.dry_run:
+            report(f"{name}: our health checks would be removed")
+        else:
+            report(f"{name}: our health checks removed")
 
     def _report_what_stays(self) -> None:
         """Reports what is not removed, and why."""
@@ -382,7 +404,7 @@ class Uninstaller:
         yield from self._used_projects
         generated = self._generated_applications()
         if generated and not self.with_applications:
-            names = names_text([object_text(APPLICATION.kind, each) for each in generated])
+            names = _names(APPLICATION, generated)
             delete = self.hub.command("gitops-dsf", "uninstall", "--delete-applications")
             yield (
                 f"{names}: they run on where they are, and nothing moves them any more."
@@ -436,9 +458,21 @@ class Uninstaller:
         )
 
     def _report_deleted(self, kind: GroupKind, manifests: Sequence[Manifest]) -> None:
-        verb = "would be deleted" if self.hub.dry_run else "deleted"
-        if manifests:
-            report(f"{names_text([object_text(kind.kind, each) for each in manifests])}: {verb}")
+        if not manifests:
+            return
+        if self.hub.dry_run:
+            report(f"{_names(kind, manifests)}: would be deleted")
+        else:
+            report(f"{_names(kind, manifests)}: deleted")
+
+
+def _names(kind: GroupKind, manifests: Iterable[Manifest]) -> str:
+    return names_text([object_text(kind.kind, manifest) for manifest in manifests])
+
+
+def _is_ours(manager: Manifest) -> bool:
+    """Whether an entry of managedFields is that of our server-side apply."""
+    return manager.get("manager") == GENERATOR_MANAGER and manager.get("operation") == "Apply"
 
 
 def _places(manifests: Iterable[Manifest]) -> set[tuple[str | None, str]]:

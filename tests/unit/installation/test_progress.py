@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.installation.install import application, definition, leadership
+from gitops_dsf.installation.steps import application, definition, leadership
 
 SOURCE = {
     "repoURL": "https://git.example.com/fleet.git",
