@@ -17,7 +17,9 @@ COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
 
 def allocator(image: str) -> dict[str, str]:
     """The environment variables of the allocator that an image has."""
-    words = Path(f"images/{image}.Containerfile").read_text(encoding="utf-8").split()
+    text = Path("images/Containerfile").read_text(encoding="utf-8")
+    _, _, stage = text.partition(f" AS {image}\n")
+    words = stage.partition("\nFROM ")[0].split()
     return dict(word.split("=", 1) for word in words if word.startswith(("MALLOC_", "GLIBC_")))
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A base for the Containerfiles where the public Python image cannot be pulled: Debian 12 with its own Python 3.11, as an image of buildah.
+# A base for images/Containerfile where the public Python image cannot be pulled: Debian 12 with its own Python 3.11, as an image of buildah.
 #   sh images/base.sh [NAME] && make images BASE=NAME
 # As root, with apt-get install buildah mmdebstrap. The base trusts the certificates of this machine.
 set -eu

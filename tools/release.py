@@ -6,7 +6,7 @@ Built twice from the same commit, all files but the images have the same bytes. 
 tools.release --notes v1.2.0` prints the section of CHANGELOG.md, and fails for a tag that is not
 the version of the checkout, or has none.
 
-`--images [agent|reconciler|cli ...]` builds images/*.Containerfile and nothing else: OCI archives,
+`--images [agent|reconciler|cli ...]` builds targets of images/Containerfile and nothing else: OCI archives,
 with buildah. It works as root and, where user namespaces are allowed, for everybody. Where the
 public Python image cannot be pulled, `sh images/base.sh` makes another base, to be named with
 --base.
@@ -31,7 +31,7 @@ from tools import version as versions
 ROOT: Final = Path(__file__).parents[1]
 SUMS: Final = "SHA256SUMS"
 IMAGES: Final = {"agent": "/opt/agent", "reconciler": "/opt/gitops-dsf", "cli": "/opt/gitops-dsf"}
-"""The images, and the virtual environment in each."""
+"""The images, which are targets of images/Containerfile, and the virtual environment in each."""
 _COMPONENTS: Final = """
 import importlib.metadata
 for one in importlib.metadata.distributions():
@@ -51,7 +51,8 @@ def image(name: str, *, out: Path, base: str, architecture: str, epoch: int) -> 
     """Build one image; print the archive and its digest. Raises BuildError."""
     version = versions.current(ROOT)
     tag = f"localhost/gitops-dsf-{name}:{version}-{architecture}"
-    options = [f"--file=images/{name}.Containerfile", f"--tag={tag}", f"--timestamp={epoch}"]
+    options = ["--file=images/Containerfile", f"--target={name}"]
+    options += [f"--tag={tag}", f"--timestamp={epoch}"]
     options += [f"--build-arg=PYTHON_IMAGE={base}"] if base else []
     run("buildah", "build", "--format=oci", f"--platform=linux/{architecture}", *options, ".")
     container = run("buildah", "from", "--pull-never", tag).strip()

@@ -1,4 +1,4 @@
-"""Containerfiles of agent and reconciler: everything is pinned and hashed, nothing of the generator is in the
+"""The targets of images/Containerfile: everything is pinned and hashed, nothing of the generator is in the
 agent's image, and the reconciler's starts what its Deployment asks for. test_containerfiles.py builds and
 runs them.
 """
@@ -23,19 +23,20 @@ Instruction = tuple[str, str]
 Stage = list[Instruction]
 
 
-def stages(file: str) -> list[Stage]:
-    """What stands before the first FROM, then one list of (name, text) for each stage."""
+def stages(file: str) -> dict[str, Stage]:
+    """The instructions of each stage, as (name, text), by its name; "" is what stands before the first one."""
     lines = [
         line
         for line in (ROOT / file).read_text(encoding="utf-8").splitlines()
         if not line.startswith("#")
     ]
-    found: list[Stage] = [[]]
+    found: dict[str, Stage] = {"": []}
+    stage = found[""]
     for line in filter(str.strip, "\n".join(lines).replace("\\\n", " ").splitlines()):
         name, _, text = line.partition(" ")
         if name == "FROM":
-            found.append([])
-        found[-1].append((name, " ".join(text.split())))
+            stage = found.setdefault(text.partition(" AS ")[2], [])
+        stage.append((name, " ".join(text.split())))
     return found
 
 
@@ -64,31 +65,47 @@ def requirements(stage: Stage, output: str, *, source: Path, folder: Path) -> se
     return {line.partition("==")[0] for line in lines}
 
 
-HEAD, BUILD, ROOTFS, _ = stages("images/agent.Containerfile")
-_, RECONCILER_BUILD, FINAL = stages("images/reconciler.Containerfile")
+STAGES = stages("images/Containerfile")
+
+
+def whole(name: str) -> Stage:
+    """The instructions of a stage, behind those of the stages that it continues."""
+    stage = STAGES[name]
+    before = texts(stage, "FROM")[0].partition(" AS ")[0]
+    return [*whole(before), *stage] if before in STAGES else stage
+
+
+HEAD = STAGES[""]
+WHEELS = STAGES["wheels"]
+AGENT_BUILD = whole("agent-build")
+RECONCILER_BUILD = whole("reconciler-build")
+CLI_BUILD = whole("cli-build")
+RECONCILER = STAGES["reconciler"]
 
 
 def test_the_base_and_the_installer_are_pinned() -> None:
     """One base, with a full version and the project's Python; uv has the version of the Makefile."""
     (base,) = texts(HEAD, "ARG")
     assert re.fullmatch(r"PYTHON_IMAGE=docker\.io/library/python:3\.11\.\d+-slim-[a-z]+", base)
-    assert texts(BUILD, "FROM") == ["${PYTHON_IMAGE} AS build"]
-    assert texts(ROOTFS, "FROM") == ["${PYTHON_IMAGE} AS root"]
-    (version,) = [text.removeprefix("UV_VERSION=") for text in texts(BUILD, "ARG")]
+    bases = {texts(stage, "FROM")[0].partition(" AS ")[0] for name, stage in STAGES.items() if name}
+    assert bases - STAGES.keys() == {"${PYTHON_IMAGE}", "scratch"}
+    assert texts(STAGES["agent"], "FROM") == ["scratch AS agent"]
+    (version,) = [text.removeprefix("UV_VERSION=") for text in texts(WHEELS, "ARG")]
     assert f"UV_VERSION := {version}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
     assert f'required-version = "=={version}"' in (ROOT / "pyproject.toml").read_text(
         encoding="utf-8"
     )
-    assert 'python -m pip install --quiet "uv==${UV_VERSION}"' in commands(BUILD)
+    assert 'python -m pip install --quiet "uv==${UV_VERSION}"' in commands(WHEELS)
 
 
 @pytest.mark.parametrize(
     ("build", "built"),
     [
-        (BUILD, {"packages/wire", "packages/runtime", "agent"}),
+        (AGENT_BUILD, {"packages/wire", "packages/runtime", "agent"}),
         (RECONCILER_BUILD, {"packages/wire", "packages/runtime", "packages/scorer", "."}),
+        (CLI_BUILD, {"packages/wire", "packages/runtime", "packages/scorer", "."}),
     ],
-    ids=["agent", "reconciler"],
+    ids=["agent", "reconciler", "cli"],
 )
 def test_nothing_is_installed_without_a_hash_of_the_lock(build: Stage, built: set[str]) -> None:
     """Requirements are installed by hash, the project's own wheels from where they were built."""
@@ -124,22 +141,22 @@ def test_the_lock_gives_the_requirements(
     tmp_path: Path, output: str, needed: set[str], foreign: set[str]
 ) -> None:
     """The commands of the file, run with the current lock: every line has a version and a hash."""
-    names = requirements(BUILD, output, source=ROOT, folder=tmp_path)
+    names = requirements(AGENT_BUILD, output, source=ROOT, folder=tmp_path)
     assert names >= needed
     assert not names & foreign
 
 
 def test_what_it_starts_is_what_the_deployment_asks_for() -> None:
-    (program,) = json.loads(texts(FINAL, "ENTRYPOINT")[0])
+    (program,) = json.loads(texts(RECONCILER, "ENTRYPOINT")[0])
     folder, _, name = program.rpartition("/")
     scripts: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
         "project"
     ]["scripts"]
     assert name in scripts
-    assert texts(FINAL, "COPY") == [
-        f"--from=build {folder.removesuffix('/bin')} {folder.removesuffix('/bin')}"
+    assert texts(RECONCILER, "COPY") == [
+        f"--from=reconciler-build {folder.removesuffix('/bin')} {folder.removesuffix('/bin')}"
     ]
-    (verb,) = json.loads(texts(FINAL, "CMD")[0])
+    (verb,) = json.loads(texts(RECONCILER, "CMD")[0])
     assert verb in VERBS
     repository = FleetRepository.model_validate(
         {"metadata": {"name": "f"}, "spec": {"git": {"url": "https://git.example.com/f.git"}}}
@@ -147,4 +164,4 @@ def test_what_it_starts_is_what_the_deployment_asks_for() -> None:
     objects = workload(repository, placement_namespaces=())
     (deployment,) = (item for item in objects if item["kind"] == "Deployment")
     assert deployment["spec"]["template"]["spec"]["containers"][0]["args"][0] == verb
-    assert texts(FINAL, "EXPOSE") == ["8080"]
+    assert texts(RECONCILER, "EXPOSE") == ["8080"]
