@@ -54,10 +54,10 @@ def _snapshot(
     if args.scores is not None:
         return from_path(args.scores, resources=resources), ""
     if args.context is not None:
-        from gitops_dsf.hubreader.inputs import observe
+        from gitops_dsf.hubreader.snapshot import observe
 
         snapshot = observe(
-            context=args.context, kubeconfig=args.kubeconfig, resources=resources, moves_in=moves_in
+            context=args.context, kubeconfig=args.kubeconfig, names=resources, moves_in=moves_in
         )
         return snapshot, ""
     if args.state_branch is not None:

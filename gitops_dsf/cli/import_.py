@@ -45,7 +45,7 @@ def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
     """The objects of the hub, or of the file that was named."""
     if not args.file:
         # Without the extra live only --from works.
-        from gitops_dsf.hubreader.hub import inventory
+        from gitops_dsf.hubreader.inventory import inventory
 
         return inventory(context=chosen_context(args), kubeconfig=args.kubeconfig)
     name = "standard input" if args.file == "-" else args.file

@@ -15,81 +15,98 @@ from gitops_dsf.views.doctor.checks.upstream import UPSTREAM_LABELS, UPSTREAM_WO
 from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
 from gitops_dsf.views.status.build import build
 
+_Contents = tuple[JsonObject, ...] | Unread
+_CLUSTER_SECRET = "argocd.argoproj.io/secret-type=cluster"  # noqa: S105 - a label
+
 
 def read_facts(
     *, context: str, kubeconfig: Path | None, hub_namespace: str, argocd_namespace: str
 ) -> DoctorFacts:
-    """Reads a hub. Raises HubError when the hub does not answer, or is no hub."""
-    with HubClient(context=context, kubeconfig=kubeconfig) as reader:
-        groups = reader.groups()
+    """Reads a hub. Raises HubError when the hub does not answer, or is not a hub."""
+    file_options = ("--kubeconfig", str(kubeconfig)) if kubeconfig else ()
+    with HubClient(context=context, kubeconfig=kubeconfig) as hub:
+        groups = hub.groups()
         if isinstance(groups, Unread):
             raise HubError(f"context {context}: {groups}")
         inputs = read_inputs(
-            reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace, owners=True
+            hub, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace, owners=True
         )
-        file = ("--kubeconfig", str(kubeconfig)) if kubeconfig else ()
+        sources = dict(_of_ocm(hub))
+        sources |= _of_argocd(hub, argocd_namespace)
+        sources |= _of_reconciler(hub, hub_namespace)
         return DoctorFacts(
-            kubectl=("kubectl", *file, "--context", context),
+            kubectl=("kubectl", *file_options, "--context", context),
             hub_namespace=hub_namespace,
             argocd_namespace=argocd_namespace,
             groups=groups,
-            clock_offset=reader.clock_offset,
+            clock_offset=hub.clock_offset,
             inputs=inputs,
             overview=build(inputs),
-            sources=dict(_sources(reader, hub_namespace, argocd_namespace)),
+            sources=sources,
         )
 
 
-_Read = tuple[JsonObject, ...] | Unread
-
-
-def _sources(
-    hub: HubClient, hub_namespace: str, argocd_namespace: str
-) -> Iterator[tuple[FactSource, _Read]]:
-    """What could be read, and what could not."""
+def _of_ocm(hub: HubClient) -> Iterator[tuple[FactSource, _Contents]]:
+    """What OCM, its add-ons and the upstream addon have on the hub."""
     deployments = Resource(group="apps", plural="deployments")
-    in_argocd, of_ocm = deployments.within(argocd_namespace), deployments.within(OCM_NAMESPACE)
     managers = Resource(group="operator.open-cluster-management.io", plural="clustermanagers")
     # OCM that was installed without its operator has no ClusterManager.
-    yield FactSource.CLUSTER_MANAGERS, _present(hub.read(managers, whole))
-    yield FactSource.OCM_DEPLOYMENTS, hub.read(of_ocm, whole)
+    yield FactSource.CLUSTER_MANAGERS, _if_served(hub.read(managers, whole))
+    yield FactSource.OCM_DEPLOYMENTS, hub.read(deployments.within(OCM_NAMESPACE), whole)
     definitions = Resource(group=ADDON_GROUP, version="v1alpha1", plural="clustermanagementaddons")
     yield FactSource.ADDON_DEFINITIONS, hub.read(definitions, whole)
     yield FactSource.ADDON_STATES, hub.read(ADDONS, whole, name=ADDON_NAME)
     works = Resource(group="work.open-cluster-management.io", plural="manifestworks")
+    # A work may have 500 kB of manifests for each cluster, so only the metadata is read.
     yield FactSource.OUR_WORKS, hub.read(works, whole, name=WORK_NAME, metadata_only=True)
     yield FactSource.UPSTREAM_WORKS, hub.read(works, whole, name=UPSTREAM_WORK, metadata_only=True)
-    first, second = (hub.read(deployments, whole, labels=label) for label in UPSTREAM_LABELS)
-    both = (
-        first
-        if isinstance(first, Unread)
-        else second
-        if isinstance(second, Unread)
-        else first + second
-    )
-    yield FactSource.UPSTREAM_DEPLOYMENTS, both
-    yield FactSource.SCORING_CONFIGS, _present(hub.read(SCORING_CONFIGS, whole))
-    yield FactSource.ARGOCD_DEPLOYMENTS, hub.read(in_argocd, whole)
-    statefulsets = Resource(group="apps", plural="statefulsets", namespace=argocd_namespace)
+    yield FactSource.UPSTREAM_DEPLOYMENTS, _with_any_label(hub, deployments, UPSTREAM_LABELS)
+    yield FactSource.SCORING_CONFIGS, _if_served(hub.read(SCORING_CONFIGS, whole))
+
+
+def _of_argocd(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Contents]]:
+    """The programs, settings, Applications and cluster Secrets of Argo CD."""
+    deployments = Resource(group="apps", plural="deployments", namespace=namespace)
+    yield FactSource.ARGOCD_DEPLOYMENTS, hub.read(deployments, whole)
+    statefulsets = Resource(group="apps", plural="statefulsets", namespace=namespace)
     yield FactSource.ARGOCD_STATEFULSETS, hub.read(statefulsets, whole)
-    maps = Resource(plural="configmaps", namespace=argocd_namespace)
-    yield FactSource.ARGOCD_SETTINGS, _one(hub.find(maps, "argocd-cm"))
-    yield FactSource.ARGOCD_PARAMETERS, _one(hub.find(maps, "argocd-cmd-params-cm"))
-    applications = APPLICATIONS.within(argocd_namespace)
+    configmaps = Resource(plural="configmaps", namespace=namespace)
+    yield FactSource.ARGOCD_SETTINGS, _one(hub.find(configmaps, "argocd-cm"))
+    yield FactSource.ARGOCD_PARAMETERS, _one(hub.find(configmaps, "argocd-cmd-params-cm"))
+    applications = APPLICATIONS.within(namespace)
     yield FactSource.DELIVERY, hub.read(applications, whole, labels=f"{PART_OF_LABEL}=gitops-dsf")
-    secrets = Resource(plural="secrets", namespace=argocd_namespace)
-    label = "argocd.argoproj.io/secret-type=cluster"
-    yield FactSource.CLUSTER_SECRETS, hub.read(secrets, whole, labels=label, metadata_only=True)
-    leases = Resource(group="coordination.k8s.io", plural="leases", namespace=hub_namespace)
+    secrets = Resource(plural="secrets", namespace=namespace)
+    cluster_secrets = hub.read(secrets, whole, labels=_CLUSTER_SECRET, metadata_only=True)
+    yield FactSource.CLUSTER_SECRETS, cluster_secrets
+
+
+def _of_reconciler(hub: HubClient, namespace: str) -> Iterator[tuple[FactSource, _Contents]]:
+    """The Lease and the pods of the reconciler."""
+    leases = Resource(group="coordination.k8s.io", plural="leases", namespace=namespace)
     yield FactSource.LEASES, _one(hub.find(leases, RECONCILER))
-    pods = Resource(plural="pods", namespace=hub_namespace)
+    pods = Resource(plural="pods", namespace=namespace)
     yield FactSource.RECONCILER_PODS, hub.read(pods, whole, labels=POD_LABEL)
 
 
-def _one(item: JsonObject | Unread | None) -> _Read:
-    return item if isinstance(item, Unread) else () if item is None else (item,)
+def _with_any_label(hub: HubClient, resource: Resource, labels: tuple[str, ...]) -> _Contents:
+    """The objects with one of these labels. One request cannot ask for labels of several keys."""
+    objects: tuple[JsonObject, ...] = ()
+    for label in labels:
+        contents = hub.read(resource, whole, labels=label)
+        if isinstance(contents, Unread):
+            return contents
+        objects += contents
+    return objects
 
 
-def _present(items: _Read) -> _Read:
+def _one(content: JsonObject | Unread | None) -> _Contents:
+    if isinstance(content, Unread):
+        return content
+    return () if content is None else (content,)
+
+
+def _if_served(contents: _Contents) -> _Contents:
     """A kind that the hub does not serve has no objects."""
-    return () if isinstance(items, Unread) and items.why is Why.NOT_INSTALLED else items
+    if isinstance(contents, Unread) and contents.why is Why.NOT_INSTALLED:
+        return ()
+    return contents

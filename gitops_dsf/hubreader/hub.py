@@ -1,4 +1,8 @@
-"""Reads a hub through the kubeconfig, and writes nothing to it."""
+"""Requests to the API server of a hub, through a kubeconfig. Nothing is written.
+
+Guaranteed: objects are handed on while their page arrives, so the memory does not grow with the
+size of the hub. Not guaranteed: that all pages show the same moment.
+"""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +17,7 @@ import msgspec
 from dsf_wire.text import printable
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.metadata import problem_of
-from gitops_dsf.hub.resources import CLUSTER_SETS, CLUSTERS, SCORERS, SCORING_CONFIGS, Resource
+from gitops_dsf.hub.resources import Resource
 from gitops_dsf.hub.unread import Unread, Why
 
 try:
@@ -25,47 +29,21 @@ try:
     from gitops_dsf.hubreader.kubeconfig import Kubeconfig
     from gitops_dsf.hubreader.kubeconfig import current_context as _current_context
 except ImportError as error:
-    msg = (
+    raise HubError(
         f"{error.name} is not installed; asking a hub needs the extra live (docs/start/install.md)"
-    )
-    raise HubError(msg) from error
+    ) from error
 
 T = TypeVar("T")
 JsonObject = dict[str, Any]
+"""An object as the API server sends it."""
 Page = ListPage
 """A page of a list; a reader of objects has one of its own."""
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """With this media type, the API server answers with metadata only, without a Secret's data."""
-IMPORTED: Final = (
-    ("ManagedCluster", CLUSTERS, False),
-    ("ManagedClusterSet", CLUSTER_SETS, False),
-    ("DynamicScorer", SCORERS, True),
-    ("DynamicScoringConfig", SCORING_CONFIGS, True),
-)
-"""What `import` takes: kind, resource, and whether a hub may lack it, as our CRDs before the first
-sync.
-"""
 TIMEOUT_SECONDS: Final = 30.0
 QUIET_SECONDS: Final = 3.0
-"""How long the API server may be silent before people are told that the command waits."""
-
-
-def tell(line: str) -> None:
-    print(printable(line), file=sys.stderr, flush=True)
-
-
-def current_context(kubeconfig: Path | None = None) -> str | None:
-    """The current context of the kubeconfig; None without one.
-
-    Raises HubError if it cannot be read.
-    """
-    try:
-        return _current_context(kubeconfig)
-    except AccessError as error:
-        raise HubError(str(error)) from error
-
-
-_WHY: dict[int, Why] = {
+"""How long the API server may be silent before the command reports that it waits."""
+_WHY: Final[dict[int, Why]] = {
     HTTPStatus.FORBIDDEN: Why.FORBIDDEN,
     HTTPStatus.NOT_FOUND: Why.NOT_INSTALLED,
 }
@@ -83,10 +61,15 @@ class HubClient:
         context: str,
         kubeconfig: Path | None = None,
         quiet_seconds: float = QUIET_SECONDS,
-        say: Callable[[str], None] = tell,
+        report: Callable[[str], None] | None = None,
     ) -> None:
-        """Raises HubError. Says when the hub is silent for longer than `quiet_seconds`."""
+        """Raises HubError.
+
+        `report` gets a line when the hub is silent for longer than `quiet_seconds`. By default the
+        line goes to standard error.
+        """
         self.context = context
+        self._report = report or report_on_stderr
         load = Kubeconfig(path=kubeconfig, context=context).load
         try:
             self._server = BlockingApiServer(
@@ -94,10 +77,7 @@ class HubClient:
                 user_agent="gitops-dsf",
                 timeout_seconds=TIMEOUT_SECONDS,
                 quiet_seconds=quiet_seconds,
-                on_silence=lambda: say(
-                    f"the API server of context {context} is silent: waiting for up to"
-                    f" {TIMEOUT_SECONDS:.0f} s"
-                ),
+                on_silence=self._report_silence,
             )
         except AccessError as error:
             raise HubError(str(error)) from error
@@ -129,31 +109,28 @@ class HubClient:
 
         Raises ApiError and HubError.
         """
-        found = self._server.pages(path, accept=accept, **selector)
+        pages = self._server.pages(path, accept=accept, **selector)
         while True:
             with self._asking():
-                page = next(found, None)
-            if page is None:
+                content = next(pages, None)
+            if content is None:
                 return
             try:
-                listed = msgspec.json.decode(page, type=of)
+                page = msgspec.json.decode(content, type=of)
             except (msgspec.DecodeError, UnicodeDecodeError):
-                listed = self.decode(path, page, ListPage)
-            yield from listed.items or ()
+                # One object that `of` cannot decode must not hide the others of its page.
+                page = self.decode(path, content, ListPage)
+            yield from page.items or ()
 
-    def lacks(self, part: Unread) -> str:
-        """Says that nothing can be shown without a part."""
-        if part.why is Why.NOT_INSTALLED:
-            return f"context {self.context}: {part}; this cluster is not an OCM hub"
-        return f"context {self.context}: {part}"
-
-    def decode(self, path: str, content: bytes | bytearray, kind: type[T]) -> T:
+    def decode(self, path: str, content: bytes | bytearray, model: type[T]) -> T:
         """Decodes an answer. Raises HubError if it has another shape."""
         try:
-            return msgspec.json.decode(content, type=kind)
+            return msgspec.json.decode(content, type=model)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            msg = f"context {self.context}: GET {path}: the answer is not that of an API server: {error}"
-            raise HubError(msg) from error
+            raise HubError(
+                f"context {self.context}: GET {path}: the answer is not that of an API server:"
+                f" {error}"
+            ) from error
 
     def read(
         self,
@@ -162,7 +139,7 @@ class HubClient:
         **query: Any,  # noqa: ANN401 - those of `take`
     ) -> tuple[T, ...] | Unread:
         """Every object, each reduced by `project` while its page is read. Raises HubError."""
-        return self.take(resource, lambda found: tuple(map(project, found)), **query)
+        return self.take(resource, lambda objects: tuple(map(project, objects)), **query)
 
     def take(
         self,
@@ -175,13 +152,14 @@ class HubClient:
         metadata_only: bool = False,
     ) -> T | Unread:
         """What `take` makes of `items`, which arrive while it runs. Raises HubError."""
-        query = {
-            **({"labelSelector": labels} if labels else {}),
-            **({"fieldSelector": f"metadata.name={name}"} if name else {}),
-        }
+        selector: dict[str, str] = {}
+        if labels:
+            selector["labelSelector"] = labels
+        if name:
+            selector["fieldSelector"] = f"metadata.name={name}"
         accept = METADATA_ONLY if metadata_only else JSON
         try:
-            return take(self.items(resource.path, of, accept=accept, **query))
+            return take(self.items(resource.path, of, accept=accept, **selector))
         except ApiError as error:
             return self._unread(resource, error, verb="list")
         except msgspec.ValidationError as error:
@@ -197,22 +175,23 @@ class HubClient:
         except ApiError:
             return None
         page = self.decode(resource.path, content, ListPage)
-        rest = page.metadata.remaining
-        return None if page.metadata.more and rest is None else len(page.items or ()) + (rest or 0)
+        remaining = page.metadata.remaining
+        if page.metadata.more and remaining is None:
+            return None
+        return len(page.items or ()) + (remaining or 0)
 
     def find(self, resource: Resource, name: str) -> JsonObject | Unread | None:
-        """Returns one object; None if it does not exist.
+        """One object; None if it does not exist.
 
         Raises HubError when the hub does not answer.
         """
         try:
-            found: JsonObject = self.decode(
-                resource.path, self.get(f"{resource.path}/{name}"), dict[str, Any]
-            )
+            content = self.get(f"{resource.path}/{name}")
         except ApiError as error:
-            missing = error.status == HTTPStatus.NOT_FOUND
-            return None if missing else self._unread(resource, error, verb="get", name=name)
-        return found
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            return self._unread(resource, error, verb="get", name=name)
+        return self.decode(resource.path, content, JsonObject)
 
     def groups(self) -> dict[str, tuple[str, ...]] | Unread:
         """The API groups of the hub, with their versions.
@@ -220,62 +199,79 @@ class HubClient:
         Raises HubError when the hub does not answer.
         """
         try:
-            content: JsonObject = self.decode("/apis", self.get("/apis"), dict[str, Any])
+            content = self.decode("/apis", self.get("/apis"), JsonObject)
         except ApiError as error:
             return self._unread(Resource(plural="/apis"), error, verb="get")
-        return {
-            item["name"]: tuple(one["version"] for one in item.get("versions") or ())
-            for item in content.get("groups") or ()
-        }
+        groups: dict[str, tuple[str, ...]] = {}
+        for group in content.get("groups") or ():
+            versions = group.get("versions") or ()
+            groups[group["name"]] = tuple(version["version"] for version in versions)
+        return groups
+
+    def lacks(self, part: Unread) -> str:
+        """The message that nothing can be shown without a part."""
+        if part.why is Why.NOT_INSTALLED:
+            return f"context {self.context}: {part}; this cluster is not an OCM hub"
+        return f"context {self.context}: {part}"
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Raises ApiError for a request that is refused, and HubError if the hub does not answer it."""
+        """Raises ApiError for a request that is refused, and HubError if there is no answer."""
         try:
             yield
         except ApiError as error:
             if error.status == HTTPStatus.UNAUTHORIZED:
-                msg = f"context {self.context}: {error}; log in again"
-            elif error.status:
+                raise HubError(f"context {self.context}: {error}; log in again") from error
+            if error.status:
                 raise
-            elif error.kind is FailureKind.CREDENTIALS:
-                msg = str(error)
-            else:
-                msg = f"context {self.context}: the hub does not answer: {error.__cause__ or error}"
-            raise HubError(msg) from error
+            if error.kind is FailureKind.CREDENTIALS:
+                raise HubError(str(error)) from error
+            raise HubError(
+                f"context {self.context}: the hub does not answer: {error.__cause__ or error}"
+            ) from error
+
+    def _report_silence(self) -> None:
+        self._report(
+            f"the API server of context {self.context} is silent: waiting for up to"
+            f" {TIMEOUT_SECONDS:.0f} s"
+        )
 
     def _unread(self, resource: Resource, error: ApiError, *, verb: str, name: str = "") -> Unread:
-        why = _WHY.get(error.status, Why.FAILED)
-        phrase = HTTPStatus(error.status).phrase if error.status in set(HTTPStatus) else ""
+        status = error.status
+        # A proxy may answer with a number that no standard names.
+        phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
+        why = _WHY.get(status, Why.FAILED)
         return Unread(
             what=resource.describe(name),
             why=why,
             verb=verb,
-            detail=f"{error.status} {phrase}".rstrip(),
+            detail=f"{status} {phrase}".rstrip(),
             refused=why is not Why.NOT_INSTALLED,
         )
 
 
+def current_context(kubeconfig: Path | None = None) -> str | None:
+    """The current context of the kubeconfig; None without one.
+
+    Raises HubError if it cannot be read.
+    """
+    try:
+        return _current_context(kubeconfig)
+    except AccessError as error:
+        raise HubError(str(error)) from error
+
+
 def as_type(model: type[T]) -> Callable[[msgspec.Raw], T]:
+    """A projection for `read` that decodes each object."""
     return lambda raw: msgspec.json.decode(raw, type=model)
 
 
 def whole(raw: msgspec.Raw) -> JsonObject:
-    found: JsonObject = msgspec.json.decode(raw)
-    return found
+    """A projection for `read` that keeps each object as plain data."""
+    content: JsonObject = msgspec.json.decode(raw)
+    return content
 
 
-def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str, Any]]:
-    """Reads every object of IMPORTED, in all namespaces. Raises HubError."""
-    found = list[dict[str, Any]]()
-    with HubClient(context=context, kubeconfig=kubeconfig) as hub:
-        for kind, resource, optional in IMPORTED:
-            items = hub.read(resource, whole)
-            if not isinstance(items, Unread):
-                # In a typed list, the API server omits both from each item.
-                found += [
-                    {"apiVersion": resource.api_version, "kind": kind, **item} for item in items
-                ]
-            elif not optional or items.why is not Why.NOT_INSTALLED:
-                raise HubError(hub.lacks(items))
-    return found
+def report_on_stderr(line: str) -> None:
+    """Prints a line to standard error at once, without control characters."""
+    print(printable(line), file=sys.stderr, flush=True)

@@ -18,7 +18,7 @@ from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 
 
 class FactSource(StrEnum):
-    """What is read for the checks, besides the parts of the status view (Part)."""
+    """What is read for the checks, besides the parts of the status view (HubPart)."""
 
     CLUSTER_MANAGERS = "ClusterManagers"
     OCM_DEPLOYMENTS = "Deployments in open-cluster-management-hub"

@@ -100,29 +100,31 @@ def test_a_hub_without_anything_of_ours_is_one_line(serve: Serve, run: Run) -> N
 
 
 class Silent(ApiServer):
-    """Answers when its client has told that it waits."""
+    """Answers when its client has reported that it waits."""
 
-    told = threading.Event()
+    reported = threading.Event()
 
     def answered(self, seen: Seen) -> Answer:
-        assert self.told.wait(120), "nobody was told"
+        assert self.reported.wait(120), "the client reported nothing"
         return super().answered(seen)
 
 
-def test_a_silent_api_server_is_told_and_a_quick_one_is_not(serve: Serve, tmp_path: Path) -> None:
+def test_a_silent_api_server_is_reported_and_a_quick_one_is_not(
+    serve: Serve, tmp_path: Path
+) -> None:
     lines: list[str] = []
 
-    def say(line: str) -> None:
+    def report(line: str) -> None:
         lines.append(line)
-        Silent.told.set()
+        Silent.reported.set()
 
     with serving(Silent(serves=by_path(fleet()))) as hub:
         path = hub.kubeconfig(tmp_path / "kubeconfig")
-        with HubClient(context="hub", kubeconfig=path, quiet_seconds=0.01, say=say) as reader:
+        with HubClient(context="hub", kubeconfig=path, quiet_seconds=0.01, report=report) as reader:
             assert reader.groups()
             assert len(reader.read(CLUSTERS, whole)) == 3
         assert lines == ["the API server of context hub is silent: waiting for up to 30 s"]
-        with HubClient(context="hub", kubeconfig=path, say=say) as reader:
+        with HubClient(context="hub", kubeconfig=path, report=report) as reader:
             assert reader.groups()
         assert len(lines) == 1
 

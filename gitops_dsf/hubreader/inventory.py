@@ -1,0 +1,42 @@
+"""Reads from a hub what `import` takes."""
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from gitops_dsf.errors import HubError
+from gitops_dsf.hub.resources import CLUSTER_SETS, CLUSTERS, SCORERS, SCORING_CONFIGS, Resource
+from gitops_dsf.hub.unread import Unread, Why
+from gitops_dsf.hubreader.hub import HubClient, JsonObject, whole
+
+
+class ImportedKind(NamedTuple):
+    """A kind that `import` takes."""
+
+    kind: str
+    resource: Resource
+    is_optional: bool
+    """Whether a hub may lack it, as it lacks our CRDs before the first sync."""
+
+
+IMPORTED: Final = (
+    ImportedKind("ManagedCluster", CLUSTERS, is_optional=False),
+    ImportedKind("ManagedClusterSet", CLUSTER_SETS, is_optional=False),
+    ImportedKind("DynamicScorer", SCORERS, is_optional=True),
+    ImportedKind("DynamicScoringConfig", SCORING_CONFIGS, is_optional=True),
+)
+
+
+def inventory(*, context: str, kubeconfig: Path | None = None) -> list[JsonObject]:
+    """Reads every object of IMPORTED, in all namespaces. Raises HubError."""
+    objects: list[JsonObject] = []
+    with HubClient(context=context, kubeconfig=kubeconfig) as hub:
+        for kind, resource, is_optional in IMPORTED:
+            contents = hub.read(resource, whole)
+            if isinstance(contents, Unread):
+                if is_optional and contents.why is Why.NOT_INSTALLED:
+                    continue
+                raise HubError(hub.lacks(contents))
+            # In a typed list, the API server omits apiVersion and kind from each item.
+            head = {"apiVersion": resource.api_version, "kind": kind}
+            objects += [head | content for content in contents]
+    return objects
