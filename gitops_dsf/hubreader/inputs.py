@@ -20,9 +20,9 @@ from gitops_dsf.hubreader.parts import PartReader
 from gitops_dsf.hubreader.scores import ScoreReader
 from gitops_dsf.hubreader.snapshot import read_snapshot
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
+from gitops_dsf.views.status.applications import any_waits
 from gitops_dsf.views.status.build import Filter, resources_shown
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
-from gitops_dsf.views.status.placements import any_waits
 
 
 class _MovesContent(msgspec.Struct, frozen=True):

@@ -3,13 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gitops_dsf.views.status.queue import (
-    DrainView,
-    FailoverView,
-    MoveView,
-    QueueView,
-    WaitingView,
-)
+from gitops_dsf.views.status.queue import DrainView, MoveView, QueueView, WaitingView
+from gitops_dsf.views.status.refuges import FailoverView
 from gitops_dsf.wording import names_text, plural
 
 MAX_ROWS: Final = 10

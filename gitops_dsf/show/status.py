@@ -10,15 +10,10 @@ from gitops_dsf.hub.times import age_text
 from gitops_dsf.show.moves import queue_lines, refuge_lines
 from gitops_dsf.show.tables import table
 from gitops_dsf.simulator.explain import Lead
+from gitops_dsf.views.status.applications import ApplicationView, Copy, CopyState
 from gitops_dsf.views.status.build import Overview
 from gitops_dsf.views.status.clusters import ClusterView
-from gitops_dsf.views.status.placements import (
-    ApplicationView,
-    Copy,
-    CopyState,
-    DecisionFlip,
-    PlacementView,
-)
+from gitops_dsf.views.status.placements import DecisionFlip, PlacementView
 from gitops_dsf.views.status.scores import Cell, ScorerView
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 

@@ -1,6 +1,7 @@
-"""The state of scoring on a hub, or the requested part.
+"""The state of scoring on a hub, or the requested part. `hubreader` reads it, and `show` prints it.
 
-Pure: `hubreader` reads it, and `cli` shows it.
+Pure. Not guaranteed: that every part is known. What could not be read is in `inputs.unread`, and
+what depends on it is None or left out.
 """
 
 import difflib
@@ -13,25 +14,24 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.application_sets import ApplicationSet
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by, resources_read
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.times import timestamp
+from gitops_dsf.views.status.applications import ApplicationView, application_views
 from gitops_dsf.views.status.clusters import ClusterView, cluster_views
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
-from gitops_dsf.views.status.placements import (
-    ApplicationView,
-    PlacementView,
-    application_views,
-    placement_views,
-    state_of,
-)
-from gitops_dsf.views.status.queue import FailoverView, QueueView, failover_views, queue_view
+from gitops_dsf.views.status.placements import PlacementView, placement_views, state_of
+from gitops_dsf.views.status.queue import QueueView, queue_view
+from gitops_dsf.views.status.refuges import FailoverView, failover_views
 from gitops_dsf.views.status.scores import ScorerStatus, ScorerView, scorer_status, scorer_views
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
+    """What `status` shows, as values."""
+
     inputs: StatusInputs
     clusters: tuple[ClusterView, ...]
     scorers: tuple[ScorerView, ...]
@@ -69,31 +69,6 @@ class StatusOutput(Struct):
     refuges: tuple[FailoverView, ...] | UnsetType = UNSET
 
 
-def document(view: Overview) -> StatusOutput:
-    inputs, snapshot = view.inputs, view.inputs.snapshot
-    unread = tuple(UnreadPart(item.what, str(item.why), str(item)) for item in inputs.holes)
-    return StatusOutput(
-        hub=StatusHub(
-            snapshot.origin,
-            timestamp(inputs.now),
-            len(snapshot.clusters),
-            snapshot.score_count,
-            unread,
-        ),
-        clusters=view.clusters,
-        scorers=tuple(map(_encoded, view.scorers)),
-        placements=view.placements,
-        applications=view.applications,
-        queue=view.queue or UNSET,
-        refuges=view.refuges or UNSET,
-    )
-
-
-def _encoded(view: ScorerView) -> Any:  # noqa: ANN401 - a ScorerStatus that is JSON already
-    """A scorer can have thousands of scores, so it is encoded at once."""
-    return msgspec.Raw(msgspec.json.encode(scorer_status(view)))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Filter:
     """What to show; None means everything."""
@@ -105,41 +80,68 @@ class Filter:
     cluster: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Chosen:
+    """The scorers and Placements that a filter leaves."""
+
+    scorers: Sequence[DynamicScorer]
+    placements: Sequence[Placement]
+    candidates: Sequence[Placement]
+    """The Placements among which a name was looked up, for suggestions."""
+
+
 def build(inputs: StatusInputs, only: Filter | None = None) -> Overview:
     """Builds the view. Raises UsageError for an unknown object of a kind that could be read."""
-    asked = only or Filter()
-    if asked.cluster is not None and inputs.knows(HubPart.CLUSTERS):
-        _check("cluster", asked.cluster, inputs.snapshot.clusters)
-    if asked.scorer is not None:
-        scorers = _scorer(inputs.scorers, asked.scorer)
-        if not scorers and inputs.knows(HubPart.SCORERS):
-            _check("DynamicScorer", asked.scorer, {item.name for item in inputs.scorers})
-    chosen = _chosen(inputs.scorers, inputs.placements, asked)
-    if asked.placement is not None and not chosen.placements and inputs.knows(HubPart.PLACEMENTS):
-        _check("Placement", asked.placement, {item.key for item in chosen.among})
-    sets = [item for item in inputs.application_sets if item.rendered]
+    requested = only or Filter()
+    chosen = _chosen(inputs.scorers, inputs.placements, requested)
+    _check_names(inputs, requested, chosen)
     keys = None
-    if asked.scorer is not None or asked.placement is not None:
-        keys = {item.key for item in chosen.placements}
-        sets = [
-            item for item in sets if keys & {f"{item.namespace}/{name}" for name in item.placements}
-        ]
-    applications = tuple(
-        view
-        for view in application_views(sets, inputs)
-        if asked.cluster is None or any(copy.cluster == asked.cluster for copy in view.copies)
-    )
+    sets = [item for item in inputs.application_sets if item.rendered]
+    if requested.scorer is not None or requested.placement is not None:
+        keys = {placement.key for placement in chosen.placements}
+        sets = [item for item in sets if keys & _placement_keys(item)]
+    applications = application_views(sets, inputs)
+    if requested.cluster is not None:
+        applications = tuple(view for view in applications if view.is_on(requested.cluster))
+    placements: list[PlacementView] = []
+    eligible: dict[str, tuple[str, ...]] = {}
     state = state_of(chosen.placements, inputs)
-    views = list(placement_views(chosen.placements, inputs, state, cluster=asked.cluster))
+    for view, clusters in placement_views(
+        chosen.placements, inputs, state, cluster=requested.cluster
+    ):
+        placements.append(view)
+        eligible[view.placement] = clusters
     return Overview(
         inputs=inputs,
-        clusters=tuple(cluster_views(inputs, cluster=asked.cluster)),
-        scorers=scorer_views(chosen.scorers, inputs, cluster=asked.cluster),
-        placements=tuple(view for view, _ in views),
-        eligible={view.placement: clusters for view, clusters in views},
+        clusters=tuple(cluster_views(inputs, cluster=requested.cluster)),
+        scorers=scorer_views(chosen.scorers, inputs, cluster=requested.cluster),
+        placements=tuple(placements),
+        eligible=eligible,
         applications=applications,
-        queue=queue_view(inputs.moves, placements=keys, cluster=asked.cluster),
-        refuges=tuple(failover_views(inputs, placements=keys, cluster=asked.cluster)),
+        queue=queue_view(inputs.moves, placements=keys, cluster=requested.cluster),
+        refuges=tuple(failover_views(inputs, placements=keys, cluster=requested.cluster)),
+    )
+
+
+def document(view: Overview) -> StatusOutput:
+    """The view as JSON output."""
+    inputs = view.inputs
+    snapshot = inputs.snapshot
+    unread = tuple(UnreadPart(part.what, str(part.why), str(part)) for part in inputs.holes)
+    return StatusOutput(
+        hub=StatusHub(
+            origin=snapshot.origin,
+            now=timestamp(inputs.now),
+            clusters=len(snapshot.clusters),
+            scores=snapshot.score_count,
+            unread=unread,
+        ),
+        clusters=view.clusters,
+        scorers=tuple(map(_encoded, view.scorers)),
+        placements=view.placements,
+        applications=view.applications,
+        queue=view.queue or UNSET,
+        refuges=view.refuges or UNSET,
     )
 
 
@@ -148,55 +150,33 @@ def resources_shown(
 ) -> frozenset[str] | None:
     """Names of the AddOnPlacementScores that a view uses; None means any."""
     chosen = _chosen(scorers, placements, only)
-    found = {item.resource for item in chosen.scorers}
-    for item in chosen.placements:
-        read = resources_read(item)
-        if read is None:
+    shown = frozenset(scorer.resource for scorer in chosen.scorers)
+    for placement in chosen.placements:
+        resources = resources_read(placement)
+        if resources is None:
             return None
-        found |= read
-    return frozenset(found)
+        shown |= resources
+    return shown
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Chosen:
-    scorers: Sequence[DynamicScorer]
-    placements: Sequence[Placement]
-    among: Sequence[Placement]
+def _encoded(view: ScorerView) -> Any:  # noqa: ANN401 - a ScorerStatus that is JSON already
+    """A scorer as JSON. It can have thousands of scores, so they never exist all at once."""
+    return msgspec.Raw(msgspec.json.encode(scorer_status(view)))
 
 
-def _chosen(
-    scorers: Sequence[DynamicScorer], placements: Sequence[Placement], asked: Filter
-) -> _Chosen:
-    found, shown = list(scorers), _shown(placements, scorers)
-    if asked.scorer is not None:
-        found = _scorer(scorers, asked.scorer)
-        resources = {item.resource for item in found}
-        shown = [item for item in shown if resources & _ranks_by(item)]
-    among: Sequence[Placement] = shown
-    if asked.placement is not None:
-        among = shown if asked.scorer else placements
-        shown = [item for item in among if asked.placement in {item.key, item.metadata.name}]
-        ranked = frozenset[str]().union(*map(_ranks_by, shown))
-        found = [item for item in found if item.resource in ranked]
-    return _Chosen(scorers=found, placements=shown, among=among)
+def _check_names(inputs: StatusInputs, requested: Filter, chosen: _Chosen) -> None:
+    """Raises UsageError for a name that the hub does not have.
 
-
-def _shown(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:
-    """Rendered Placements, and hand-written ones that rank by one of our scores, in order of name."""
-    resources = {item.resource for item in scorers}
-    return [
-        item
-        for item in sorted(placements, key=lambda item: item.key)
-        if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER or _ranks_by(item) & resources
-    ]
-
-
-def _ranks_by(item: Placement) -> frozenset[str]:
-    return frozenset(each.resource for each in ranked_by(item))
-
-
-def _scorer(scorers: Iterable[DynamicScorer], name: str) -> list[DynamicScorer]:
-    return [item for item in scorers if name in {item.name, item.score_name}]
+    A kind that could not be read may have it, so then nothing is refused.
+    """
+    if requested.cluster is not None and inputs.knows(HubPart.CLUSTERS):
+        _check("cluster", requested.cluster, inputs.snapshot.clusters)
+    scorer = requested.scorer
+    if scorer is not None and inputs.knows(HubPart.SCORERS) and not _named(inputs.scorers, scorer):
+        _check("DynamicScorer", scorer, {item.name for item in inputs.scorers})
+    placement = requested.placement
+    if placement is not None and inputs.knows(HubPart.PLACEMENTS) and not chosen.placements:
+        _check("Placement", placement, {item.key for item in chosen.candidates})
 
 
 def _check(kind: str, name: str, known: Iterable[str]) -> None:
@@ -204,5 +184,58 @@ def _check(kind: str, name: str, known: Iterable[str]) -> None:
     if name in names:
         return
     close = difflib.get_close_matches(name, names, n=3) or names[:10]
-    hint = f"; there is {', '.join(close)}" if close else ""
-    raise UsageError(f"the hub has no {kind} {name}{hint}")
+    if not close:
+        raise UsageError(f"the hub has no {kind} {name}")
+    raise UsageError(f"the hub has no {kind} {name}; there is {', '.join(close)}")
+
+
+def _chosen(
+    scorers: Sequence[DynamicScorer], placements: Sequence[Placement], requested: Filter
+) -> _Chosen:
+    chosen_scorers = list(scorers)
+    shown = _shown(placements, scorers)
+    if requested.scorer is not None:
+        chosen_scorers = _named(scorers, requested.scorer)
+        resources = {scorer.resource for scorer in chosen_scorers}
+        shown = [placement for placement in shown if resources & _ranks_by(placement)]
+    candidates: Sequence[Placement] = shown
+    if requested.placement is not None:
+        # A Placement that is named is shown, also if it is not ours and ranks by no score of ours.
+        if not requested.scorer:
+            candidates = placements
+        shown = [item for item in candidates if _is_called(item, requested.placement)]
+        ranked = frozenset[str]().union(*map(_ranks_by, shown))
+        chosen_scorers = [scorer for scorer in chosen_scorers if scorer.resource in ranked]
+    return _Chosen(scorers=chosen_scorers, placements=shown, candidates=candidates)
+
+
+def _shown(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:
+    """Rendered Placements, and others that rank by one of our scores, in order of name."""
+    resources = {scorer.resource for scorer in scorers}
+    shown: list[Placement] = []
+    for placement in sorted(placements, key=lambda item: item.key):
+        is_rendered = placement.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER
+        if is_rendered or _ranks_by(placement) & resources:
+            shown.append(placement)
+    return shown
+
+
+def _ranks_by(placement: Placement) -> frozenset[str]:
+    return frozenset(score.resource for score in ranked_by(placement))
+
+
+def _is_called(placement: Placement, name: str) -> bool:
+    return name in (placement.key, placement.metadata.name)
+
+
+def _named(scorers: Iterable[DynamicScorer], name: str) -> list[DynamicScorer]:
+    return [scorer for scorer in scorers if name in (scorer.name, scorer.score_name)]
+
+
+def _placement_keys(application_set: ApplicationSet) -> set[str]:
+    """The Placements that an ApplicationSet follows, by namespace/name.
+
+    Argo CD looks decisions up in its own namespace alone, which is that of the ApplicationSet
+    (docs/contributing/behaviour.md#one-namespace).
+    """
+    return {f"{application_set.namespace}/{name}" for name in application_set.placements}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
+from gitops_dsf.hub.objects import Taint
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 
@@ -14,7 +15,7 @@ class ClusterView(Struct, frozen=True, kw_only=True):
 
     cluster: str
     reachable: bool | None
-    """None if OCM has not said yet."""
+    """None if OCM has not reported it yet."""
     since: str | None
     """Since when that is so."""
     deleting: bool
@@ -31,19 +32,24 @@ def cluster_views(inputs: StatusInputs, *, cluster: str | None) -> Iterator[Clus
     """All clusters, or the requested one, in order of name; none if they could not be read."""
     if not inputs.knows(HubPart.CLUSTERS):
         return
-    for name, item in sorted(inputs.snapshot.clusters.items()):
+    for name, managed_cluster in sorted(inputs.snapshot.clusters.items()):
         if cluster not in (None, name):
             continue
-        available = item.condition(AVAILABLE_CONDITION)
+        available = managed_cluster.condition(AVAILABLE_CONDITION)
+        # Unknown means that the agent has not renewed its lease, so OCM sends nothing there.
         reachable = {"True": True, "False": False, "Unknown": False}.get(available.status)
         since = available.since if reachable is not None else None
         yield ClusterView(
             cluster=name,
             reachable=reachable,
             since=None if since is None else timestamp_of(since),
-            deleting=item.deleting,
-            taints=tuple(
-                f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
-                for taint in item.taints
-            ),
+            deleting=managed_cluster.deleting,
+            taints=tuple(map(_taint_text, managed_cluster.taints)),
         )
+
+
+def _taint_text(taint: Taint) -> str:
+    """A taint as kubectl writes it."""
+    if taint.value:
+        return f"{taint.key}={taint.value}:{taint.effect}"
+    return f"{taint.key}:{taint.effect}"

@@ -1,4 +1,4 @@
-"""The inputs of a view: the objects of a hub at one moment, and which of them could not be read."""
+"""What `status` is computed from: the objects of a hub, and which of them could not be read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,6 +35,8 @@ class HubPart(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class StatusInputs:
+    """The objects of a hub at one moment. A part that could not be read is empty, and in `unread`."""
+
     snapshot: Snapshot
     now: datetime
     """The time of the hub's clock, because OCM compares validUntil with it."""
@@ -49,11 +51,9 @@ class StatusInputs:
     moves: StoredMoves | None = None
     """Paced moves; None while the hub has no paced Placement, or no move began."""
     waits: tuple[WaitingCopy, ...] = ()
-    """Why old copies are still there, as the reconciler tells it."""
+    """Why old copies are still there, as the reconciler reports it."""
     foreign: tuple[tuple[str, str], ...] = ()
-    """(cluster, name) of AddOnPlacementScores that have a scorer's name but were not written by our
-    agent.
-    """
+    """(cluster, name) of AddOnPlacementScores with a scorer's name that our agent did not write."""
     contested: tuple[tuple[str, str, str], ...] = ()
     """(cluster, name, field manager) of scores of our agents that another program also writes."""
     unowned: tuple[tuple[str, str], ...] = ()
@@ -61,6 +61,7 @@ class StatusInputs:
     unread: Mapping[HubPart, Unread] = field(default_factory=dict)
 
     def knows(self, *parts: HubPart) -> bool:
+        """Whether all of these parts could be read."""
         return not self.unread.keys() & set(parts)
 
     @property

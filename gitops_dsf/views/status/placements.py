@@ -1,22 +1,18 @@
-"""Placements and applications: decisions, the scores that flip them, and Argo CD's copies."""
+"""Placements: their decisions, what OCM would decide now, and the scores that flip decisions.
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+The simulator decides as OCM does. Where it cannot, a view has a note, and no guess.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct, structs
 
-from gitops_dsf.hub.application_sets import ApplicationSet
-from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.decisions import decided
-from gitops_dsf.hub.moves.causes import MoveCause
-from gitops_dsf.hub.moves.waiting import WaitingCopy
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PACE_ANNOTATION
 from gitops_dsf.hub.points import mean_weight, points_needed
-from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import Lead, lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
@@ -29,6 +25,7 @@ NEEDED: Final = (
     HubPart.SCORES,
     HubPart.DECISIONS,
 )
+"""Without one of these parts nobody can say what OCM would decide."""
 
 
 class NeededScore(Struct, frozen=True):
@@ -73,73 +70,27 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     counted_as_zero: tuple[str, ...]
     """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
     flips: tuple[DecisionFlip, ...]
-    """Which cluster would leave first, and which would come in first, by the weights that people
-    wrote. None while a paced Placement wishes to move.
+    """Which cluster would leave first, and which would come in first, by the written weights.
+
+    Empty while a paced Placement wishes to move.
     """
     paced: bool
-    """Whether its moves are paced: then it holds its clusters until the reconciler admits a move.
-    """
+    """Whether it holds its clusters until the reconciler admits a move."""
     wish: tuple[str, ...] | None
-    """The clusters that the written weights ask for, where a paced Placement holds others; else
-    None.
-    """
+    """The clusters that the written weights ask for; None unless a paced Placement holds others."""
     lead: Lead | None
     """A cluster that is better by its scores, and stays out because of the stickiness."""
 
 
-class CopyState(StrEnum):
-    """The state of one copy of an application."""
+class ShownPlacement(NamedTuple):
+    """A Placement, and the clusters that pass its filters; none if these are not known."""
 
-    RUNNING = "running"
-    """Decided, existing and Healthy."""
-    STARTING = "starting"
-    """Decided and existing, but not Healthy yet."""
-    PENDING = "pending"
-    """Decided, but Argo CD has not created the Application yet."""
-    WAITING = "waiting"
-    """No longer decided. It stays until the new copies are Healthy, or forever, depending on the
-    strategy.
-    """
-    LEAVING = "leaving"
-
-
-class CopyWait(Struct, frozen=True, kw_only=True):
-    """Why an old copy is still there, as the reconciler tells it."""
-
-    reason: str
-    message: str
-    since: str
-
-
-class Copy(Struct, frozen=True):
-    """An application on one cluster."""
-
-    cluster: str
-    standing: CopyState
-    application: str | None
-    """Name of the Application; None if there is none yet."""
-    health: str | None
-    sync: str | None
-    wait: CopyWait | None = None
-    """Of a copy that is no longer decided; None if the reconciler has told nothing."""
-
-
-class ApplicationView(Struct, frozen=True, kw_only=True):
-    """One of our ApplicationSets: the clusters of its decision, and those of its Applications."""
-
-    name: str
-    strategy: str
-    placements: tuple[str, ...]
-    settled: bool | None
-    """Whether its Applications are exactly on the decided clusters; None if that is not known."""
-    message: str | None
-    copies: tuple[Copy, ...]
-    cause: MoveCause | None
-    """Why it moves, while old copies wait; None if that is not known."""
+    view: PlacementView
+    eligible: tuple[str, ...]
 
 
 def state_of(placements: Iterable[Placement], inputs: StatusInputs) -> HubState | str:
-    """Returns what OCM decides these Placements by; if it is not known, why."""
+    """What OCM decides these Placements by; a text with the reason if that is not known."""
     missing = [inputs.unread[part] for part in NEEDED if part in inputs.unread]
     if missing:
         return str(missing[0])
@@ -163,10 +114,10 @@ def placement_views(
     state: HubState | str,
     *,
     cluster: str | None,
-) -> Iterator[tuple[PlacementView, tuple[str, ...]]]:
-    """Yields each view and the clusters that pass the filters.
+) -> Iterator[ShownPlacement]:
+    """Yields each view, and the clusters that pass the filters.
 
-    With a cluster: only Placements for which it is eligible or decided, and what flips it.
+    With a cluster, only Placements for which it is eligible or decided, and what flips it.
     """
     clusters = decided(inputs.snapshot.decisions) if inputs.knows(HubPart.DECISIONS) else None
     spans = {scorer.resource: scorer.span for scorer in inputs.scorers}
@@ -177,12 +128,12 @@ def placement_views(
         view = _undecided(placement, current)
         if isinstance(state, str):
             note = f"what OCM would decide is not known: {state}"
-            yield structs.replace(view, note=note), ()
+            yield ShownPlacement(structs.replace(view, note=note), ())
             continue
         verdict = simulate(state, placement.key, inputs.now)
         eligible = _eligible(verdict)
         if cluster is None or cluster in eligible or cluster in (current or ()):
-            yield _with_verdict(view, verdict, spans, cluster=cluster), eligible
+            yield ShownPlacement(_with_verdict(view, verdict, spans, cluster=cluster), eligible)
 
 
 def _undecided(placement: Placement, current: tuple[str, ...] | None) -> PlacementView:
@@ -221,17 +172,20 @@ def _with_verdict(
         note = f"{verdict.outcome}: {reason}" if reason else str(verdict.outcome)
         return structs.replace(view, note=note)
     chosen = tuple(sorted(verdict.chosen))
-    satisfied = verdict.satisfied
-    has_too_few = satisfied is not None and not satisfied.status
+    note = None
+    if verdict.satisfied is not None and not verdict.satisfied.status:
+        # The condition PlacementSatisfied also says why there are too few clusters.
+        note = verdict.satisfied.message or None
     by_people = as_people_wrote(verdict)
     view = structs.replace(
         view,
         eligible=len(verdict.ranking.clusters),
         next=chosen,
         settled=view.decided in (None, chosen),
-        note=satisfied.message or None if satisfied is not None and has_too_few else None,
+        note=note,
         counted_as_zero=_counted_as_zero(by_people, verdict.now),
     )
+    # Flips by the written weights say nothing about a decision that they do not explain.
     if by_people.chosen != verdict.chosen:
         return structs.replace(view, wish=tuple(sorted(by_people.chosen)))
     flips = tuple(_flips(by_people, cluster, spans))
@@ -240,6 +194,8 @@ def _with_verdict(
 
 def _counted_as_zero(verdict: Verdict, now: datetime) -> tuple[str, ...]:
     """Eligible clusters with an add-on score that is missing or expired. OCM counts it as 0."""
+    if verdict.ranking is None:
+        return ()
     positions = set[int]()
     for result in verdict.prioritizers:
         prioritizer = result.prioritizer
@@ -247,9 +203,8 @@ def _counted_as_zero(verdict: Verdict, now: datetime) -> tuple[str, ...]:
             table = verdict.state.score_table
             column = table.column(prioritizer.resource, prioritizer.score, now)
             positions |= column.expired | column.absent
-    eligible = verdict.ranking.clusters if verdict.ranking is not None else ()
-    names = (verdict.state.names[position] for position in positions.intersection(eligible))
-    return tuple(sorted(names))
+    eligible = positions.intersection(verdict.ranking.clusters)
+    return tuple(sorted(verdict.state.names[position] for position in eligible))
 
 
 def _flips(
@@ -261,12 +216,12 @@ def _flips(
         return
     names = [verdict.state.names[ranking.clusters[index]] for index in ranking.order]
     if cluster is not None:
-        asked = [name for name in names if name == cluster]
+        explained = [name for name in names if name == cluster]
     elif ranking.selected:
-        asked = names[ranking.selected - 1 : ranking.selected + 1]
+        explained = names[ranking.selected - 1 : ranking.selected + 1]
     else:
-        asked = []
-    for name in asked:
+        explained = []
+    for name in explained:
         explanation = explain(verdict, name, spans=spans)
         if explanation.rival is None or explanation.margin is None:
             continue
@@ -282,110 +237,3 @@ def _flips(
             mean=points_needed(explanation.margin, mean_weight(verdict.prioritizers)),
             score=score,
         )
-
-
-def application_views(
-    sets: Iterable[ApplicationSet], inputs: StatusInputs
-) -> tuple[ApplicationView, ...]:
-    """Returns one view for each ApplicationSet, in order of name."""
-    clusters = decided(inputs.snapshot.decisions)
-    applications = defaultdict[tuple[str, str], list[Application]](list)
-    for application in inputs.applications:
-        applications[application.namespace, application.application].append(application)
-    is_known = inputs.knows(HubPart.DECISIONS, HubPart.APPLICATIONS)
-    waits = defaultdict[str, list[WaitingCopy]](list)
-    for wait in inputs.waits:
-        waits[wait.application_set].append(wait)
-    views = []
-    for item in sorted(sets, key=lambda item: item.name):
-        present = applications[item.namespace, item.name] if is_known else None
-        views.append(_application(item, clusters, present, waits.get(item.name, ())))
-    return tuple(views)
-
-
-def _decided_for(item: ApplicationSet, clusters: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The clusters of all Placements that an ApplicationSet follows."""
-    decided_clusters = frozenset[str]()
-    for name in item.placements:
-        decided_clusters |= clusters.get(f"{item.namespace}/{name}", frozenset())
-    return decided_clusters
-
-
-def any_waits(
-    sets: Iterable[ApplicationSet],
-    applications: Iterable[Application],
-    clusters: Mapping[str, frozenset[str]],
-) -> bool:
-    """Returns whether a copy of a rendered ApplicationSet is on a cluster that is no longer
-    decided.
-    """
-    expected = {}
-    for item in sets:
-        if item.rendered:
-            expected[item.namespace, item.name] = _decided_for(item, clusters)
-    for application in applications:
-        wanted = expected.get((application.namespace, application.application))
-        if wanted is not None and application.cluster not in wanted:
-            return True
-    return False
-
-
-def _application(
-    item: ApplicationSet,
-    clusters: Mapping[str, frozenset[str]],
-    present: list[Application] | None,
-    waits: Sequence[WaitingCopy],
-) -> ApplicationView:
-    """`present`: its Applications; None if decisions or Applications are not known."""
-    copies: tuple[Copy, ...] = ()
-    settled = None
-    if present is not None:
-        copies = tuple(_copies(_decided_for(item, clusters), present, waits))
-        are_running = all(copy.standing is CopyState.RUNNING for copy in copies)
-        settled = are_running and not item.error
-    waiting = {copy.application for copy in copies if copy.wait is not None}
-    causes = (wait.cause for wait in waits if wait.application in waiting)
-    return ApplicationView(
-        name=item.name,
-        strategy=item.strategy or "",
-        placements=tuple(sorted(item.placements)),
-        settled=settled,
-        message=item.error or None,
-        copies=copies,
-        cause=next(causes, None),
-    )
-
-
-def _copies(
-    expected: frozenset[str], present: Iterable[Application], waits: Iterable[WaitingCopy]
-) -> Iterator[Copy]:
-    """One copy for each cluster that is decided or has an Application, in order of cluster."""
-    applications = {application.cluster: application for application in present}
-    reasons = {wait.application: wait for wait in waits}
-    for cluster in sorted(expected | applications.keys()):
-        application = applications.get(cluster)
-        if application is None:
-            yield Copy(cluster, CopyState.PENDING, None, None, None)
-            continue
-        standing = _standing(application, decided=cluster in expected)
-        wait = reasons.get(application.name) if standing is CopyState.WAITING else None
-        yield Copy(
-            cluster=cluster,
-            standing=standing,
-            application=application.name or None,
-            health=application.health or None,
-            sync=application.sync or None,
-            wait=None if wait is None else _copy_wait(wait),
-        )
-
-
-def _copy_wait(wait: WaitingCopy) -> CopyWait:
-    return CopyWait(reason=wait.reason, message=wait.message, since=timestamp_of(wait.since))
-
-
-def _standing(item: Application, *, decided: bool) -> CopyState:
-    if item.deleting:
-        return CopyState.LEAVING
-    if not decided:
-        return CopyState.WAITING
-    return CopyState.RUNNING if item.health == "Healthy" else CopyState.STARTING

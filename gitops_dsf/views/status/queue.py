@@ -1,18 +1,14 @@
-"""Paced moves: what is under way, and what waits for what; and where applications go when a cluster fails."""
+"""Paced moves: what is under way, what waits for what, and which clusters are drained."""
 
-from collections.abc import Collection, Iterator
-from typing import TypeVar
+from collections.abc import Collection
 
 from msgspec import UNSET, Struct, UnsetType
 
-from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.hub.times import timestamp_of
-from gitops_dsf.pacing.refuges import by_lost_cluster, published_refuges
-from gitops_dsf.pacing.stored import StoredMoves
-from gitops_dsf.views.status.inputs import HubPart, StatusInputs
-
-_View = TypeVar("_View", bound=Struct)
+from gitops_dsf.pacing.ledger import LedgerMove
+from gitops_dsf.pacing.maintenance import Drain
+from gitops_dsf.pacing.stored import Queued, StoredMoves
 
 
 class MoveView(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
@@ -80,29 +76,22 @@ class QueueView(Struct, frozen=True, kw_only=True, rename="camel"):
 def queue_view(
     moves: StoredMoves | None, *, placements: Collection[str] | None, cluster: str | None
 ) -> QueueView | None:
-    """The queue of these Placements (None means all) and this cluster; None if there is nothing to show."""
+    """The queue of these Placements (None means all) and this cluster.
+
+    None if there is nothing to show.
+    """
     if moves is None:
         return None
 
-    def shown(placement: str, *clusters: str) -> bool:
-        return (placements is None or placement in placements) and (
-            cluster is None or cluster in clusters
-        )
+    def is_shown(move: LedgerMove | Queued) -> bool:
+        if placements is not None and move.placement not in placements:
+            return False
+        return cluster is None or cluster in (move.source, move.target)
 
-    under_way = tuple(
-        _view(MoveView, each, source=each.source or None, phase=str(each.phase))
-        for each in moves.ledger.under_way
-        if shown(each.placement, each.source, each.target)
-    )
-    waiting = tuple(
-        _view(WaitingView, each, until=None if each.until is None else timestamp_of(each.until))
-        for each in moves.queue.waiting
-        if shown(each.placement, each.source, each.target)
-    )
+    under_way = tuple(map(_move_view, filter(is_shown, moves.ledger.under_way)))
+    waiting = tuple(map(_waiting_view, filter(is_shown, moves.queue.waiting)))
     draining = tuple(
-        _view(DrainView, each, until=timestamp_of(each.until))
-        for each in moves.maintenance.drains
-        if cluster in (None, each.cluster)
+        _drain_view(drain) for drain in moves.maintenance.drains if cluster in (None, drain.cluster)
     )
     if not (under_way or waiting or draining):
         return None
@@ -114,43 +103,39 @@ def queue_view(
     )
 
 
-def _view(kind: type[_View], stored: object, **shown: object) -> _View:
-    """A view of what is stored, with these fields, and the beginning, in words."""
-    same = {name: getattr(stored, name) for name in kind.__struct_fields__ if name not in shown}
-    if "since" in same:
-        same["since"] = timestamp_of(same["since"])
-    return kind(**same, **shown)
+def _move_view(move: LedgerMove) -> MoveView:
+    return MoveView(
+        placement=move.placement,
+        source=move.source or None,
+        target=move.target,
+        phase=str(move.phase),
+        since=timestamp_of(move.since),
+        admitted=move.admitted,
+        cause=move.cause,
+    )
 
 
-class RefugeView(Struct, frozen=True, kw_only=True, rename={"target": "to"}):
-    """Where one application goes."""
+def _waiting_view(queued: Queued) -> WaitingView:
+    return WaitingView(
+        placement=queued.placement,
+        source=queued.source,
+        target=queued.target,
+        points=queued.points,
+        reason=queued.reason,
+        message=queued.message,
+        since=timestamp_of(queued.since),
+        until=None if queued.until is None else timestamp_of(queued.until),
+    )
 
-    placement: str
-    target: str
 
-
-class FailoverView(Struct, frozen=True, kw_only=True):
-    """What happens when a cluster fails."""
-
-    cluster: str
-    moves: tuple[RefugeView, ...]
-
-
-def failover_views(
-    inputs: StatusInputs, *, placements: Collection[str] | None, cluster: str | None
-) -> Iterator[FailoverView]:
-    """The plan for these Placements (None: all), by lost cluster.
-
-    With a cluster: who leaves, who comes.
-    """
-    if not inputs.knows(HubPart.SCORES, HubPart.DECISIONS):
-        return
-    clusters = decided(inputs.snapshot.decisions)
-    for lost, plan in by_lost_cluster(published_refuges(inputs.snapshot.scores), clusters).items():
-        moves = tuple(
-            RefugeView(placement=key, target=target)
-            for key, target in plan.items()
-            if (placements is None or key in placements) and cluster in {None, lost, target}
-        )
-        if moves:
-            yield FailoverView(cluster=lost, moves=moves)
+def _drain_view(drain: Drain) -> DrainView:
+    return DrainView(
+        cluster=drain.cluster,
+        maintenance=drain.maintenance,
+        until=timestamp_of(drain.until),
+        count=drain.count,
+        left=drain.left,
+        stays=drain.stays,
+        stays_count=drain.stays_count,
+        late=drain.late,
+    )

@@ -8,9 +8,10 @@ import pytest
 
 from gitops_dsf.show.status import lead_text
 from gitops_dsf.simulator.explain import Lead
+from gitops_dsf.views.status.applications import ApplicationView
 from gitops_dsf.views.status.build import Filter, build
 from gitops_dsf.views.status.inputs import HubPart
-from gitops_dsf.views.status.placements import ApplicationView, PlacementView
+from gitops_dsf.views.status.placements import PlacementView
 from tests.support.hubobjects import (
     Object,
     application,
