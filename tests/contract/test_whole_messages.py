@@ -15,7 +15,6 @@ STILL_IN_PIECES = frozenset(
         "gitops_dsf/reconciler/journal/flapping.py",
         "gitops_dsf/sync/credentials.py",
         "gitops_dsf/sync/fetch.py",
-        "gitops_dsf/views/doctor/checks/argocd.py",
         "gitops_dsf/scoretests/judge.py",
         "gitops_dsf/scoretests/reasons.py",
         "gitops_dsf/scoretests/queries.py",

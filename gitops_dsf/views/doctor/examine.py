@@ -38,8 +38,9 @@ class Check:
     run: Callable[[DoctorFacts], Iterator[DoctorFinding]]
     needs: tuple[Need, ...] = ()
     ours: bool = False
-    """Only we install it: skipped if the upstream addon delivers (delivery.mode
-    UpstreamController).
+    """Whether only we install it.
+
+    It is skipped if the upstream addon delivers (delivery.mode UpstreamController).
     """
     first: bool = False
     """Whether it must be without errors before anything of ours is installed."""
@@ -88,20 +89,21 @@ CHECKS: Final = (
 
 
 def examine(facts: DoctorFacts, checks: Iterable[Check] = CHECKS) -> tuple[DoctorFinding, ...]:
-    """Returns findings in the order of the checks, at least one for each check."""
-    findings = []
+    """The findings in the order of the checks, at least one for each check."""
+    findings: list[DoctorFinding] = []
     for check in checks:
         # Findings quote what agents, scoring APIs and other programs wrote into objects of the hub.
-        findings += [_printable(finding) for finding in _run(check, facts)]
+        findings += map(_printable, _run(check, facts))
     return tuple(findings)
 
 
 def not_installed(facts: DoctorFacts) -> tuple[DoctorFinding, ...]:
-    """Returns one finding for a hub that has nothing of ours; none for any other."""
+    """One finding for a hub that has nothing of ours; none for any other."""
     ours = (FactSource.OUR_WORKS, FactSource.DELIVERY, FactSource.ADDON_STATES, FactSource.LEASES)
     if DSF_GROUP in facts.groups or any(facts.sources[source] != () for source in ours):
         return ()
     if facts.missing(FactSource.ADDON_DEFINITIONS) is not None:
+        # The upstream addon may deliver here. Then nothing of ours is wanted.
         return ()
     if upstream.is_ours(facts) or upstream.delivers(facts):
         return ()

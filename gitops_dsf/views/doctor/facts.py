@@ -49,6 +49,8 @@ RIGHTS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorFacts:
+    """What was read of a hub, and the commands for it."""
+
     kubectl: tuple[str, ...]
     """The words that a kubectl command for this hub starts with."""
     hub_namespace: str
@@ -62,16 +64,16 @@ class DoctorFacts:
     sources: Mapping[FactSource, tuple[HubObject, ...] | Unread]
 
     def of(self, source: FactSource) -> tuple[HubObject, ...]:
-        """Returns the objects of a source; none if it was not read."""
+        """The objects of a source; none if it was not read."""
         objects = self.sources[source]
         return () if isinstance(objects, Unread) else objects
 
     def one(self, source: FactSource) -> HubObject | None:
-        """Returns the object of a source that has at most one."""
+        """The object of a source that has at most one."""
         return next(iter(self.of(source)), None)
 
     def missing(self, need: Need) -> Unread | None:
-        """Returns why something was not read; None if it was."""
+        """Why something was not read; None if it was."""
         content = self.inputs.unread.get(need) if isinstance(need, HubPart) else self.sources[need]
         return content if isinstance(content, Unread) else None
 
@@ -90,22 +92,22 @@ class DoctorFacts:
         return shlex.join(("gitops-dsf", "install", *self.kubectl[1:]))
 
     def command(self, *words: str) -> str:
-        """Returns a kubectl command for this hub, quoted for a shell."""
+        """A kubectl command for this hub, quoted for a shell."""
         return shlex.join((*self.kubectl, *words))
 
     def in_argocd(self, *words: str) -> str:
-        """Returns a kubectl command for the namespace of Argo CD."""
+        """A kubectl command for the namespace of Argo CD."""
         return self.command("-n", self.argocd_namespace, *words)
 
     def on_hub(self, *words: str) -> str:
-        """Returns a kubectl command for the namespace of the reconciler and the scorers."""
+        """A kubectl command for the namespace of the reconciler and the scorers."""
         return self.command("-n", self.hub_namespace, *words)
 
     def clusteradm(self, *words: str) -> str:
-        """Returns a clusteradm command for this hub. clusteradm accepts kubectl's flags."""
+        """A clusteradm command for this hub. clusteradm accepts kubectl's flags."""
         return shlex.join(("clusteradm", *self.kubectl[1:], *words))
 
 
 def on_cluster(cluster: str, command: str, *, namespace: str = AGENT_NAMESPACE) -> str:
-    """Returns a kubectl command for a cluster itself, assuming a context of the cluster's name."""
+    """A kubectl command for a cluster itself, assuming a context of the cluster's name."""
     return f"kubectl --context {cluster} -n {namespace} {command}  # on the cluster itself"

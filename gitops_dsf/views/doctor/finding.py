@@ -1,4 +1,4 @@
-"""What a check says: findings, and the output of `doctor`."""
+"""Findings of checks, and the output of `doctor`."""
 
 from enum import StrEnum
 from typing import Final
@@ -49,7 +49,7 @@ class DoctorOutput(Struct):
 
 
 def ok(message: str) -> DoctorFinding:
-    """Returns what a check says if nothing is wrong.
+    """What a check reports if nothing is wrong.
 
     It is dropped if the check has other findings.
     """
@@ -57,7 +57,7 @@ def ok(message: str) -> DoctorFinding:
 
 
 def warning(message: str, fix: str, *, subject: str = "") -> DoctorFinding:
-    """Returns a warning.
+    """A warning: everything works, but something should be changed.
 
     `subject` is the cluster that it is about, if clusters are checked one by one.
     """
@@ -65,7 +65,7 @@ def warning(message: str, fix: str, *, subject: str = "") -> DoctorFinding:
 
 
 def error(message: str, fix: str, *, subject: str = "") -> DoctorFinding:
-    """Returns an error.
+    """An error: something does not work, or will be lost.
 
     `subject` is the cluster that it is about, if clusters are checked one by one.
     """
@@ -73,7 +73,7 @@ def error(message: str, fix: str, *, subject: str = "") -> DoctorFinding:
 
 
 def unknown(message: str, fix: str = "") -> DoctorFinding:
-    """Returns a finding about something that could not be checked."""
+    """A finding about something that could not be checked."""
     return _finding(State.UNKNOWN, message, fix)
 
 

@@ -6,6 +6,7 @@ cluster. One finding then names the first clusters and counts the others.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec import structs
@@ -33,6 +34,7 @@ def merged(check: str, results: Iterable[DoctorFinding]) -> Iterator[DoctorFindi
     rest: list[DoctorFinding] = []
     for group in _groups(problems or all_results):
         is_about_clusters = bool(group[0].subjects)
+        # Findings about something else than a cluster are few, so each of them is shown.
         shown += is_about_clusters
         if is_about_clusters and shown > MAX_FINDINGS:
             # Clusters whose results differ, such as thousands with different missing scores.
@@ -54,6 +56,7 @@ def _groups(results: Sequence[DoctorFinding]) -> Iterable[list[DoctorFinding]]:
     """Results by what they say apart from the cluster, in order of the first of each group."""
     groups: dict[object, list[DoctorFinding]] = {}
     for result in results:
+        # A result without a cluster forms a group of its own.
         meaning: object = id(result)
         for name in result.subjects:
             message = _without(name, result.message)
@@ -75,7 +78,8 @@ def _one(check: str, group: Sequence[DoctorFinding]) -> DoctorFinding:
 
 
 def _subjects(results: Iterable[DoctorFinding]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for result in results for name in result.subjects))
+    """The clusters of these results, each once, in order."""
+    return tuple(dict.fromkeys(chain.from_iterable(result.subjects for result in results)))
 
 
 def _without(name: str, text: str) -> str:

@@ -19,20 +19,23 @@ def namespace_of(item: HubObject) -> str:
 
 
 def condition(item: HubObject, kind: str) -> HubObject | None:
-    """Returns the condition of a type; None if the object does not have it."""
-    conditions = (item.get("status") or {}).get("conditions") or ()
-    return next((each for each in conditions if each.get("type") == kind), None)
+    """The condition of a type; None if the object does not have it."""
+    conditions: Sequence[HubObject] = (item.get("status") or {}).get("conditions") or ()
+    for candidate in conditions:
+        if candidate.get("type") == kind:
+            return candidate
+    return None
 
 
 def containers_of(workload: HubObject) -> Sequence[HubObject]:
-    """Returns the containers of a Deployment or StatefulSet, without init containers."""
+    """The containers of a Deployment or StatefulSet, without init containers."""
     pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
     return pod.get("containers") or ()
 
 
 def images_of(workload: HubObject) -> dict[str, str]:
-    """Returns the tags of a workload's images, by the image without tag and digest."""
-    tags = {}
+    """The tags of a workload's images, by the image without tag and digest."""
+    tags: dict[str, str] = {}
     for container in containers_of(workload):
         name = str(container.get("image") or "").partition("@")[0]
         registry, slash, last = name.rpartition("/")
@@ -42,8 +45,8 @@ def images_of(workload: HubObject) -> dict[str, str]:
 
 
 def version_of(workload: HubObject) -> Version | None:
-    """Returns the oldest version of a workload: from its images, or from its label if these have digests."""
-    versions = []
+    """The oldest version of a workload: from its images, or from its label if these have digests."""
+    versions: list[Version] = []
     for tag in images_of(workload).values():
         parsed = _parsed(tag)
         if parsed is not None:
@@ -55,8 +58,8 @@ def version_of(workload: HubObject) -> Version | None:
 
 
 def versions_of(workloads: Iterable[HubObject]) -> dict[str, Version]:
-    """Returns the versions of those workloads that have one, by name."""
-    versions = {}
+    """The versions of those workloads that have one, by name."""
+    versions: dict[str, Version] = {}
     for workload in workloads:
         version = version_of(workload)
         if version is not None:
@@ -65,7 +68,10 @@ def versions_of(workloads: Iterable[HubObject]) -> dict[str, Version]:
 
 
 def _parsed(text: str) -> Version | None:
-    """Distributions add a suffix to upstream's version, as `v3.3.9-rhel9`, which is left out."""
+    """The version in a text, such as `v3.3.9`.
+
+    Distributions add a suffix to upstream's version, as `v3.3.9-rhel9`, which is left out.
+    """
     for part in (text, text.partition("-")[0]):
         try:
             return Version(part)

@@ -169,8 +169,8 @@ def _with_verdict(
 ) -> PlacementView:
     if verdict.ranking is None or verdict.outcome is not Outcome.SCHEDULED:
         reason = next(iter(verdict.notes), "") or verdict.status.message
-        note = f"{verdict.outcome}: {reason}" if reason else str(verdict.outcome)
-        return structs.replace(view, note=note)
+        outcome = str(verdict.outcome)
+        return structs.replace(view, note=f"{outcome}: {reason}" if reason else outcome)
     chosen = tuple(sorted(verdict.chosen))
     note = None
     if verdict.satisfied is not None and not verdict.satisfied.status:

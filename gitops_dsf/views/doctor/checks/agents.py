@@ -16,8 +16,7 @@ from gitops_dsf.views.doctor.objects import HubObject, condition, namespace_of
 from gitops_dsf.wording import plural
 
 LATE: Final = timedelta(minutes=10)
-"""An add-on without its ManifestWork, and a deletion that has not ended, are reported after this
-time.
+"""After this time an add-on without a ManifestWork is reported, and a deletion that goes on.
 
 Argo CD and OCM need some minutes for either.
 """

@@ -1,7 +1,8 @@
 """Checks Argo CD: its version and settings, and whether it applies the rendered tree."""
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Container, Iterator, Sequence
+from itertools import chain
+from typing import Final, NamedTuple
 
 from packaging.version import Version
 
@@ -19,9 +20,7 @@ from gitops_dsf.views.doctor.objects import (
 from gitops_dsf.wording import names_text, plural
 
 MINIMUM: Final = Version("3.3.9")
-"""Older controllers panic on a number in a decision
-(docs/contributing/behaviour.md#numbers-in-decisions).
-"""
+"""Older ones panic on a number in a decision (docs/contributing/behaviour.md#numbers-in-decisions)."""
 MANIFEST: Final = "https://raw.githubusercontent.com/argoproj/argo-cd/stable/manifests/install.yaml"
 CONTROLLER: Final = "applicationset-controller"
 POLICY: Final = "applicationsetcontroller.policy"
@@ -29,8 +28,9 @@ OVERRIDE: Final = "applicationsetcontroller.enable.policy.override"
 TRACKING: Final = "application.resourceTrackingMethod"
 HEALTH: Final = "resource.customizations.health"
 REFUSED: Final = "not permitted in project"
-"""Argo CD's words of what the AppProject does not allow
-(docs/contributing/behaviour.md#failed-syncs).
+"""How Argo CD 3.6.1 reports what the AppProject does not allow.
+
+If it does not allow one object, nothing is applied (docs/contributing/behaviour.md#failed-syncs).
 """
 BROKEN: Final = ("Missing", "Degraded")
 """The health of an object that does not work."""
@@ -44,8 +44,23 @@ KINDS: Final = (
 WORKLOADS: Final = (FactSource.ARGOCD_DEPLOYMENTS, FactSource.ARGOCD_STATEFULSETS)
 
 
+class _WrongObject(NamedTuple):
+    """An object of an Application that is not as it should be."""
+
+    kind: str
+    name: str
+    state: str
+    message: str
+    """Why, in the words of Argo CD; empty if it does not report it."""
+
+    def __str__(self) -> str:
+        if self.message:
+            return f"{self.kind} {self.name} is {self.state}: {self.message}"
+        return f"{self.kind} {self.name} is {self.state}"
+
+
 def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
-    """Does the ApplicationSet controller run a version that can read decisions with scores in them?"""
+    """Does the ApplicationSet controller run a version that can read decisions with scores?"""
     if "argoproj.io" not in facts.groups:
         namespace = facts.command("create", "namespace", facts.argocd_namespace)
         yield error(
@@ -53,15 +68,11 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             f"{namespace} && {_install(facts)}",
         )
         return
-    workloads = [item for source in WORKLOADS for item in facts.of(source)]
-    controllers = [item for item in workloads if CONTROLLER in name_of(item)]
-    # Argo CD's programs share an image. Dex and Redis have versions of their own.
-    images = {image for item in controllers for image in images_of(item)}
-    versions = versions_of(item for item in workloads if images & images_of(item).keys())
-    without = sorted(name_of(item) for item in controllers if name_of(item) not in versions)
+    versions = _versions(facts)
+    known = {name: version for name, version in versions.items() if CONTROLLER in name}
+    without = _controllers_without(facts, known)
     if without:
         yield _version_unknown(facts, without)
-    known = {name: found for name, found in versions.items() if CONTROLLER in name}
     if not known:
         if not without:
             yield unknown(
@@ -69,7 +80,7 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
                 f" {facts.argocd_namespace} tells a version; {MINIMUM} or newer is needed"
             )
         return
-    old = sorted(f"{name} {found}" for name, found in known.items() if found < MINIMUM)
+    old = sorted(f"{name} {version}" for name, version in known.items() if version < MINIMUM)
     if old:
         yield error(
             f"{names_text(old)} is older than {MINIMUM}: it fails on a number in a"
@@ -78,13 +89,38 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         )
         return
     lowest = min(known.values())
-    mixed = sorted(f"{name} {found}" for name, found in versions.items() if found != lowest)
+    mixed = sorted(f"{name} {version}" for name, version in versions.items() if version != lowest)
     if mixed:
         yield warning(
             f"Argo CD's programs are not of one version ({lowest}): {names_text(mixed)}",
             "finish the upgrade of Argo CD",
         )
     yield ok(f"Argo CD {lowest}")
+
+
+def _versions(facts: DoctorFacts) -> dict[str, Version]:
+    """The versions of Argo CD's programs, by name of the workload.
+
+    They share an image. Dex and Redis have images and versions of their own.
+    """
+    workloads = _workloads(facts)
+    images = set[str]()
+    for workload in workloads:
+        if CONTROLLER in name_of(workload):
+            images |= images_of(workload).keys()
+    return versions_of(
+        workload for workload in workloads if not images.isdisjoint(images_of(workload))
+    )
+
+
+def _controllers_without(facts: DoctorFacts, versions: Container[str]) -> list[str]:
+    """The ApplicationSet controllers that have none of these versions, sorted."""
+    names = sorted(map(name_of, _workloads(facts)))
+    return [name for name in names if CONTROLLER in name and name not in versions]
+
+
+def _workloads(facts: DoctorFacts) -> list[HubObject]:
+    return list(chain.from_iterable(map(facts.of, WORKLOADS)))
 
 
 def _version_unknown(facts: DoctorFacts, deployments: list[str]) -> DoctorFinding:
@@ -95,7 +131,7 @@ def _version_unknown(facts: DoctorFacts, deployments: list[str]) -> DoctorFindin
         f" a version: Argo CD {MINIMUM} or newer is needed; an older one fails on a number in a"
         " PlacementDecision",
         f"{look}  # find the digest in the release notes of your distribution of Argo CD; a label"
-        f" {VERSION_LABEL} on the Deployment tells the version to doctor",
+        f" {VERSION_LABEL} on the Deployment gives the version, too",
     )
 
 
@@ -124,7 +160,10 @@ def policy(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def _set_parameter(facts: DoctorFacts, patch: str) -> str:
-    """The ApplicationSet controller reads its parameters only when it starts, so it is restarted."""
+    """A command that changes a parameter of the ApplicationSet controller.
+
+    The controller reads its parameters only when it starts, so it is restarted.
+    """
     change = facts.in_argocd(
         "patch", "configmap", "argocd-cmd-params-cm", "--type=merge", "-p", patch
     )
@@ -135,7 +174,7 @@ def _set_parameter(facts: DoctorFacts, patch: str) -> str:
 
 
 def settings(facts: DoctorFacts) -> Iterator[DoctorFinding]:
-    """Does Argo CD know how OCM's kinds are judged, and does it tell its own objects by annotation?"""
+    """Does Argo CD judge the health of OCM's kinds, and track its own objects by annotation?"""
     data = (facts.one(FactSource.ARGOCD_SETTINGS) or {}).get("data") or {}
     if str(data.get(TRACKING) or "annotation") == "label":
         patch = f'{{"data":{{"{TRACKING}":"annotation"}}}}'
@@ -145,7 +184,7 @@ def settings(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             facts.in_argocd("patch", "configmap", "argocd-cm", "--type=merge", "-p", patch),
         )
     missing = [kind for kind in KINDS if f"{HEALTH}.{kind}" not in data]
-    # Argo CD reads either form. The old one is one text for all kinds, which is not read here.
+    # Argo CD reads either form. The old one is one text for all kinds, which is not parsed here.
     if missing and "resource.customizations" not in data:
         yield warning(
             f"argocd-cm has no health check for {names_text(missing)}: Argo CD calls them Healthy"
@@ -156,7 +195,7 @@ def settings(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def delivery(facts: DoctorFacts) -> Iterator[DoctorFinding]:
-    """Does Argo CD apply the rendered tree, and what does it say of each object?"""
+    """Does Argo CD apply the rendered tree, and what does it report of each object?"""
     applications = facts.of(FactSource.DELIVERY)
     if DSF_GROUP not in facts.groups:
         yield error(f"the hub does not serve {DSF_GROUP}: our CRDs are not there", facts.install)
@@ -173,15 +212,14 @@ def delivery(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def _application(facts: DoctorFacts, application: HubObject) -> Iterator[DoctorFinding]:
-    """The most telling problem of an Application: refused, not synced, broken objects, or differences."""
+    """The worst problem of an Application: refused, not synced, broken objects, differences."""
     name = name_of(application)
     status = application.get("status") or {}
     describe = facts.in_argocd("describe", "application", name)
-    wrong = dict(_wrong_objects(status))
-    objects = names_text(f"{what} is {state}" for what, state in wrong.items())
+    wrong = list(_wrong_objects(status))
+    objects = names_text(map(str, wrong))
     health = str((status.get("health") or {}).get("status"))
-    messages = {str(result.get("message")) for result in _sync_results(status)}
-    refused = sorted(message for message in messages if REFUSED in message)
+    refused = _refusals(status)
     failure = failure_of(status)
     if refused:
         yield error(
@@ -195,19 +233,25 @@ def _application(facts: DoctorFacts, application: HubObject) -> Iterator[DoctorF
         yield error(f"Application {name} cannot be synced: {failure}", describe)
     elif health in BROKEN and not objects:
         yield error(f"Application {name}: it is {health}", describe)
-    elif health in BROKEN or any(state.startswith(BROKEN) for state in wrong.values()):
+    elif health in BROKEN or any(object_.state.startswith(BROKEN) for object_ in wrong):
         yield error(f"Application {name}: {objects}", describe)
     elif wrong and _operation(status).get("phase") != "Running":
+        # While a sync runs, objects differ because it has not reached them yet.
         yield warning(f"Application {name}: {objects}", describe)
 
 
-def _wrong_objects(status: HubObject) -> Iterator[tuple[str, str]]:
-    """The objects of an Application that are not as they should be: kind and name, and Argo CD's words."""
-    failures = {
-        _identity(result): str(result.get("message") or "")
-        for result in _sync_results(status)
-        if result.get("status") == "SyncFailed"
-    }
+def _refusals(status: HubObject) -> list[str]:
+    """What the AppProject does not allow, each message once."""
+    messages = {str(result.get("message")) for result in _sync_results(status)}
+    return sorted(message for message in messages if REFUSED in message)
+
+
+def _wrong_objects(status: HubObject) -> Iterator[_WrongObject]:
+    """The objects of an Application that are not as they should be."""
+    failures: dict[tuple[str, ...], str] = {}
+    for result in _sync_results(status):
+        if result.get("status") == "SyncFailed":
+            failures[_identity(result)] = str(result.get("message") or "")
     for resource in status.get("resources") or ():
         health = resource.get("health") or {}
         state = str(health.get("status") or "")
@@ -219,7 +263,7 @@ def _wrong_objects(status: HubObject) -> Iterator[tuple[str, str]]:
             message = message or "delete it"
         if state not in {"", "Synced"}:
             name = "/".join(filter(None, (resource.get("namespace"), resource.get("name"))))
-            yield f"{resource.get('kind')} {name}", f"{state}: {message}".removesuffix(": ")
+            yield _WrongObject(str(resource.get("kind")), name, state, message)
 
 
 def _sync_results(status: HubObject) -> Sequence[HubObject]:

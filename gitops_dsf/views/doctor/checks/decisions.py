@@ -4,7 +4,7 @@ That is Placements, how Argo CD reads them, and whether Argo CD knows the cluste
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
@@ -25,12 +25,12 @@ CLUSTERS_NEED: Final = (
     HubPart.CLUSTERS,
 )
 _NO_CLUSTER: Final = re.compile(r'no entry for key "(?:labels|claims)"')
-"""What Argo CD says when a template reads a label of a cluster that is not rendered."""
+"""What Argo CD reports when a template reads a label of a cluster that is not rendered."""
 
 
 def placements(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does OCM understand the rendered Placements?"""
-    ours = []
+    ours: list[Placement] = []
     for placement in facts.inputs.placements:
         if placement.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER:
             ours.append(placement)
@@ -90,20 +90,14 @@ def clusters(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """
     decided, eligible = _pushed(facts)
     secrets = facts.of(FactSource.CLUSTER_SECRETS)
-    refused = {
-        item.cluster: item.refusal
-        for item in facts.inputs.applications
-        if item.application and item.refusal
-    }
-    proven = {item.cluster for item in facts.inputs.applications} - refused.keys()
-    named = set()
-    for name in eligible | refused.keys():
-        if any(_names(secret, name) for secret in secrets):
-            named.add(name)
-    everyone = facts.inputs.snapshot.clusters.keys() | proven
-    spare = 0
-    for secret in secrets:
-        spare += not any(_names(secret, name) for name in everyone)
+    refused: dict[str, str] = {}
+    for application in facts.inputs.applications:
+        if application.application and application.refusal:
+            refused[application.cluster] = application.refusal
+    # An ApplicationSet skips clusters that Argo CD does not know, so an Application is a proof.
+    proven = {application.cluster for application in facts.inputs.applications} - refused.keys()
+    named = {name for name in eligible if any(_names(secret, name) for secret in secrets)}
+    spare = _count_unnamed(secrets, facts.inputs.snapshot.clusters.keys() | proven)
     for name, reason in sorted(refused.items()):
         yield error(f"Argo CD does not know {name}: {reason}", _add(name))
     unproven = sorted(eligible - named - proven - refused.keys())
@@ -124,6 +118,14 @@ def clusters(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         yield ok(f"Argo CD knows {count}: all that applications may be decided for")
     else:
         yield ok("no application is pushed")
+
+
+def _count_unnamed(secrets: Iterable[HubObject], clusters: Collection[str]) -> int:
+    """How many Secrets show none of these clusters, so that each may be that of any cluster."""
+    count = 0
+    for secret in secrets:
+        count += not any(_names(secret, name) for name in clusters)
+    return count
 
 
 def _guessed(names: list[str], spare: int) -> Iterator[DoctorFinding]:
@@ -149,8 +151,11 @@ def _guessed(names: list[str], spare: int) -> Iterator[DoctorFinding]:
 
 
 def _pushed(facts: DoctorFacts) -> tuple[set[str], set[str]]:
-    """Clusters that a pushed application is decided for, and clusters that it could be decided for."""
-    pushed = set()
+    """Clusters that pushed applications are decided for, and those that they could be decided for.
+
+    OCM's pull integration needs no cluster Secret, so pulled applications are left out.
+    """
+    pushed = set[str]()
     for application_set in facts.inputs.application_sets:
         if application_set.rendered and not application_set.pulled:
             namespace = application_set.namespace
@@ -165,7 +170,7 @@ def _pushed(facts: DoctorFacts) -> tuple[set[str], set[str]]:
 
 
 def _names(secret: HubObject, cluster: str) -> bool:
-    """Returns whether the metadata of a Secret name a cluster, as the usual tools write it."""
+    """Whether the metadata of a Secret name a cluster, as the usual tools write it."""
     metadata = secret["metadata"]
     labels = (metadata.get("labels") or {}).values()
     annotations = (metadata.get("annotations") or {}).values()

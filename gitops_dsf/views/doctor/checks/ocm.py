@@ -1,7 +1,8 @@
-"""Checks Open Cluster Management: its kinds, its version, its feature gates, and the clusters that joined."""
+"""Checks Open Cluster Management: its kinds, version and feature gates, and its clusters."""
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from packaging.version import Version
@@ -25,9 +26,9 @@ GROUPS: Final = {
 }
 """The groups and versions of the kinds that are rendered."""
 MINIMUM: Final = Version("1.2.1")
-"""Older ones approve a certificate that the administrator of one cluster made for another cluster
-or the hub (CVE-2026-4740), and all that we separate on the hub is separated by the identity of
-clusters.
+"""Older ones approve a certificate of one cluster for another cluster or the hub (CVE-2026-4740).
+
+All that we separate on the hub is separated by the identity of clusters.
 """
 NAMESPACE: Final = "open-cluster-management-hub"
 """The namespace where the cluster manager runs OCM (ocm manifests/cluster-manager)."""
@@ -48,7 +49,7 @@ _KLUSTERLET_NAMESPACE: Final = "open-cluster-management-agent"
 
 def installed(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Are OCM's kinds served, in the versions that we render?"""
-    missing = []
+    missing: list[str] = []
     for group, versions in GROUPS.items():
         served = facts.groups.get(group, ())
         missing += [f"{group}/{version}" for version in versions if version not in served]
@@ -75,7 +76,7 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
             " another, or as the hub (CVE-2026-4740)",
             facts.clusteradm("upgrade", "clustermanager", "--bundle-version", "latest"),
         )
-    without = sorted(name_of(item) for item in deployments if name_of(item) not in versions)
+    without = [name for name in sorted(map(name_of, deployments)) if name not in versions]
     if without:
         yield _version_unknown(facts, without)
     if versions:
@@ -91,7 +92,7 @@ def _version_unknown(facts: DoctorFacts, deployments: list[str]) -> DoctorFindin
         f" with a version: OCM {MINIMUM} or newer is needed; an older one lets one cluster act as"
         " another, or as the hub (CVE-2026-4740)",
         f"{look}  # find these digests in the release notes of your distribution of OCM; a label"
-        f" {VERSION_LABEL} on the Deployments tells the version to doctor",
+        f" {VERSION_LABEL} on the Deployments gives the version, too",
     )
 
 
@@ -106,9 +107,11 @@ def features(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         return
     spec = (manager or {}).get("spec") or {}
     name = "cluster-manager" if manager is None else name_of(manager)
-    flags = [flag for deployment in deployments for flag in _feature_flags(deployment)]
+    # OCM that was installed without its operator has its gates in the flags of its Deployments.
+    flags = list(chain.from_iterable(map(_feature_flags, deployments)))
     for gate, (section, consequence) in GATES.items():
         written = (spec.get(section) or {}).get("featureGates") or ()
+        # The default of `mode` in the ClusterManager's CRD is Disable.
         modes = {item.get("mode", "Disable") for item in written if item.get("feature") == gate}
         if modes - {"Enable"} or any(f"{gate}=false" in flag for flag in flags):
             # A merge patch replaces the whole list, so it has the other gates.

@@ -21,6 +21,9 @@ class _ScoreKey(NamedTuple):
     cluster: str
     name: str
 
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.name}"
+
 
 def ownership(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Is there a score that nobody keeps up, or that somebody else writes?"""
@@ -66,20 +69,19 @@ def _unowned(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def _unowned_message(key: _ScoreKey, view: ScorerView | None) -> str:
-    score = f"{key.cluster}/{key.name}"
     if view is None:
         return (
-            f"AddOnPlacementScore {score} has no owner: no scorer has that name; Placements may"
-            " still rank by it"
+            f"AddOnPlacementScore {key} has no owner: no scorer has that name; Placements may still"
+            " rank by it"
         )
     if view.scorer.on_hub:
         return (
-            f"AddOnPlacementScore {score} has no owner: there is no such cluster; Placements may"
+            f"AddOnPlacementScore {key} has no owner: there is no such cluster; Placements may"
             " still rank by it"
         )
     return (
-        f"AddOnPlacementScore {score} has no owner: no agent is on that cluster; Placements may"
-        " still rank by it"
+        f"AddOnPlacementScore {key} has no owner: no agent is on that cluster; Placements may still"
+        " rank by it"
     )
 
 
@@ -91,7 +93,7 @@ def _unexpected(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     others = _written_by_others(facts)
     for view in facts.overview.scorers:
         scorer = view.scorer
-        clusters = []
+        clusters: list[str] = []
         for name in view.unexpected:
             has_keeper = scorer.on_hub or name in facts.inputs.addons
             if has_keeper and _ScoreKey(name, scorer.resource) not in others:

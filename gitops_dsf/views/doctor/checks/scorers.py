@@ -14,7 +14,7 @@ from gitops_dsf.wording import names_text, plural
 
 
 def scorers(facts: DoctorFacts) -> Iterator[DoctorFinding]:
-    """Do scoring APIs answer, do their /config pages say what was accepted, and do queries give series?"""
+    """Do scoring APIs answer, do /config pages say what was accepted, do queries give series?"""
     views = facts.overview.scorers
     if not views:
         yield warning(
@@ -31,19 +31,16 @@ def _all_scorers(views: Sequence[ScorerView]) -> str:
     apis = [view for view in views if not view.scorer.scored_by_query]
     probed = sum(bool(view.scorer.health) for view in apis)
     inactive = sum(view.scorer.health == "Inactive" for view in views)
-    text = plural(len(views), "scorer")
+    parts = [plural(len(views), "scorer")]
     if len(apis) < len(views):
-        text += f" ({len(views) - len(apis)} without a scoring API)"
-    text += f", {probed} of them probed by the reconciler"
-    if inactive:
-        text += f", {inactive} Inactive: see scores-fresh"
-    else:
-        text += ", nothing wrong"
-    return text
+        parts[0] += f" ({len(views) - len(apis)} without a scoring API)"
+    parts.append(f"{probed} of them probed by the reconciler")
+    parts.append(f"{inactive} Inactive: see scores-fresh" if inactive else "nothing wrong")
+    return ", ".join(parts)
 
 
 def find_scorers(facts: DoctorFacts) -> str:
-    """Returns a command for somebody who may have named the wrong namespace."""
+    """A command for somebody who may have named the wrong namespace."""
     everywhere = facts.command("get", "dynamicscorers", "--all-namespaces")
     return f"{everywhere}  # then --hub-namespace NAME"
 
@@ -139,7 +136,10 @@ def _expired(view: ScorerView) -> list[str]:
 
 
 def _is_nowhere(facts: DoctorFacts, view: ScorerView, lacking: Sequence[str]) -> bool:
-    """Whether the scorer itself is the cause: its score is missing everywhere, and others are there."""
+    """Whether the scorer itself is the cause.
+
+    Then its score is missing everywhere, and agents there publish others.
+    """
     if len(view.expected) < 2 or not view.expected <= set(lacking):
         return False
     for other in facts.overview.scorers:

@@ -12,7 +12,7 @@ from gitops_dsf.wording import names_text, plural
 
 
 def tokens(facts: DoctorFacts) -> Iterator[DoctorFinding]:
-    """Is a score missing whose scorer needs a token Secret, which only the cluster itself can show?"""
+    """Is a score missing whose scorer needs a token Secret, which only the cluster can show?"""
     views = facts.overview.scorers
     needing = [view for view in views if view.scorer.secrets and not view.suspended]
     for view in needing:
@@ -39,16 +39,20 @@ def tokens(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 def _lacking(facts: DoctorFacts, view: ScorerView) -> list[str]:
     """The clusters that should have a score that counts, and have none."""
-    # Without the masks, a missing score cannot be told from a masked one.
-    states = {*DEAD} if facts.missing(HubPart.MASKS) is not None else {*DEAD, ScoreState.MISSING}
-    names = [name for state in states for name in view.unusual.get(state, ())]
-    return sorted(name for name in names if name in view.expected)
+    # Without the masks, nobody can say whether a score is missing or masked.
+    states = {*DEAD}
+    if facts.missing(HubPart.MASKS) is None:
+        states.add(ScoreState.MISSING)
+    lacking = set[str]()
+    for state in states:
+        lacking.update(view.unusual.get(state, ()))
+    return sorted(lacking & view.expected)
 
 
 def _on_clusters(
     facts: DoctorFacts, view: ScorerView, lacking: list[str]
 ) -> Iterator[DoctorFinding]:
-    """One finding for each set of Secrets: variants of a scorer may need others on some clusters."""
+    """One finding for each set of Secrets: variants of a source may need others on some clusters."""
     clusters_by_secrets = defaultdict[tuple[str, ...], list[str]](list)
     for name in lacking:
         cluster = facts.inputs.snapshot.clusters.get(name)

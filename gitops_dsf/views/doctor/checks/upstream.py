@@ -35,8 +35,9 @@ _MAX_COMMANDS: Final = 5
 def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does the upstream addon run beside ours?"""
     deployments = facts.of(FactSource.UPSTREAM_DEPLOYMENTS)
+    # A Deployment that was scaled to 0 writes nothing, so it may stay.
     running = [item for item in deployments if (item.get("spec") or {}).get("replicas", 1)]
-    works = sorted(namespace_of(item) for item in facts.of(FactSource.UPSTREAM_WORKS))
+    works = sorted(map(namespace_of, facts.of(FactSource.UPSTREAM_WORKS)))
     if not is_ours(facts):
         if running or _is_defined(facts) or works:
             yield ok("the upstream addon runs, and ours does not")
@@ -59,12 +60,12 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 
 def is_ours(facts: DoctorFacts) -> bool:
-    """Returns whether our works or our add-on are on the hub."""
+    """Whether our works or our add-on are on the hub."""
     return bool(facts.of(FactSource.OUR_WORKS)) or _is_addon(facts, ADDON_NAME)
 
 
 def delivers(facts: DoctorFacts) -> bool:
-    """Returns whether the upstream add-on delivers instead of us (delivery.mode UpstreamController)."""
+    """Whether the upstream add-on delivers instead of us (delivery.mode UpstreamController)."""
     needed = (FactSource.OUR_WORKS, FactSource.ADDON_DEFINITIONS, FactSource.UPSTREAM_DEPLOYMENTS)
     if any(facts.missing(need) is not None for need in needed) or is_ours(facts):
         return False
@@ -93,7 +94,7 @@ def _works(facts: DoctorFacts, clusters: list[str]) -> DoctorFinding:
     delete = ("delete", "manifestwork", UPSTREAM_WORK)
     commands = [facts.command("-n", cluster, *delete) for cluster in clusters[:_MAX_COMMANDS]]
     fix = " && ".join(commands)
-    both = sorted(set(clusters) & {namespace_of(item) for item in facts.of(FactSource.OUR_WORKS)})
+    both = sorted(set(clusters).intersection(map(namespace_of, facts.of(FactSource.OUR_WORKS))))
     if both:
         return error(
             "the upstream addon's ManifestWork writes the same ConfigMap as ours on"
