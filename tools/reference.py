@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry
 
 from dsf_agent.configuration import settings
-from dsf_agent.metrics import Metrics as AgentMetrics
+from dsf_agent.metrics import AgentMetrics
 from dsf_runtime.clock import HubClock
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, label_of
@@ -25,7 +25,7 @@ from gitops_dsf.cli.helptext import HelpFormatter
 from gitops_dsf.cli.main import VERBS, verb_parser
 from gitops_dsf.cli.schema import write_tree
 from gitops_dsf.cli.template import repo_template
-from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.field_rules import Schema, rules_of
 from gitops_dsf.schema.crd import crds

@@ -12,7 +12,7 @@ from typing import Final
 
 from dsf_agent import __version__
 from dsf_agent.configuration import settings as settings_module
-from dsf_agent.configuration.settings import DEFAULT_WAITS, Settings, Waits
+from dsf_agent.configuration.settings import DEFAULT_WAITS, AgentSettings, Waits
 from dsf_agent.errors import SettingsError
 from dsf_agent.process import build, check, supervise
 from dsf_runtime import logs, threads
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None, *, waits: Waits = DEFAULT_WAITS) -> 
     return _start(settings, scorers=getattr(flags, "scorer", []))
 
 
-def _start(settings: Settings, *, scorers: list[str]) -> int:
+def _start(settings: AgentSettings, *, scorers: list[str]) -> int:
     formatter = (
         logs.JsonFormatter(fields=LOG_FIELDS)
         if settings.log_format == "json"

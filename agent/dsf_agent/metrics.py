@@ -36,7 +36,7 @@ _UPSTREAM_SECONDS: Final = {
 }
 
 
-class Metrics:
+class AgentMetrics:
     """All metrics of the process.
 
     The samples of dynamic_score, which may have many series, are rendered separately.
@@ -190,7 +190,7 @@ class Metrics:
 class ScorerMetrics:
     """The metrics of one scorer: ``all``, with ``name`` as their first label."""
 
-    def __init__(self, *, metrics: Metrics, score_name: str) -> None:
+    def __init__(self, *, metrics: AgentMetrics, score_name: str) -> None:
         self.all = metrics
         self.name = score_name
         for status in ("success", "failure"):

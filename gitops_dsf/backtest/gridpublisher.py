@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from dsf_wire.publishrule import Published
-from dsf_wire.summary import ScoreRange, Summary
+from dsf_wire.publishrule import PublishedItems
+from dsf_wire.summary import ScoreRange, ScorerSummary
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.publisher import Labels, ReplayedPublisher
 from gitops_dsf.backtest.rawscores import Values
@@ -33,7 +33,7 @@ Scores = npt.NDArray[np.int8]
 class GridPublisher(ReplayedPublisher):
     """Folds the raw scores of one scorer on one cluster, page by page."""
 
-    def __init__(self, *, scorer: Summary, cluster: str, grid: TimeGrid) -> None:
+    def __init__(self, *, scorer: ScorerSummary, cluster: str, grid: TimeGrid) -> None:
         super().__init__(scorer=scorer, cluster=cluster)
         self._grid = grid
 
@@ -105,7 +105,7 @@ class GridPublisher(ReplayedPublisher):
                 due = now + refresh
         if times:
             self.track.extend(array("d", times), {name: array("b", column)})
-            self._published = Published(
+            self._published = PublishedItems(
                 values={name: last}, written=last_write, valid_until=last_write + self._rule.ttl
             )
         self._wanted = None if wanted == ABSENT else {name: wanted}

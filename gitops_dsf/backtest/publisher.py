@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterable, Mapping
 
 from dsf_wire import dimension, scorevalue
-from dsf_wire.publishrule import Published, Rule, decide, stable_fraction
+from dsf_wire.publishrule import PublishedItems, PublishSettings, decide, stable_fraction
 from dsf_wire.scorevalue import Aggregation
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 from gitops_dsf.backtest.track import NEVER, Track
 
 Labels = tuple[str, ...]
@@ -25,12 +25,14 @@ class ReplayedPublisher:
     """
 
     def __init__(
-        self, *, scorer: Summary, cluster: str, published: Published | None = None
+        self, *, scorer: ScorerSummary, cluster: str, published: PublishedItems | None = None
     ) -> None:
         self._scorer = scorer
         self._cluster = cluster
         # The jitter of the refresh is that of the agent: it depends on cluster and score alone.
-        self._rule = Rule.of(scorer, jitter=stable_fraction(cluster, scorer.score_name, "refresh"))
+        self._rule = PublishSettings.of(
+            scorer, jitter=stable_fraction(cluster, scorer.score_name, "refresh")
+        )
         self._aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
         self._names: dict[Labels, str] = {}
         self.track = Track(ttl=self._rule.ttl)
@@ -90,5 +92,7 @@ class ReplayedPublisher:
     def _write(self, now: float) -> None:
         items = self._wanted or {}
         self.track.add(now, items)
-        self._published = Published(values=items, written=now, valid_until=now + self._rule.ttl)
+        self._published = PublishedItems(
+            values=items, written=now, valid_until=now + self._rule.ttl
+        )
         self._due = decide(items, self._published, rule=self._rule).at

@@ -14,7 +14,7 @@ try:
     from gitops_dsf.hubreader.kubeconfig import Kubeconfig
     from gitops_dsf.reconciler import run as program
     from gitops_dsf.reconciler.git.credentials import checked
-    from gitops_dsf.reconciler.settings import GitSettings, Settings, read
+    from gitops_dsf.reconciler.settings import GitSettings, ReconcilerSettings, read
 except ModuleNotFoundError as error:
     raise GitopsDsfError(
         f"{error.name} is not installed; reconciling needs the extra live (docs/start/install.md)"
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _settings(args: argparse.Namespace) -> Settings:
+def _settings(args: argparse.Namespace) -> ReconcilerSettings:
     """The settings of flags and of the configuration file. Raises UsageError or GitopsDsfError."""
     host, _, port = args.metrics_address.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65_535:
@@ -52,7 +52,7 @@ def _settings(args: argparse.Namespace) -> Settings:
             " :8080 for every address"
         )
     spec = read(args.config)
-    return Settings(
+    return ReconcilerSettings(
         spec=spec,
         metrics_host=host.strip("[]"),
         metrics_port=int(port),

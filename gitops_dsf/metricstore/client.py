@@ -18,7 +18,7 @@ from dsf_runtime import answers, webclient
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, refusal
 from dsf_wire import prometheus
 from dsf_wire.constants import MAX_POINTS
-from dsf_wire.prometheus import Request
+from dsf_wire.prometheus import PrometheusRequest
 from dsf_wire.retryafter import retry_after
 from gitops_dsf import __version__
 from gitops_dsf.metricstore.answer import Matrix, StoreError, TooMuchError, is_too_much, read
@@ -147,12 +147,12 @@ class MetricStore:
         }
         for wait in [*_WAITS, None]:
             reply = await self._ask(
-                Request.of(self._url, asked, parameters=parameters, posts=self._posts)
+                PrometheusRequest.of(self._url, asked, parameters=parameters, posts=self._posts)
             )
             if reply.form_refused:
                 self._posts = False
                 reply = await self._ask(
-                    Request.of(self._url, asked, parameters=parameters, posts=False)
+                    PrometheusRequest.of(self._url, asked, parameters=parameters, posts=False)
                 )
             if not reply.is_busy:
                 break
@@ -164,7 +164,7 @@ class MetricStore:
             return read(reply.content, where=display(self._url))
         raise self._refused(reply)
 
-    async def _ask(self, request: Request) -> "_Reply":
+    async def _ask(self, request: PrometheusRequest) -> "_Reply":
         """One answer of the store. Raises StoreError, TooMuchError."""
         token = await self._token() if self._token is not None else ""
         headers = dict(request.headers)

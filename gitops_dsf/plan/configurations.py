@@ -7,7 +7,7 @@ variants of their sources share one, and it is rendered once.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 from gitops_dsf.repository.model.repository import Agent, Egress, OpenTelemetry
 from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.resolve.credentials import credentials
@@ -27,7 +27,7 @@ class Receiver:
 class Configuration:
     """What agents or the hub scorer run. Clusters with the same scorers and variants share one."""
 
-    summaries: tuple[Summary, ...]
+    summaries: tuple[ScorerSummary, ...]
     """Sorted by name."""
     secrets: tuple[str, ...]
     """Secrets that the process must be able to read, sorted."""
@@ -42,7 +42,7 @@ class Configuration:
 
 
 def agent_configuration(
-    scorers: Sequence[EffectiveScorer], summaries: Sequence[Summary], agent: Agent
+    scorers: Sequence[EffectiveScorer], summaries: Sequence[ScorerSummary], agent: Agent
 ) -> Configuration:
     """What the agents of these clusters run. `summaries` are those of the scorers."""
     return Configuration(
@@ -56,7 +56,7 @@ def agent_configuration(
 
 
 def hub_configuration(
-    scorers: Sequence[EffectiveScorer], summaries: Sequence[Summary], egress: Egress
+    scorers: Sequence[EffectiveScorer], summaries: Sequence[ScorerSummary], egress: Egress
 ) -> Configuration:
     """What the hub scorer runs. `summaries` are those of the scorers."""
     return Configuration(

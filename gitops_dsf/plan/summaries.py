@@ -20,7 +20,7 @@ from dsf_wire.summary import (
     EndpointAuth,
     Header,
     PublishRule,
-    Summary,
+    ScorerSummary,
 )
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.scorer import Auth, ClusterLabel, Publish
@@ -37,7 +37,7 @@ class _TokenKey(NamedTuple):
     key: str = ""
 
 
-def summarise(scorer: EffectiveScorer) -> Summary:
+def summarise(scorer: EffectiveScorer) -> ScorerSummary:
     """A scorer's summary: upstream's sixteen fields, and ours where they are not the default."""
     spec = scorer.spec
     source = spec.source
@@ -45,7 +45,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
     interval = scoring.params.interval
     source_token = _token_key(source.auth)
     scoring_token = _token_key(scoring.auth, certificate_is_new=True)
-    return Summary(
+    return ScorerSummary(
         name=scorer.name,
         score_name=scorer.score_name,
         source_type=scorer.source_type,

@@ -12,7 +12,7 @@ from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.reconciler.scan import ScoreScanner
 
 
@@ -23,7 +23,7 @@ class ControllerContext:
         self,
         *,
         api: HubApi,
-        metrics: Metrics,
+        metrics: ReconcilerMetrics,
         hub_namespace: str,
         argocd_namespace: str,
         clock: Callable[[], float] = monotonic,

@@ -19,7 +19,7 @@ from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import Reference
+from gitops_dsf.reconciler.hub.kinds import InvolvedObject
 from gitops_dsf.wording import shortened
 
 LOG = logging.getLogger(__name__)
@@ -33,8 +33,8 @@ MAX_MESSAGE: Final = 1024
 """Characters of a message that the API server accepts."""
 
 
-class _Event(NamedTuple):
-    about: Reference
+class _EventRecord(NamedTuple):
+    about: InvolvedObject
     kind: str
     """Normal or Warning."""
     reason: str
@@ -49,14 +49,16 @@ class Events:
     def __init__(self, *, api: HubApi, outcomes: Counter) -> None:
         self._api = api
         self._outcomes = outcomes
-        self._waiting = deque[_Event]()
+        self._waiting = deque[_EventRecord]()
         self._work: asyncio.Task[None] | None = None
         """Writes what waits. It ends when nothing does."""
         self._left = float(BURST)
         self._at = monotonic()
         """Events that may be written now, and when that was computed: a token bucket."""
 
-    def record(self, about: Reference, reason: str, message: str, *, warning: bool = False) -> None:
+    def record(
+        self, about: InvolvedObject, reason: str, message: str, *, warning: bool = False
+    ) -> None:
         """Takes one Event. `reason` is one CamelCase word, `message` a sentence for people."""
         message = shortened(message, most=MAX_MESSAGE)
         LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)
@@ -67,7 +69,9 @@ class Events:
             self._outcomes.labels(outcome="dropped").inc()
             return
         self._left -= 1
-        self._waiting.append(_Event(about, "Warning" if warning else "Normal", reason, message))
+        self._waiting.append(
+            _EventRecord(about, "Warning" if warning else "Normal", reason, message)
+        )
         if self._work is None or self._work.done():
             self._work = self._api.beside(self._write_all(), name="events")
 
@@ -85,7 +89,7 @@ class Events:
                 )
             self._outcomes.labels(outcome=outcome).inc()
 
-    async def _write(self, about: Reference, kind: str, reason: str, message: str) -> str:
+    async def _write(self, about: InvolvedObject, kind: str, reason: str, message: str) -> str:
         path = f"/api/v1/namespaces/{about.namespace}/events"
         now = timestamp_of(self._api.now())
         content = f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}"

@@ -14,7 +14,7 @@ from dsf_runtime import answers, webclient
 from dsf_runtime.calls import CallFault, as_call_faults, hide
 from gitops_dsf.forge.ratelimit import asked_wait
 from gitops_dsf.forge.sending import ForgeAnswer, ForgeError, Sign
-from gitops_dsf.reconciler.git.credentials import Credentials, GitError
+from gitops_dsf.reconciler.git.credentials import GitCredentials, GitError
 from gitops_dsf.reconciler.hub.api import MANAGER
 
 SECONDS: Final = 60.0
@@ -25,7 +25,7 @@ MB.
 
 
 async def send(
-    method: str, url: str, *, sign: Sign, body: bytes | None, credentials: Credentials
+    method: str, url: str, *, sign: Sign, body: bytes | None, credentials: GitCredentials
 ) -> ForgeAnswer:
     """See `gitops_dsf.forge.sending`. Reads the Secret for each request: it may be rotated at any
     time. Raises ForgeError, and GitError if the Secret lacks what is needed.
@@ -49,7 +49,7 @@ async def send(
     return ForgeAnswer(response.status_code, content, wait)
 
 
-def _client(signed: Mapping[str, str], credentials: Credentials) -> httpx.AsyncClient:
+def _client(signed: Mapping[str, str], credentials: GitCredentials) -> httpx.AsyncClient:
     trust = httpx.create_ssl_context()
     if (certificates := credentials.trust) is not None:
         try:

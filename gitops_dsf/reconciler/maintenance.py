@@ -15,7 +15,7 @@ from gitops_dsf.hub.resources import CLUSTERS
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.maintenance import CORDON, Drain, MaintenanceState, effect_of
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.hub.kinds import Reference, StoredMetadata
+from gitops_dsf.reconciler.hub.kinds import InvolvedObject, StoredMetadata
 from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, run_controller
 from gitops_dsf.wording import plural
 
@@ -28,13 +28,13 @@ OURS: Final = {"key": MAINTENANCE_TAINT, "effect": CORDON}
 LOG = logging.getLogger(__name__)
 
 
-class _Spec(msgspec.Struct, frozen=True):
+class _Taints(msgspec.Struct, frozen=True):
     taints: tuple[dict[str, Any], ...] | None = None
 
 
-class _Cluster(msgspec.Struct, frozen=True):
+class _TaintedCluster(msgspec.Struct, frozen=True):
     metadata: StoredMetadata
-    spec: _Spec = _Spec()
+    spec: _Taints = _Taints()
 
 
 class MaintenanceController:
@@ -93,7 +93,7 @@ class MaintenanceController:
             self._pauses.worked(name)
 
     async def _write(self, name: str, *, is_cordoned: bool) -> None:
-        cluster = await self._api.one(CLUSTERS.path, name, _Cluster)
+        cluster = await self._api.one(CLUSTERS.path, name, _TaintedCluster)
         if cluster is None:
             return
         before = cluster.spec.taints or ()
@@ -126,9 +126,9 @@ def _has_taint(cluster: ManagedCluster) -> bool | None:
     return True if effects == [CORDON] else None
 
 
-def about_maintenance(namespace: str) -> Reference:
+def about_maintenance(namespace: str) -> InvolvedObject:
     """For Events: those of a cluster would need rights in another namespace."""
-    return Reference("v1", "ConfigMap", namespace, MAINTENANCE_CONFIGMAP, "")
+    return InvolvedObject("v1", "ConfigMap", namespace, MAINTENANCE_CONFIGMAP, "")
 
 
 def report_drains(

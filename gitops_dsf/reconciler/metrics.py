@@ -25,7 +25,7 @@ class GaugeSet:
         self._series = dict(values)
 
 
-class Metrics:
+class ReconcilerMetrics:
     """All series. The label `scorer` is the name of the score when there is no scorer of it."""
 
     def __init__(self) -> None:

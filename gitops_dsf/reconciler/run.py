@@ -24,7 +24,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.maintenance import MaintenanceController
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.pacing.controller import PaceController
 from gitops_dsf.reconciler.proposals.controller import ProposalController
@@ -32,7 +32,7 @@ from gitops_dsf.reconciler.refresh import RefreshController
 from gitops_dsf.reconciler.restarts import keep
 from gitops_dsf.reconciler.scoregc import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
-from gitops_dsf.reconciler.settings import Settings
+from gitops_dsf.reconciler.settings import ReconcilerSettings
 from gitops_dsf.reconciler.statebranch import StateBranchController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
@@ -59,7 +59,7 @@ def _count(failures: Counter, duty: str) -> None:
 
 @contextlib.asynccontextmanager
 async def serve_pages(
-    *, host: str, port: int, metrics: Metrics, waits_for: Callable[[], str]
+    *, host: str, port: int, metrics: ReconcilerMetrics, waits_for: Callable[[], str]
 ) -> AsyncIterator[int]:
     """Serves, and yields the port. It is ready while `waits_for` says nothing. Raises
     UsageError.
@@ -89,13 +89,16 @@ async def serve_pages(
 
 
 async def run(
-    settings: Settings, *, load: Callable[[], Access], wall: Callable[[], float] = time.time
+    settings: ReconcilerSettings,
+    *,
+    load: Callable[[], Access],
+    wall: Callable[[], float] = time.time,
 ) -> None:
     """Works until SIGTERM or SIGINT. Raises HubError without credentials or leadership, and
     UsageError. `wall` is Unix time by the clock of this machine.
     """
     use_threads(CONCURRENT)
-    metrics = Metrics()
+    metrics = ReconcilerMetrics()
     probe = settings.spec.reconciler.probe
     # A client for the Lease alone, and one that looks at the claim before every write.
     lease_api = ApiServer(load=load, user_agent=MANAGER, timeout_seconds=15.0, wall=wall)
@@ -154,7 +157,9 @@ async def run(
             leading.result()
 
 
-def _controllers(context: ControllerContext, fetcher: Fetcher, settings: Settings) -> Controllers:
+def _controllers(
+    context: ControllerContext, fetcher: Fetcher, settings: ReconcilerSettings
+) -> Controllers:
     spec = settings.spec.reconciler
     flapping = FlappingReporter(context)
     scorers = ScorerController(

@@ -53,7 +53,7 @@ class Scan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Expected:
+class _ExpectedScorer:
     """Where a scorer should run."""
 
     resource: str
@@ -80,7 +80,7 @@ class ScoreScanner:
         self._seconds = seconds
         self._lock = asyncio.Lock()
         self._last: _LastScan | None = None
-        self._expected: dict[str, _Expected] = {}
+        self._expected: dict[str, _ExpectedScorer] = {}
         """By the scorer's UID."""
 
     async def scan(self) -> Scan:
@@ -98,11 +98,11 @@ class ScoreScanner:
                 or not 0 <= self._now() - last.at < self._seconds
             ):
                 now = self._now()
-                last = _LastScan(now, identities, await self._look(scorers, now))
+                last = _LastScan(now, identities, await self._scan(scorers, now))
                 self._last = last
             return last.scan
 
-    async def _look(self, scorers: Mapping[str, DynamicScorer], now: float) -> Scan:
+    async def _scan(self, scorers: Mapping[str, DynamicScorer], now: float) -> Scan:
         view = self._view
         by_owner = owners(scorers.values())
         targets = TargetClusters(
@@ -123,7 +123,7 @@ class ScoreScanner:
         assessments: dict[str, Assessment] = {}
         dead: list[tuple[str, str]] = []
         not_counted: dict[tuple[str, str], frozenset[str]] = {}
-        expected: dict[str, _Expected] = {}
+        expected: dict[str, _ExpectedScorer] = {}
         # Equal sets of clusters are kept once: many scorers run on the same clusters.
         same: dict[frozenset[str], frozenset[str]] = {}
         for resource in {*view.scores.columns, *by_resource, *(name for name, _ in ranked)}:
@@ -163,7 +163,7 @@ class ScoreScanner:
 
     def _expectation(
         self, scorer: DynamicScorer, clusters: frozenset[str], now: float
-    ) -> _Expected:
+    ) -> _ExpectedScorer:
         """Where it should run now, and since when. After a change of their name all its scores are
         new.
         """
@@ -179,7 +179,7 @@ class ScoreScanner:
             is_renamed = before.resource != scorer.resource
             new = clusters if is_renamed else clusters - before.clusters
             since.update(dict.fromkeys(new, now))
-        return _Expected(resource=scorer.resource, clusters=clusters, since=since)
+        return _ExpectedScorer(resource=scorer.resource, clusters=clusters, since=since)
 
     async def _zeros(
         self,
@@ -254,7 +254,7 @@ def _not_counted(
 
 
 def _since(
-    scorer: DynamicScorer, targets: TargetClusters, known: _Expected
+    scorer: DynamicScorer, targets: TargetClusters, known: _ExpectedScorer
 ) -> Callable[[str], float]:
     return lambda cluster: max(
         scorer.created, targets.since(cluster, scorer), known.since.get(cluster, 0.0)

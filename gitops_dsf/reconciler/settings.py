@@ -29,7 +29,7 @@ class GitSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Settings:
+class ReconcilerSettings:
     spec: FleetRepositorySpec
     metrics_host: str
     metrics_port: int

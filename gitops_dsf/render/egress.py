@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 from gitops_dsf.render.objects import Object, filled
 from gitops_dsf.repository.model.repository import Egress
 from gitops_dsf.urls.defaults import RECEIVER_ORIGIN
@@ -27,7 +27,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 def egress_policy(
-    summaries: Iterable[Summary],
+    summaries: Iterable[ScorerSummary],
     settings: Egress,
     *,
     proxies: Iterable[str] = (),
@@ -68,7 +68,7 @@ def egress_policy(
     return policy
 
 
-def _urls(summaries: Iterable[Summary]) -> Iterator[str]:
+def _urls(summaries: Iterable[ScorerSummary]) -> Iterator[str]:
     """What these scorers send requests to."""
     for summary in summaries:
         yield summary.source_endpoint
@@ -76,7 +76,7 @@ def _urls(summaries: Iterable[Summary]) -> Iterator[str]:
         yield from _token_urls(summary)
 
 
-def _token_urls(summary: Summary) -> Iterator[str]:
+def _token_urls(summary: ScorerSummary) -> Iterator[str]:
     for auth in (summary.source_auth, summary.scoring_auth):
         if auth is not None and auth.oauth2 is not None:
             yield auth.oauth2.token_url

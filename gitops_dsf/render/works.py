@@ -17,7 +17,7 @@ import msgspec
 
 from dsf_wire.constants import AGENT_NAMESPACE
 from dsf_wire.measures import METRICS_API, SOURCE_TYPE, select
-from dsf_wire.summary import Summary, encode_one
+from dsf_wire.summary import ScorerSummary, encode_one
 from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit, scalar
 from gitops_dsf.plan.configurations import Configuration
@@ -91,7 +91,7 @@ class WorkRenderer:
             yield b"\n" + _INDENT + b"]"
         yield after
 
-    def _scorer(self, summary: Summary) -> bytes:
+    def _scorer(self, summary: ScorerSummary) -> bytes:
         """A scorer in the list, with the comma and the line break before it."""
         text = self._scorers.get(id(summary))
         if text is None:
@@ -187,7 +187,7 @@ def readers_of(configuration: Configuration) -> list[Object]:
     return rules
 
 
-def _measure_rights(summaries: Iterable[Summary]) -> list[Object]:
+def _measure_rights(summaries: Iterable[ScorerSummary]) -> list[Object]:
     """For scorers that count nodes and pods. Only scorers of usage bring the right to read it."""
     queries = [summary.source_query for summary in summaries if summary.source_type == SOURCE_TYPE]
     if not queries:

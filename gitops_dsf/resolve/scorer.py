@@ -14,7 +14,7 @@ import msgspec
 
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.dimension import DEFAULT_FORMAT, fixed_name
-from dsf_wire.query import Part, split
+from dsf_wire.query import QueryPart, split
 from dsf_wire.scorename import sanitise
 from dsf_wire.summary import ScoreRange
 from gitops_dsf.diagnostics import Position
@@ -264,7 +264,7 @@ class EffectiveScorer:
                 added.append(history_seconds(tree))
         return self.spec.source.params.range + max(added)
 
-    def parsed_query(self) -> list[tuple[Part, Checked]]:
+    def parsed_query(self) -> list[tuple[QueryPart, Checked]]:
         """Each expression of the query; empty if it is not PromQL for a Prometheus.
 
         The trees are not kept: those of thousands of scorers would take much memory.

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from dsf_wire.constants import AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
-from dsf_wire.summary import UPSTREAM_KEYS, Summary
+from dsf_wire.summary import UPSTREAM_KEYS, ScorerSummary
 from gitops_dsf.argocd import fields
 from gitops_dsf.hub.selectors import OPERATORS
 from gitops_dsf.repository.model.base import Authored
@@ -145,11 +145,11 @@ def summaries_schema() -> Schema:
 
     Readers accept fewer and unknown ones.
     """
-    plain = msgspec.json.schema(list[Summary])
+    plain = msgspec.json.schema(list[ScorerSummary])
     definitions: Schema = plain.pop("$defs")
     for definition in definitions.values():
         definition.pop("title", None)
-    summary = definitions["Summary"]
+    summary = definitions["ScorerSummary"]
     summary["required"] = list(UPSTREAM_KEYS)
     summary["description"] = (
         "One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are"

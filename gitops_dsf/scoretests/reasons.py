@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
 
-from dsf_wire.publishrule import Rule, changed
+from dsf_wire.publishrule import PublishSettings, changed
 from gitops_dsf.scoretests.queries import not_evaluated
 from gitops_dsf.scoretests.runs import ADD_ON_PLACEMENT_SCORE, ScorerOnCluster, ScorerRun
 from gitops_dsf.scoretests.story import START, PublishedScore, ReplayedTest
@@ -74,7 +74,9 @@ def _raw(run: ScorerRun, item: str) -> str:
     return f" (raw score{'s' if len(values) > 1 else ''} {names_text(values)})" if values else ""
 
 
-def _held_back(rule: Rule, items: Mapping[str, int], published: Mapping[str, int]) -> str:
+def _held_back(
+    rule: PublishSettings, items: Mapping[str, int], published: Mapping[str, int]
+) -> str:
     if not changed(items, published, deadband=rule.deadband):
         until = f"the next renewal, at most {time_text(rule.refresh)} after the last write"
         return f"the change is below publish.deadband {rule.deadband}, so it waits for {until}"

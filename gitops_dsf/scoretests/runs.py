@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dsf_wire.dimension import LABELS, fixed_name
-from dsf_wire.publishrule import Published, Rule
+from dsf_wire.publishrule import PublishedItems, PublishSettings
 from dsf_wire.scorevalue import default_items
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 from gitops_dsf.backtest.publisher import Labels, ReplayedPublisher
 from gitops_dsf.backtest.track import Track
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -38,7 +38,7 @@ class ScorerOnCluster:
     """What a scorer did on one cluster."""
 
     cluster: str
-    rule: Rule | None = None
+    rule: PublishSettings | None = None
     """None for a score that no scorer of the repository publishes."""
     runs: list[ScorerRun] = field(default_factory=list)
     """Runs that have other raw scores or items than the one before."""
@@ -74,7 +74,7 @@ def run_scorers(
 
 
 def _run(
-    summary: Summary,
+    summary: ScorerSummary,
     cluster: str,
     answer: QueryResults,
     before: Mapping[str, int],
@@ -82,12 +82,12 @@ def _run(
     start: float,
     end: float,
 ) -> ScorerOnCluster:
-    rule = Rule.of(summary, jitter=0.0)
+    rule = PublishSettings.of(summary, jitter=0.0)
     published = None
     if before:
         # They were written so long ago that a change is written at once.
         written = start - min(rule.min_interval, rule.refresh)
-        published = Published(values=before, written=written, valid_until=written + rule.ttl)
+        published = PublishedItems(values=before, written=written, valid_until=written + rule.ttl)
     publisher = ReplayedPublisher(scorer=summary, cluster=cluster, published=published)
     if not answer.runs:
         # Nothing changes the given scores: the agent renews them.

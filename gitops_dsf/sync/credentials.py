@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import httpx
 
-from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
+from dsf_runtime.oauth2 import AccessTokens, OAuth2Client, TokenError
 from dsf_wire.secrettext import SecretFault, certificates, header_secret, line_secret
 from gitops_dsf.hub.scorers import Auth, CertificateSecret, KeyRef, OAuth2
 from gitops_dsf.sync.requests import PageRequest
@@ -22,7 +22,7 @@ from gitops_dsf.sync.requests import PageRequest
 MAX_FILE_BYTES: Final = 1024 * 1024
 """The most that a Secret holds: MaxSecretSize of Kubernetes (pkg/apis/core/types.go)."""
 
-AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
+AskTokenServer = Callable[[OAuth2Client, ssl.SSLContext | None], Awaitable[bytes]]
 """Sends the request of a client, and returns the body of a good answer. Raises TokenError."""
 
 
@@ -120,7 +120,7 @@ class PageCredentials:
         client = await asyncio.to_thread(self._client, auth.oauth2)
         trust = await asyncio.to_thread(self._trust, auth.oauth2.ca_config_map_ref, None)
 
-        async def ask(client: Client) -> bytes:
+        async def ask(client: OAuth2Client) -> bytes:
             try:
                 return await self._ask(client, trust.context)
             except TokenError as error:
@@ -132,13 +132,13 @@ class PageCredentials:
 
         return await self._tokens.get(auth.oauth2, client, ask=ask, refused=refused)
 
-    def _client(self, oauth2: OAuth2) -> Client:
+    def _client(self, oauth2: OAuth2) -> OAuth2Client:
         ref = oauth2.client_secret_ref
         if ref is None:
             raise _MissingError("oauth2 names no clientSecretRef")
         name = self._text(ref.name, ref.client_id_key, line_secret)
         secret = self._text(ref.name, ref.client_secret_key, line_secret)
-        return Client.of(oauth2, name=name, secret=secret)
+        return OAuth2Client.of(oauth2, name=name, secret=secret)
 
     def _text(self, name: str, key: str, read: Callable[[bytes], str]) -> str:
         try:

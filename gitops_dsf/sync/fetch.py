@@ -21,7 +21,7 @@ import httpx
 
 from dsf_runtime import answers, webclient
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, hide
-from dsf_runtime.oauth2 import ANSWER_BYTES, AccessTokens, Client, TokenError
+from dsf_runtime.oauth2 import ANSWER_BYTES, AccessTokens, OAuth2Client, TokenError
 from dsf_wire.retryafter import retry_after
 from dsf_wire.weburl import is_web_url
 from gitops_dsf import __version__
@@ -153,7 +153,7 @@ class Fetcher:
             async with self._lane(trust) as lane:
                 yield lane
 
-    async def _ask(self, client: Client, trust: ssl.SSLContext | None) -> bytes:
+    async def _ask(self, client: OAuth2Client, trust: ssl.SSLContext | None) -> bytes:
         """The answer of a token server. Raises TokenError."""
         headers, body = client.request()
         url = client.token_url

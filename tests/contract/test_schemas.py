@@ -22,8 +22,8 @@ from dsf_wire.summary import (
     Header,
     PublishRule,
     ScoreRange,
+    ScorerSummary,
     SecretRef,
-    Summary,
     decode,
     encode,
 )
@@ -331,7 +331,7 @@ def test_what_is_written_on_the_wire_satisfies_its_schema() -> None:
     auth = EndpointAuth(
         ca_config_map_ref=ConfigMapRef(name="ca", key="ca.crt"), service_account_token=True
     )
-    full = Summary(
+    full = ScorerSummary(
         name="a",
         score_name="a",
         scoring_arguments={"x": [1]},
@@ -353,14 +353,14 @@ def test_what_is_written_on_the_wire_satisfies_its_schema() -> None:
         source_auth=auth,
         scoring_auth=auth,
     )
-    text = encode([full, Summary(name="b", score_name="b")])
+    text = encode([full, ScorerSummary(name="b", score_name="b")])
     summaries_validator().validate(json.loads(text))
     assert len(decode(text).summaries) == 2
 
 
 @pytest.mark.parametrize("key", UPSTREAM_KEYS)
 def test_upstream_keys_are_always_written(key: str) -> None:
-    entry = json.loads(encode([Summary(name="b", score_name="b")]))[0]
+    entry = json.loads(encode([ScorerSummary(name="b", score_name="b")]))[0]
     assert summaries_validator().is_valid([entry])
     del entry[key]
     assert not summaries_validator().is_valid([entry])

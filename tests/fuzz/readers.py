@@ -19,7 +19,7 @@ import numpy as np
 
 from dsf_agent.errors import AgentError
 from dsf_agent.fetch import promjson
-from dsf_agent.fetch.promjson import Series
+from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.values import Totals, samples
 from dsf_agent.scoring import batches as scoring_batches
@@ -169,7 +169,7 @@ def scores(content: bytes) -> None:
 def series(content: bytes) -> None:
     """The answer of a metric source. Pieces and the whole give the same series, and the parts are JSON."""
     try:
-        whole: Series | None = _driven(promjson.read([content], where="the source"))
+        whole: SeriesText | None = _driven(promjson.read([content], where="the source"))
     except AgentError:
         whole = None
     chunks = [content[start : start + 7] for start in range(0, len(content), 7)]
@@ -204,7 +204,7 @@ def series(content: bytes) -> None:
         assert [json.loads(one) for one in of_cluster] == wanted
 
 
-def _as_scores(series: Series) -> None:
+def _as_scores(series: SeriesText) -> None:
     """The series as the results of a Query scorer: each is kept or counted, and pieces give the same."""
     found: list[Any] = []
     module: Any = scoring_batches

@@ -16,7 +16,7 @@ from gitops_dsf.forge.forge import Forge
 from gitops_dsf.forge.forges import Gitea as Client
 from gitops_dsf.forge.sending import ForgeError
 from gitops_dsf.reconciler.forge import send
-from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.git.credentials import GitCredentials
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.gitea import ADMIN, BOT, NAME, Gitea
 from tests.hub.controlplane.gitrepository import git
@@ -71,7 +71,10 @@ def client(
     (secret / "token").write_text(gitea.token(BOT, scopes))
     api, place = address_of(f"{gitea.url}/{ADMIN}/{name}.git", kind="Gitea")
     return Client(
-        api=api, place=place, base=base, send=partial(send, credentials=Credentials(folder=secret))
+        api=api,
+        place=place,
+        base=base,
+        send=partial(send, credentials=GitCredentials(folder=secret)),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.repository.model.repository import Egress
 from tests.hub.controlplane.api import ApiError, Client
@@ -84,7 +84,7 @@ def test_a_policy_over_the_agents_connections_is_accepted(hub: Client) -> None:
         "https://[fd00::7]",
         "https://x.example.com",
     )
-    summaries = [Summary(name=url, score_name="s", scoring_endpoint=url) for url in urls]
+    summaries = [ScorerSummary(name=url, score_name="s", scoring_endpoint=url) for url in urls]
     policy = egress_policy(summaries, Egress(mode="Limited", rules=[{"ports": [{"port": 8080}]}]))
     policy["metadata"]["namespace"] = NAMESPACE
     applied = hub.apply(policy, dry_run=True)

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dsf_wire.scorevalue import map_score
-from dsf_wire.summary import PublishRule, ScoreRange, Summary
+from dsf_wire.summary import PublishRule, ScoreRange, ScorerSummary
 from gitops_dsf.backtest.expiry import score_expiries
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.gridpublisher import GridPublisher, map_all
@@ -52,8 +52,8 @@ def test_many_raw_scores_are_mapped_as_one(
     assert map_all(np.array(raw), score_range).tolist() == one_by_one
 
 
-def _scorer(interval: int, *, deadband: int = 2, min_interval: int) -> Summary:
-    return Summary(
+def _scorer(interval: int, *, deadband: int = 2, min_interval: int) -> ScorerSummary:
+    return ScorerSummary(
         name="cpu",
         score_name="cpu",
         scoring_interval=interval,
@@ -63,7 +63,7 @@ def _scorer(interval: int, *, deadband: int = 2, min_interval: int) -> Summary:
 
 
 @st.composite
-def scorers(draw: st.DrawFn) -> Summary:
+def scorers(draw: st.DrawFn) -> ScorerSummary:
     scorer = _scorer(
         draw(st.sampled_from([1, 10, 60, 300])),
         deadband=draw(st.integers(0, 5)),
@@ -84,7 +84,7 @@ walks = st.integers(1, 80).flatmap(
 @given(scorers(), walks, st.integers(1, 40))
 @example(_scorer(1, min_interval=1000), [[10.0, 60.0]], 2)
 def test_objects_with_one_item_are_written_as_any_other(
-    scorer: Summary, walks: list[list[float]], points: int
+    scorer: ScorerSummary, walks: list[list[float]], points: int
 ) -> None:
     """The path for single items of several clusters, also in pages, against the path that calls the agent's
     rule at each point.

@@ -22,7 +22,7 @@ from dsf_agent.errors import AgentError
 from dsf_agent.publish import hubobject
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.scoring.labels import label_set
-from dsf_agent.scoring.results import Results
+from dsf_agent.scoring.results import ScoringResults
 from dsf_runtime.answers import Body
 from dsf_scorer.settings import Settings, accepted
 from gitops_dsf.hub.pace import PacedRanking
@@ -134,7 +134,7 @@ def moves(count: int) -> None:
 
 def results(size: int) -> None:
     small = label_set("a", b"")
-    Results().extend([label_set("a", bytes(size - small.size))], [1.0])
+    ScoringResults().extend([label_set("a", bytes(size - small.size))], [1.0])
 
 
 def cluster_name(count: int) -> None:

@@ -59,7 +59,7 @@ FOLLOW_SECONDS: Final = 55.0
 """OCM has a minute to follow a move."""
 REFUSED_SECONDS: Final = 900.0
 """How long a refusal of items may be a reason to withdraw moves."""
-MOST_AWAY: Final = 60
+MAX_AWAY: Final = 60
 """Requests of an agent whose hub is away, within ten minutes."""
 RECONCILER: Final = "reconciler-"
 REPORTED_SECONDS: Final = 120.0
@@ -67,13 +67,13 @@ HELD_SECONDS: Final = 170.0
 """Three minutes, less what an answer may take."""
 UNASKED_SECONDS: Final = 30.0
 """Within this time the ledger has what OCM did by itself, if the reconciler works."""
-MOST_REFUSED: Final = 40
+MAX_REFUSED: Final = 40
 """Of one write within ten minutes."""
-MOST_A_MINUTE: Final = {"gitops-dsf-reconciler": 150, "events": 400, "": 100}
+MAX_A_MINUTE: Final = {"gitops-dsf-reconciler": 150, "events": 400, "": 100}
 """Requests of one program for one path, by the last part of the path: a Lease is renewed each two
 seconds, and retried after conflicts; Events have one path for all objects.
 """
-FEWEST_A_MINUTE: Final = min(MOST_A_MINUTE.values())
+FEWEST_A_MINUTE: Final = min(MAX_A_MINUTE.values())
 BY_THE_LEDGER: Final = (
     "concurrent",
     "arrivals",
@@ -652,7 +652,7 @@ class Laws:
         count = self._asked[key] = self._asked.get(key, 0) + 1
         if count < FEWEST_A_MINUTE:
             return
-        if count == MOST_A_MINUTE.get(path.rpartition("/")[2], MOST_A_MINUTE[""]):
+        if count == MAX_A_MINUTE.get(path.rpartition("/")[2], MAX_A_MINUTE[""]):
             self._break(
                 "rate",
                 f"{program}: {method} {path} {selected} {count} times in a minute",
@@ -675,10 +675,8 @@ class Laws:
         key = program, method, path
         self._refusals[key] += 1
         self.checks["backoff"] += 1
-        if self._refusals[key] > MOST_REFUSED:
-            self._break(
-                "backoff", f"{program}: {method} {path} {MOST_REFUSED} times in ten minutes"
-            )
+        if self._refusals[key] > MAX_REFUSED:
+            self._break("backoff", f"{program}: {method} {path} {MAX_REFUSED} times in ten minutes")
 
     def _scores(self, change: Change, writer: str) -> None:
         _, cluster, name = change.key
@@ -937,7 +935,7 @@ class Laws:
         }
         for name, (since, count) in self._asked_away.items():
             self.checks["away"] += 1
-            if count > MOST_AWAY:
+            if count > MAX_AWAY:
                 self._break("away", f"{name} asked {count} times in {now - since:.0f} s")
 
     def unanswered(self, program: str) -> None:

@@ -19,7 +19,7 @@ from dsf_agent.process.supervise import Agent
 from dsf_runtime.access import Access
 from gitops_dsf.errors import HubError
 from gitops_dsf.reconciler import run as reconciler
-from gitops_dsf.reconciler.settings import GitSettings, Settings
+from gitops_dsf.reconciler.settings import GitSettings, ReconcilerSettings
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from tests.support.apiserver import kubeconfig
 from tests.world import git
@@ -121,7 +121,7 @@ def reconciler_pod(
     )
 
     async def main(program: Program) -> None:
-        settings = Settings(
+        settings = ReconcilerSettings(
             spec=spec(), metrics_host="127.0.0.1", metrics_port=0, replica=name, git=repository
         )
         program.is_older = is_older()

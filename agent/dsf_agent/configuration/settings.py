@@ -50,7 +50,7 @@ DEFAULT_WAITS: Final = Waits()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class AgentSettings:
     """Durations in seconds, sizes in bytes. The flags have the comments."""
 
     verb: str
@@ -189,7 +189,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-class _Source:
+class _SettingValues:
     """Values of flags, else of environment variables, else defaults."""
 
     def __init__(self, flags: Mapping[str, object], environ: Mapping[str, str]) -> None:
@@ -238,12 +238,12 @@ def _called(name: str) -> str:
     return f"--{name} ({_FLAGS[name].variable})"
 
 
-def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
+def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> AgentSettings:
     """The settings of ``run`` and ``check``.
 
     ``flags`` is what ``parser`` read. Raises SettingsError.
     """
-    source = _Source(vars(flags), environ)
+    source = _SettingValues(vars(flags), environ)
     clusters_file = source.path("clusters")
     cluster = source.text("cluster-name", "" if clusters_file is None else HUB_SCORER)
     if not cluster:
@@ -253,12 +253,12 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     if _CLUSTER_NAME.fullmatch(cluster) is None or len(cluster) > MAX_CLUSTER_NAME:
         wanted = "the name of the ManagedCluster: lower-case letters, digits, '-' and '.'"
         raise _wrong("cluster-name", cluster, wanted)
-    destination = _Destination(publish_dir=None, hub_kubeconfig=None)
+    destination = _ScoreDestination(publish_dir=None, hub_kubeconfig=None)
     if flags.verb == "run":
         # The hub scorer runs on the hub, so its pod's account is enough.
         in_pod = clusters_file is not None and runs_in_pod(environ)
         destination = _destination(source, in_pod=in_pod)
-    return Settings(
+    return AgentSettings(
         verb=flags.verb,
         config_dir=Path(source.text("config-dir")),
         clusters_file=clusters_file,
@@ -284,17 +284,17 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     )
 
 
-class _Destination(NamedTuple):
+class _ScoreDestination(NamedTuple):
     """Where scores are published."""
 
     publish_dir: Path | None
     hub_kubeconfig: Path | None
 
 
-def _destination(source: _Source, *, in_pod: bool) -> _Destination:
+def _destination(source: _SettingValues, *, in_pod: bool) -> _ScoreDestination:
     text = source.text("publish")
     if text.startswith("dir:") and len(text) > len("dir:"):
-        return _Destination(publish_dir=Path(text.removeprefix("dir:")), hub_kubeconfig=None)
+        return _ScoreDestination(publish_dir=Path(text.removeprefix("dir:")), hub_kubeconfig=None)
     if text != "hub":
         raise _wrong("publish", text, "'hub' or 'dir:PATH'")
     kubeconfig = source.path("hub-kubeconfig")
@@ -303,7 +303,7 @@ def _destination(source: _Source, *, in_pod: bool) -> _Destination:
             f"{_called('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use"
             " --publish dir:PATH"
         )
-    return _Destination(publish_dir=None, hub_kubeconfig=kubeconfig)
+    return _ScoreDestination(publish_dir=None, hub_kubeconfig=kubeconfig)
 
 
 def _address(text: str) -> Address:

@@ -16,7 +16,7 @@ from dsf_wire import dimension, scorename, scorevalue, summary
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.clusters import decode as decode_clusters
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from dsf_wire.summary import SCORED_BY_API, SCORED_BY_QUERY, Problem, SummariesError, Summary
+from dsf_wire.summary import SCORED_BY_API, SCORED_BY_QUERY, Problem, ScorerSummary, SummariesError
 
 MAX_SECONDS: Final = 31_536_000
 """A year, as the generator's limit. More is probably a wrong unit, and the expiry may be no valid
@@ -27,11 +27,11 @@ DESTINATIONS: Final = ("", "AddOnPlacementScore", "None")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class ConfigurationSnapshot:
     """One state of the file."""
 
     digest: str
-    scorers: tuple[Summary, ...]
+    scorers: tuple[ScorerSummary, ...]
     problems: tuple[Problem, ...]
     clusters: tuple[FleetCluster, ...] | None = None
     """The clusters of the hub scorer; None for an agent, which has one."""
@@ -60,7 +60,7 @@ class Snapshot:
         )
 
 
-def publishes(scorer: Summary) -> bool:
+def publishes(scorer: ScorerSummary) -> bool:
     """Whether the scores of this scorer are published. As upstream, they are by default."""
     return scorer.score_destination != "None"
 
@@ -70,7 +70,7 @@ def key_of(cluster: str, name: str) -> str:
     return f"{cluster}/{name}"
 
 
-def parse(content: bytes, clusters: bytes | None = None) -> Snapshot:
+def parse(content: bytes, clusters: bytes | None = None) -> ConfigurationSnapshot:
     """Parses the file, and that of the hub scorer's clusters.
 
     Raises SummariesError or ClustersError.
@@ -79,7 +79,7 @@ def parse(content: bytes, clusters: bytes | None = None) -> Snapshot:
         raise SummariesError("the file is empty; an agent without scorers has the JSON array []")
     decoded = summary.decode(content)
     problems = list(decoded.problems)
-    scorers: list[Summary] = []
+    scorers: list[ScorerSummary] = []
     owners: dict[str, str] = {}
     bad = {problem.index for problem in problems}
     readable = (index for index in itertools.count() if index not in bad)
@@ -98,7 +98,7 @@ def parse(content: bytes, clusters: bytes | None = None) -> Snapshot:
         owners[name] = scorer.name
         scorers.append(scorer)
     problems.sort(key=lambda problem: problem.index)
-    return Snapshot(
+    return ConfigurationSnapshot(
         digest=hashlib.sha256(
             content if clusters is None else content + b"\0" + clusters
         ).hexdigest(),
@@ -108,7 +108,7 @@ def parse(content: bytes, clusters: bytes | None = None) -> Snapshot:
     )
 
 
-def _place_fault(scorer: Summary, *, on_hub: bool) -> str | None:
+def _place_fault(scorer: ScorerSummary, *, on_hub: bool) -> str | None:
     """Why this process does not run the entry, or None."""
     if scorer.on_hub and not on_hub:
         return "runsOn is Hub: the hub scorer runs this entry, and no agent"
@@ -121,7 +121,7 @@ def _place_fault(scorer: Summary, *, on_hub: bool) -> str | None:
     return None
 
 
-def _fault(scorer: Summary) -> str | None:
+def _fault(scorer: ScorerSummary) -> str | None:
     """Why a well-formed entry cannot run, or None."""
     if not 1 <= scorer.scoring_interval <= MAX_SECONDS:
         return (
@@ -167,7 +167,7 @@ def _fault(scorer: Summary) -> str | None:
     return stage.fault(scorer)
 
 
-def _scoring_fault(scorer: Summary) -> str | None:
+def _scoring_fault(scorer: ScorerSummary) -> str | None:
     """Why nothing can score the series, or None."""
     kind = scorer.scoring_type or SCORED_BY_API
     if kind not in {SCORED_BY_API, SCORED_BY_QUERY}:
@@ -179,7 +179,7 @@ def _scoring_fault(scorer: Summary) -> str | None:
     return None
 
 
-def _default_fault(scorer: Summary) -> str | None:
+def _default_fault(scorer: ScorerSummary) -> str | None:
     """Why the default score cannot be published, or None."""
     if scorer.default_score is None:
         return None
@@ -224,7 +224,7 @@ class Fleet:
         self._clusters = tuple(clusters)
         self._targets = {}
 
-    def targets(self, scorer: Summary) -> Targets:
+    def targets(self, scorer: ScorerSummary) -> Targets:
         """The target clusters of a scorer. The answer is the same object until the file changes."""
         if self._own is not None:
             return self._own

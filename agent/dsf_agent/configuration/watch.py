@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from dsf_agent.configuration import snapshot
-from dsf_agent.configuration.snapshot import Snapshot
+from dsf_agent.configuration.snapshot import ConfigurationSnapshot
 from dsf_wire.clusters import ClustersError
 from dsf_wire.summary import SummariesError
 
@@ -30,7 +30,7 @@ class UnusableFile:
     text: str
 
 
-Observation = Snapshot | UnusableFile
+Observation = ConfigurationSnapshot | UnusableFile
 Content = bytes | UnusableFile
 
 

@@ -6,11 +6,11 @@ Pure.
 from dataclasses import dataclass, replace
 
 from dsf_wire import summary
-from dsf_wire.summary import ClientCertificate, ConfigMapRef, OAuth2, Summary
+from dsf_wire.summary import ClientCertificate, ConfigMapRef, OAuth2, ScorerSummary
 
 
 @dataclass(frozen=True, kw_only=True)
-class Auth:
+class RequestAuth:
     """What one endpoint needs, all optional."""
 
     secret_name: str = ""
@@ -48,7 +48,7 @@ class Auth:
         return frozenset(places | {("ConfigMap", name) for name in config_maps})
 
 
-def source_auth(scorer: Summary) -> Auth:
+def source_auth(scorer: ScorerSummary) -> RequestAuth:
     """What the metric source of a scorer needs."""
     auth = _auth(
         scorer.source_endpoint_auth_name,
@@ -59,7 +59,7 @@ def source_auth(scorer: Summary) -> Auth:
     return replace(auth, basic=scorer.source_basic_auth, headers=scorer.source_headers or ())
 
 
-def scoring_auth(scorer: Summary) -> Auth:
+def scoring_auth(scorer: ScorerSummary) -> RequestAuth:
     """What the scoring API of a scorer needs."""
     return _auth(
         scorer.scoring_endpoint_auth_name,
@@ -71,14 +71,14 @@ def scoring_auth(scorer: Summary) -> Auth:
 
 def _auth(
     name: str, key: str, extra: summary.EndpointAuth | None, certificate: ClientCertificate | None
-) -> Auth:
+) -> RequestAuth:
     if key == summary.NEEDS_NEWER_AGENT:
         # Older agents look for this key, which no Secret has, and send nothing. This one knows the
         # newer fields, which say what is sent.
         name = ""
         key = ""
     extra = extra or summary.EndpointAuth()
-    return Auth(
+    return RequestAuth(
         secret_name=name,
         secret_key=key,
         service_account_token=extra.service_account_token,

@@ -14,25 +14,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from dsf_agent.endpoints.auth import Auth
+from dsf_agent.endpoints.auth import RequestAuth
 from dsf_agent.endpoints.keptobjects import KeptObjects, Read, SecretForm, where
 from dsf_agent.endpoints.tlscontexts import TlsContexts
 from dsf_agent.errors import AgentError, Reason
-from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
+from dsf_runtime.oauth2 import AccessTokens, OAuth2Client, TokenError
 from dsf_wire.secrettext import SecretFault, header_secret
 from dsf_wire.summary import BasicAuth, OAuth2
 
 FILE_SECONDS: Final = 5.0
 """Time limit for reading the token file. After it the cycle of the scorer fails."""
 
-AskTokenServer = Callable[[Client, ssl.SSLContext | None], Awaitable[bytes]]
+AskTokenServer = Callable[[OAuth2Client, ssl.SSLContext | None], Awaitable[bytes]]
 """Sends a client's request, trusting these CAs. Returns the body of a good answer, or raises
 TokenError.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sent:
+class SentCredentials:
     """What is added to each request, and the secrets in it, which messages must not contain."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -42,7 +42,7 @@ class Sent:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Credentials:
+class EndpointCredentials:
     """Gives what endpoints need.
 
     Objects are read, and token servers asked, once for all scorers.
@@ -64,7 +64,7 @@ class Credentials:
             objects=self._objects, wall=self.wall, forgotten=self.forgotten
         )
 
-    def keep_only(self, auths: Collection[Auth]) -> None:
+    def keep_only(self, auths: Collection[RequestAuth]) -> None:
         """Forgets what none of these endpoints needs.
 
         Secrets of removed scorers must not stay in memory.
@@ -76,7 +76,9 @@ class Credentials:
         self._contexts.keep_only(auths)
         self._tokens.keep_only({auth.oauth2 for auth in auths if auth.oauth2 is not None})
 
-    async def sent(self, auth: Auth, *, refused: Sent | None = None) -> Sent:
+    async def sent(
+        self, auth: RequestAuth, *, refused: SentCredentials | None = None
+    ) -> SentCredentials:
         """What is added to each request. Raises AgentError.
 
         ``refused`` got 401: its secrets are read again, and a token server is asked for another
@@ -104,16 +106,16 @@ class Credentials:
             )
             headers[header.name] = value
             secrets.append(value)
-        return Sent(headers=headers, secrets=tuple(secrets), number=self._objects.reads)
+        return SentCredentials(headers=headers, secrets=tuple(secrets), number=self._objects.reads)
 
-    async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:
+    async def trust(self, auth: RequestAuth, *, fresh: bool = False) -> ssl.SSLContext | None:
         """A TLS context with private CA and client certificate; None without both.
 
         Raises AgentError.
         """
         return await self._contexts.context(auth, fresh=fresh)
 
-    def expired(self, auth: Auth) -> str:
+    def expired(self, auth: RequestAuth) -> str:
         """Says that the client certificate is expired; empty if it is not, or not known."""
         return self._contexts.expired(auth)
 
@@ -129,7 +131,9 @@ class Credentials:
             raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE)
         return user, password
 
-    async def _token(self, auth: Auth, *, after: int, refused: Sent | None) -> str | None:
+    async def _token(
+        self, auth: RequestAuth, *, after: int, refused: SentCredentials | None
+    ) -> str | None:
         """The bearer token, or None if the endpoint needs none."""
         if auth.oauth2 is not None:
             header = refused.headers.get("Authorization", "") if refused is not None else ""
@@ -159,9 +163,9 @@ class Credentials:
 
         If it refuses the client, the Secret is read again.
         """
-        trust = await self.trust(Auth(ca=oauth2.ca_config_map_ref))
+        trust = await self.trust(RequestAuth(ca=oauth2.ca_config_map_ref))
 
-        async def ask(client: Client) -> bytes:
+        async def ask(client: OAuth2Client) -> bytes:
             return await self.ask(client, trust)
 
         client = await self._client(oauth2, after=after)
@@ -182,13 +186,13 @@ class Credentials:
                 reason=Reason.TOKEN_UNAVAILABLE,
             ) from error
 
-    async def _client(self, oauth2: OAuth2, *, after: int) -> Client:
+    async def _client(self, oauth2: OAuth2, *, after: int) -> OAuth2Client:
         ref = oauth2.client_secret_ref
         keys = ref.client_id_key, ref.client_secret_key
         name, secret = await self._objects.secret_values(
             ref.name, keys, SecretForm.TEXT, after=after
         )
-        return Client.of(oauth2, name=name, secret=secret)
+        return OAuth2Client.of(oauth2, name=name, secret=secret)
 
     def _own_token(self) -> str:
         try:

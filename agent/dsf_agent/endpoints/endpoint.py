@@ -4,14 +4,14 @@ import ssl
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from dsf_agent.endpoints.auth import Auth
+from dsf_agent.endpoints.auth import RequestAuth
 from dsf_agent.endpoints.budget import Reservation
-from dsf_agent.endpoints.credentials import AskTokenServer, Credentials, Sent
+from dsf_agent.endpoints.credentials import AskTokenServer, EndpointCredentials, SentCredentials
 from dsf_agent.endpoints.transport import Call, PeerAnswer, Transport
 from dsf_agent.errors import AgentError, Reason, status_reason
 from dsf_runtime import calls
 from dsf_runtime.calls import display, hide
-from dsf_runtime.oauth2 import ANSWER_BYTES, Client, TokenError
+from dsf_runtime.oauth2 import ANSWER_BYTES, OAuth2Client, TokenError
 from dsf_wire.weburl import is_web_url
 
 _REFUSED: Final = frozenset({400, 401})
@@ -29,8 +29,8 @@ class Endpoint:
     """
 
     transport: Transport
-    credentials: Credentials
-    auth: Auth
+    credentials: EndpointCredentials
+    auth: RequestAuth
     reservation: Reservation
     _trust: ssl.SSLContext | None = field(init=False, default=None)
     _secrets: tuple[str, ...] = field(init=False, default=())
@@ -103,14 +103,14 @@ def url_fault(field: str, url: str) -> str | None:
     return None if is_web_url(url) else f"{field} {display(url)!r} is not an http or https URL"
 
 
-def _with(call: Call, sent: Sent) -> Call:
+def _with(call: Call, sent: SentCredentials) -> Call:
     return replace(call, headers={**call.headers, **sent.headers})
 
 
 def token_server(transport: Transport) -> AskTokenServer:
     """Asks token servers by this transport."""
 
-    async def ask(client: Client, trust: ssl.SSLContext | None) -> bytes:
+    async def ask(client: OAuth2Client, trust: ssl.SSLContext | None) -> bytes:
         fault = url_fault("tokenURL", client.token_url)
         if fault is not None:
             raise TokenError(fault)

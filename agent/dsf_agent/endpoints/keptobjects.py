@@ -61,7 +61,7 @@ class SecretForm(Enum):
 
 
 @dataclass(kw_only=True)
-class _Kept:
+class _KeptObject:
     """The data of an object as it was read last."""
 
     data: Mapping[str, Any]
@@ -78,7 +78,7 @@ class KeptObjects:
 
     def __init__(self, read: Read) -> None:
         self._read = read
-        self._kept: dict[tuple[str, str], _Kept] = {}
+        self._kept: dict[tuple[str, str], _KeptObject] = {}
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
         self.reads = 0
         """How many objects were read. A read with ``after`` of this number does not use a kept
@@ -141,7 +141,7 @@ class KeptObjects:
                 kept.stale = True
                 kept.until = clock.monotonic() + STALE_SECONDS
                 return kept.data
-            kept = _Kept(
+            kept = _KeptObject(
                 data=data if isinstance(data, dict) else {},
                 number=number,
                 until=clock.monotonic() + KEEP_SECONDS,

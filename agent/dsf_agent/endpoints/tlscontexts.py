@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from dsf_agent.endpoints.auth import Auth
+from dsf_agent.endpoints.auth import RequestAuth
 from dsf_agent.endpoints.keptobjects import KeptObjects, SecretForm, Values, where
 from dsf_agent.errors import AgentError, Reason
 from dsf_wire.summary import ClientCertificate, ConfigMapRef
@@ -44,7 +44,7 @@ class TlsContexts:
         self._ends: dict[ClientCertificate, float] = {}
         """When client certificates expire (Unix time)."""
 
-    def keep_only(self, auths: Collection[Auth]) -> None:
+    def keep_only(self, auths: Collection[RequestAuth]) -> None:
         """Forgets what none of these endpoints needs."""
         wanted: set[_Key] = set()
         for auth in auths:
@@ -57,7 +57,7 @@ class TlsContexts:
         certificates = {auth.certificate for auth in auths}
         self._ends = {key: end for key, end in self._ends.items() if key in certificates}
 
-    async def context(self, auth: Auth, *, fresh: bool) -> ssl.SSLContext | None:
+    async def context(self, auth: RequestAuth, *, fresh: bool) -> ssl.SSLContext | None:
         """A context with private CA and client certificate; None without both. Raises AgentError.
 
         ``fresh`` reads the texts again, after a TLS failure.
@@ -87,7 +87,7 @@ class TlsContexts:
         self._contexts[key] = digest, context
         return context
 
-    def expired(self, auth: Auth) -> str:
+    def expired(self, auth: RequestAuth) -> str:
         """Says that the client certificate is expired; empty if it is not, or not known."""
         if auth.certificate is None:
             return ""

@@ -18,7 +18,7 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_runtime.calls import excerpt
 from dsf_wire import prometheus
 from dsf_wire.jsontext import utf8, without_mark
-from dsf_wire.prometheus import DECODE_ERRORS, Data, Document
+from dsf_wire.prometheus import DECODE_ERRORS, Data, PrometheusAnswer
 
 PIECE: Final = 1 << 20
 """Bytes that are checked before other tasks may run: about 1 ms."""
@@ -42,7 +42,7 @@ _ERROR_TYPES: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Series:
+class SeriesText:
     """Series as JSON text.
 
     ``parts``, joined by commas, are the elements of ``data``; ``size`` is in bytes.
@@ -56,7 +56,7 @@ class Series:
     """What the source says of missing data; empty if it says nothing."""
 
 
-class _Row(msgspec.Struct, gc=False):
+class _MatrixSeries(msgspec.Struct, gc=False):
     """A series of a matrix; decoding checks labels and JSON.
 
     Without the points it takes half the time.
@@ -65,7 +65,7 @@ class _Row(msgspec.Struct, gc=False):
     metric: msgspec.Raw
 
 
-class _Sample(msgspec.Struct):
+class _VectorSample(msgspec.Struct):
     """One sample of a vector. It has a value or a native histogram."""
 
     metric: msgspec.Raw
@@ -73,8 +73,8 @@ class _Sample(msgspec.Struct):
     histogram: msgspec.Raw = msgspec.Raw(b"")
 
 
-_ROWS: Final = msgspec.json.Decoder(list[_Row])
-_SAMPLES: Final = msgspec.json.Decoder(list[_Sample])
+_ROWS: Final = msgspec.json.Decoder(list[_MatrixSeries])
+_SAMPLES: Final = msgspec.json.Decoder(list[_VectorSample])
 
 
 def error_of(body: bytes) -> tuple[Reason, str] | None:
@@ -83,7 +83,7 @@ def error_of(body: bytes) -> tuple[Reason, str] | None:
     return None if failure is None else _reason(*failure)
 
 
-async def read(chunks: list[bytes], *, where: str) -> Series:
+async def read(chunks: list[bytes], *, where: str) -> SeriesText:
     """The series of an answer. ``where`` names the query. Raises AgentError.
 
     Each chunk is dropped when it was read, so that an answer is in memory once.
@@ -119,9 +119,9 @@ def _remove_mark(chunks: list[bytes]) -> None:
     chunks[:1] = [without_mark(chunk) for chunk in chunks[:1]]
 
 
-async def _whole(data: Data, *, document: Document, size: int, where: str) -> Series:
+async def _whole(data: Data, *, document: PrometheusAnswer, size: int, where: str) -> SeriesText:
     if data.is_null:
-        return Series(size=size, warnings=_warnings(document), lost=excerpt(document.lost))
+        return SeriesText(size=size, warnings=_warnings(document), lost=excerpt(document.lost))
     raw = memoryview(data.result)
     match data.result_type:
         case "matrix":
@@ -139,7 +139,7 @@ async def _whole(data: Data, *, document: Document, size: int, where: str) -> Se
                 f"{where} gave a result of type {other!r}; matrix, vector and scalar can be scored",
                 reason=Reason.INVALID_BODY,
             )
-    return Series(
+    return SeriesText(
         parts=parts,
         count=count,
         size=size,
@@ -148,7 +148,7 @@ async def _whole(data: Data, *, document: Document, size: int, where: str) -> Se
     )
 
 
-async def _as_series(samples: list[_Sample]) -> AsyncIterator[bytes]:
+async def _as_series(samples: list[_VectorSample]) -> AsyncIterator[bytes]:
     """Yields instant samples as series with one value."""
     step = 2000
     for start in range(0, len(samples), step):
@@ -156,7 +156,7 @@ async def _as_series(samples: list[_Sample]) -> AsyncIterator[bytes]:
         await asyncio.sleep(0)
 
 
-def _one_point(sample: _Sample) -> bytes:
+def _one_point(sample: _VectorSample) -> bytes:
     """A sample as a series of a matrix. Raises msgspec.ValidationError."""
     if sample.value:
         return b'{"metric":%b,"values":[%b]}' % (bytes(sample.metric), bytes(sample.value))
@@ -165,7 +165,7 @@ def _one_point(sample: _Sample) -> bytes:
     raise msgspec.ValidationError("a sample has neither value nor histogram")
 
 
-async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> Series | None:
+async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> SeriesText | None:
     """The series of a large matrix, checked in pieces of some chunks.
 
     Returns None if the answer must be decoded as a whole; then ``chunks`` has all its bytes. A
@@ -210,7 +210,7 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
             count += len(_ROWS.decode(data.result))
             if data.result_type == "matrix":
                 parts.append(memoryview(text)[: len(memoryview(data.result)) - 2])
-                return Series(
+                return SeriesText(
                     parts=tuple(parts),
                     count=count,
                     size=size,
@@ -227,7 +227,7 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
     return None
 
 
-def _good(document: Document, *, where: str) -> Data:
+def _good(document: PrometheusAnswer, *, where: str) -> Data:
     if document.failure is not None:
         reason, text = _reason(*document.failure)
         raise AgentError(f"{where} failed: {text}", reason=reason)
@@ -243,7 +243,7 @@ def _reason(kind: str, text: str) -> tuple[Reason, str]:
     return _ERROR_TYPES.get(kind, Reason.QUERY_ERROR), excerpt(f"{kind}: {text}")
 
 
-def _warnings(document: Document) -> tuple[str, ...]:
+def _warnings(document: PrometheusAnswer) -> tuple[str, ...]:
     return tuple(map(excerpt, document.notes))
 
 

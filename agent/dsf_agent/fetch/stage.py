@@ -10,13 +10,13 @@ from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
 from dsf_agent.endpoints.transport import Body, Call, PeerAnswer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
-from dsf_agent.fetch.promjson import Series
-from dsf_agent.kubernetes.cluster import Cluster
+from dsf_agent.fetch.promjson import SeriesText
+from dsf_agent.kubernetes.cluster import ClusterInformers
 from dsf_runtime.calls import display
 from dsf_wire import measures, query
 from dsf_wire.measures import SOURCE_TYPE
-from dsf_wire.prometheus import Request, parameters_fault
-from dsf_wire.summary import Summary
+from dsf_wire.prometheus import PrometheusRequest, parameters_fault
+from dsf_wire.summary import ScorerSummary
 
 MAX_LOOKBACK: Final = 10 * 366 * 86_400
 """Seconds. A longer range is probably a wrong unit."""
@@ -37,7 +37,7 @@ def window_end(now: float, *, step: int) -> int:
     return end - end % step if step <= MAX_ALIGNED_STEP else end
 
 
-def _prometheus_fault(scorer: Summary) -> str | None:
+def _prometheus_fault(scorer: ScorerSummary) -> str | None:
     fault = url_fault("sourceEndpoint", scorer.source_endpoint)
     if fault is not None:
         return fault
@@ -61,7 +61,9 @@ class Fetch:
     ``/query``. The cluster gives the present values, whatever the range.
     """
 
-    def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None:
+    def __init__(
+        self, *, scorer: ScorerSummary, endpoint: Endpoint, cluster: ClusterInformers
+    ) -> None:
         self._scorer = scorer
         self._endpoint = endpoint
         self._cluster = cluster
@@ -71,10 +73,10 @@ class Fetch:
         self._posts = True
         """Whether the source, or a proxy before it, accepts POST as far as is known."""
 
-    async def __call__(self, *, now: float) -> Series:
+    async def __call__(self, *, now: float) -> SeriesText:
         """The series at ``now`` (Unix seconds). Raises AgentError."""
         if self._kind == NONE:
-            return Series()
+            return SeriesText()
         try:
             if self._kind == PROMETHEUS:
                 series = await self._from_prometheus(now)
@@ -86,7 +88,7 @@ class Fetch:
         # A source may quote the request's headers in a warning.
         return replace(series, warnings=tuple(map(self._endpoint.hide, series.warnings)))
 
-    async def _from_cluster(self, now: float) -> Series:
+    async def _from_cluster(self, now: float) -> SeriesText:
         samples = await self._cluster.read(measures.select(self._scorer.source_query))
         parts: list[bytes] = []
         for start in range(0, len(samples), BATCH_SERIES):
@@ -96,9 +98,9 @@ class Fetch:
             ]
             parts.append(b",".join(batch))
             await asyncio.sleep(0)
-        return Series(parts=tuple(parts), count=len(samples), size=sum(map(len, parts)))
+        return SeriesText(parts=tuple(parts), count=len(samples), size=sum(map(len, parts)))
 
-    async def _from_prometheus(self, now: float) -> Series:
+    async def _from_prometheus(self, now: float) -> SeriesText:
         """The series of all queries, in the order of the queries."""
         if len(self._queries) == 1:
             answers = [await self._one(0, now=now)]
@@ -109,14 +111,14 @@ class Fetch:
         for series in answers:
             parts += series.parts
             warnings |= dict.fromkeys(series.warnings)
-        return Series(
+        return SeriesText(
             parts=tuple(parts),
             count=sum(series.count for series in answers),
             size=sum(series.size for series in answers),
             warnings=tuple(warnings),
         )
 
-    async def _all(self, *, now: float) -> list[Series]:
+    async def _all(self, *, now: float) -> list[SeriesText]:
         """Sends all queries at once. The first failure cancels the others."""
         tasks = [
             asyncio.create_task(self._one_of_several(index, now=now))
@@ -127,7 +129,7 @@ class Fetch:
         finally:
             await _end(tasks)
 
-    async def _one_of_several(self, index: int, *, now: float) -> Series:
+    async def _one_of_several(self, index: int, *, now: float) -> SeriesText:
         """As ``_one``, with another error.
 
         The first one refers to its task, which would keep what was read.
@@ -141,7 +143,7 @@ class Fetch:
         # Not the one that this frame holds, because the traceback of an error holds the frame.
         raise BudgetFullError(failure) if isinstance(failure, int) else failure.without_traceback()
 
-    async def _one(self, index: int, *, now: float) -> Series:
+    async def _one(self, index: int, *, now: float) -> SeriesText:
         request = self._request(index, now=now)
         answer = await self._endpoint.call(_call(request))
         if request.is_refused_as_post(answer.status):
@@ -158,7 +160,7 @@ class Fetch:
             )
         return series
 
-    def _request(self, index: int, *, now: float) -> Request:
+    def _request(self, index: int, *, now: float) -> PrometheusRequest:
         scorer = self._scorer
         question = {"query": self._queries[index]}
         if _instant(scorer):
@@ -169,7 +171,9 @@ class Fetch:
             question["end"] = str(end)
             question["step"] = str(scorer.source_step)
         own = scorer.source_parameters or {}
-        return Request.of(scorer.source_endpoint, question, parameters=own, posts=self._posts)
+        return PrometheusRequest.of(
+            scorer.source_endpoint, question, parameters=own, posts=self._posts
+        )
 
     def _refused(self, answer: PeerAnswer, *, index: int) -> AgentError:
         error = refusal(answer, url=self._scorer.source_endpoint)
@@ -196,12 +200,12 @@ def _one_point(labels: bytes, value: float, *, now: float) -> bytes:
     return b'{"metric":%b,"values":[[%.15g,"%b"]]}' % (labels, now, shown)
 
 
-def _call(request: Request) -> Call:
+def _call(request: PrometheusRequest) -> Call:
     body = None if request.form is None else (request.form,)
     return Call(url=request.url, headers=request.headers, body=body)
 
 
-async def _end(tasks: list[asyncio.Task[Series]]) -> None:
+async def _end(tasks: list[asyncio.Task[SeriesText]]) -> None:
     """Cancels the tasks and empties the list, which is in the traceback of their errors."""
     for task in tasks:
         task.cancel()
@@ -209,13 +213,13 @@ async def _end(tasks: list[asyncio.Task[Series]]) -> None:
     tasks.clear()
 
 
-def _instant(scorer: Summary) -> bool:
+def _instant(scorer: ScorerSummary) -> bool:
     if scorer.scored_by_query:
         return True
     return urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")
 
 
-def _measures_fault(scorer: Summary) -> str | None:
+def _measures_fault(scorer: ScorerSummary) -> str | None:
     """Why the query names no measures, or None."""
     try:
         selections = measures.select(scorer.source_query)
@@ -226,12 +230,12 @@ def _measures_fault(scorer: Summary) -> str | None:
     return None
 
 
-def has_series(scorer: Summary) -> bool:
+def has_series(scorer: ScorerSummary) -> bool:
     """Whether the entry has a source that is asked for series."""
     return _kind(scorer) != NONE
 
 
-def fault(scorer: Summary) -> str | None:
+def fault(scorer: ScorerSummary) -> str | None:
     """Why the source of this entry cannot be used, or None."""
     match _kind(scorer):
         case "Prometheus":
@@ -244,7 +248,7 @@ def fault(scorer: Summary) -> str | None:
             return f"sourceType {kind!r} is not one of {SOURCE_TYPE}, {NONE}, {PROMETHEUS}"
 
 
-def _kind(scorer: Summary) -> str:
+def _kind(scorer: ScorerSummary) -> str:
     """The type of the source.
 
     An entry with a query and without a type means Prometheus; upstream's agent would query no

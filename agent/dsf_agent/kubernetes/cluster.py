@@ -21,7 +21,7 @@ from dsf_agent.kubernetes.values import Totals, samples
 from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 
 RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 """Completed pods are left out by the API server."""
@@ -49,7 +49,7 @@ class _Following:
     totals: Totals
 
 
-class Cluster:
+class ClusterInformers:
     """Informers while scorers of source type Kubernetes need them.
 
     ``wait_seconds``: for the first lists.
@@ -73,7 +73,7 @@ class Cluster:
         self._triggers.add(trigger)
         return trigger
 
-    async def follow(self, scorers: Iterable[Summary]) -> None:
+    async def follow(self, scorers: Iterable[ScorerSummary]) -> None:
         """Starts or stops what these scorers need. Calls must not overlap."""
         wanted = any(scorer.source_type == SOURCE_TYPE for scorer in scorers)
         if not wanted and self._task is not None:

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from dsf_agent.kubernetes.quantity import nanos
-from dsf_agent.kubernetes.requests import Condition, PodSpec, PodStatus, effective
+from dsf_agent.kubernetes.requests import ObjectCondition, PodSpec, PodStatus, effective
 
 Amounts = tuple[tuple[str, int], ...]
 """Resource names and billionths, sorted by name. Equal ones are one object in memory."""
@@ -51,7 +51,7 @@ class NodeMetricsList(msgspec.Struct):
     items: "list[_NodeMetrics] | None" = None
 
 
-class _Metadata(msgspec.Struct, gc=False):
+class _OwnMetadata(msgspec.Struct, gc=False):
     name: str
     namespace: str = ""
 
@@ -68,23 +68,23 @@ class _NodeSpec(msgspec.Struct, gc=False):
 
 class _NodeStatus(msgspec.Struct, gc=False):
     allocatable: dict[str, str] | None = None
-    conditions: list[Condition] | None = None
+    conditions: list[ObjectCondition] | None = None
 
 
 class _NodeAsSent(msgspec.Struct, gc=False):
-    metadata: _Metadata
+    metadata: _OwnMetadata
     spec: _NodeSpec = msgspec.field(default_factory=_NodeSpec)
     status: _NodeStatus = msgspec.field(default_factory=_NodeStatus)
 
 
 class _PodAsSent(msgspec.Struct, gc=False):
-    metadata: _Metadata
+    metadata: _OwnMetadata
     spec: PodSpec
     status: PodStatus = msgspec.field(default_factory=PodStatus)
 
 
 class _NodeMetrics(msgspec.Struct):
-    metadata: _Metadata
+    metadata: _OwnMetadata
     usage: dict[str, str] = {}
 
 
@@ -160,7 +160,7 @@ def _amounts_of(texts: Mapping[str, str]) -> NodeUsage:
 
 
 def _has(
-    conditions: list[Condition] | None, *, kind: str, status: str, reason: str | None = None
+    conditions: list[ObjectCondition] | None, *, kind: str, status: str, reason: str | None = None
 ) -> bool:
     return any(
         condition.type == kind

@@ -24,7 +24,7 @@ POD_LEVEL: Final = frozenset({"cpu", "memory"})
 HUGE_PAGES: Final = "hugepages-"
 
 
-class Resources(msgspec.Struct, gc=False):
+class ContainerResources(msgspec.Struct, gc=False):
     """Quantities as they are written."""
 
     requests: dict[str, str] | None = None
@@ -35,18 +35,18 @@ class Container(msgspec.Struct, gc=False, rename="camel"):
 
     name: str = ""
     restart_policy: str = ""
-    resources: Resources | None = None
+    resources: ContainerResources | None = None
 
 
 class ContainerStatus(msgspec.Struct, gc=False, rename="camel"):
     """``resources`` is what the kubelet applied, ``allocated_resources`` what the node admitted."""
 
     name: str = ""
-    resources: Resources | None = None
+    resources: ContainerResources | None = None
     allocated_resources: dict[str, str] | None = None
 
 
-class Condition(msgspec.Struct, gc=False):
+class ObjectCondition(msgspec.Struct, gc=False):
     """A condition of a node or a pod."""
 
     type: str = ""
@@ -61,17 +61,17 @@ class PodSpec(msgspec.Struct, gc=False, rename="camel"):
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None
     overhead: dict[str, str] | None = None
-    resources: Resources | None = None
+    resources: ContainerResources | None = None
 
 
 class PodStatus(msgspec.Struct, gc=False, rename="camel"):
     """The fields of a pod's status that its requests depend on."""
 
     phase: str = ""
-    conditions: list[Condition] | None = None
+    conditions: list[ObjectCondition] | None = None
     container_statuses: list[ContainerStatus] | None = None
     init_container_statuses: list[ContainerStatus] | None = None
-    resources: Resources | None = None
+    resources: ContainerResources | None = None
     allocated_resources: dict[str, str] | None = None
 
 
@@ -139,7 +139,7 @@ def _largest(
     return largest
 
 
-def _read(resources: Resources | None) -> Requests:
+def _read(resources: ContainerResources | None) -> Requests:
     return _quantities(resources.requests) if resources is not None else {}
 
 

@@ -56,7 +56,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class MeasuredValue:
     """One value with its labels, besides the name of the measure."""
 
     labels: tuple[tuple[str, str], ...]
@@ -109,7 +109,7 @@ _COUNTS: Final[Mapping[Figure, Callable[[Totals], float | None]]] = {
 
 def samples(
     selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]
-) -> list[Sample]:
+) -> list[MeasuredValue]:
     """One sample, or one for each node and extended resource.
 
     There is none for a ratio of nothing, nor while the usage is not known.
@@ -118,19 +118,21 @@ def samples(
     nodes = sorted(totals.nodes)
     if measure.resource is None:
         if measure.per_node:
-            return [Sample((("node", name),), float(totals.nodes[name].ready)) for name in nodes]
+            return [
+                MeasuredValue((("node", name),), float(totals.nodes[name].ready)) for name in nodes
+            ]
         count = _COUNTS[measure.figure](totals)
-        return [] if count is None else [Sample((), float(count))]
+        return [] if count is None else [MeasuredValue((), float(count))]
     groups: list[tuple[tuple[tuple[str, str], ...], Iterable[str]]] = [((), nodes)]
     if measure.per_node:
         groups = [((("node", name),), (name,)) for name in nodes]
-    measured: list[Sample] = []
+    measured: list[MeasuredValue] = []
     for labels, names in groups:
         summed = _sums(names, selection, totals=totals, usage=usage)
         for resource, amounts in sorted(summed.items()):
             value = _FIGURES[measure.figure](amounts)
             if value is not None:
-                measured.append(Sample((*labels, *_label(selection, resource)), value))
+                measured.append(MeasuredValue((*labels, *_label(selection, resource)), value))
     return measured
 
 

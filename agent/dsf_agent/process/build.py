@@ -6,44 +6,44 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from pathlib import Path
 
-from dsf_agent.configuration.settings import Settings
-from dsf_agent.configuration.snapshot import Fleet, Snapshot, publishes
+from dsf_agent.configuration.settings import AgentSettings
+from dsf_agent.configuration.snapshot import ConfigurationSnapshot, Fleet, publishes
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.endpoints.auth import Auth, scoring_auth, source_auth
+from dsf_agent.endpoints.auth import RequestAuth, scoring_auth, source_auth
 from dsf_agent.endpoints.budget import Budget, Reservation
-from dsf_agent.endpoints.credentials import Credentials
+from dsf_agent.endpoints.credentials import EndpointCredentials
 from dsf_agent.endpoints.endpoint import Endpoint, token_server
 from dsf_agent.endpoints.keptobjects import reader
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
-from dsf_agent.kubernetes.cluster import Cluster
+from dsf_agent.kubernetes.cluster import ClusterInformers
 from dsf_agent.kubernetes.trigger import Trigger
-from dsf_agent.metrics import Metrics
+from dsf_agent.metrics import AgentMetrics
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.publish.prune import Pruner
-from dsf_agent.publish.publication import Publication
+from dsf_agent.publish.publication import ScorePublication
 from dsf_agent.publish.publisher import Publisher
 from dsf_agent.publish.store import ScoreStore
 from dsf_agent.schedule.cycle import Cycle
 from dsf_agent.schedule.worker import Grid, Worker
 from dsf_agent.scoring import query
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.scoring.results import Score, Scoring
-from dsf_runtime.access import InCluster, Kubeconfig, runs_in_pod
+from dsf_agent.scoring.results import Scoring, ScoringStage
+from dsf_runtime.access import InCluster, KubeconfigFile, runs_in_pod
 from dsf_wire.measures import SOURCE_TYPE
-from dsf_wire.publishrule import Rule, stable_fraction
-from dsf_wire.summary import Summary
+from dsf_wire.publishrule import PublishSettings, stable_fraction
+from dsf_wire.summary import ScorerSummary
 
 
 class Adapters:
     """What all scorers share. ``publisher`` and ``pruner`` are None if nothing is published."""
 
-    def __init__(self, settings: Settings, *, wall: Callable[[], float] = time.time) -> None:
+    def __init__(self, settings: AgentSettings, *, wall: Callable[[], float] = time.time) -> None:
         """``wall``: Unix time. Delays follow the clock of the event loop."""
         self.settings = settings
         self.wall = wall
-        self.metrics = Metrics(cluster=settings.cluster)
+        self.metrics = AgentMetrics(cluster=settings.cluster)
         self.transport = Transport(limits=settings.limits, wall=wall)
         self.budget = Budget(limit=settings.bytes_in_flight)
         on_hub = settings.clusters_file is not None
@@ -57,14 +57,16 @@ class Adapters:
             self.spoke: ApiServer | None = self.hub
         else:
             self.spoke = self._server(settings.spoke_kubeconfig, in_pod=runs_in_pod(os.environ))
-        self.credentials = Credentials(
+        self.credentials = EndpointCredentials(
             read=reader(self.spoke, namespace=settings.namespace),
             token_file=settings.token_file,
             ask=token_server(self.transport),
             wall=wall,
             forgotten=self.transport.forget,
         )
-        self.cluster = Cluster(server=self.spoke, wait_seconds=settings.limits.total_seconds)
+        self.cluster = ClusterInformers(
+            server=self.spoke, wait_seconds=settings.limits.total_seconds
+        )
         self.fleet = Fleet(own=own)
         self.publisher: Publisher | None = None
         self.pruner: Pruner | None = None
@@ -86,7 +88,7 @@ class Adapters:
         if kubeconfig is None and not in_pod:
             return None
         own = InCluster(token_file=self.settings.token_file)
-        load = Kubeconfig(path=kubeconfig).load if kubeconfig is not None else own.load
+        load = KubeconfigFile(path=kubeconfig).load if kubeconfig is not None else own.load
         return ApiServer(load=load, timeout_seconds=self.settings.waits.hub, wall=self.wall)
 
     def _store_of(self, cluster: str) -> ScoreStore:
@@ -98,12 +100,12 @@ class Adapters:
             directory=folder / cluster if on_hub else folder, cluster=cluster, hub_scorer=on_hub
         )
 
-    def use_clusters(self, snapshot: Snapshot) -> None:
+    def use_clusters(self, snapshot: ConfigurationSnapshot) -> None:
         """Takes the clusters of a configuration of the hub scorer."""
         if snapshot.clusters is not None:
             self.fleet.set(snapshot.clusters)
 
-    def keep_credentials(self, scorers: Iterable[Summary]) -> None:
+    def keep_credentials(self, scorers: Iterable[ScorerSummary]) -> None:
         """Forgets the credentials of all other scorers."""
         self.credentials.keep_only(
             {auth for scorer in scorers for auth in (source_auth(scorer), scoring_auth(scorer))}
@@ -116,7 +118,7 @@ class Adapters:
             if server is not None:
                 await server.close()
 
-    def cycle(self, scorer: Summary, *, publication: Publication | None) -> Cycle:
+    def cycle(self, scorer: ScorerSummary, *, publication: ScorePublication | None) -> Cycle:
         reservation = self.budget.reservation()
         return Cycle(
             scorer=scorer,
@@ -133,13 +135,15 @@ class Adapters:
             reservation=reservation,
         )
 
-    def _score(self, scorer: Summary, reservation: Reservation, label_sets: LabelSets) -> Scoring:
+    def _score(
+        self, scorer: ScorerSummary, reservation: Reservation, label_sets: LabelSets
+    ) -> Scoring:
         if scorer.scored_by_query:
             return partial(query.score, label_sets=label_sets)
         endpoint = self._endpoint(scoring_auth(scorer), reservation)
-        return Score(scorer=scorer, endpoint=endpoint, label_sets=label_sets)
+        return ScoringStage(scorer=scorer, endpoint=endpoint, label_sets=label_sets)
 
-    def _endpoint(self, auth: Auth, reservation: Reservation) -> Endpoint:
+    def _endpoint(self, auth: RequestAuth, reservation: Reservation) -> Endpoint:
         return Endpoint(
             transport=self.transport,
             credentials=self.credentials,
@@ -147,14 +151,14 @@ class Adapters:
             reservation=reservation,
         )
 
-    def worker(self, scorer: Summary) -> Worker:
+    def worker(self, scorer: ScorerSummary) -> Worker:
         """A new worker."""
         interval = float(scorer.scoring_interval)
         metrics = self.metrics.of(scorer.score_name)
-        publication: Publication | None = None
+        publication: ScorePublication | None = None
         trigger: Trigger | None = None
         if self.publisher is not None and publishes(scorer):
-            rule = Rule.of(scorer, jitter=0.0)
+            rule = PublishSettings.of(scorer, jitter=0.0)
             publication = self.publisher.publication(scorer, rule=rule, metrics=metrics)
         if scorer.source_type == SOURCE_TYPE:
             trigger = self.cluster.trigger()

@@ -9,12 +9,12 @@ import sys
 from dataclasses import dataclass
 from typing import Final
 
-from dsf_agent.configuration.snapshot import Snapshot, publishes
+from dsf_agent.configuration.snapshot import ConfigurationSnapshot, publishes
 from dsf_agent.configuration.watch import UnusableFile, observe
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.process.build import Adapters
 from dsf_wire import scorename
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 from dsf_wire.text import printable
 
 HEAD: Final = ("SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE")
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ScorerLine:
     """The line of one scorer, and its notes below the table."""
 
     cells: tuple[str, ...]
@@ -60,7 +60,9 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
     return 0 if all(row.good for row in rows) else 1
 
 
-async def _rows(adapters: Adapters, snapshot: Snapshot, *, only: list[str]) -> list[Row]:
+async def _rows(
+    adapters: Adapters, snapshot: ConfigurationSnapshot, *, only: list[str]
+) -> list[ScorerLine]:
     scorers = [scorer for scorer in snapshot.scorers if not only or scorer.name in only]
     await adapters.cluster.follow(scorers)
     rows = list(await asyncio.gather(*(_row(adapters, scorer) for scorer in scorers)))
@@ -71,11 +73,11 @@ async def _rows(adapters: Adapters, snapshot: Snapshot, *, only: list[str]) -> l
     return rows
 
 
-def _failed(name: str, state: str, note: str) -> Row:
-    return Row(cells=(name, *"------", state), notes=(note,), good=False)
+def _failed(name: str, state: str, note: str) -> ScorerLine:
+    return ScorerLine(cells=(name, *"------", state), notes=(note,), good=False)
 
 
-async def _row(adapters: Adapters, scorer: Summary) -> Row:
+async def _row(adapters: Adapters, scorer: ScorerSummary) -> ScorerLine:
     own = _shown(scorer.name)
     try:
         result = await adapters.cycle(scorer, publication=None).run()
@@ -100,7 +102,9 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
     notes += [f"{own}: the source warns: {warning}" for warning in result.warnings]
     counts = (result.series, result.size, result.results, result.dropped.total(), result.clamped)
     published = str(len(items)) if publishes(scorer) else "-"
-    return Row(cells=(own, *map(str, counts), published, "ok"), notes=tuple(notes), good=True)
+    return ScorerLine(
+        cells=(own, *map(str, counts), published, "ok"), notes=tuple(notes), good=True
+    )
 
 
 def _shown(name: str) -> str:
@@ -108,7 +112,7 @@ def _shown(name: str) -> str:
     return printable(name, most=NAME_SHOWN)
 
 
-def _print(rows: list[Row]) -> None:
+def _print(rows: list[ScorerLine]) -> None:
     table = [HEAD, *(row.cells for row in rows)]
     widths = [max(len(cells[column]) for cells in table) for column in range(len(HEAD))]
     for cells in table:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import anyio.lowlevel
 import msgspec
 
-from dsf_agent.configuration.snapshot import Snapshot
+from dsf_agent.configuration.snapshot import ConfigurationSnapshot
 from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher
 from dsf_agent.process.build import Adapters
 from dsf_agent.schedule.scheduler import Scheduler
@@ -36,7 +36,7 @@ class Agent:
         settings = adapters.settings
         self._adapters = adapters
         self._metrics = adapters.metrics
-        self._snapshot: Snapshot | None = None
+        self._snapshot: ConfigurationSnapshot | None = None
         """The last configuration that could be used."""
         self._unusable: UnusableFile | None = UnusableFile(reason="missing", text="not read yet")
         """Why the file cannot be used now; None if it can."""
@@ -110,7 +110,7 @@ class Agent:
         return roots
 
     async def _observed(self, observation: Observation) -> None:
-        self._metrics.config_usable.set(int(isinstance(observation, Snapshot)))
+        self._metrics.config_usable.set(int(isinstance(observation, ConfigurationSnapshot)))
         if isinstance(observation, UnusableFile):
             self._cannot_use(observation)
             return
@@ -139,7 +139,7 @@ class Agent:
         if self._pruner is not None:
             self._pruner.set(None)
 
-    async def _apply(self, snapshot: Snapshot) -> None:
+    async def _apply(self, snapshot: ConfigurationSnapshot) -> None:
         scorers = snapshot.scorers
         await self._adapters.cluster.follow(scorers)
         await self._scheduler.apply(scorers)

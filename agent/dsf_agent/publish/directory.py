@@ -21,7 +21,7 @@ import yaml
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish import hubobject, store
 from dsf_agent.publish.hubobject import HubObject
-from dsf_agent.publish.store import Stored
+from dsf_agent.publish.store import StoredScores
 
 MAX_STEM: Final = 240
 """Longest file name without extension. File systems allow 255 bytes, and a temporary name needs
@@ -66,12 +66,12 @@ class DirectoryStore:
         """See ScoreStore.names."""
         return frozenset(stored.name for stored in await self.list_owned(values=False))
 
-    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+    async def list_owned(self, *, values: bool = True) -> list[StoredScores]:
         """See ScoreStore.list_owned."""
         # Labels and validUntil come before the items, of which there may be tens of thousands.
         return await asyncio.to_thread(self._list_owned, until=b"\0" if values else b"\n  scores:")
 
-    async def delete(self, stored: Stored) -> None:
+    async def delete(self, stored: StoredScores) -> None:
         """See ScoreStore.delete."""
         await asyncio.to_thread(self._locked, stored.name, lambda: self._delete(stored))
 
@@ -84,7 +84,7 @@ class DirectoryStore:
             name = f"{name[: MAX_STEM - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
         return self._directory / f"{name}.yaml"
 
-    def _read(self, path: Path, *, until: bytes) -> Stored | None:
+    def _read(self, path: Path, *, until: bytes) -> StoredScores | None:
         """The object in a file. Only the part before the text ``until`` is parsed."""
         try:
             start, _, _ = path.read_bytes().partition(until)
@@ -117,19 +117,19 @@ class DirectoryStore:
                 Path(temporary).unlink(missing_ok=True)
             raise _failed(path, error) from error
 
-    def _list_owned(self, *, until: bytes) -> list[Stored]:
+    def _list_owned(self, *, until: bytes) -> list[StoredScores]:
         try:
             paths = sorted(self._directory.iterdir()) if self._directory.exists() else []
         except OSError as error:
             raise _failed(self._directory, error) from error
-        owned: list[Stored] = []
+        owned: list[StoredScores] = []
         for path in paths:
             stored = self._read(path, until=until) if path.suffix == ".yaml" else None
             if stored is not None and stored.owned_by(hub_scorer=self._hub_scorer):
                 owned.append(stored)
         return owned
 
-    def _delete(self, stored: Stored) -> None:
+    def _delete(self, stored: StoredScores) -> None:
         path = self._path(stored.name)
         try:
             path.unlink(missing_ok=True)

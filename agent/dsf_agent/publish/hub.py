@@ -28,11 +28,11 @@ from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish import hubobject, store
 from dsf_agent.publish.hubobject import HubObject, HubObjectList, Table
-from dsf_agent.publish.store import Stored
+from dsf_agent.publish.store import StoredScores
 from dsf_runtime.apiserver import APPLY, JSON_PATCH, MERGE
 from dsf_wire import constants, ownership
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
-from dsf_wire.ownership import Writer
+from dsf_wire.ownership import ScoreWriter
 
 SILENT_SECONDS: Final = 3600.0
 """A program that has not written for this time counts as removed."""
@@ -122,7 +122,7 @@ class HubStore:
         table = await self._server.call("GET", self._base, shape=Table, params=params, accept=TABLE)
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
-    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+    async def list_owned(self, *, values: bool = True) -> list[StoredScores]:
         """See ScoreStore.list_owned. The values are always read."""
         del values
         listed = await self._server.call("GET", self._base, shape=HubObjectList, params=self._owned)
@@ -132,7 +132,7 @@ class HubStore:
             self._note(item.metadata.name, exclusive=item.exclusive)
         return [item.stored() for item in listed.items]
 
-    async def delete(self, stored: Stored) -> None:
+    async def delete(self, stored: StoredScores) -> None:
         """See ScoreStore.delete."""
         body = {
             "apiVersion": "v1",
@@ -272,7 +272,7 @@ class HubStore:
         self._note(name, exclusive=True)
         return True
 
-    def _require_silence(self, name: str, writer: Writer, *, version: str) -> None:
+    def _require_silence(self, name: str, writer: ScoreWriter, *, version: str) -> None:
         """Raises CONFLICT unless the writer was silent for long.
 
         Both the hub's record and what was seen count: an upstream agent reorders its items each

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-from dsf_agent.publish.store import Stored
+from dsf_agent.publish.store import StoredScores
 from dsf_wire import constants, ownership
-from dsf_wire.ownership import FieldsEntry, Writer
+from dsf_wire.ownership import FieldsEntry, ScoreWriter
 
 KIND: Final = "AddOnPlacementScore"
 OWNED_ITEM_BYTES: Final = 36
@@ -19,7 +19,7 @@ OWNED_ITEM_BYTES: Final = 36
 """
 
 
-class Metadata(msgspec.Struct, frozen=True, rename="camel"):
+class TableObjectMetadata(msgspec.Struct, frozen=True, rename="camel"):
     """Metadata of an object."""
 
     name: str = ""
@@ -28,7 +28,7 @@ class Metadata(msgspec.Struct, frozen=True, rename="camel"):
     managed_fields: list[FieldsEntry] = []
 
 
-class Item(msgspec.Struct, frozen=True, gc=False):
+class ScoreItem(msgspec.Struct, frozen=True, gc=False):
     """One score.
 
     A struct needs half the time and memory of a dictionary; there may be thousands.
@@ -38,10 +38,10 @@ class Item(msgspec.Struct, frozen=True, gc=False):
     value: int = 0
 
 
-class Status(msgspec.Struct, frozen=True, rename="camel"):
+class ScoreStatus(msgspec.Struct, frozen=True, rename="camel"):
     """The scores."""
 
-    scores: list[Item] = []
+    scores: list[ScoreItem] = []
     valid_until: str | None = None
 
 
@@ -51,11 +51,11 @@ class HubObject(msgspec.Struct, frozen=True):
     It is decoded without the ``fieldsV1`` of managedFields, which are most of its bytes.
     """
 
-    metadata: Metadata = Metadata()
-    status: Status = Status()
+    metadata: TableObjectMetadata = TableObjectMetadata()
+    status: ScoreStatus = ScoreStatus()
 
     @property
-    def writers(self) -> tuple[Writer, ...]:
+    def writers(self) -> tuple[ScoreWriter, ...]:
         """Other programs that write the status."""
         labelled = self.metadata.labels.get(constants.MANAGED_BY_LABEL) == constants.AGENT_MANAGER
         return ownership.other_writers(
@@ -68,9 +68,9 @@ class HubObject(msgspec.Struct, frozen=True):
         applied = any(entry.ours for entry in self.metadata.managed_fields)
         return not self.writers and (applied or not self.status.scores)
 
-    def stored(self) -> Stored:
+    def stored(self) -> StoredScores:
         """The object as the store hands it out."""
-        return Stored(
+        return StoredScores(
             name=self.metadata.name,
             values={item.name: item.value for item in self.status.scores},
             valid_until=seconds(self.status.valid_until),
@@ -86,7 +86,7 @@ class HubObjectList(msgspec.Struct, frozen=True):
     items: list[HubObject] = []
 
 
-class Row(msgspec.Struct, frozen=True):
+class TableRow(msgspec.Struct, frozen=True):
     """One object of a Table."""
 
     cells: list[Any]
@@ -95,7 +95,7 @@ class Row(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True):
     """A list as a table. The first column of a custom resource is the name."""
 
-    rows: list[Row]
+    rows: list[TableRow]
 
 
 def manifest(
@@ -131,12 +131,12 @@ def status_body(
 ) -> bytes:
     """The body of a request that applies the status."""
     body = manifest(name=name, namespace=namespace)
-    items = [Item(name=item, value=value) for item, value in values.items()]
+    items = [ScoreItem(name=item, value=value) for item, value in values.items()]
     body["status"] = {"scores": items, "validUntil": timestamp(valid_until)}
     return msgspec.json.encode(body)
 
 
-def sole_owner(status: Status, *, now: float) -> FieldsEntry:
+def sole_owner(status: ScoreStatus, *, now: float) -> FieldsEntry:
     """The entry that makes our agent own this whole status.
 
     It is as `kubectl apply --server-side` moves it.

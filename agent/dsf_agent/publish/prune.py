@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-from dsf_agent.configuration.snapshot import Snapshot, key_of
+from dsf_agent.configuration.snapshot import ConfigurationSnapshot, key_of
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics import Metrics
-from dsf_agent.publish.store import ScoreStore, Stored
+from dsf_agent.metrics import AgentMetrics
+from dsf_agent.publish.store import ScoreStore, StoredScores
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 
@@ -72,15 +72,15 @@ class Pruner:
     """The cluster and the name of each object that this process is writing now."""
     wall: Callable[[], float]
     own: str
-    metrics: Metrics
+    metrics: AgentMetrics
     delay_seconds: float
-    _current: Snapshot | None = field(init=False, default=None)
+    _current: ConfigurationSnapshot | None = field(init=False, default=None)
     """The file as it is now; None if it cannot be used."""
     _named: set[str] = field(init=False, default_factory=set)
     """Objects that an earlier file of this process named and that may still exist."""
     _changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
-    def set(self, current: Snapshot | None) -> None:
+    def set(self, current: ConfigurationSnapshot | None) -> None:
         """Takes a new state of the file; None if it cannot be used."""
         self._current = current
         if current is not None:
@@ -165,7 +165,7 @@ class Pruner:
                 return Left.WRITING
         return left
 
-    async def _prune_cluster(self, cluster: str, current: Snapshot) -> Left:
+    async def _prune_cluster(self, cluster: str, current: ConfigurationSnapshot) -> Left:
         try:
             listed = await self.store_of(cluster).list_owned(values=False)
         except AgentError as error:
@@ -185,7 +185,9 @@ class Pruner:
             left = max(left, await self._delete(cluster, stored, key=key, current=current))
         return left
 
-    async def _delete(self, cluster: str, stored: Stored, *, key: str, current: Snapshot) -> Left:
+    async def _delete(
+        self, cluster: str, stored: StoredScores, *, key: str, current: ConfigurationSnapshot
+    ) -> Left:
         """Deletes an object that the file does not name, if it may go now."""
         if current.empty and key not in self._named:
             expiry = math.inf if stored.valid_until is None else stored.valid_until
@@ -210,6 +212,6 @@ class Pruner:
         return Left.LATER
 
 
-def _key(cluster: str, name: str, current: Snapshot) -> str:
+def _key(cluster: str, name: str, current: ConfigurationSnapshot) -> str:
     """The name of an object as the file has it: on the hub with its cluster."""
     return name if current.clusters is None else key_of(cluster, name)

@@ -12,8 +12,8 @@ from typing import Protocol
 from dsf_agent.errors import AgentError
 from dsf_agent.metrics import ScorerMetrics
 from dsf_wire import scorename
-from dsf_wire.publishrule import Published, Rule, stable_fraction
-from dsf_wire.summary import Summary
+from dsf_wire.publishrule import PublishedItems, PublishSettings, stable_fraction
+from dsf_wire.summary import ScorerSummary
 
 log = logging.getLogger(__name__)
 
@@ -22,12 +22,12 @@ log = logging.getLogger(__name__)
 class ClusterScore:
     """One score of one cluster: what is wanted, and what the hub has."""
 
-    publication: "Publication"
+    publication: "ScorePublication"
     cluster: str
-    rule: Rule
+    rule: PublishSettings
     wanted: Mapping[str, int] | None = None
     """The values to publish; None while nothing may be written or renewed."""
-    published: Published | None = None
+    published: PublishedItems | None = None
     known: bool = False
     """Whether ``published`` says what the hub has."""
     failures: int = 0
@@ -62,12 +62,12 @@ class WritesScores(Protocol):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Publication:
+class ScorePublication:
     """The scores of one scorer on all its clusters."""
 
     publisher: WritesScores
-    scorer: Summary
-    rule: Rule
+    scorer: ScorerSummary
+    rule: PublishSettings
     metrics: ScorerMetrics
     rank: int
     """Of writes that are due at the same time, those of the scorer with the lowest rank come first.

@@ -23,13 +23,13 @@ from typing import Final
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.publish.duequeue import NOW, DueQueue
-from dsf_agent.publish.publication import ClusterScore, Publication
-from dsf_agent.publish.store import ScoreStore, Stored
+from dsf_agent.publish.publication import ClusterScore, ScorePublication
+from dsf_agent.publish.store import ScoreStore, StoredScores
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
-from dsf_wire.publishrule import Decision, Published, Rule, decide
-from dsf_wire.summary import Summary
+from dsf_wire.publishrule import PublishedItems, PublishSettings, WriteDecision, decide
+from dsf_wire.summary import ScorerSummary
 
 WRITERS: Final = 4
 """Requests at one time."""
@@ -97,12 +97,14 @@ class Publisher:
     def __post_init__(self) -> None:
         self._queue = DueQueue(wall=self.wall)
 
-    def publication(self, scorer: Summary, *, rule: Rule, metrics: ScorerMetrics) -> Publication:
+    def publication(
+        self, scorer: ScorerSummary, *, rule: PublishSettings, metrics: ScorerMetrics
+    ) -> ScorePublication:
         """A publication for the scores of one scorer.
 
         The jitter of the rule is replaced for each cluster.
         """
-        return Publication(
+        return ScorePublication(
             publisher=self, scorer=scorer, rule=rule, metrics=metrics, rank=next(self._ranks)
         )
 
@@ -228,7 +230,7 @@ class Publisher:
             # write.
             score.known = False
             return True
-        score.published = Published(values=wanted, written=now, valid_until=valid_until)
+        score.published = PublishedItems(values=wanted, written=now, valid_until=valid_until)
         publication.count("written")
         # The hub scorer writes thousands of clusters.
         level = logging.INFO if len(self._by_cluster) == 1 else logging.DEBUG
@@ -314,8 +316,12 @@ class Publisher:
 
 
 def decided(
-    wanted: Mapping[str, int], published: Published | None, *, rule: Rule, now: float
-) -> Decision:
+    wanted: Mapping[str, int],
+    published: PublishedItems | None,
+    *,
+    rule: PublishSettings,
+    now: float,
+) -> WriteDecision:
     """When to write, by the rule.
 
     An expiry that is too late does not count: it would delay every write.
@@ -325,13 +331,13 @@ def decided(
     return decide(wanted, published, rule=rule)
 
 
-def published_by(stored: Stored | None, *, rule: Rule) -> Published | None:
+def published_by(stored: StoredScores | None, *, rule: PublishSettings) -> PublishedItems | None:
     """What this process published.
 
     None: write anyway, because it has no expiry, or is not only ours.
     """
     if stored is None or stored.shared or stored.valid_until is None:
         return None
-    return Published(
+    return PublishedItems(
         values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until
     )

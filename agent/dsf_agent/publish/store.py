@@ -12,7 +12,7 @@ _LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stored:
+class StoredScores:
     """A stored object. ``valid_until`` is in Unix seconds, None for never."""
 
     name: str
@@ -57,14 +57,14 @@ class ScoreStore(Protocol):
         """The names of all objects with our label."""
         ...
 
-    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+    async def list_owned(self, *, values: bool = True) -> list[StoredScores]:
         """All objects with the labels of this process.
 
         ``values``: whether their values are needed.
         """
         ...
 
-    async def delete(self, stored: Stored) -> None:
+    async def delete(self, stored: StoredScores) -> None:
         """Deletes the object unless it changed since it was read. It may be gone already."""
         ...
 

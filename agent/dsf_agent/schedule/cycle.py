@@ -18,19 +18,19 @@ from typing import Final
 from dsf_agent.configuration.snapshot import Fleet, Targets, publishes
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.promjson import Series
+from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics import ScorerMetrics
-from dsf_agent.publish.publication import Publication
+from dsf_agent.publish.publication import ScorePublication
 from dsf_agent.samples import sample_text
 from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
 from dsf_agent.scoring.items import items_of
 from dsf_agent.scoring.labels import LabelSet, LabelSets
-from dsf_agent.scoring.results import BATCH, Results, Scoring, counts_text
+from dsf_agent.scoring.results import BATCH, Scoring, ScoringResults, counts_text
 from dsf_agent.scoring.split import groups, split
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
 from dsf_wire.scorevalue import default_items
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 
 TURN: Final = 100
 """Clusters that are worked on before other tasks may run: about a millisecond."""
@@ -73,7 +73,7 @@ class CycleResult:
     by_default: bool = False
     """Whether the source had no series, so that the items are the default score."""
 
-    def add(self, results: Results, *, own: str) -> None:
+    def add(self, results: ScoringResults, *, own: str) -> None:
         """Adds the results of one answer, by cluster. ``own`` is the cluster of an agent."""
         self.dropped += results.dropped
         self.first_fault = self.first_fault or results.first_fault
@@ -107,11 +107,11 @@ class Cycle:
     ``score_of`` makes the second; ``publication`` is None if none publishes.
     """
 
-    scorer: Summary
+    scorer: ScorerSummary
     fleet: Fleet
     fetch: Fetch
     score_of: Callable[[LabelSets], Scoring]
-    publication: Publication | None
+    publication: ScorePublication | None
     metrics: ScorerMetrics
     reservation: Reservation
     wall: Callable[[], float]
@@ -177,7 +177,7 @@ class Cycle:
                     result.items[f"{cluster} {item}" if self._label else item] = value
         return result
 
-    async def _scored(self, series: Series, targets: Targets) -> CycleResult:
+    async def _scored(self, series: SeriesText, targets: Targets) -> CycleResult:
         result = CycleResult(series=series.count, size=series.size, warnings=series.warnings)
         has_default = self.scorer.default_score is not None
         if not self._label:
@@ -197,14 +197,16 @@ class Cycle:
             await self._score_one(series, targets, result, index=0)
         return result
 
-    async def _score_groups(self, series: Series, targets: Targets, result: CycleResult) -> None:
+    async def _score_groups(
+        self, series: SeriesText, targets: Targets, result: CycleResult
+    ) -> None:
         by_cluster = await self._split(series, targets)
         result.with_series.update(by_cluster)
         most = self.scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
         failures: list[AgentError] = []
         slots = asyncio.Semaphore(MAX_REQUESTS)
 
-        async def score_group(index: int, clusters: list[str], part: Series) -> None:
+        async def score_group(index: int, clusters: list[str], part: SeriesText) -> None:
             async with slots:
                 # In a request with one cluster, a result without the cluster's label belongs to it.
                 only = clusters[0] if len(clusters) == 1 else ""
@@ -230,11 +232,17 @@ class Cycle:
             text = "%d clusters are not scored, because %d scoring requests failed: %s"
             log.warning(text, len(result.unscored), len(failures), failures[0], extra=extra)
 
-    async def _split(self, series: Series, targets: Targets) -> dict[str, list[bytes]]:
+    async def _split(self, series: SeriesText, targets: Targets) -> dict[str, list[bytes]]:
         return await split(series, label=self._label, clusters=targets.by_value)
 
     async def _score_one(
-        self, series: Series, targets: Targets, result: CycleResult, *, index: int, only: str = ""
+        self,
+        series: SeriesText,
+        targets: Targets,
+        result: CycleResult,
+        *,
+        index: int,
+        only: str = "",
     ) -> None:
         own = "" if self._label else targets.names[0]
         while len(self._stages) <= index:

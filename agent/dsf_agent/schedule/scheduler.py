@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dsf_agent.errors import Reason
-from dsf_agent.metrics import Metrics
+from dsf_agent.metrics import AgentMetrics
 from dsf_agent.schedule.worker import Worker, WorkerState
 from dsf_wire.publishrule import stable_fraction
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ RESTART_SECONDS: Final = 30.0
 
 @dataclass(kw_only=True)
 class _Running:
-    scorer: Summary
+    scorer: ScorerSummary
     task: asyncio.Task[None]
     worker: Worker | None = None
     """None until the task created it."""
@@ -41,8 +41,8 @@ class _Running:
 class Scheduler:
     """Owns the workers. Calls of ``apply`` must not overlap."""
 
-    make: Callable[[Summary], Worker]
-    metrics: Metrics
+    make: Callable[[ScorerSummary], Worker]
+    metrics: AgentMetrics
     cluster: str
     splay: float
     """Longest delay of the first cycles after the start, in seconds."""
@@ -57,7 +57,7 @@ class Scheduler:
             if running.worker is not None
         }
 
-    async def apply(self, scorers: Iterable[Summary]) -> None:
+    async def apply(self, scorers: Iterable[ScorerSummary]) -> None:
         """Stops the workers of entries that went or changed, and starts new ones."""
         entries = {scorer.name: scorer for scorer in scorers}
         stopped = [
@@ -107,14 +107,14 @@ class Scheduler:
             await asyncio.wait(late, timeout=STOP_SECONDS)
         self._running.clear()
 
-    def _start(self, scorer: Summary, *, longest: float) -> None:
+    def _start(self, scorer: ScorerSummary, *, longest: float) -> None:
         self.metrics.of(scorer.score_name).names_source(scorer.source_ref)
         longest = min(longest, scorer.scoring_interval)
         splay = stable_fraction(self.cluster, scorer.score_name, "splay") * longest
         task = asyncio.create_task(self._guard(scorer, splay=splay), name=f"worker {scorer.name}")
         self._running[scorer.name] = _Running(scorer=scorer, task=task)
 
-    async def _guard(self, scorer: Summary, *, splay: float) -> None:
+    async def _guard(self, scorer: ScorerSummary, *, splay: float) -> None:
         """Runs a worker.
 
         If a bug ends it or prevents its creation, a new one follows after a pause.

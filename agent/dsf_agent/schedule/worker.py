@@ -17,12 +17,12 @@ from dataclasses import dataclass, field, replace
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.kubernetes.trigger import Trigger
 from dsf_agent.metrics import ScorerMetrics
-from dsf_agent.publish.publication import Publication
+from dsf_agent.publish.publication import ScorePublication
 from dsf_agent.schedule.breaker import CircuitBreaker
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.scoring.results import counts_text
 from dsf_runtime.clock import monotonic
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 
 log = logging.getLogger(__name__)
 
@@ -70,9 +70,9 @@ class Worker:
     ``run`` ends when it is cancelled, or after ``drain``.
     """
 
-    scorer: Summary
+    scorer: ScorerSummary
     cycle: Callable[[], Awaitable[CycleResult]]
-    publication: Publication | None
+    publication: ScorePublication | None
     grid: Grid
     metrics: ScorerMetrics
     wall: Callable[[], float]

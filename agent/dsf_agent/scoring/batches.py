@@ -8,14 +8,14 @@ import msgspec
 
 from dsf_agent.endpoints.transport import Body
 from dsf_agent.errors import AgentError, Reason, Stage
-from dsf_agent.fetch.promjson import Series
+from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.scoring.results import BATCH
 from dsf_runtime.calls import excerpt
 
 _RAW: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-async def batches(series: Series, *, stage: Stage) -> AsyncIterator[list[msgspec.Raw]]:
+async def batches(series: SeriesText, *, stage: Stage) -> AsyncIterator[list[msgspec.Raw]]:
     """The series in batches. Raises AgentError of this stage if they cannot be read."""
     for part in series.parts:
         try:

@@ -17,7 +17,7 @@ from dsf_agent.scoring.results import BATCH
 from dsf_wire import scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.scorevalue import Aggregation
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 
 DROP_NO_NAME: Final = "no_name"
 """The dimension format gives the empty string for these labels. A Placement cannot name such an
@@ -42,7 +42,11 @@ class Items:
 
 
 async def items_of(
-    scorer: Summary, label_sets: Sequence[LabelSet], scores: Sequence[float], *, batch: int = BATCH
+    scorer: ScorerSummary,
+    label_sets: Sequence[LabelSet],
+    scores: Sequence[float],
+    *,
+    batch: int = BATCH,
 ) -> Items:
     """The items of one cluster. Other tasks may run between batches."""
     if len(scores) == 1 and label_sets[0].item not in {"", LONG_NAME}:

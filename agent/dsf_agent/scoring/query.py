@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from dsf_agent.fetch.promjson import Series
+from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.scoring.batches import as_array, batches
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.scoring.results import RESULT_BYTES, Results, take
+from dsf_agent.scoring.results import RESULT_BYTES, ScoringResults, take
 
 
 class _Point(msgspec.Struct, array_like=True, gc=False):
@@ -16,7 +16,7 @@ class _Point(msgspec.Struct, array_like=True, gc=False):
     value: str
 
 
-class _Series(msgspec.Struct, gc=False):
+class _QueriedSeries(msgspec.Struct, gc=False):
     metric: msgspec.Raw = msgspec.Raw(b"{}")
     value: _Point | None = None
     values: list[_Point] = []
@@ -37,16 +37,16 @@ class _Series(msgspec.Struct, gc=False):
         raise ValueError("it has no value")
 
 
-_SERIES: Final = msgspec.json.Decoder(list[_Series])
-_ONE_SERIES: Final = msgspec.json.Decoder(_Series)
+_SERIES: Final = msgspec.json.Decoder(list[_QueriedSeries])
+_ONE_SERIES: Final = msgspec.json.Decoder(_QueriedSeries)
 
 
-async def score(series: Series, *, label_sets: LabelSets) -> Results:
+async def score(series: SeriesText, *, label_sets: LabelSets) -> ScoringResults:
     """The second stage of a cycle without a scoring API.
 
     There may be no results. Raises AgentError.
     """
-    results = Results(most=label_sets.most_results)
+    results = ScoringResults(most=label_sets.most_results)
     with label_sets.answer():
         async for batch in batches(series, stage="score"):
             _take(batch, results, label_sets=label_sets)
@@ -55,7 +55,7 @@ async def score(series: Series, *, label_sets: LabelSets) -> Results:
     return results
 
 
-def _take(batch: list[msgspec.Raw], into: Results, *, label_sets: LabelSets) -> None:
+def _take(batch: list[msgspec.Raw], into: ScoringResults, *, label_sets: LabelSets) -> None:
     first = into.total
     try:
         rows = _SERIES.decode(as_array(batch))

@@ -17,12 +17,12 @@ import msgspec
 from dsf_agent.endpoints.endpoint import Endpoint, refusal
 from dsf_agent.endpoints.transport import Body, Call
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.promjson import Series
+from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.scoring.labels import LabelSet, LabelSets
 from dsf_runtime.calls import display, excerpt
 from dsf_wire.jsontext import without_mark
 from dsf_wire.scoring import ScoringResponse
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 
 BATCH: Final = 2000
 """Results that are worked on before other tasks may run: up to 5 ms if all label sets are new."""
@@ -44,13 +44,13 @@ BEYOND_FLOAT: Final = 10**400
 """In place of NaN and infinities, which are no JSON."""
 
 
-class _Row(msgspec.Struct, gc=False):
+class _ResultRow(msgspec.Struct, gc=False):
     score: float
     metric: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class _Rows(msgspec.Struct, gc=False):
-    results: list[_Row]
+    results: list[_ResultRow]
 
 
 class _AnyResults(msgspec.Struct):
@@ -59,11 +59,11 @@ class _AnyResults(msgspec.Struct):
 
 _RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
 _ROWS: Final = msgspec.json.Decoder(_Rows)
-_ROW: Final = msgspec.json.Decoder(_Row)
+_ROW: Final = msgspec.json.Decoder(_ResultRow)
 
 
 @dataclass(kw_only=True)
-class Results:
+class ScoringResults:
     """The results of one answer, in order: ``scores`` belong to ``label_sets``."""
 
     size: int = 0
@@ -117,7 +117,7 @@ def counts_text(dropped: Counter[str]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
 
 
-async def read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
+async def read(body: bytes, *, where: str, label_sets: LabelSets) -> ScoringResults:
     """Decodes an answer.
 
     Raises AgentError with INVALID_BODY, or TOO_LARGE for too many or too long ones.
@@ -140,7 +140,7 @@ def _limit(body: bytes, mark: bytes, times: int, *, where: str, most: int) -> No
         )
 
 
-async def _read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
+async def _read(body: bytes, *, where: str, label_sets: LabelSets) -> ScoringResults:
     try:
         return await _together(_ROWS.decode(body).results, label_sets=label_sets)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -149,9 +149,9 @@ async def _read(body: bytes, *, where: str, label_sets: LabelSets) -> Results:
         return await _each(_elements(body, where=where), label_sets=label_sets)
 
 
-async def _together(rows: Sequence[_Row], *, label_sets: LabelSets) -> Results:
+async def _together(rows: Sequence[_ResultRow], *, label_sets: LabelSets) -> ScoringResults:
     """Raises msgspec.DecodeError and UnicodeDecodeError for labels that are not texts."""
-    results = Results(most=label_sets.most_results)
+    results = ScoringResults(most=label_sets.most_results)
     for start in range(0, len(rows), BATCH):
         await asyncio.sleep(0)
         batch = rows[start : start + BATCH]
@@ -181,8 +181,8 @@ def _elements(body: bytes, *, where: str) -> Iterable[msgspec.Raw]:
         raise AgentError(msg, reason=Reason.INVALID_BODY) from error
 
 
-async def _each(elements: Iterable[msgspec.Raw], *, label_sets: LabelSets) -> Results:
-    results = Results(most=label_sets.most_results)
+async def _each(elements: Iterable[msgspec.Raw], *, label_sets: LabelSets) -> ScoringResults:
+    results = ScoringResults(most=label_sets.most_results)
     for index, element in enumerate(elements):
         take(element, results, decoder=_ROW, where=f"result {index}", label_sets=label_sets)
         if index % (BATCH // 4) == 0:
@@ -192,7 +192,7 @@ async def _each(elements: Iterable[msgspec.Raw], *, label_sets: LabelSets) -> Re
 
 def take(
     element: msgspec.Raw,
-    into: Results,
+    into: ScoringResults,
     *,
     decoder: "msgspec.json.Decoder[Any]",
     where: str,
@@ -211,14 +211,14 @@ def take(
         into.add(label_set, score, where=where)
 
 
-Scoring = Callable[[Series], Awaitable[Results]]
+Scoring = Callable[[SeriesText], Awaitable[ScoringResults]]
 """The second stage of a cycle: the results for these series, maybe none. Raises AgentError."""
 
 
-class Score:
+class ScoringStage:
     """The second stage of a cycle, for one scorer with a scoring API."""
 
-    def __init__(self, *, scorer: Summary, endpoint: Endpoint, label_sets: LabelSets) -> None:
+    def __init__(self, *, scorer: ScorerSummary, endpoint: Endpoint, label_sets: LabelSets) -> None:
         self._scorer = scorer
         self._endpoint = endpoint
         self._label_sets = label_sets
@@ -226,14 +226,14 @@ class Score:
         if scorer.scoring_arguments is not None:
             self._tail = b'],"arguments":' + msgspec.json.encode(scorer.scoring_arguments) + b"}"
 
-    async def __call__(self, series: Series) -> Results:
+    async def __call__(self, series: SeriesText) -> ScoringResults:
         """The results for these series; there may be none. Raises AgentError."""
         try:
             return await self._called(series)
         except AgentError as error:
             raise error.without_traceback(self._endpoint.hide(str(error))) from error
 
-    async def _called(self, series: Series) -> Results:
+    async def _called(self, series: SeriesText) -> ScoringResults:
         url = self._scorer.scoring_endpoint
         call = Call(
             url=url,
@@ -247,7 +247,7 @@ class Score:
         body = without_mark(answer.body)
         return await read(body, where=display(url), label_sets=self._label_sets)
 
-    def _body(self, series: Series) -> list[Body]:
+    def _body(self, series: SeriesText) -> list[Body]:
         """The request in parts, which are never joined: there may be 64 MB of series."""
         body: list[Body] = [b'{"data":[']
         for index, part in enumerate(series.parts):

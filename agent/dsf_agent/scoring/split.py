@@ -9,7 +9,7 @@ from functools import cache
 
 import msgspec
 
-from dsf_agent.fetch.promjson import Series
+from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.scoring.batches import as_array, batches, unreadable
 
 
@@ -17,12 +17,12 @@ class _Metric(msgspec.Struct, gc=False):
     value: str = ""
 
 
-class _Row(msgspec.Struct, gc=False):
+class _ScoredSeries(msgspec.Struct, gc=False):
     metric: _Metric
 
 
 async def split(
-    series: Series, *, label: str, clusters: Mapping[str, str]
+    series: SeriesText, *, label: str, clusters: Mapping[str, str]
 ) -> dict[str, list[bytes]]:
     """The series of each cluster as JSON, in order; ``clusters`` by value of the label.
 
@@ -44,7 +44,7 @@ async def split(
 
 def groups(
     by_cluster: Mapping[str, Sequence[bytes]], *, most: int
-) -> Iterator[tuple[list[str], Series]]:
+) -> Iterator[tuple[list[str], SeriesText]]:
     """Groups of at most ``most`` clusters, in order of name, with their series."""
     names = sorted(by_cluster)
     for start in range(0, len(names), most):
@@ -52,14 +52,17 @@ def groups(
         parts: list[bytes] = []
         for name in chosen:
             parts += by_cluster[name]
-        yield chosen, Series(parts=(b",".join(parts),), count=len(parts), size=sum(map(len, parts)))
+        yield (
+            chosen,
+            SeriesText(parts=(b",".join(parts),), count=len(parts), size=sum(map(len, parts))),
+        )
 
 
 @cache
-def _decoder(label: str) -> "msgspec.json.Decoder[list[_Row]]":
+def _decoder(label: str) -> "msgspec.json.Decoder[list[_ScoredSeries]]":
     """Decodes rows of which only this label is kept: the others are most of the bytes."""
     metric = msgspec.defstruct(
         "Metric", [("value", str, "")], bases=(_Metric,), gc=False, rename={"value": label}
     )
-    row = msgspec.defstruct("Row", [("metric", metric)], bases=(_Row,), gc=False)
+    row = msgspec.defstruct("Row", [("metric", metric)], bases=(_ScoredSeries,), gc=False)
     return msgspec.json.Decoder(list[row])  # type: ignore[valid-type]

@@ -15,7 +15,7 @@ from typing import Final
 from dsf_wire.text import printable
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git import program
-from gitops_dsf.reconciler.git.credentials import Credentials, GitError
+from gitops_dsf.reconciler.git.credentials import GitCredentials, GitError
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.recorded.compare import lost
 from gitops_dsf.repository.recorded.entries import index_entries
@@ -26,7 +26,7 @@ up.
 """
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "origin"
-MOST_QUOTED: Final = 400
+MAX_QUOTED: Final = 400
 """Characters of git's messages in an error."""
 
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -74,7 +74,7 @@ class Clone:
         self.tree = folder / "tree"
         self.head = ""
         """The commit that was checked out; empty if there is none."""
-        self._credentials = Credentials(folder=settings.credentials)
+        self._credentials = GitCredentials(folder=settings.credentials)
         name, _, mail = self.author.removesuffix(">").partition(" <")
         self._identity = (("user.name", name), ("user.email", mail))
         self._created = False
@@ -275,7 +275,7 @@ def _summary(output: str) -> str:
         for line in lines
         if line and not line.startswith(("hint:", "To ", "Done"))
     ]
-    return printable("; ".join(line for line in kept if line), most=MOST_QUOTED)
+    return printable("; ".join(line for line in kept if line), most=MAX_QUOTED)
 
 
 @contextlib.asynccontextmanager

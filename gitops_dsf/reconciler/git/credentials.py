@@ -49,7 +49,7 @@ class GitError(GitopsDsfError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Credentials:
+class GitCredentials:
     """The folder of a mounted Secret, or None when the server needs no credentials."""
 
     folder: Path | None
@@ -57,7 +57,7 @@ class Credentials:
     """A folder with copies of files that git or ssh would refuse as they are."""
 
     @contextmanager
-    def usable(self, *, scratch: Path) -> Iterator["Credentials"]:
+    def usable(self, *, scratch: Path) -> Iterator["GitCredentials"]:
         """These credentials, for one run of git. OpenSSH refuses a private key without a last line
         break, or with those of Windows, and a byte order mark hides a first line. Such a file is
         copied without that into `scratch` and read there, by this user alone, until the run ends.

@@ -14,7 +14,7 @@ from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub.decisions import clusters_by_placement
 from gitops_dsf.hub.objects import PlacementDecision
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 
 DEBOUNCE_SECONDS: Final = 5.0
 """A decision counts when it has not changed for this long: OCM writes its pages one after
@@ -61,7 +61,7 @@ class DecisionTracker:
         self,
         *,
         pages: Informer[PlacementDecision],
-        metrics: Metrics,
+        metrics: ReconcilerMetrics,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._pages = pages

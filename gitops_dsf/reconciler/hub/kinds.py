@@ -25,7 +25,7 @@ OUR_ADDONS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
 T = TypeVar("T")
 
 
-class Reference(msgspec.Struct, frozen=True, rename="camel"):
+class InvolvedObject(msgspec.Struct, frozen=True, rename="camel"):
     """The namespaced object that an Event is about."""
 
     api_version: str
@@ -41,7 +41,7 @@ class StoredMetadata(Metadata, frozen=True, rename="camel"):
     resource_version: str = ""
 
 
-class Stored(msgspec.Struct, frozen=True):
+class StoredObject(msgspec.Struct, frozen=True):
     """The metadata of any object that is read in order to be changed."""
 
     metadata: StoredMetadata
@@ -83,7 +83,7 @@ def placement(raw: msgspec.Raw) -> tuple[str, PlacementSummary]:
 
 def versioned(raw: msgspec.Raw) -> VersionedApplication:
     """An Application that is read in order to be changed or deleted."""
-    metadata = msgspec.json.decode(raw, type=Stored).metadata
+    metadata = msgspec.json.decode(raw, type=StoredObject).metadata
     # On the hub nobody compares an Application of OCM's pull integration, or removes its
     # annotation.
     is_pulled = PULL_ANNOTATION in (metadata.annotations or {})
@@ -95,18 +95,20 @@ def versioned(raw: msgspec.Raw) -> VersionedApplication:
     )
 
 
-def scorer_reference(item: DynamicScorer) -> Reference:
+def scorer_reference(item: DynamicScorer) -> InvolvedObject:
     """With the UID, so that Events about a deleted scorer do not belong to a new one of the same
     name.
     """
     metadata = item.metadata
     namespace = metadata.namespace or ""
-    return Reference(SCORERS.api_version, "DynamicScorer", namespace, metadata.name, metadata.uid)
+    return InvolvedObject(
+        SCORERS.api_version, "DynamicScorer", namespace, metadata.name, metadata.uid
+    )
 
 
-def application_set_reference(name: str, uid: str, namespace: str) -> Reference:
-    return Reference(APPLICATION_SETS.api_version, "ApplicationSet", namespace, name, uid)
+def application_set_reference(name: str, uid: str, namespace: str) -> InvolvedObject:
+    return InvolvedObject(APPLICATION_SETS.api_version, "ApplicationSet", namespace, name, uid)
 
 
-def placement_reference(name: str, item: PlacementSummary, namespace: str) -> Reference:
-    return Reference(PLACEMENTS.api_version, "Placement", namespace, name, item.uid)
+def placement_reference(name: str, item: PlacementSummary, namespace: str) -> InvolvedObject:
+    return InvolvedObject(PLACEMENTS.api_version, "Placement", namespace, name, item.uid)

@@ -18,7 +18,7 @@ from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, PublishedScore, ScoreStatus
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import Stored, StoredMetadata
+from gitops_dsf.reconciler.hub.kinds import StoredMetadata, StoredObject
 
 MAX_CHARACTERS: Final = 65_536
 """Of the names of a score's items: a cluster cannot fill the memory of the hub."""
@@ -107,7 +107,7 @@ class ScoreInformer(Informer[PublishedScore]):
                 msg = f"the names of its items have more than {MAX_CHARACTERS} characters"
                 raise ValueError(msg)
             if decoded.metadata.name == MOVES_SCORE:
-                metadata = msgspec.json.decode(raw, type=Stored).metadata
+                metadata = msgspec.json.decode(raw, type=StoredObject).metadata
                 versions[decoded.metadata.namespace or ""] = metadata.resource_version
             return f"{decoded.metadata.namespace}/{decoded.metadata.name}", score
 

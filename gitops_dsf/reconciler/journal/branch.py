@@ -108,7 +108,7 @@ def observe(
     return moves, wait
 
 
-class JournalBranch:
+class JournalClone:
     """Every method raises GitError, and RepositoryError when the branch holds something else."""
 
     def __init__(self, *, clone: Clone, name: str) -> None:
@@ -122,13 +122,13 @@ class JournalBranch:
         """Reads the newest months, and older ones until each of these Placements has its last
         record.
         """
-        return await self._look(await self._fetch(), placements)
+        return await self._read(await self._fetch(), placements)
 
     async def append(self, records: Sequence[Record], *, at: datetime) -> Sequence[Record]:
         """Adds records. Returns those in whose place the branch has another record."""
         tip = await self._fetch()
         if tip != self._tip:
-            await self._look(tip, {record.placement for record in records})
+            await self._read(tip, {record.placement for record in records})
         new = list[Record]()
         last = dict(self.last)
         for record in records:
@@ -150,7 +150,7 @@ class JournalBranch:
             self.last = last
         return [record for record in records if record not in new]
 
-    async def _look(self, tip: str | None, placements: Collection[str]) -> JournalRead:
+    async def _read(self, tip: str | None, placements: Collection[str]) -> JournalRead:
         missing = set(placements)
         last = dict[str, Record]()
         recent: list[JournalRead] = []

@@ -28,7 +28,7 @@ from gitops_dsf.reconciler.git.clone import working_clone
 from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
 from gitops_dsf.reconciler.hub.kinds import placement_reference
-from gitops_dsf.reconciler.journal.branch import JournalBranch, Move, observe
+from gitops_dsf.reconciler.journal.branch import JournalClone, Move, observe
 from gitops_dsf.reconciler.journal.explaining import Facts, filled, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.loop import NotReady, run_controller
@@ -111,12 +111,12 @@ class JournalController:
         self._learned.clear()
         self._next_push = 0.0
         async with working_clone(self._git, "journal", may_push=self._api.check_leads) as clone:
-            branch = JournalBranch(clone=clone, name=self._settings.branch)
+            branch = JournalClone(clone=clone, name=self._settings.branch)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._record_loop(branch))
                 group.create_task(self._push_loop(branch))
 
-    async def _learn_from(self, branch: JournalBranch) -> None:
+    async def _learn_from(self, branch: JournalClone) -> None:
         """Raises GitError and RepositoryError."""
         namespace = self._view.argocd_namespace
         found = await branch.look([f"{namespace}/{name}" for name in self._view.placements.items])
@@ -126,7 +126,7 @@ class JournalController:
         for placement, each in by_placement(found.records).items():
             *_, self._values[placement] = values_at(each, start=self._values.get(placement, {}))
 
-    async def _record_loop(self, branch: JournalBranch) -> None:
+    async def _record_loop(self, branch: JournalClone) -> None:
         """Records changes, and counts moves back and forth after each record and as they grow
         old.
         """
@@ -139,7 +139,7 @@ class JournalController:
             wake=self._wake,
         )
 
-    async def _record_and_count(self, branch: JournalBranch) -> float:
+    async def _record_and_count(self, branch: JournalClone) -> float:
         try:
             wait = await self._record(branch)
         except SimulatorInputError as error:
@@ -149,7 +149,7 @@ class JournalController:
             await self._flapping.assess(now=self._api.now(), placements=placements)
         return COUNT_SECONDS if wait is None else wait
 
-    async def _push_loop(self, branch: JournalBranch) -> None:
+    async def _push_loop(self, branch: JournalClone) -> None:
         await run_controller(
             partial(self._push, branch),
             name="journal-push",
@@ -159,7 +159,7 @@ class JournalController:
             backoff=RETRIES,
         )
 
-    async def _record(self, branch: JournalBranch) -> float | None:
+    async def _record(self, branch: JournalClone) -> float | None:
         """Records what is due. Returns when to look again. Raises ApiError and
         SimulatorInputError.
         """
@@ -262,7 +262,7 @@ class JournalController:
         message = f"{left} -> {joined}: {record.cause}"
         self._context.events.record(about, "Moved", message, warning=record.cause.warning)
 
-    def _forget(self, branch: JournalBranch) -> None:
+    def _forget(self, branch: JournalClone) -> None:
         """Forgets Placements that were deleted."""
         gone = {
             key
@@ -278,7 +278,7 @@ class JournalController:
                 self._context.causes.pop(key, None)
             self._flapping.forget(gone)
 
-    async def _push(self, branch: JournalBranch) -> float | None:
+    async def _push(self, branch: JournalClone) -> float | None:
         """Learns what was recorded last, which only the branch says, and then appends records as
         they come.
 
@@ -300,7 +300,7 @@ class JournalController:
         self._next_push = monotonic() + self._settings.interval_seconds
         return self._settings.interval_seconds
 
-    async def _append_pending(self, branch: JournalBranch) -> None:
+    async def _append_pending(self, branch: JournalClone) -> None:
         """Raises ApiError, GitError and RepositoryError."""
         self._show()
         pending = tuple(self._pending)

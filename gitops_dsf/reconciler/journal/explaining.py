@@ -34,7 +34,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState, Outcome, Verdict, explain, simulate_placement
 from gitops_dsf.simulator.scheduler import as_people_wrote
 
-MOST_FOLLOWED: Final = 64
+MAX_FOLLOWED: Final = 64
 """Clusters whose scores are followed: those that left, joined or are decided, and the best."""
 
 
@@ -47,7 +47,7 @@ class _Operation(msgspec.Struct, frozen=True, rename="camel"):
     sync_result: _Sync = _Sync()
 
 
-class _Status(msgspec.Struct, frozen=True, rename="camel"):
+class _ApplicationStatus(msgspec.Struct, frozen=True, rename="camel"):
     sync: _Sync = _Sync()
     history: tuple[_Sync, ...] | None = None
     operation_state: _Operation | None = None
@@ -56,7 +56,7 @@ class _Status(msgspec.Struct, frozen=True, rename="camel"):
 class Deployed(msgspec.Struct, frozen=True):
     """What an Application has applied."""
 
-    status: _Status = _Status()
+    status: _ApplicationStatus = _ApplicationStatus()
 
     @property
     def commit(self) -> str:
@@ -209,7 +209,7 @@ def _followed(verdict: Verdict, subjects: Iterable[str], after: Collection[str])
     best = (
         [names[ranking.clusters[index]] for index in ranking.order] if ranking is not None else []
     )
-    return list(dict.fromkeys([*subjects, *sorted(after), *best]))[:MOST_FOLLOWED]
+    return list(dict.fromkeys([*subjects, *sorted(after), *best]))[:MAX_FOLLOWED]
 
 
 def _values(verdict: Verdict, clusters: Sequence[str]) -> Iterator[tuple[tuple[str, str], int]]:

@@ -27,9 +27,9 @@ from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.wording import names_text
 
-MOST_KEPT: Final = 100
+MAX_KEPT: Final = 100
 """Records of one Placement that are kept in memory."""
-MOST_NAMED: Final = 3
+MAX_NAMED: Final = 3
 """Placements that a condition names."""
 SETTLED: Final = "Settled"
 """The condition of a scorer that tells whether applications move back and forth because of it."""
@@ -166,7 +166,7 @@ class FlappingReporter:
         for placement, each in by_placement(records).items():
             known = {record.id: record for record in (*self._records.get(placement, ()), *each)}
             oldest = each[-1].time.timestamp() - SPAN_SECONDS - WINDOW_SECONDS
-            self._records[placement] = recent([*known.values()], since=oldest, most=MOST_KEPT)
+            self._records[placement] = recent([*known.values()], since=oldest, most=MAX_KEPT)
 
     def forget(self, placements: Collection[str]) -> None:
         """Forgets Placements that were deleted."""
@@ -210,10 +210,8 @@ class FlappingReporter:
                 reason="NoFlapping",
                 message="no application moves back and forth because of this score",
             )
-        shown = [f"{key} {flapping_text(each)}" for key, each in list(caused.items())[:MOST_NAMED]]
-        more = (
-            f"; and {len(caused) - MOST_NAMED} more Placements" if len(caused) > MOST_NAMED else ""
-        )
+        shown = [f"{key} {flapping_text(each)}" for key, each in list(caused.items())[:MAX_NAMED]]
+        more = f"; and {len(caused) - MAX_NAMED} more Placements" if len(caused) > MAX_NAMED else ""
         message = f"{'. '.join(shown)}{more}"
         return Condition(type=SETTLED, status="False", reason="Flapping", message=message)
 

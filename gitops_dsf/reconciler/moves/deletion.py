@@ -47,25 +47,25 @@ PLACEMENT_GONE: Final = "its Placement is deleted, so the decision does not coun
 DECISION_EMPTY: Final = "the decision names no cluster, and an empty decision deletes nothing"
 
 
-class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+class _WantedClusters(msgspec.Struct, frozen=True, rename="camel"):
     number_of_clusters: int | None = None
 
 
-class _Group(msgspec.Struct, frozen=True, rename="camel"):
+class _DecisionGroupCount(msgspec.Struct, frozen=True, rename="camel"):
     cluster_count: int = 0
 
 
-class _Status(msgspec.Struct, frozen=True, rename="camel"):
+class _DecisionCounts(msgspec.Struct, frozen=True, rename="camel"):
     number_of_selected_clusters: int | None = None
-    decision_groups: list[_Group] = []
+    decision_groups: list[_DecisionGroupCount] = []
 
 
 class ObservedPlacement(msgspec.Struct, frozen=True):
     """A Placement as the API server has it, with the numbers in its status."""
 
     metadata: Metadata
-    spec: _Spec = _Spec()
-    status: _Status = _Status()
+    spec: _WantedClusters = _WantedClusters()
+    status: _DecisionCounts = _DecisionCounts()
 
 
 class Blocked(Exception):  # noqa: N818 - a state, not a mistake

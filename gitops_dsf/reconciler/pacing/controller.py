@@ -33,7 +33,7 @@ from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, NotReady, run_controlle
 from gitops_dsf.reconciler.maintenance import report_drains
 from gitops_dsf.reconciler.pacing.admission import CachedAdmission
 from gitops_dsf.reconciler.pacing.handovers import TIMEOUT_SECONDS, is_handed_over
-from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
+from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, ShownItems
 from gitops_dsf.reconciler.pacing.refugeplanner import RefugePlanner
 from gitops_dsf.reconciler.pacing.report import report_moves
 from gitops_dsf.reconciler.pacing.settled import Settled, SettledDecisions
@@ -57,7 +57,7 @@ class _Observed:
     """What the ConfigMap says."""
     known: StoredMoves
     """The same with what had no room in it, as far as this leader knows."""
-    published: Published
+    published: ShownItems
     paced: Mapping[str, Paced]
     """The paced Placements, by namespace/name."""
     settled: Settled
@@ -156,7 +156,7 @@ class PaceController:
         # What this leader left out for want of room, it still knows.
         known = (self._whole if stored == self._fitted else stored).not_after(now)
         scores = self._view.scores
-        published = Published(
+        published = ShownItems(
             items=items_in(scores.of(MOVES_SCORE)), versions=scores.versions_of_moves
         )
         paced = self._reader.paced()

@@ -43,7 +43,7 @@ LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Expected:
+class _WrittenItems:
     """What this replica wrote to a cluster, until the informer shows it. The informer may be
     behind.
     """
@@ -54,14 +54,14 @@ class _Expected:
     """The resourceVersion of the last answer; None: there was none; empty: there is no object."""
 
 
-class _Refusal(NamedTuple):
+class _RefusedWrite(NamedTuple):
     message: str
     at: float
     """By the clock of this process."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Published:
+class ShownItems:
     """What the informer shows."""
 
     items: Items
@@ -77,17 +77,17 @@ class ItemPublisher:
 
     def __init__(self, api: HubApi) -> None:
         self._api = api
-        self._expected: dict[str, _Expected] = {}
+        self._expected: dict[str, _WrittenItems] = {}
         self._pauses = Pauses(REFUSED)
         """By cluster."""
-        self._refusals: dict[str, _Refusal] = {}
+        self._refusals: dict[str, _RefusedWrite] = {}
         """The last one of each cluster."""
         self.refused: Mapping[str, str] = {}
         """Why a cluster or a Placement (namespace/name) takes part in no move: the hub refuses its
         items.
         """
 
-    async def publish(self, published: Published, wanted: Items) -> None:
+    async def publish(self, published: ShownItems, wanted: Items) -> None:
         """Writes what differs, in the order that is safe. What one cluster refuses stops only the
         moves that need it. Raises ApiError when the hub does not answer; what was written stays.
         """
@@ -103,7 +103,7 @@ class ItemPublisher:
                 continue
             before = known.get(cluster, ({},))
             # Noted before the request, because its answer may never arrive.
-            self._expected[cluster] = _Expected(possible=(*before, values), version=None)
+            self._expected[cluster] = _WrittenItems(possible=(*before, values), version=None)
             try:
                 version = await self._write(cluster, values)
             except ApiError as error:
@@ -120,13 +120,13 @@ class ItemPublisher:
             else:
                 writing.wrote(cluster, values)
                 known[cluster] = (values,)
-                self._expected[cluster] = _Expected(possible=(values,), version=version)
+                self._expected[cluster] = _WrittenItems(possible=(values,), version=version)
                 self._pauses.worked(cluster)
                 if self._refusals.pop(cluster, None) is not None:
                     LOG.info("cluster %s takes part in moves again", cluster)
         self.refused = self._lasting_refusals(writing)
 
-    async def _not_shown_yet(self, published: Published) -> dict[str, tuple[Values, ...]]:
+    async def _not_shown_yet(self, published: ShownItems) -> dict[str, tuple[Values, ...]]:
         """What is in the clusters whose last write the informer does not show, read from the API
         server.
         """
@@ -148,7 +148,7 @@ class ItemPublisher:
             if shown == version:
                 del self._expected[cluster]
             else:
-                self._expected[cluster] = _Expected(possible=possible[cluster], version=version)
+                self._expected[cluster] = _WrittenItems(possible=possible[cluster], version=version)
         return possible
 
     @property
@@ -158,7 +158,7 @@ class ItemPublisher:
 
     def _refuse(self, cluster: str, message: str) -> None:
         before = self._refusals.get(cluster)
-        self._refusals[cluster] = _Refusal(message, monotonic())
+        self._refusals[cluster] = _RefusedWrite(message, monotonic())
         self._pauses.failed(cluster)
         if before is None or before.message != message:
             LOG.warning("the items of moves of cluster %s are not written: %s", cluster, message)

@@ -21,7 +21,7 @@ from gitops_dsf.sync.locks import LockState, new_errors
 from gitops_dsf.sync.plan import plan_sync
 from gitops_dsf.wording import plural
 
-MOST_LEAVE: Final = 0.2
+MAX_LEAVING: Final = 0.2
 """Share of the clusters in git that one proposal may remove: a render may not remove more
 ManifestWorks.
 """
@@ -97,7 +97,7 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
         else []
     )
     note = ""
-    if len(leaving) > MOST_LEAVE * len(known):
+    if len(leaving) > MAX_LEAVING * len(known):
         note = (
             f"{len(leaving)} of {len(known)} clusters in git are not on the hub; one proposal removes at most"
             " 20 % of them"

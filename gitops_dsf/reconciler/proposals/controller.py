@@ -28,7 +28,7 @@ from gitops_dsf.forge.sending import ForgeError
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.clone import Clone, working_clone
-from gitops_dsf.reconciler.git.credentials import Credentials, GitError
+from gitops_dsf.reconciler.git.credentials import GitCredentials, GitError
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.loop import NotReady, run_controller
 from gitops_dsf.reconciler.proposals.texts import commit_message, request_body, title
@@ -128,7 +128,7 @@ class ProposalController:
         self._forge: Forge | None = None
         if settings.forge != "None":
             api, place = address_of(git.url, kind=settings.forge, api=settings.forge_url or "")
-            send_signed = partial(send, credentials=Credentials(folder=git.credentials))
+            send_signed = partial(send, credentials=GitCredentials(folder=git.credentials))
             self._forge = FORGES[settings.forge](
                 api=api, place=place, base=git.branch, send=send_signed
             )

@@ -14,7 +14,7 @@ from dsf_wire.query import split
 from dsf_wire.text import printable
 from gitops_dsf.hub.drift import Config, ConfigError, accepted_by, drift, flat, last_synced
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.sync.fetch import Fetcher
 from gitops_dsf.sync.page import FetchedPage, PageFault, read_page
@@ -165,7 +165,9 @@ class Prober:
     hub.
     """
 
-    def __init__(self, *, fetcher: Fetcher, metrics: Metrics, allowed: Sequence[str] = ()) -> None:
+    def __init__(
+        self, *, fetcher: Fetcher, metrics: ReconcilerMetrics, allowed: Sequence[str] = ()
+    ) -> None:
         self._fetcher = fetcher
         self._metrics = metrics
         self._allowed = allowed

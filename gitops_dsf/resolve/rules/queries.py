@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from dsf_wire.query import Part, split
+from dsf_wire.query import QueryPart, split
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.promql.check import MAX_QUERY, QueryMistake, tokens
@@ -65,7 +65,7 @@ def hub_queries_keep_clusters_apart(context: Context) -> Iterator[Diagnostic]:
                 )
 
 
-def _reported(scorer: EffectiveScorer, part: Part, mistake: QueryMistake) -> Diagnostic:
+def _reported(scorer: EffectiveScorer, part: QueryPart, mistake: QueryMistake) -> Diagnostic:
     hint = _otel_name(part.text, mistake.offset) if scorer.is_pushed else ""
     return _CODES[mistake.kind].at(
         scorer.in_query(part.offset + mistake.offset),

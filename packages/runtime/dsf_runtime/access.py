@@ -196,7 +196,7 @@ def _secret(raw: bytes | str, *, where: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kubeconfig:
+class KubeconfigFile:
     """A kubeconfig; its current context has a token or client certificate, inline or in files."""
 
     path: Path

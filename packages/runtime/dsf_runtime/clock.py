@@ -70,7 +70,7 @@ class HubClock:
         """Hub time minus monotonic time. None before the first plausible Date."""
         self._confirmed = False
         """Whether more than one answer said so, or the local clock and one answer."""
-        self._claim: _Claim | None = None
+        self._claim: _StatedTime | None = None
         """What answers say that is not confirmed yet."""
         self._offset: float | None = None
         self.known = False
@@ -120,7 +120,7 @@ class HubClock:
             self._confirmed = True
             self._claim = None
         else:
-            claim = _Claim.of(self._claim, bounds, ahead=ahead, now=now)
+            claim = _StatedTime.of(self._claim, bounds, ahead=ahead, now=now)
             self._claim = claim
             if claim.answers >= CONFIRM_ANSWERS and now - claim.since >= CONFIRM_SECONDS:
                 self._ahead = claim.ahead
@@ -133,7 +133,7 @@ class HubClock:
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _StatedTime:
     """A time that some answers in a row have stated, against what was known."""
 
     ahead: float
@@ -144,8 +144,8 @@ class _Claim:
 
     @classmethod
     def of(
-        cls, before: "_Claim | None", bounds: tuple[float, float], *, ahead: float, now: float
-    ) -> "_Claim":
+        cls, before: "_StatedTime | None", bounds: tuple[float, float], *, ahead: float, now: float
+    ) -> "_StatedTime":
         """The claim with one more answer, or a new one (`ahead`) if it states another time."""
         if before is not None:
             same = _within(bounds, before.ahead)

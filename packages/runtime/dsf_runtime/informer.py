@@ -83,14 +83,14 @@ class Marks(Protocol):
     def __contains__(self, key: object, /) -> bool: ...
 
 
-class _Head(msgspec.Struct, frozen=True, rename="camel"):
+class _ObjectHead(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     namespace: str = ""
     resource_version: str = ""
 
 
 class _Versioned(msgspec.Struct, frozen=True):
-    metadata: _Head = _Head()
+    metadata: _ObjectHead = _ObjectHead()
     code: int = 0
     """The code of a Status, which is the object of an ERROR event."""
 

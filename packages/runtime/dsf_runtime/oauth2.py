@@ -74,7 +74,7 @@ class Wanted(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Client:
+class OAuth2Client:
     """Who asks for a token, and what for."""
 
     token_url: str
@@ -121,7 +121,7 @@ class Client:
         return base64.b64encode(pair.encode()).decode()
 
 
-Ask = Callable[[Client], Awaitable[bytes]]
+Ask = Callable[[OAuth2Client], Awaitable[bytes]]
 """Sends the request of a client and returns the body of an answer 200. Raises TokenError."""
 
 
@@ -134,11 +134,11 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 @dataclass(kw_only=True)
-class _Kept:
+class _KeptToken:
     """The token of a client, and the failures of its requests."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    client: Client | None = None
+    client: OAuth2Client | None = None
     token: str = field(default="", repr=False)
     since: float = 0.0
     renew: float = 0.0
@@ -154,7 +154,7 @@ class AccessTokens:
     """The tokens of all clients of a process."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, _Kept] = {}
+        self._kept: dict[Hashable, _KeptToken] = {}
 
     def keep_only(self, keys: Collection[Hashable]) -> None:
         """Forgets the tokens and secrets of all other clients.
@@ -165,15 +165,15 @@ class AccessTokens:
             key: kept for key, kept in self._kept.items() if key in keys or kept.lock.locked()
         }
 
-    async def get(self, key: Hashable, client: Client, *, ask: Ask, refused: str = "") -> str:
+    async def get(self, key: Hashable, client: OAuth2Client, *, ask: Ask, refused: str = "") -> str:
         """The token that is kept for ``key``, or a new one.
 
         ``refused``: one that a server refused. TokenError.
         """
-        async with self._kept.setdefault(key, _Kept()).lock:
+        async with self._kept.setdefault(key, _KeptToken()).lock:
             kept = self._kept[key]
             if kept.client != client:
-                self._kept[key] = kept = _Kept(lock=kept.lock, client=client)
+                self._kept[key] = kept = _KeptToken(lock=kept.lock, client=client)
             now = monotonic()
             if refused and kept.token == refused and now - kept.since >= REFUSED_SECONDS:
                 kept.renew = kept.until = now
@@ -198,7 +198,7 @@ class AccessTokens:
                     return kept.token
                 raise TokenError(kept.fault, client_refused=error.client_refused) from None
             early = min(EARLY_SECONDS, seconds / 4)
-            self._kept[key] = _Kept(
+            self._kept[key] = _KeptToken(
                 lock=kept.lock,
                 client=client,
                 token=token,
@@ -209,7 +209,7 @@ class AccessTokens:
             return token
 
 
-def _read(body: bytes, client: Client) -> tuple[str, float]:
+def _read(body: bytes, client: OAuth2Client) -> tuple[str, float]:
     """The token, and for how many seconds it is used. Nothing is quoted: it may hold a token."""
     place = display(client.token_url)
     try:

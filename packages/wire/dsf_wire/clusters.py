@@ -32,7 +32,7 @@ class ClustersError(ValueError):
     """The text is not a valid list of clusters. Nothing in it can be trusted."""
 
 
-class _Cluster(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class _ClusterScorers(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     scorers: int | None = None
     values: dict[str, str] = {}
@@ -40,7 +40,7 @@ class _Cluster(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class _Clusters(msgspec.Struct, frozen=True, kw_only=True):
     scorers: list[list[str]]
-    clusters: list[_Cluster]
+    clusters: list[_ClusterScorers]
 
 
 def encode(clusters: Iterable[FleetCluster]) -> str:
@@ -49,7 +49,7 @@ def encode(clusters: Iterable[FleetCluster]) -> str:
     lines = []
     for cluster in sorted(clusters, key=lambda item: item.name):
         index = lists.setdefault(cluster.scorers, len(lists)) if cluster.scorers else None
-        entry = _Cluster(
+        entry = _ClusterScorers(
             name=cluster.name, scorers=index, values=dict(sorted(cluster.values.items()))
         )
         lines.append(msgspec.json.encode(entry).decode())

@@ -42,7 +42,7 @@ class FieldsEntry(FieldsOwner, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Writer:
+class ScoreWriter:
     """A program that wrote scores, and the Unix time of its last write.
 
     They are empty and None if they are not known.
@@ -52,12 +52,12 @@ class Writer:
     at: float | None
 
 
-UNNAMED: Final = Writer(manager="", at=None)
+UNNAMED: Final = ScoreWriter(manager="", at=None)
 
 
 def other_writers(
     entries: Sequence[FieldsEntry], *, labelled: bool, scored: bool
-) -> tuple[Writer, ...]:
+) -> tuple[ScoreWriter, ...]:
     """The writers of the status besides our agent.
 
     ``labelled``: with our label. ``scored``: with scores.
@@ -66,7 +66,9 @@ def other_writers(
     if scored and not written and not labelled:
         return (UNNAMED,)
     return tuple(
-        Writer(manager=entry.manager, at=None if entry.time is None else entry.time.timestamp())
+        ScoreWriter(
+            manager=entry.manager, at=None if entry.time is None else entry.time.timestamp()
+        )
         for entry in written
         if not entry.ours
     )

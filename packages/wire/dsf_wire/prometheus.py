@@ -44,7 +44,7 @@ DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class PrometheusRequest:
     """A query: a GET without a form, else a POST of the form."""
 
     url: str
@@ -126,7 +126,7 @@ class Data(msgspec.Struct, rename="camel"):
         return bytes(memoryview(self.result)[:4]) in {b"", b"null"}
 
 
-class Document(msgspec.Struct, rename="camel"):
+class PrometheusAnswer(msgspec.Struct, rename="camel"):
     """An answer, good or not."""
 
     status: str = ""
@@ -164,10 +164,10 @@ class Document(msgspec.Struct, rename="camel"):
         return next((note for note in self._warnings if not note.startswith(_ANNOTATIONS)), "")
 
 
-_DOCUMENT: Final = msgspec.json.Decoder(Document)
+_DOCUMENT: Final = msgspec.json.Decoder(PrometheusAnswer)
 
 
-def decode(body: Content) -> Document:
+def decode(body: Content) -> PrometheusAnswer:
     """Reads an answer, with or without a byte order mark. Raises one of DECODE_ERRORS."""
     return _DOCUMENT.decode(utf8(without_mark(body)))
 

@@ -78,7 +78,7 @@ def checked_proxy(proxy: str, *, where: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Entry:
+class _NoProxyEntry:
     """A host, or a domain with its subdomains."""
 
     name: str
@@ -100,7 +100,7 @@ class Exceptions:
 
     everything: bool = False
     networks: tuple[Network, ...] = ()
-    entries: tuple[_Entry, ...] = ()
+    entries: tuple[_NoProxyEntry, ...] = ()
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -110,7 +110,7 @@ class Exceptions:
         """
         words = text.replace(",", " ").lower().split()
         networks: list[Network] = []
-        entries: list[_Entry] = []
+        entries: list[_NoProxyEntry] = []
         for word in words:
             network = _network(word)
             if network is not None:
@@ -142,12 +142,12 @@ def _network(word: str) -> Network | None:
         return None
 
 
-def _entry(word: str) -> _Entry | None:
+def _entry(word: str) -> _NoProxyEntry | None:
     host, port = _split(word)
     address = address_of(host.removeprefix("[").removesuffix("]"))
     # curl takes .example.com for the domain itself, too; Go only for the names in it.
     name = host.removeprefix("*").lstrip(".").rstrip(".") if address is None else str(address)
-    return _Entry(name=name, port=port, is_address=address is not None) if name else None
+    return _NoProxyEntry(name=name, port=port, is_address=address is not None) if name else None
 
 
 def _split(word: str) -> tuple[str, int | None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dsf_wire.constants import DEFAULT_DEADBAND, DEFAULT_MIN_INTERVAL_SECONDS, default_ttl_seconds
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 
 REFRESH_FRACTION: Final = 0.5
 """Unchanged scores are written again after this part of the TTL."""
@@ -16,7 +16,7 @@ REFRESH_JITTER: Final = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class PublishSettings:
     """``deadband`` is in score points, the other values in seconds."""
 
     deadband: int
@@ -26,7 +26,7 @@ class Rule:
     """A number in [0, 1) that never changes for this cluster and score."""
 
     @classmethod
-    def of(cls, scorer: Summary, *, jitter: float) -> "Rule":
+    def of(cls, scorer: ScorerSummary, *, jitter: float) -> "PublishSettings":
         rule = scorer.publish
         return cls(
             deadband=DEFAULT_DEADBAND if rule is None else rule.deadband,
@@ -44,7 +44,7 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class PublishedItems:
     """Published items, and when they were written and expire (Unix seconds of the hub's clock)."""
 
     values: Mapping[str, int] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Published:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision:
+class WriteDecision:
     """When to write (Unix seconds of the hub; a past time: now), and whether the scores changed."""
 
     at: float
@@ -77,16 +77,18 @@ def changed(wanted: Mapping[str, int], published: Mapping[str, int], *, deadband
     return max(map(abs, moves)) > unwritten(deadband)
 
 
-def decide(wanted: Mapping[str, int], published: Published | None, *, rule: Rule) -> Decision:
+def decide(
+    wanted: Mapping[str, int], published: PublishedItems | None, *, rule: PublishSettings
+) -> WriteDecision:
     """A change is written after the minimum interval, unchanged scores at the refresh time."""
     if published is None:
-        return Decision(at=0.0, changed=True)
+        return WriteDecision(at=0.0, changed=True)
     refresh = min(
         published.written + rule.refresh, published.valid_until - rule.ttl * REFRESH_FRACTION
     )
     if changed(wanted, published.values, deadband=rule.deadband):
-        return Decision(at=min(refresh, published.written + rule.min_interval), changed=True)
-    return Decision(at=refresh, changed=False)
+        return WriteDecision(at=min(refresh, published.written + rule.min_interval), changed=True)
+    return WriteDecision(at=refresh, changed=False)
 
 
 def stable_fraction(*parts: str) -> float:

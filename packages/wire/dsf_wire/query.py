@@ -16,14 +16,14 @@ _TOKEN: Final = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class QueryPart:
     """One expression, and its 0-based character offset in the joined string, after white space."""
 
     text: str
     offset: int
 
 
-def split(query: str) -> list[Part]:
+def split(query: str) -> list[QueryPart]:
     """The expressions in order, without empty ones.
 
     A ``;`` in strings, brackets or comments does not separate two.
@@ -40,5 +40,7 @@ def split(query: str) -> list[Part]:
     for start, end in zip((0, *(end + 1 for end in ends)), (*ends, len(query)), strict=True):
         text = query[start:end]
         if text.strip():
-            parts.append(Part(text=text.strip(), offset=start + len(text) - len(text.lstrip())))
+            parts.append(
+                QueryPart(text=text.strip(), offset=start + len(text) - len(text.lstrip()))
+            )
     return parts

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from dsf_wire import dimension
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from dsf_wire.summary import ScoreRange, Summary
+from dsf_wire.summary import ScoreRange, ScorerSummary
 
 
 class Aggregation(StrEnum):
@@ -79,7 +79,7 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
     return Mapped(value=math.floor(held), clamped=held != value)
 
 
-def default_items(scorer: Summary, *, cluster: str) -> dict[str, int] | None:
+def default_items(scorer: ScorerSummary, *, cluster: str) -> dict[str, int] | None:
     """What is published without series (spec.defaultScore), if anything.
 
     The format has no labels then.

@@ -161,7 +161,7 @@ class ClusterLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return f"label:{self.label}" if self.label else ""
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ScorerSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One scorer as one cluster runs it.
 
     Ranges, steps and intervals are seconds; endpoints are whole URLs.
@@ -226,7 +226,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.runs_on == RUNS_ON_HUB
 
 
-UPSTREAM_KEYS: Final = Summary.__struct_encode_fields__[:16]
+UPSTREAM_KEYS: Final = ScorerSummary.__struct_encode_fields__[:16]
 """Upstream's sixteen keys, from name to scoreDimensionFormat. They are always written."""
 _ALWAYS: Final = frozenset(UPSTREAM_KEYS)
 
@@ -244,7 +244,7 @@ class Problem:
 class Decoded:
     """What a ConfigMap says: usable entries in order, and the problems of the others."""
 
-    summaries: tuple[Summary, ...]
+    summaries: tuple[ScorerSummary, ...]
     problems: tuple[Problem, ...]
 
 
@@ -252,18 +252,18 @@ class SummariesError(ValueError):
     """The text as a whole is not a JSON array; nothing in it can be trusted."""
 
 
-def to_object(summary: Summary) -> dict[str, Any]:
+def to_object(summary: ScorerSummary) -> dict[str, Any]:
     """The JSON object of a summary: upstream's keys in order, then those of ours that are set."""
     plain: dict[str, Any] = msgspec.to_builtins(summary)
     return {key: value for key, value in plain.items() if key in _ALWAYS or value is not None}
 
 
-def encode_one(summary: Summary) -> str:
+def encode_one(summary: ScorerSummary) -> str:
     """One summary as indented JSON, non-ASCII characters as they are."""
     return msgspec.json.format(msgspec.json.encode(to_object(summary)), indent=2).decode()
 
 
-def encode(summaries: list[Summary]) -> str:
+def encode(summaries: list[ScorerSummary]) -> str:
     """The value of the ConfigMap key: indented, so that a diff shows which scorer changed."""
     plain = [to_object(summary) for summary in summaries]
     return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode()
@@ -275,7 +275,7 @@ def decode(text: str | bytes) -> Decoded:
     Raises SummariesError if it is no array.
     """
     entries = _entries(text)
-    summaries: list[Summary] = []
+    summaries: list[ScorerSummary] = []
     problems: list[Problem] = []
     seen: dict[str, int] = {}
     for index, raw in enumerate(entries):
@@ -283,7 +283,7 @@ def decode(text: str | bytes) -> Decoded:
         try:
             entry = msgspec.json.decode(raw, type=dict[str, Any])
             summary = msgspec.convert(
-                {key: item for key, item in entry.items() if item is not None}, Summary
+                {key: item for key, item in entry.items() if item is not None}, ScorerSummary
             )
             reason = (
                 ""

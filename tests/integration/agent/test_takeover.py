@@ -9,7 +9,7 @@ import pytest
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.hub import HubStore
-from dsf_runtime.access import Kubeconfig
+from dsf_runtime.access import KubeconfigFile
 from tests.support import virtual_time
 from tests.support.agent.hub import UPSTREAM, ScoreHub, kubeconfig
 from tests.support.apiserver import SCORES
@@ -46,7 +46,7 @@ def run_on_hub(folder: Path, story: Callable[[AgentOnHub], Awaitable[None]]) -> 
     async def run() -> None:
         hub = ScoreHub()
         async with hub as http:
-            load = Kubeconfig(path=kubeconfig(folder / "kubeconfig", server=http.url)).load
+            load = KubeconfigFile(path=kubeconfig(folder / "kubeconfig", server=http.url)).load
             server = ApiServer(load=load, timeout_seconds=60, wall=virtual_time.wall)
             try:
                 await story(AgentOnHub(hub, HubStore(server=server, cluster="c1")))

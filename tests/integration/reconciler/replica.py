@@ -10,7 +10,7 @@ from typing import Protocol
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.support import hubobjects
 from tests.support.apiserver import Object
@@ -28,7 +28,7 @@ class Replica:
 
     def __init__(self, api: HubApi, *, clock: Callable[[], float] | None = None) -> None:
         self.now = 1000.0
-        self.metrics = Metrics()
+        self.metrics = ReconcilerMetrics()
         self.context = ControllerContext(
             api=api,
             metrics=self.metrics,

@@ -9,7 +9,7 @@ import pytest
 
 from gitops_dsf.reconciler.events import Events, Reference
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from tests.support.apiserver import Object
 from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
@@ -32,7 +32,7 @@ async def api(hub: ObjectHub) -> AsyncIterator[HubApi]:
 
 class Recorder:
     def __init__(self, api: HubApi) -> None:
-        metrics = Metrics()
+        metrics = ReconcilerMetrics()
         self.counter = metrics.events
         self.events = Events(api=api, outcomes=metrics.events)
         self.said = 0

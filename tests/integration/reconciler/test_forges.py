@@ -16,7 +16,7 @@ from gitops_dsf.forge.forges import GitHub, GitLab
 from gitops_dsf.forge.sending import ForgeError, Send
 from gitops_dsf.reconciler import forge as module
 from gitops_dsf.reconciler.forge import send
-from gitops_dsf.reconciler.git.credentials import Credentials, GitError
+from gitops_dsf.reconciler.git.credentials import GitCredentials, GitError
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.support.forges import RecordedForge, tell
 from tests.support.githubserver import NAME, OWNER, Answer, GitHubServer, Pull
@@ -37,7 +37,7 @@ class PullRequestServer:
             api=url or self.server.url,
             place=f"{OWNER}/{name}",
             base="main",
-            send=partial(send, credentials=Credentials(folder=self.secret)),
+            send=partial(send, credentials=GitCredentials(folder=self.secret)),
         )
 
 
@@ -238,7 +238,7 @@ GROUPS = "team/platform/fleet"
 @pytest.fixture
 def sender(tmp_path: Path) -> Send:
     (tmp_path / "token").write_text(SECRET)
-    return partial(send, credentials=Credentials(folder=tmp_path))
+    return partial(send, credentials=GitCredentials(folder=tmp_path))
 
 
 async def test_github(tmp_path: Path, sender: Send) -> None:

@@ -6,14 +6,19 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.reconciler.run import serve_pages
 
 
 @asynccontextmanager
-async def serving(metrics: Metrics | None = None, *, waits_for: str = "") -> AsyncIterator[int]:
+async def serving(
+    metrics: ReconcilerMetrics | None = None, *, waits_for: str = ""
+) -> AsyncIterator[int]:
     async with serve_pages(
-        host="127.0.0.1", port=0, metrics=metrics or Metrics(), waits_for=lambda: waits_for
+        host="127.0.0.1",
+        port=0,
+        metrics=metrics or ReconcilerMetrics(),
+        waits_for=lambda: waits_for,
     ) as port:
         yield port
 
@@ -44,7 +49,7 @@ async def test_it_is_ready_once_nothing_is_missing(
 
 
 async def test_metrics_are_prometheus_text() -> None:
-    metrics = Metrics()
+    metrics = ReconcilerMetrics()
     metrics.leader.set(1)
     async with serving(metrics) as port:
         status, body = await ask(port, "GET /metrics HTTP/1.1")

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from dsf_runtime.access import Access, AccessError, InCluster, fingerprint
-from dsf_runtime.access import Kubeconfig as AgentKubeconfig
+from dsf_runtime.access import KubeconfigFile as AgentKubeconfig
 from gitops_dsf.hubreader.kubeconfig import Kubeconfig, current_context
 from tests.support.agent.certificates import Authority
 

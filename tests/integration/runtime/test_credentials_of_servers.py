@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dsf_runtime.access import Kubeconfig
+from dsf_runtime.access import KubeconfigFile
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.blocking import BlockingApiServer
 from tests.support.agent.certificates import Authority
@@ -28,14 +28,14 @@ Get = Callable[[str], Awaitable[bytes]]
 @asynccontextmanager
 async def loops(config: Path) -> AsyncIterator[Get]:
     async with ApiServer(
-        load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20
+        load=KubeconfigFile(path=config).load, user_agent="test", timeout_seconds=20
     ) as server:
         yield server.get
 
 
 @asynccontextmanager
 async def waits(config: Path) -> AsyncIterator[Get]:
-    load = Kubeconfig(path=config).load
+    load = KubeconfigFile(path=config).load
     with BlockingApiServer(load=load, user_agent="test", timeout_seconds=20) as server:
         yield partial(asyncio.to_thread, server.get)
 

@@ -15,8 +15,8 @@ import pytest
 from dsf_agent.configuration import settings
 from dsf_agent.configuration.snapshot import parse
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.promjson import Series
-from dsf_agent.metrics import Metrics
+from dsf_agent.fetch.promjson import SeriesText
+from dsf_agent.metrics import AgentMetrics
 from dsf_agent.process import build
 from dsf_agent.publish.publisher import Publisher
 from dsf_runtime import answers
@@ -27,8 +27,8 @@ from dsf_runtime.calls import CallFault
 from dsf_runtime.informer import Informer
 from dsf_wire import clusters
 from dsf_wire.clusters import FleetCluster
-from dsf_wire.publishrule import Rule
-from dsf_wire.summary import Summary
+from dsf_wire.publishrule import PublishSettings
+from dsf_wire.summary import ScorerSummary
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.page import PageFault
 from tests.support.agent.http import Fault, HttpFake, Reply, head, matrix, series
@@ -55,8 +55,8 @@ ANSWERS: dict[str, Reply | Fault] = {
 
 
 def _left(read: list[weakref.ref[Chunks]]) -> list[object]:
-    found = [one for one in gc.get_objects() if isinstance(one, Series | ERRORS)]
-    kept = [one for one in found if isinstance(one, Series) or one.__traceback__]
+    found = [one for one in gc.get_objects() if isinstance(one, SeriesText | ERRORS)]
+    kept = [one for one in found if isinstance(one, SeriesText) or one.__traceback__]
     return [*kept, *(one for one in read if one() is not None)]
 
 
@@ -199,8 +199,8 @@ async def test_of_lists_and_watches_of_informers() -> None:
 
 
 def test_of_writes_to_the_hub() -> None:
-    rule = Rule(deadband=2, min_interval=0, ttl=900, jitter=0)
-    scorer, metrics = Summary(name="n", score_name="s"), Metrics(cluster="c1").of("s")
+    rule = PublishSettings(deadband=2, min_interval=0, ttl=900, jitter=0)
+    scorer, metrics = ScorerSummary(name="n", score_name="s"), AgentMetrics(cluster="c1").of("s")
     publisher = Publisher(
         store_of=lambda _cluster: pytest.fail("no write"),
         wall=lambda: 0.0,

@@ -12,7 +12,7 @@ import yaml
 
 from dsf_agent.endpoints.transport import Call, CallLimits, Transport
 from dsf_agent.errors import AgentError
-from dsf_runtime.access import AccessError, Kubeconfig
+from dsf_runtime.access import AccessError, KubeconfigFile
 from dsf_runtime.apierrors import ApiError
 from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.blocking import BlockingApiServer
@@ -21,7 +21,7 @@ from gitops_dsf.forge.sending import ForgeError
 from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.reconciler.forge import send
-from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.git.credentials import GitCredentials
 from gitops_dsf.sync.fetch import Fetcher
 from gitops_dsf.sync.page import FetchedPage
 from tests.support.commandline import gitops_dsf
@@ -68,7 +68,7 @@ def _sign(token: str) -> dict[str, str]:
 async def _forge(url: str, folder: Path) -> str:
     (folder / "token").write_text("s3cret")
     try:
-        await send("GET", url, sign=_sign, body=None, credentials=Credentials(folder=folder))
+        await send("GET", url, sign=_sign, body=None, credentials=GitCredentials(folder=folder))
     except ForgeError as error:
         return str(error)
     return ""
@@ -82,7 +82,7 @@ async def _pipeline(url: str, _folder: Path) -> str:
     return ""
 
 
-def _kubeconfig(url: str, folder: Path) -> Kubeconfig:
+def _kubeconfig(url: str, folder: Path) -> KubeconfigFile:
     path = folder / "kubeconfig"
     parts = {
         "current-context": "c",
@@ -91,7 +91,7 @@ def _kubeconfig(url: str, folder: Path) -> Kubeconfig:
         "users": [],
     }
     path.write_text(yaml.safe_dump(parts))
-    return Kubeconfig(path=path)
+    return KubeconfigFile(path=path)
 
 
 async def _api_server(url: str, folder: Path) -> str:

@@ -11,10 +11,10 @@ from dsf_agent.publish.publisher import decided
 from dsf_agent.scoring.items import items_of
 from dsf_agent.scoring.labels import LabelSets
 from dsf_wire.dimension import LABELS
-from dsf_wire.publishrule import Published, Rule
+from dsf_wire.publishrule import PublishedItems, PublishSettings
 from dsf_wire.scorename import sanitise
 from dsf_wire.scorevalue import default_items
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 
 
 @dataclass(frozen=True)
@@ -30,19 +30,19 @@ class PublishedScores:
     """The AddOnPlacementScores of one cluster, by name."""
 
     cluster: str
-    by_name: dict[str, Published] = field(default_factory=dict)
+    by_name: dict[str, PublishedItems] = field(default_factory=dict)
 
-    def cycle(self, scorer: Summary, results: Sequence[Result], *, now: float) -> None:
+    def cycle(self, scorer: ScorerSummary, results: Sequence[Result], *, now: float) -> None:
         """One cycle. A source without series publishes the default score, or fails the cycle."""
         wanted = self._items(scorer, results)
         if not wanted:
             return
         name = sanitise(scorer.score_name)
-        rule = Rule.of(scorer, jitter=0.0)
+        rule = PublishSettings.of(scorer, jitter=0.0)
         present = self.by_name.get(name)
         if decided(wanted, present, rule=rule, now=now).at <= now:
             until = now + rule.ttl
-            self.by_name[name] = Published(values=wanted, written=now, valid_until=until)
+            self.by_name[name] = PublishedItems(values=wanted, written=now, valid_until=until)
 
     def counted(self, name: str, item: str, *, now: float) -> int:
         """What OCM counts of an item."""
@@ -55,7 +55,7 @@ class PublishedScores:
         """Deletes the objects of scorers that are gone, as the agent's pruner does."""
         self.by_name = {name: self.by_name[name] for name in names if name in self.by_name}
 
-    def _items(self, scorer: Summary, results: Sequence[Result]) -> dict[str, int]:
+    def _items(self, scorer: ScorerSummary, results: Sequence[Result]) -> dict[str, int]:
         if not results:
             return default_items(scorer, cluster=self.cluster) or {}
         label_sets = LabelSets(

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics import Metrics
+from dsf_agent.metrics import AgentMetrics
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.schedule.worker import Grid, Worker
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 from tests.support.virtual_time import VirtualLoop
 
 FIVE_MINUTES = 300.0
@@ -38,9 +38,9 @@ class Peer:
         self.calls: list[float] = []
         """Seconds from the start."""
         self.answered: list[bool] = []
-        self.metrics = Metrics(cluster="c")
+        self.metrics = AgentMetrics(cluster="c")
         self.worker = Worker(
-            scorer=Summary(name="cpu", score_name="cpu", scoring_interval=1),
+            scorer=ScorerSummary(name="cpu", score_name="cpu", scoring_interval=1),
             cycle=self._cycle,
             publication=None,
             grid=Grid(interval=interval, phase=0.0),

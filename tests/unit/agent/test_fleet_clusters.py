@@ -9,15 +9,15 @@ import pytest
 
 from dsf_agent.configuration.snapshot import Fleet, Targets, parse
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.promjson import Series
-from dsf_agent.metrics import Metrics
+from dsf_agent.fetch.promjson import SeriesText
+from dsf_agent.metrics import AgentMetrics
 from dsf_agent.publish.prune import Pruner
-from dsf_agent.publish.store import Stored
+from dsf_agent.publish.store import StoredScores
 from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
 from dsf_agent.scoring.labels import LabelSet
 from dsf_agent.scoring.split import groups, split
 from dsf_wire.clusters import FleetCluster, encode
-from dsf_wire.summary import ClusterLabel, Summary
+from dsf_wire.summary import ClusterLabel, ScorerSummary
 from tests.support.agent.turns import with_turns
 
 BATCH = 2_000
@@ -25,8 +25,8 @@ BATCH = 2_000
 CLUSTERS = {"eu": "cluster-1", "us": "cluster-2"}
 
 
-def scorer(name: str, label: ClusterLabel | None = None) -> Summary:
-    return Summary(name=name, score_name=name, cluster_label=label)
+def scorer(name: str, label: ClusterLabel | None = None) -> ScorerSummary:
+    return ScorerSummary(name=name, score_name=name, cluster_label=label)
 
 
 def test_a_scorer_scores_the_clusters_that_name_it() -> None:
@@ -119,12 +119,12 @@ def test_other_clusters_change_what_known_labels_mean() -> None:
     assert [one.cluster for one in read(found, {"node": "n"})] == ["cluster-3"]
 
 
-def series(*metrics: Mapping[str, str]) -> Series:
+def series(*metrics: Mapping[str, str]) -> SeriesText:
     rows = [
         json.dumps({"metric": metric, "values": [[1, str(at)]]}, separators=(",", ":")).encode()
         for at, metric in enumerate(metrics)
     ]
-    return Series(parts=(b",".join(rows),), count=len(rows), size=sum(map(len, rows)))
+    return SeriesText(parts=(b",".join(rows),), count=len(rows), size=sum(map(len, rows)))
 
 
 async def test_series_are_split_by_cluster_in_their_order() -> None:
@@ -150,7 +150,7 @@ async def test_series_are_split_by_cluster_in_their_order() -> None:
 )
 async def test_series_that_cannot_be_split_fail_the_cycle(text: bytes) -> None:
     with pytest.raises(AgentError, match="the series of the source cannot be read") as caught:
-        await split(Series(parts=(text,), count=1), label="cluster", clusters=CLUSTERS)
+        await split(SeriesText(parts=(text,), count=1), label="cluster", clusters=CLUSTERS)
     assert caught.value.reason is Reason.INVALID_BODY
 
 
@@ -182,14 +182,17 @@ class Store:
     def __init__(self, hub: Hub, cluster: str) -> None:
         self._hub, self._cluster = hub, cluster
 
-    async def list_owned(self, *, values: bool) -> list[Stored]:
+    async def list_owned(self, *, values: bool) -> list[StoredScores]:
         assert not values
         self._hub.listed.append(self._cluster)
         if self._cluster in self._hub.faults:
             raise AgentError("no", reason=self._hub.faults[self._cluster])
-        return [Stored(name=name, values={}, valid_until=5.0, labels={}) for name in ("cpu", "old")]
+        return [
+            StoredScores(name=name, values={}, valid_until=5.0, labels={})
+            for name in ("cpu", "old")
+        ]
 
-    async def delete(self, stored: Stored) -> None:
+    async def delete(self, stored: StoredScores) -> None:
         self._hub.deleted.append(f"{self._cluster}/{stored.name}")
 
 
@@ -205,7 +208,7 @@ async def pruned(hub: Hub, *clusters: FleetCluster) -> None:
         under_way=frozenset[tuple[str, str]],
         wall=lambda: 7.0,
         own="",
-        metrics=Metrics(cluster="hub"),
+        metrics=AgentMetrics(cluster="hub"),
         delay_seconds=10,
     )
     found = parse(summaries, encode(clusters).encode())

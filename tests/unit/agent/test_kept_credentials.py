@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from dsf_agent.endpoints.auth import Auth, scoring_auth, source_auth
-from dsf_agent.endpoints.credentials import Credentials, Sent
+from dsf_agent.endpoints.auth import RequestAuth, scoring_auth, source_auth
+from dsf_agent.endpoints.credentials import EndpointCredentials, SentCredentials
 from dsf_agent.endpoints.keptobjects import Read, reader
 from dsf_agent.errors import AgentError, Reason
-from dsf_runtime.oauth2 import Client
+from dsf_runtime.oauth2 import OAuth2Client
 from dsf_wire.summary import (
     NEEDS_NEWER_AGENT,
     BasicAuth,
@@ -25,8 +25,8 @@ from dsf_wire.summary import (
     EndpointAuth,
     Header,
     OAuth2,
+    ScorerSummary,
     SecretRef,
-    Summary,
 )
 from gitops_dsf.repository.model.base import SECRET_KEY
 from tests.support.agent.certificates import Authority
@@ -35,11 +35,13 @@ from tests.support.virtual_time import wall
 KEEP_SECONDS = 60.0
 STALE_SECONDS = 10.0
 
-TOKEN = Auth(secret_name="s", secret_key="k")
-CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))
-OWN = Auth(service_account_token=True)
-LOGIN = Auth(basic=BasicAuth(name="login", username_key="u", password_key="p"))
-PAIR = Auth(certificate=ClientCertificate(name="pair", certificate_key="c", private_key_key="k"))
+TOKEN = RequestAuth(secret_name="s", secret_key="k")
+CA = RequestAuth(ca=ConfigMapRef(name="cas", key="ca.crt"))
+OWN = RequestAuth(service_account_token=True)
+LOGIN = RequestAuth(basic=BasicAuth(name="login", username_key="u", password_key="p"))
+PAIR = RequestAuth(
+    certificate=ClientCertificate(name="pair", certificate_key="c", private_key_key="k")
+)
 KEY_HEADER = Header(name="X-Key", secret_ref=SecretRef(name="s", key="k"))
 
 
@@ -68,20 +70,22 @@ class Api:
         }
 
 
-def credentials(api: Api, *, token_file: Path = Path("nowhere")) -> Credentials:
+def credentials(api: Api, *, token_file: Path = Path("nowhere")) -> EndpointCredentials:
     return kept_of(api.read, token_file=token_file)
 
 
-def kept_of(read: Read, *, token_file: Path = Path("nowhere")) -> Credentials:
-    async def ask(client: Client, trust: ssl.SSLContext | None) -> bytes:
+def kept_of(read: Read, *, token_file: Path = Path("nowhere")) -> EndpointCredentials:
+    async def ask(client: OAuth2Client, trust: ssl.SSLContext | None) -> bytes:
         raise AssertionError(client, trust)
 
-    return Credentials(read=read, token_file=token_file, ask=ask, wall=wall)
+    return EndpointCredentials(read=read, token_file=token_file, ask=ask, wall=wall)
 
 
-async def token_of(kept: Credentials, *, refused: bool = False) -> str:
+async def token_of(kept: EndpointCredentials, *, refused: bool = False) -> str:
     """The bearer token that is sent; ``refused`` if the last one got 401."""
-    sent = await kept.sent(TOKEN, refused=Sent(number=kept._objects.reads) if refused else None)
+    sent = await kept.sent(
+        TOKEN, refused=SentCredentials(number=kept._objects.reads) if refused else None
+    )
     return sent.headers["Authorization"].removeprefix("Bearer ")
 
 
@@ -245,9 +249,9 @@ async def test_a_token_file_that_cannot_be_read_in_time_fails_the_call(
 def test_each_side_has_its_own_credentials(extra: EndpointAuth | None) -> None:
     ca = extra.ca_config_map_ref if extra is not None else None
     header, own = Header(name="X-Org", value="a"), EndpointAuth(service_account_token=True)
-    scoring = Summary(name="n", score_name="s", scoring_auth=extra, source_auth=own)
-    assert (scoring_auth(scoring), source_auth(scoring)) == (Auth(ca=ca), OWN)
-    source = Summary(
+    scoring = ScorerSummary(name="n", score_name="s", scoring_auth=extra, source_auth=own)
+    assert (scoring_auth(scoring), source_auth(scoring)) == (RequestAuth(ca=ca), OWN)
+    source = ScorerSummary(
         name="n",
         score_name="s",
         source_auth=extra,
@@ -256,7 +260,9 @@ def test_each_side_has_its_own_credentials(extra: EndpointAuth | None) -> None:
         source_basic_auth=LOGIN.basic,
         source_client_certificate=PAIR.certificate,
     )
-    expected = Auth(ca=ca, headers=(header,), basic=LOGIN.basic, certificate=PAIR.certificate)
+    expected = RequestAuth(
+        ca=ca, headers=(header,), basic=LOGIN.basic, certificate=PAIR.certificate
+    )
     assert (scoring_auth(source), source_auth(source)) == (OWN, expected)
 
 
@@ -264,7 +270,7 @@ async def test_an_agent_that_does_not_know_a_credential_sends_nothing() -> None:
     """It looks for the key beside the credential in the Secret, and no Secret has it. This agent does not."""
     client = ClientSecret(name="s", client_id_key="i", client_secret_key="k")
     oauth2 = OAuth2(token_url="https://login.example.com/token", client_secret_ref=client)
-    entry = Summary(
+    entry = ScorerSummary(
         name="n",
         score_name="s",
         scoring_endpoint_auth_name="s",
@@ -272,8 +278,8 @@ async def test_an_agent_that_does_not_know_a_credential_sends_nothing() -> None:
         scoring_auth=EndpointAuth(oauth2=oauth2),
         scoring_client_certificate=PAIR.certificate,
     )
-    assert scoring_auth(entry) == Auth(oauth2=oauth2, certificate=PAIR.certificate)
-    older = Auth(secret_name="s", secret_key=NEEDS_NEWER_AGENT)
+    assert scoring_auth(entry) == RequestAuth(oauth2=oauth2, certificate=PAIR.certificate)
+    older = RequestAuth(secret_name="s", secret_key=NEEDS_NEWER_AGENT)
     with pytest.raises(
         AgentError, match=r"key '\(needs a newer agent\)' of Secret 's' holds no token"
     ):
@@ -316,11 +322,11 @@ async def test_a_header_from_a_secret_is_one_line_of_ascii() -> None:
         with pytest.raises(
             AgentError, match="key 'k' of Secret 's' holds no value of a header"
         ) as caught:
-            await credentials(Api(token=value)).sent(Auth(headers=(KEY_HEADER,)))
+            await credentials(Api(token=value)).sent(RequestAuth(headers=(KEY_HEADER,)))
         assert "s3cr" not in str(caught.value)
     headers = (Header(name="X-Org", value="a"), KEY_HEADER)
     for value in ("s3cret\n", " s3cret", "\ufeffs3cret\r\n"):
-        sent = await credentials(Api(token=value)).sent(Auth(headers=headers))
+        sent = await credentials(Api(token=value)).sent(RequestAuth(headers=headers))
         assert sent.headers == {"X-Org": "a", "X-Key": "s3cret"}
     assert sent.secrets == ("s3cret",), "it is hidden wherever the source quotes it"
     assert "s3cret" not in repr(sent)
@@ -358,7 +364,9 @@ async def test_a_client_certificate_is_read_again_and_kept_while_it_is_the_same(
 ) -> None:
     api = Api(pair=pair_in(tmp_path))
     kept = credentials(api)
-    assert await kept.trust(Auth()) is None, "no context of its own without a CA and a certificate"
+    assert await kept.trust(RequestAuth()) is None, (
+        "no context of its own without a CA and a certificate"
+    )
     first = await kept.trust(PAIR)
     assert first is not None
     await asyncio.sleep(KEEP_SECONDS)

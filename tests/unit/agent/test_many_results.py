@@ -8,7 +8,7 @@ import pytest
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.scoring.results import Results
+from dsf_agent.scoring.results import ScoringResults
 
 
 def _label_sets() -> LabelSets:
@@ -23,7 +23,7 @@ def _row(node: int, *, pod: int = 0, score: float = 1.5) -> dict[str, object]:
     return {"metric": {"node": f"n{node:07d}", "pod": f"p{pod}"}, "score": score}
 
 
-async def _read(body: bytes, *, most: int = LabelSets.most_results) -> Results:
+async def _read(body: bytes, *, most: int = LabelSets.most_results) -> ScoringResults:
     label_sets = _label_sets()
     label_sets.most_results = most
     return await results.read(body, where="api", label_sets=label_sets)

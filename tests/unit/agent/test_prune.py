@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from dsf_agent.configuration.snapshot import Snapshot, parse
+from dsf_agent.configuration.snapshot import ConfigurationSnapshot, parse
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics import Metrics
+from dsf_agent.metrics import AgentMetrics
 from dsf_agent.publish.prune import Pruner
-from dsf_agent.publish.store import Stored
+from dsf_agent.publish.store import StoredScores
 
 EMPTY_FACTOR = 6
 RECHECK_SECONDS = 300.0
@@ -36,7 +36,8 @@ class Store:
         self.start = asyncio.get_running_loop().time()
         valid_until = None if valid_for is None else self.wall() + valid_for
         self.objects = {
-            name: Stored(name=name, values={}, valid_until=valid_until, labels={}) for name in names
+            name: StoredScores(name=name, values={}, valid_until=valid_until, labels={})
+            for name in names
         }
         self.looks: list[float] = []
         self.deletions: dict[str, float] = {}
@@ -57,7 +58,7 @@ class Store:
         assert cluster == "c1"
         return self
 
-    async def list_owned(self, *, values: bool) -> list[Stored]:
+    async def list_owned(self, *, values: bool) -> list[StoredScores]:
         assert not values
         self.looks.append(self.elapsed)
         fault = next(self.faults, None)
@@ -65,7 +66,7 @@ class Store:
             raise fault
         return list(self.objects.values())
 
-    async def delete(self, stored: Stored) -> None:
+    async def delete(self, stored: StoredScores) -> None:
         if stored.name in self.refusals:
             raise AgentError("no", reason=self.refusals[stored.name])
         del self.objects[stored.name]
@@ -78,13 +79,13 @@ def _middle_of_range(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def pruning(store: Store, metrics: Metrics | None = None) -> Iterator[Pruner]:
+def pruning(store: Store, metrics: AgentMetrics | None = None) -> Iterator[Pruner]:
     pruner = Pruner(
         store_of=store.of,
         under_way=lambda: store.under_way,
         wall=store.wall,
         own="c1",
-        metrics=metrics or Metrics(cluster="c1"),
+        metrics=metrics or AgentMetrics(cluster="c1"),
         delay_seconds=DELAY,
     )
     task = asyncio.create_task(pruner.run())
@@ -125,7 +126,7 @@ MINUTE = DELAY * 6
 async def test_what_a_file_deletes_and_when(
     names: list[str],
     valid_for: float | None,
-    steps: list[tuple[Snapshot | None, float]],
+    steps: list[tuple[ConfigurationSnapshot | None, float]],
     deletions: dict[str, float],
     looks: int,
     caplog: pytest.LogCaptureFixture,
@@ -153,7 +154,7 @@ async def test_the_name_of_a_deleted_object_is_forgotten() -> None:
         pruner.set(EMPTY)
         await asyncio.sleep(100)
         assert not store.objects
-        store.objects["cpu"] = Stored(name="cpu", values={}, valid_until=None, labels={})
+        store.objects["cpu"] = StoredScores(name="cpu", values={}, valid_until=None, labels={})
         pruner.set(EMPTY)
         await asyncio.sleep(1000)
     assert set(store.objects) == {"cpu"}
@@ -163,7 +164,7 @@ async def test_a_refused_deletion_holds_up_no_other_and_is_tried_again() -> None
     """The scorer moved between spokes and hub, and its new writer has not taken over yet."""
     store = Store("moved", "old-score")
     store.refusals["moved"] = Reason.FORBIDDEN
-    metrics = Metrics(cluster="c1")
+    metrics = AgentMetrics(cluster="c1")
     with pruning(store, metrics) as pruner:
         pruner.set(CPU)
         await asyncio.sleep(DELAY + 1)
@@ -231,7 +232,10 @@ async def test_pauses_start_small_again_after_a_success_or_a_new_file() -> None:
     ("before", "state", "told"), [(CPU, EMPTY, True), (None, EMPTY, False), (CPU, CPU, False)]
 )
 async def test_an_empty_list_after_another_file_is_logged(
-    before: Snapshot | None, state: Snapshot, told: bool, caplog: pytest.LogCaptureFixture
+    before: ConfigurationSnapshot | None,
+    state: ConfigurationSnapshot,
+    told: bool,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A file without scorers may be a mistake, so a warning is logged before anything is deleted."""
     with pruning(Store()) as pruner, caplog.at_level(logging.WARNING):
@@ -242,7 +246,7 @@ async def test_an_empty_list_after_another_file_is_logged(
 
 async def test_a_file_that_comes_during_deletions_is_asked_before_the_next_one() -> None:
     class Changing(Store):
-        async def delete(self, stored: Stored) -> None:
+        async def delete(self, stored: StoredScores) -> None:
             await super().delete(stored)
             pruner.set(CPU_AND_DISK)
 
@@ -265,7 +269,7 @@ async def test_an_object_that_is_being_written_is_deleted_after_its_write() -> N
         store.under_way = {("c1", "new-score"), ("c1", "cpu")}
         await asyncio.sleep(5)
         assert store.deletions == {"old-score": pytest.approx(15, abs=0.1)}
-        store.objects["new-score"] = Stored(
+        store.objects["new-score"] = StoredScores(
             name="new-score", values={}, valid_until=None, labels={}
         )
         store.under_way = {("c1", "cpu")}
@@ -292,7 +296,7 @@ async def test_names_of_scores_that_are_gone_are_forgotten() -> None:
             pruner.set(parse(one % number))
             await asyncio.sleep(1000)
         assert pruner._named == {"s49"}
-        store.objects["s49"] = Stored(name="s49", values={}, valid_until=None, labels={})
+        store.objects["s49"] = StoredScores(name="s49", values={}, valid_until=None, labels={})
         pruner.set(EMPTY)
         await asyncio.sleep(100)
         assert not store.objects, "what the last file named is deleted at once"
@@ -300,7 +304,7 @@ async def test_names_of_scores_that_are_gone_are_forgotten() -> None:
 
 async def test_a_file_that_comes_during_a_look_makes_it_forget_nothing() -> None:
     class Slow(Store):
-        async def list_owned(self, *, values: bool) -> list[Stored]:
+        async def list_owned(self, *, values: bool) -> list[StoredScores]:
             found = await super().list_owned(values=values)
             await asyncio.sleep(5)
             return found

@@ -9,12 +9,12 @@ from itertools import pairwise
 import pytest
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics import Metrics
-from dsf_agent.publish.publication import Publication
+from dsf_agent.metrics import AgentMetrics
+from dsf_agent.publish.publication import ScorePublication
 from dsf_agent.publish.publisher import Publisher
-from dsf_agent.publish.store import Stored, labels
-from dsf_wire.publishrule import Rule
-from dsf_wire.summary import Summary
+from dsf_agent.publish.store import StoredScores, labels
+from dsf_wire.publishrule import PublishSettings
+from dsf_wire.summary import ScorerSummary
 
 AUDIT_SECONDS = 300.0
 HUB_SCORER_WRITES_PER_SECOND = 50
@@ -29,7 +29,7 @@ class Hub:
     def __init__(self, *, seconds: float = 0.01) -> None:
         self._start = asyncio.get_running_loop().time()
         self._seconds = seconds
-        self.objects: dict[tuple[str, str], Stored] = {}
+        self.objects: dict[tuple[str, str], StoredScores] = {}
         self.writes: list[tuple[float, str, str]] = []
         self.ahead = 0.0
         """Seconds that the clock is ahead."""
@@ -76,7 +76,7 @@ class Store:
         if fault is not None:
             raise fault
         self._hub.writes.append((self._hub.elapsed, self._cluster, name))
-        self._hub.objects[self._cluster, name] = Stored(
+        self._hub.objects[self._cluster, name] = StoredScores(
             name=name,
             values=values,
             valid_until=valid_until,
@@ -89,7 +89,7 @@ class Store:
     async def names(self) -> frozenset[str]:
         return frozenset(one.name for one in await self.list_owned())
 
-    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+    async def list_owned(self, *, values: bool = True) -> list[StoredScores]:
         del values
         self._hub.lists += 1
         if self._hub.list_faults:
@@ -99,7 +99,7 @@ class Store:
             return []
         return [one for (cluster, _), one in self._hub.objects.items() if cluster == self._cluster]
 
-    async def delete(self, stored: Stored) -> None:
+    async def delete(self, stored: StoredScores) -> None:
         raise AssertionError(stored)
 
 
@@ -111,11 +111,11 @@ class Publishing:
             wall=hub.wall,
             writes_per_second=writes_per_second,
         )
-        self._metrics = Metrics(cluster="hub")
+        self._metrics = AgentMetrics(cluster="hub")
 
-    def publication(self, name: str, *, ttl: float = TTL) -> Publication:
-        scorer = Summary(name=name, score_name=name, scoring_interval=60)
-        rule = Rule(deadband=2, min_interval=LEAST, ttl=ttl, jitter=0.0)
+    def publication(self, name: str, *, ttl: float = TTL) -> ScorePublication:
+        scorer = ScorerSummary(name=name, score_name=name, scoring_interval=60)
+        rule = PublishSettings(deadband=2, min_interval=LEAST, ttl=ttl, jitter=0.0)
         return self.publisher.publication(scorer, rule=rule, metrics=self._metrics.of(name))
 
     def outcomes(self) -> dict[str, float]:
@@ -146,7 +146,7 @@ async def publishing(
 @asynccontextmanager
 async def one_scorer(
     *, seconds: float = 0.01, ttl: float = TTL
-) -> AsyncIterator[tuple[Hub, Publication]]:
+) -> AsyncIterator[tuple[Hub, ScorePublication]]:
     """The scorer cpu with a publisher of its own."""
     hub = Hub(seconds=seconds)
     async with publishing(hub) as running:
@@ -154,7 +154,7 @@ async def one_scorer(
 
 
 def offer(
-    publication: Publication, clusters: list[str], values: Mapping[str, int] = VALUES
+    publication: ScorePublication, clusters: list[str], values: Mapping[str, int] = VALUES
 ) -> None:
     for cluster in clusters:
         publication.offer(cluster, dict(values))

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
-from dsf_agent.fetch.promjson import Series
+from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import score
-from dsf_agent.scoring.results import DROP_INVALID, Results
+from dsf_agent.scoring.results import DROP_INVALID, ScoringResults
 from tests.support.agent.turns import with_turns
 from tests.support.laws import examples
 
@@ -26,21 +26,21 @@ def _label_sets() -> LabelSets:
     return LabelSets(template=TEMPLATE, cluster="c1", score_name="s1")
 
 
-def _series(*rows: object, separators: tuple[str, str] = (",", ":")) -> Series:
+def _series(*rows: object, separators: tuple[str, str] = (",", ":")) -> SeriesText:
     texts = [json.dumps(row, separators=separators).encode() for row in rows]
     parts = tuple(b",".join(texts[at : at + 2]) for at in range(0, len(texts), 2))
-    return Series(parts=parts, count=len(rows), size=sum(map(len, parts)))
+    return SeriesText(parts=parts, count=len(rows), size=sum(map(len, parts)))
 
 
 def _row(node: str, value: str, **labels: str) -> dict[str, Any]:
     return {"metric": {"node": node, **labels}, "values": [[1_700_000_000.5, value]]}
 
 
-async def _score(series: Series) -> Results:
+async def _score(series: SeriesText) -> ScoringResults:
     return await score(series, label_sets=_label_sets())
 
 
-async def _fetched(result: object, *, kind: str) -> Series:
+async def _fetched(result: object, *, kind: str) -> SeriesText:
     body = json.dumps(
         {"status": "success", "data": {"resultType": kind, "result": result}}
     ).encode()
@@ -92,7 +92,7 @@ async def test_an_unusual_series_is_dropped_alone_with_its_reason(name: str) -> 
 
 async def test_series_that_cannot_be_read_fail_the_cycle() -> None:
     with pytest.raises(AgentError, match="cannot be read") as caught:
-        await _score(Series(parts=(b'{"metric":{}',), count=1))
+        await _score(SeriesText(parts=(b'{"metric":{}',), count=1))
     assert caught.value.reason is Reason.INVALID_BODY
 
 
@@ -108,7 +108,7 @@ async def test_too_many_series_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
 async def test_other_tasks_run_between_the_pieces() -> None:
     """Otherwise a large answer would hold up /healthz and all other scorers."""
     rows = [_row(f"n{node:06d}", "1") for node in range(10_000)]
-    series = Series(parts=(b",".join(map(_compact, rows)),), count=len(rows))
+    series = SeriesText(parts=(b",".join(map(_compact, rows)),), count=len(rows))
     _, turns = await with_turns(_score(series))
     assert turns >= len(rows) // results.BATCH == 5
 
@@ -137,7 +137,7 @@ def test_it_scores_as_an_api_that_gives_back_the_values(
     series = [{"metric": labels, "values": [[1, repr(value)]]} for labels, value in found]
     body = _compact({"results": [{"metric": labels, "score": value} for labels, value in found]})
 
-    async def both() -> tuple[Results, Results]:
+    async def both() -> tuple[ScoringResults, ScoringResults]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("dsf_agent.scoring.batches.BATCH", cut)
             by_query = await _score(_series(*series))
@@ -153,11 +153,11 @@ def _chunks(body: bytes, size: int = promjson.PIECE // 4) -> list[bytes]:
     return [body[start : start + size] for start in range(0, len(body), size)]
 
 
-def _read(body: bytes) -> Series:
+def _read(body: bytes) -> SeriesText:
     return asyncio.run(promjson.read(_chunks(body), where="query"))
 
 
-def _data(series: Series) -> Any:
+def _data(series: SeriesText) -> Any:
     return json.loads(b"[" + b",".join(bytes(part) for part in series.parts) + b"]")
 
 

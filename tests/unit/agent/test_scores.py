@@ -15,7 +15,7 @@ from dsf_agent.scoring.items import DROP_NO_NAME, Items, items_of
 from dsf_agent.scoring.labels import Labels, LabelSet, LabelSets, item_namer
 from dsf_wire import dimension, scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from dsf_wire.summary import ScoreRange, Summary
+from dsf_wire.summary import ScoreRange, ScorerSummary
 
 MAX_KEPT = 20_000
 MAX_KEPT_BYTES = 1 << 10
@@ -51,8 +51,8 @@ def test_item_names_are_those_of_the_wire(
     )
 
 
-def _scorer(**more: object) -> Summary:
-    return Summary(name="n", score_name="s", score_dimension_format="${node}", **more)  # type: ignore[arg-type]
+def _scorer(**more: object) -> ScorerSummary:
+    return ScorerSummary(name="n", score_name="s", score_dimension_format="${node}", **more)  # type: ignore[arg-type]
 
 
 def _label_sets(
@@ -61,7 +61,7 @@ def _label_sets(
     return LabelSets(template=template, cluster=cluster, score_name=score_name)
 
 
-def _items(given_results: list[Result], *, scorer: Summary, size: int = 1000) -> Items:
+def _items(given_results: list[Result], *, scorer: ScorerSummary, size: int = 1000) -> Items:
     label_sets = _label_sets(scorer.score_dimension_format)
     found = [label_sets.of(labels) for labels, _ in given_results]
     return asyncio.run(items_of(scorer, found, [score for _, score in given_results], batch=size))

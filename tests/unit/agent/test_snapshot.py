@@ -12,7 +12,7 @@ from tests.support.agent.running import entry
 GOOD = entry("good", scoring="http://s", source="http://p")
 
 
-def _parse(*entries: dict[str, Any]) -> snapshot.Snapshot:
+def _parse(*entries: dict[str, Any]) -> snapshot.ConfigurationSnapshot:
     return snapshot.parse(json.dumps(entries).encode())
 
 

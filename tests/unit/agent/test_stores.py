@@ -14,7 +14,7 @@ from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
-from dsf_agent.publish.store import Stored, labels
+from dsf_agent.publish.store import StoredScores, labels
 from tests.support.waiting import until
 
 MAX_SCORE_ITEMS = 20_000
@@ -80,7 +80,7 @@ def _store(directory: Path) -> DirectoryStore:
     return DirectoryStore(directory=directory, cluster="c1")
 
 
-async def _read(store: DirectoryStore, name: str) -> Stored | None:
+async def _read(store: DirectoryStore, name: str) -> StoredScores | None:
     return next((one for one in await store.list_owned() if one.name == name), None)
 
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.metrics import Metrics
+from dsf_agent.metrics import AgentMetrics
 from dsf_agent.process import supervise
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.schedule.scheduler import Scheduler
 from dsf_agent.schedule.worker import Grid, Worker
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 from tests.support.waiting import until
 
 COUNTED = b'failures_total{reason="internal",score_name="broken",stage="score"} 1.0'
@@ -31,10 +31,10 @@ class Bench:
     def __init__(self, fault: BaseException | None, *, creatable: bool = True) -> None:
         self.fault, self._creatable = fault, creatable
         self.runs = {"broken": 0, "well": 0}
-        self.metrics = Metrics(cluster="c")
+        self.metrics = AgentMetrics(cluster="c")
         self.scheduler = Scheduler(make=self._worker, metrics=self.metrics, cluster="c", splay=0.0)
 
-    def _worker(self, scorer: Summary) -> Worker:
+    def _worker(self, scorer: ScorerSummary) -> Worker:
         name = scorer.name
 
         async def cycle() -> CycleResult:
@@ -56,10 +56,12 @@ class Bench:
 
     async def apply(self, *, step: int = 0) -> None:
         """``step`` is an edit of the broken scorer."""
-        broken = Summary(name="broken", score_name="broken", scoring_interval=1, source_step=step)
-        both: Sequence[Summary] = (
+        broken = ScorerSummary(
+            name="broken", score_name="broken", scoring_interval=1, source_step=step
+        )
+        both: Sequence[ScorerSummary] = (
             broken,
-            Summary(name="well", score_name="well", scoring_interval=1),
+            ScorerSummary(name="well", score_name="well", scoring_interval=1),
         )
         await self.scheduler.apply(both)
 
@@ -101,11 +103,11 @@ async def test_pauses_after_failures_grow_to_five_minutes_or_the_interval(
         raise AgentError("away", reason=Reason.UNREACHABLE)
 
     worker = Worker(
-        scorer=Summary(name="cpu", score_name="cpu", scoring_interval=1),
+        scorer=ScorerSummary(name="cpu", score_name="cpu", scoring_interval=1),
         cycle=cycle,
         publication=None,
         grid=Grid(interval=interval, phase=0.0),
-        metrics=Metrics(cluster="c").of("cpu"),
+        metrics=AgentMetrics(cluster="c").of("cpu"),
         wall=time.time,
     )
     running = asyncio.create_task(worker.run(splay=0.0))
@@ -177,7 +179,7 @@ async def test_reference_cycles_are_collected_periodically() -> None:
 
 
 def test_a_metric_names_the_source_that_a_scorer_names_now() -> None:
-    metrics = Metrics(cluster="c")
+    metrics = AgentMetrics(cluster="c")
     for source in ("old", "new", None):
         metrics.of("cpu").names_source(source)
         named = [

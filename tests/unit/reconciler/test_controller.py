@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import pytest
 
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.reconciler.restarts import RESTARTS
 from gitops_dsf.reconciler.run import Controllers, keep_running
 from tests.support import virtual_time
@@ -39,14 +39,14 @@ def failing(*, after: Callable[[], float]) -> Callable[[], Awaitable[object]]:
     return work
 
 
-def failures(metrics: Metrics, controller: str) -> float | None:
+def failures(metrics: ReconcilerMetrics, controller: str) -> float | None:
     return metrics.registry.get_sample_value(
         "gitops_dsf_reconciler_duty_failures_total", {"duty": controller}
     )
 
 
-def run_for(seconds: float, *controllers: Working) -> Metrics:
-    metrics = Metrics()
+def run_for(seconds: float, *controllers: Working) -> ReconcilerMetrics:
+    metrics = ReconcilerMetrics()
 
     async def main() -> None:
         with pytest.raises(TimeoutError):
@@ -109,7 +109,9 @@ def test_one_that_fails_while_it_is_cancelled_ends() -> None:
     controllers = Working("alone", careless), Working("group", group), Working("deaf", deaf)
 
     async def main() -> None:
-        task = asyncio.create_task(keep_running(named(controllers), failures=Metrics().failures))
+        task = asyncio.create_task(
+            keep_running(named(controllers), failures=ReconcilerMetrics().failures)
+        )
         await asyncio.sleep(1)
         task.cancel()
         done, _ = await asyncio.wait({task}, timeout=600)

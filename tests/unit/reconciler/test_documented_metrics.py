@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 
 DOCS = Path(__file__).parents[3] / "docs"
 PREFIX = "gitops_dsf_reconciler_"
@@ -13,7 +13,7 @@ NAMED = re.compile(rf"\b{PREFIX}([a-z_]+)(?:\{{([a-z_,]+)\}})?")
 def test_series_that_pages_name_are_exported_with_these_labels() -> None:
     there = {
         name.removeprefix(PREFIX): set(getattr(collector, "_labelnames", ()))
-        for collector, names in Metrics().registry._collector_to_names.items()
+        for collector, names in ReconcilerMetrics().registry._collector_to_names.items()
         for name in names
     }
     text = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))

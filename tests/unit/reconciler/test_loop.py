@@ -13,7 +13,7 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git.pushing import RETRIES, counting_failures
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.loop import NotReady, run_controller
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 
 
 class Source:
@@ -33,7 +33,7 @@ class Controller:
         self._steps = iter(steps)
         self._again = again
         self.times: list[float] = []
-        self.metrics = Metrics()
+        self.metrics = ReconcilerMetrics()
         self.clock_known = True
 
     async def reconcile(self) -> float | None:
@@ -163,7 +163,7 @@ async def test_a_bug_ends_the_loop() -> None:
 
 @pytest.mark.parametrize("error", [RepositoryError("no"), ApiError("not sent"), NotReady("stale")])
 def test_a_push_that_failed_is_counted(error: Exception) -> None:
-    pushes = Metrics().state_pushes
+    pushes = ReconcilerMetrics().state_pushes
     with pytest.raises((NotReady, ApiError)), counting_failures(pushes):
         raise error
     assert pushes.labels(outcome="failed")._value.get() == 1

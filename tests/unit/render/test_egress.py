@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.repository.model.repository import Egress
 
@@ -18,7 +18,7 @@ DNS = [
 
 def rules(*urls: str, **settings: Any) -> list[dict[str, Any]]:
     """Of a cluster with one scorer for each URL, without the rule for DNS."""
-    summaries = [Summary(name=url, score_name="s", scoring_endpoint=url) for url in urls]
+    summaries = [ScorerSummary(name=url, score_name="s", scoring_endpoint=url) for url in urls]
     egress = Egress.model_validate({"mode": "Limited", **settings})
     first, *rest = egress_policy(summaries, egress)["spec"]["egress"]
     assert first == {"ports": DNS}

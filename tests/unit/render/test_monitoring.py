@@ -13,9 +13,9 @@ import promql_parser
 import pytest
 from prometheus_client import CollectorRegistry
 
-from dsf_agent.metrics import Metrics as AgentMetrics
+from dsf_agent.metrics import AgentMetrics
 from dsf_runtime.clock import HubClock
-from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from tests.support import yamlfast
 from tests.support.rendering import objects, rendered, scorer
 

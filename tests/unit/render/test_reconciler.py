@@ -9,7 +9,7 @@ from typing import Any
 from gitops_dsf.cli import reconcile
 from gitops_dsf.cli.verbs import hub
 from gitops_dsf.hub.names import RECONCILER as NAME
-from gitops_dsf.reconciler.settings import Settings
+from gitops_dsf.reconciler.settings import ReconcilerSettings
 from gitops_dsf.render.reconciler import CREDENTIALS_DIR, WORK_DIR
 from gitops_dsf.render.reconciler_rights import RIGHTS
 from gitops_dsf.repository.model.reconciler import Reconciler
@@ -57,7 +57,7 @@ def container(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return dict(only)
 
 
-def settings_of(found: dict[str, dict[str, Any]], folder: Path) -> Settings:
+def settings_of(found: dict[str, dict[str, Any]], folder: Path) -> ReconcilerSettings:
     """What the real command line makes of rendered arguments and the mounted file."""
     verb, *flags = container(found)["args"]
     assert verb == "reconcile"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from dsf_wire.publishrule import Published, Rule, changed, decide
+from dsf_wire.publishrule import PublishedItems, PublishSettings, changed, decide
 from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import ScoreRange
 from gitops_dsf.hub.intervals import Interval
@@ -124,8 +124,8 @@ def test_what_is_on_the_hub_next_is_what_the_agent_writes_at_once_or_at_the_refr
     computed = Interval(low, low + width)
     score = low + step % (width + 1)
     found = published_next(computed, present=present, deadband=deadband)
-    rule = Rule(deadband=deadband, min_interval=0, ttl=900, jitter=0)
-    before = Published(values={"cpu": present}, written=1000, valid_until=1900)
+    rule = PublishSettings(deadband=deadband, min_interval=0, ttl=900, jitter=0)
+    before = PublishedItems(values={"cpu": present}, written=1000, valid_until=1900)
     decision = decide({"cpu": score}, before, rule=rule)
     assert found.holds(score), "the refresh writes it in any case"
     assert decision.changed or found.holds(present)

@@ -9,9 +9,9 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from dsf_runtime.oauth2 import AccessTokens, Client, TokenError
+from dsf_runtime.oauth2 import AccessTokens, OAuth2Client, TokenError
 
-CLIENT = Client(
+CLIENT = OAuth2Client(
     token_url="https://login.example.com/token", name="agent", secret="s3cret-0123456789"
 )
 
@@ -22,17 +22,17 @@ class Server:
     def __init__(self, **fields: Any) -> None:
         self.fields = fields
         self.fault: TokenError | None = None
-        self.seen: list[Client] = []
+        self.seen: list[OAuth2Client] = []
         self.tokens = AccessTokens()
 
-    async def ask(self, client: Client) -> bytes:
+    async def ask(self, client: OAuth2Client) -> bytes:
         self.seen.append(client)
         await asyncio.sleep(0)
         if self.fault is not None:
             raise self.fault
         return json.dumps({"access_token": f"token-{len(self.seen)}", **self.fields}).encode()
 
-    async def get(self, client: Client = CLIENT, *, refused: str = "") -> str:
+    async def get(self, client: OAuth2Client = CLIENT, *, refused: str = "") -> str:
         return await self.tokens.get("key", client, ask=self.ask, refused=refused)
 
     async def fails(self) -> str:
@@ -68,7 +68,7 @@ async def test_a_token_is_kept_until_shortly_before_its_end(
 
 
 async def test_an_answer_may_begin_with_a_byte_order_mark() -> None:
-    async def ask(_client: Client) -> bytes:
+    async def ask(_client: OAuth2Client) -> bytes:
         return b'\xef\xbb\xbf{"access_token": "issued"}'
 
     assert await AccessTokens().get("key", CLIENT, ask=ask) == "issued"
@@ -145,7 +145,7 @@ async def test_a_refused_token_is_replaced_once_it_is_a_minute_old() -> None:
 
 async def test_a_client_with_another_secret_gets_another_token() -> None:
     server = Server(expires_in=3600)
-    renewed = Client(token_url=CLIENT.token_url, name="agent", secret="another")
+    renewed = OAuth2Client(token_url=CLIENT.token_url, name="agent", secret="another")
     assert [await server.get(), await server.get(renewed)] == ["token-1", "token-2"]
     server.fault = TokenError("no such client", client_refused=True)
     await server.fails()
@@ -156,7 +156,7 @@ async def test_a_client_with_another_secret_gets_another_token() -> None:
 @pytest.mark.parametrize("in_body", [False, True])
 def test_what_is_sent(in_body: bool) -> None:
     """In a header, both parts are encoded as in a form (RFC 6749 section 2.3.1)."""
-    client = Client(
+    client = OAuth2Client(
         token_url="https://a",
         name="a b",
         secret="x:ü&",
@@ -200,7 +200,7 @@ async def test_an_answer_that_is_no_token_is_told_without_its_content(
 ) -> None:
     server = Server()
 
-    async def ask(_: Client) -> bytes:
+    async def ask(_: OAuth2Client) -> bytes:
         return body
 
     with pytest.raises(TokenError) as caught:
@@ -214,7 +214,7 @@ async def test_a_server_that_quotes_the_secret_is_told_without_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    client = Client(
+    client = OAuth2Client(
         token_url="https://login.example.com/token", name="agent", secret="s3cret/0123456789 x"
     )
     encoded = base64.b64encode(b"agent:s3cret%2F0123456789+x").decode()

@@ -3,7 +3,7 @@
 import ssl
 from pathlib import Path
 
-from dsf_runtime.oauth2 import AccessTokens, Client
+from dsf_runtime.oauth2 import AccessTokens, OAuth2Client
 from gitops_dsf.hub.scorers import Auth, KeyRef
 from gitops_dsf.sync.credentials import PageCredentials
 from gitops_dsf.sync.requests import PageRequest
@@ -11,7 +11,7 @@ from tests.support.agent.certificates import Authority
 
 
 async def test_contexts_of_removed_scorers_are_forgotten(tmp_path: Path) -> None:
-    async def ask(client: Client, trust: ssl.SSLContext | None) -> bytes:
+    async def ask(client: OAuth2Client, trust: ssl.SSLContext | None) -> bytes:
         raise AssertionError(client, trust)
 
     (tmp_path / "cas").mkdir()

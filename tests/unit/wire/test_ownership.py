@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from dsf_wire.ownership import UNNAMED, FieldsEntry, Writer, other_writers
+from dsf_wire.ownership import UNNAMED, FieldsEntry, ScoreWriter, other_writers
 
 OURS = FieldsEntry(manager="gitops-dsf-agent", operation="Apply", subresource="status")
 LABELS = FieldsEntry(manager="gitops-dsf-agent", operation="Apply")
@@ -21,13 +21,18 @@ OTHERS_LABELS = FieldsEntry(manager="kubectl-label", operation="Update", time=AT
     [
         ([OURS, LABELS], True, True, ()),
         ([OURS, OTHERS_LABELS], True, True, ()),
-        ([OURS, OTHER], True, True, (Writer(manager="dynamic-scoring-agent", at=AT.timestamp()),)),
-        ([OTHER], False, True, (Writer(manager="dynamic-scoring-agent", at=AT.timestamp()),)),
+        (
+            [OURS, OTHER],
+            True,
+            True,
+            (ScoreWriter(manager="dynamic-scoring-agent", at=AT.timestamp()),),
+        ),
+        ([OTHER], False, True, (ScoreWriter(manager="dynamic-scoring-agent", at=AT.timestamp()),)),
         (
             [msgspec.structs.replace(OTHER, time=None)],
             True,
             True,
-            (Writer(manager=OTHER.manager, at=None),),
+            (ScoreWriter(manager=OTHER.manager, at=None),),
         ),
         ([], False, True, (UNNAMED,)),
         ([OTHERS_LABELS], False, True, (UNNAMED,)),
@@ -49,7 +54,7 @@ OTHERS_LABELS = FieldsEntry(manager="kubectl-label", operation="Update", time=AT
     ],
 )
 def test_other_writers(
-    entries: list[FieldsEntry], labelled: bool, scored: bool, found: tuple[Writer, ...]
+    entries: list[FieldsEntry], labelled: bool, scored: bool, found: tuple[ScoreWriter, ...]
 ) -> None:
     assert other_writers(entries, labelled=labelled, scored=scored) == found
 

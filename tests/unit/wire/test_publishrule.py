@@ -3,14 +3,21 @@
 import pytest
 
 from dsf_wire import constants
-from dsf_wire.publishrule import Decision, Published, Rule, changed, decide, stable_fraction
-from dsf_wire.summary import PublishRule, Summary
+from dsf_wire.publishrule import (
+    PublishedItems,
+    PublishSettings,
+    WriteDecision,
+    changed,
+    decide,
+    stable_fraction,
+)
+from dsf_wire.summary import PublishRule, ScorerSummary
 
-RULE = Rule(deadband=2, min_interval=60, ttl=900, jitter=0.0)
+RULE = PublishSettings(deadband=2, min_interval=60, ttl=900, jitter=0.0)
 
 
-def _published(values: dict[str, int], *, written: float = 1000.0) -> Published:
-    return Published(values=values, written=written, valid_until=written + RULE.ttl)
+def _published(values: dict[str, int], *, written: float = 1000.0) -> PublishedItems:
+    return PublishedItems(values=values, written=written, valid_until=written + RULE.ttl)
 
 
 @pytest.mark.parametrize(
@@ -26,17 +33,19 @@ def _published(values: dict[str, int], *, written: float = 1000.0) -> Published:
 )
 def test_when_scores_are_written(wanted: dict[str, int], at: float) -> None:
     """Below the deadband after half of the TTL; larger or other items after the minimum interval."""
-    assert decide(wanted, _published({"a": 50}), rule=RULE) == Decision(at=at, changed=at < 1450)
+    assert decide(wanted, _published({"a": 50}), rule=RULE) == WriteDecision(
+        at=at, changed=at < 1450
+    )
 
 
 def test_the_first_write_is_due_at_once() -> None:
-    assert decide({}, None, rule=RULE) == Decision(at=0, changed=True)
+    assert decide({}, None, rule=RULE) == WriteDecision(at=0, changed=True)
 
 
 def test_scores_that_expire_sooner_are_written_again_sooner() -> None:
     """Half of the TTL is left then, whenever they were written."""
-    published = Published(values={"a": 50}, written=1000, valid_until=1600)
-    assert decide({"a": 50}, published, rule=RULE) == Decision(at=1150, changed=False)
+    published = PublishedItems(values={"a": 50}, written=1000, valid_until=1600)
+    assert decide({"a": 50}, published, rule=RULE) == WriteDecision(at=1150, changed=False)
 
 
 def test_one_of_several_scores_that_changes_is_enough() -> None:
@@ -52,7 +61,9 @@ def test_with_a_deadband_of_zero_every_change_counts() -> None:
 
 def test_refreshes_of_a_fleet_are_spread_and_early() -> None:
     refreshes = [
-        Rule(deadband=2, min_interval=60, ttl=900, jitter=stable_fraction(f"c{n}", "s")).refresh
+        PublishSettings(
+            deadband=2, min_interval=60, ttl=900, jitter=stable_fraction(f"c{n}", "s")
+        ).refresh
         for n in range(200)
     ]
     assert min(refreshes) >= 405
@@ -61,16 +72,25 @@ def test_refreshes_of_a_fleet_are_spread_and_early() -> None:
 
 
 def test_defaults_of_the_rule() -> None:
-    plain = Summary(name="n", score_name="s", scoring_interval=30)
-    assert Rule.of(plain, jitter=0) == Rule(deadband=2, min_interval=60, ttl=900, jitter=0)
-    told = Summary(
+    plain = ScorerSummary(name="n", score_name="s", scoring_interval=30)
+    assert PublishSettings.of(plain, jitter=0) == PublishSettings(
+        deadband=2, min_interval=60, ttl=900, jitter=0
+    )
+    told = ScorerSummary(
         name="n",
         score_name="s",
         scoring_interval=300,
         publish=PublishRule(deadband=0, min_interval_seconds=5),
     )
-    assert Rule.of(told, jitter=0) == Rule(deadband=0, min_interval=5, ttl=3000, jitter=0)
-    assert Rule.of(Summary(name="n", score_name="s", score_ttl_seconds=7200), jitter=0).ttl == 7200
+    assert PublishSettings.of(told, jitter=0) == PublishSettings(
+        deadband=0, min_interval=5, ttl=3000, jitter=0
+    )
+    assert (
+        PublishSettings.of(
+            ScorerSummary(name="n", score_name="s", score_ttl_seconds=7200), jitter=0
+        ).ttl
+        == 7200
+    )
 
 
 def test_limits_and_defaults() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_wire.scorevalue import Aggregation, Mapped, aggregate, default_items, map_score
-from dsf_wire.summary import ScoreRange, Summary
+from dsf_wire.summary import ScoreRange, ScorerSummary
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -116,7 +116,7 @@ def test_a_range_as_wide_as_floats_are_gives_its_limits() -> None:
 
 
 def test_the_default_score_is_an_item_named_without_labels() -> None:
-    scorer = Summary(
+    scorer = ScorerSummary(
         name="s",
         score_name="cpu",
         default_score=7,

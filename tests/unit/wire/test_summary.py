@@ -14,11 +14,11 @@ from dsf_wire.summary import (
     EndpointAuth,
     PublishRule,
     ScoreRange,
+    ScorerSummary,
     SummariesError,
-    Summary,
 )
 
-FULL = Summary(
+FULL = ScorerSummary(
     name="n",
     score_name="s",
     scoring_arguments={"b": 1, "a": None},
@@ -34,15 +34,15 @@ FULL = Summary(
 
 
 def test_what_is_written_is_read_back() -> None:
-    decoded = summary.decode(summary.encode([FULL, Summary(name="m", score_name="t")]))
+    decoded = summary.decode(summary.encode([FULL, ScorerSummary(name="m", score_name="t")]))
     assert decoded.problems == ()
-    assert decoded.summaries == (FULL, Summary(name="m", score_name="t"))
+    assert decoded.summaries == (FULL, ScorerSummary(name="m", score_name="t"))
 
 
 @given(
     st.lists(
         st.builds(
-            Summary,
+            ScorerSummary,
             name=st.text(min_size=1),
             score_name=st.text(min_size=1),
             source_query=st.text(),
@@ -50,7 +50,7 @@ def test_what_is_written_is_read_back() -> None:
         unique_by=lambda one: one.name,
     )
 )
-def test_any_text_survives(summaries: list[Summary]) -> None:
+def test_any_text_survives(summaries: list[ScorerSummary]) -> None:
     assert list(summary.decode(summary.encode(summaries)).summaries) == summaries
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.reconciler.git.clone import Clone
-from gitops_dsf.reconciler.git.credentials import Credentials, GitError
+from gitops_dsf.reconciler.git.credentials import GitCredentials, GitError
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitserver import GitServer
 from tests.support.commandline import output_of
@@ -96,7 +96,7 @@ async def test_a_byte_order_mark_is_no_part_of_a_secret(
     (secret / "username").write_bytes(b"\xef\xbb\xbftom\r\n")
     server.manners.account = "tom:token-1234"
     assert list(await clone(server, secret, tmp_path).heads("main")) == ["main"]
-    assert Credentials(folder=secret).token() == "token-1234"
+    assert GitCredentials(folder=secret).token() == "token-1234"
 
 
 @pytest.mark.parametrize("content", ["s3cret-one\ns3cret-two", "s3cret-\u00e9", "s3cret-\x07"])
@@ -105,7 +105,7 @@ def test_a_token_that_a_forge_cannot_get_is_named_and_not_repeated(
 ) -> None:
     (secret / "token").write_text(content, encoding="utf-8")
     with pytest.raises(GitError) as caught:
-        Credentials(folder=secret).token()
+        GitCredentials(folder=secret).token()
     assert str(caught.value).startswith(f"{secret / 'token'} has ")
     assert "s3cret" not in str(caught.value)
 
@@ -179,21 +179,23 @@ async def test_another_server_never_gets_the_secret(
     server: GitServer, secret: Path, tmp_path: Path
 ) -> None:
     (secret / "token").write_text(SECRET, encoding="utf-8")
-    configuration = dict(Credentials(folder=secret).settings("https://git.example.com/fleet.git"))
+    configuration = dict(
+        GitCredentials(folder=secret).settings("https://git.example.com/fleet.git")
+    )
     assert set(configuration) == {"credential.helper", "credential.https://git.example.com.helper"}
     assert SECRET not in str(configuration)
-    assert Credentials(folder=secret).settings(f"file://{tmp_path}") == ()
+    assert GitCredentials(folder=secret).settings(f"file://{tmp_path}") == ()
 
 
 def test_ssh_uses_the_files_of_the_secret_alone(secret: Path) -> None:
     url = "git@git.example.com:team/fleet.git"
     with pytest.raises(GitError, match="lacks ssh-privatekey or known_hosts"):
-        Credentials(folder=secret).settings(url)
+        GitCredentials(folder=secret).settings(url)
     with pytest.raises(GitError, match="--git-credentials is not given"):
-        Credentials(folder=None).settings(url)
+        GitCredentials(folder=None).settings(url)
     (secret / "ssh-privatekey").write_text("KEY", encoding="utf-8")
     (secret / "known_hosts").write_text("git.example.com ssh-ed25519 AAAA", encoding="utf-8")
-    command = dict(Credentials(folder=secret).settings(url))["core.sshCommand"]
+    command = dict(GitCredentials(folder=secret).settings(url))["core.sshCommand"]
     assert "KEY" not in command
 
 
@@ -205,7 +207,7 @@ def test_ssh_understands_its_options(secret: Path, tmp_path: Path) -> None:
     (tmp_path / ".ssh/config").write_text(
         "Host *\n  StrictHostKeyChecking no\n  User nobody\n", encoding="utf-8"
     )
-    command = dict(Credentials(folder=secret).settings("git@git.example.com:team/fleet.git"))[
+    command = dict(GitCredentials(folder=secret).settings("git@git.example.com:team/fleet.git"))[
         "core.sshCommand"
     ]
     words = [*shlex.split(command), "-G", "git@git.example.com"]
@@ -279,7 +281,7 @@ def test_a_key_that_is_no_text_is_told(secret: Path, tmp_path: Path) -> None:
     (secret / "ssh-privatekey").write_bytes("KEY".encode("utf-16"))
     with (
         pytest.raises(GitError, match=r"ssh-privatekey is UTF-16 text; write it as UTF-8$"),
-        Credentials(folder=secret).usable(scratch=tmp_path),
+        GitCredentials(folder=secret).usable(scratch=tmp_path),
     ):
         pass
 
@@ -287,7 +289,7 @@ def test_a_key_that_is_no_text_is_told(secret: Path, tmp_path: Path) -> None:
 def test_texts_are_cleaned_of_every_form(secret: Path) -> None:
     (secret / "username").write_text("tom\n", encoding="utf-8")
     (secret / "password").write_text("p@ss/word\n", encoding="utf-8")
-    cleaned = Credentials(folder=secret).cleaned(
+    cleaned = GitCredentials(folder=secret).cleaned(
         "p@ss/word p%40ss%2Fword dG9tOnBAc3Mvd29yZA== rest"
     )
     assert cleaned == "(token) (token) (token) rest"
@@ -295,4 +297,4 @@ def test_texts_are_cleaned_of_every_form(secret: Path) -> None:
 
 def test_the_beginning_of_a_token_that_somebody_cut_is_cleaned_too(secret: Path) -> None:
     (secret / "token").write_text("ghp_0123456789abcdef\n", encoding="utf-8")
-    assert Credentials(folder=secret).cleaned("refused: ghp_0123456789") == "refused: (token)"
+    assert GitCredentials(folder=secret).cleaned("refused: ghp_0123456789") == "refused: (token)"

@@ -11,7 +11,7 @@ from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.journal.record import new_record
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.reconciler.git.clone import Clone
-from gitops_dsf.reconciler.journal.branch import JournalBranch
+from gitops_dsf.reconciler.journal.branch import JournalClone
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.show.journal import explained_text
 from tests.hub.controlplane.gitrepository import git
@@ -352,7 +352,7 @@ async def test_a_placement_that_has_not_moved_for_months_is_not_started_again(
     clone = Clone(
         settings=GitSettings(url=scene.repository.url, author=AUTHOR), folder=tmp_path / "other"
     )
-    await JournalBranch(clone=clone, name=BRANCH).append(later, at=now)
+    await JournalClone(clone=clone, name=BRANCH).append(later, at=now)
     async with scene.replica() as replica:
         await replica.moves("cluster2")
         await replica.pushed(5)

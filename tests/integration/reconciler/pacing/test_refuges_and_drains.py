@@ -12,7 +12,7 @@ from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.items import items_of
 from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.pacing.stored import read_moves
-from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
+from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, ShownItems
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.show.moves import queue_lines
 from gitops_dsf.views.status.queue import queue_view
@@ -166,7 +166,7 @@ async def test_a_refuge_that_the_view_does_not_show_yet_is_taken_away_before_the
     seen: list[dict[str, dict[str, int]]] = []
     async with PaceHub() as hub, hub.api() as api:
         publisher, refuge = ItemPublisher(api), {"ns/a": "c3"}
-        nothing = Published(items={}, versions={})
+        nothing = ShownItems(items={}, versions={})
         await publisher.publish(nothing, items_of([], refuge))
         hub.between = lambda _: seen.append(hub.items()) if hub.items() not in seen else None
         move = LedgerMove(placement="ns/a", source="c1", target="c2", since=0)

@@ -14,7 +14,7 @@ from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.pacing.items import Items, items_of
 from gitops_dsf.pacing.ledger import LedgerMove
-from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, Published
+from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, ShownItems
 from tests.integration.reconciler.pacing.pacehub import PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time
 from tests.support.agent.http import Fault, Reply, Seen
@@ -163,9 +163,9 @@ async def test_an_admission_whose_answer_is_lost_is_told() -> None:
         assert hub.broken == []
 
 
-def shown(hub: PaceHub) -> Published:
+def shown(hub: PaceHub) -> ShownItems:
     """What an informer that is up to date shows."""
-    return Published(
+    return ShownItems(
         items=hub.items(),
         versions={
             namespace: item["metadata"]["resourceVersion"]
@@ -175,7 +175,7 @@ def shown(hub: PaceHub) -> Published:
     )
 
 
-NOTHING = Published(items={}, versions={})
+NOTHING = ShownItems(items={}, versions={})
 MOVE = LedgerMove(placement="ns/a", source="c1", target="c2", since=0)
 PUSHED = {"c1": {"ns/a": -100}, "c2": {"ns/a": 50}}
 

@@ -21,10 +21,10 @@ from dsf_agent.kubernetes.cluster import Labelled
 from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.quantity import MAX_NANOS, NANOS, nanos
 from dsf_agent.kubernetes.requests import PodSpec, PodStatus, effective
-from dsf_agent.kubernetes.values import Sample, Totals, samples
+from dsf_agent.kubernetes.values import MeasuredValue, Totals, samples
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import MEASURES, Selection, selection
-from dsf_wire.summary import Summary
+from dsf_wire.summary import ScorerSummary
 from tests.support.agent.clusterobjects import node, pod
 
 BATCH_SERIES = 2_000
@@ -94,7 +94,7 @@ USAGE = {"a": {"cpu": NANOS, "memory": NANOS * 2**30}}
     ],
 )
 def test_the_cluster_has_one_value(query: str, value: float) -> None:
-    assert samples(selection(query), totals=CLUSTER, usage=USAGE) == [Sample((), value)]
+    assert samples(selection(query), totals=CLUSTER, usage=USAGE) == [MeasuredValue((), value)]
 
 
 @pytest.mark.parametrize(
@@ -110,15 +110,15 @@ def test_the_cluster_has_one_value(query: str, value: float) -> None:
 )
 def test_each_node_has_a_value(query: str, values: dict[str, float]) -> None:
     found = samples(selection(query), totals=CLUSTER, usage=USAGE)
-    assert found == [Sample((("node", name),), value) for name, value in values.items()]
+    assert found == [MeasuredValue((("node", name),), value) for name, value in values.items()]
 
 
 def test_extended_resources_have_a_series_each() -> None:
     gpu = (("resource", "nvidia_com_gpu"),)
     for query in ("extended_available", 'extended_available{resource="nvidia.com/gpu"}'):
-        assert samples(selection(query), totals=CLUSTER, usage={}) == [Sample(gpu, 6.0)]
+        assert samples(selection(query), totals=CLUSTER, usage={}) == [MeasuredValue(gpu, 6.0)]
     assert samples(selection("node_extended_available_ratio"), totals=CLUSTER, usage={}) == [
-        Sample((("node", "a"), *gpu), 0.75)
+        MeasuredValue((("node", "a"), *gpu), 0.75)
     ]
     assert (
         samples(selection('extended_available{resource="amd.com/gpu"}'), totals=CLUSTER, usage={})
@@ -136,8 +136,8 @@ def test_a_resource_that_went_away_is_zero_and_has_no_ratio() -> None:
         )
     )
     assert samples(selection("extended_available"), totals=found, usage={}) == [
-        Sample((("resource", "a_com_hugepages_x"),), 3.0),
-        Sample((("resource", "nvidia_com_gpu"),), 0.0),
+        MeasuredValue((("resource", "a_com_hugepages_x"),), 3.0),
+        MeasuredValue((("resource", "nvidia_com_gpu"),), 0.0),
     ]
     gpu = 'extended_available_ratio{resource="nvidia.com/gpu"}'
     assert samples(selection(gpu), totals=found, usage={}) == []
@@ -158,7 +158,7 @@ def test_nothing_of_nothing_has_no_ratio() -> None:
     for measure in MEASURES.values():
         if measure.name.endswith("_ratio"):
             assert samples(selection(measure.name), totals=empty, usage={}) == []
-    assert samples(selection("nodes"), totals=empty, usage={}) == [Sample((), 0.0)]
+    assert samples(selection("nodes"), totals=empty, usage={}) == [MeasuredValue((), 0.0)]
     for unknown in ("cpu_used_cores", "memory_used_ratio", "node_cpu_used_ratio"):
         assert samples(selection(unknown), totals=CLUSTER, usage={}) == []
 
@@ -199,10 +199,14 @@ def test_sums_depend_only_on_the_pods_that_are_there(changes: list[tuple[str, Po
 
 def test_a_node_without_the_resource_has_no_value() -> None:
     found = totals(node("a", cpu="4", memory="8Gi"), node("silent", cpu="2"))
-    assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [Sample((), 6.0)]
-    assert samples(selection("memory_available_ratio"), totals=found, usage={}) == [Sample((), 1.0)]
+    assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [
+        MeasuredValue((), 6.0)
+    ]
+    assert samples(selection("memory_available_ratio"), totals=found, usage={}) == [
+        MeasuredValue((), 1.0)
+    ]
     per_node = samples(selection("node_memory_allocatable_bytes"), totals=found, usage={})
-    assert per_node == [Sample((("node", "a"),), 8 * 2**30)]
+    assert per_node == [MeasuredValue((("node", "a"),), 8 * 2**30)]
 
 
 def test_nothing_is_kept_of_a_node_without_pods() -> None:
@@ -276,7 +280,7 @@ def test_resources_of_kubernetes_itself_are_no_extended_ones() -> None:
     offers = {"cpu": "1", "memory": "1", "pods": "1", "ephemeral-storage": "1", "storage": "1"}
     found = totals(node("a", **offers, **{"hugepages-2Mi": "1", "x.com/y": "2"}))
     assert samples(selection("extended_allocatable"), totals=found, usage={}) == [
-        Sample((("resource", "x_com_y"),), 2.0)
+        MeasuredValue((("resource", "x_com_y"),), 2.0)
     ]
 
 
@@ -284,10 +288,12 @@ def test_a_node_that_is_deleted_counts_no_more() -> None:
     found = totals(node("a", cpu="1"), node("b", cpu="2"))
     for _ in range(2):
         found.node_changed("a", None, None)
-    assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [Sample((), 2.0)]
+    assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [
+        MeasuredValue((), 2.0)
+    ]
 
 
-ASKING = Summary(
+ASKING = ScorerSummary(
     name="s",
     score_name="s",
     source_type="Kubernetes",

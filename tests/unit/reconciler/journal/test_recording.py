@@ -19,7 +19,7 @@ from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.reconciler.journal.branch import Move, observe
 from gitops_dsf.reconciler.journal.explaining import Deployed
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter, flapping_of
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from tests.support.journalrecords import record
 from tests.support.objecthub import ObjectHub
 
@@ -158,7 +158,7 @@ def test_two_returns_within_a_day_are_flapping(
 
 
 async def test_a_record_that_is_made_during_a_count_is_counted_next_time() -> None:
-    metrics = Metrics()
+    metrics = ReconcilerMetrics()
     registry = metrics.registry
     async with ObjectHub() as hub, hub.api() as api:
         reporter = FlappingReporter(
