@@ -27,9 +27,9 @@ MARKER: Final = ".gitops-dsf-demo"
 it.
 """
 DESCRIPTION = """\
-The whole loop on this machine: a fleet repository in git, real agents and scoring APIs, scores, decisions, a
-pull request with its preview, and load that moves an application. No Kubernetes and no network; about a
-minute. docs/start/quickstart.md explains it."""
+The whole loop on this machine: a fleet repository in git, real agents and scoring APIs, scores,
+decisions, a pull request with its preview, and load that moves an application. No Kubernetes and no
+network; about a minute. docs/start/quickstart.md explains it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,11 +90,11 @@ def emptied(folder: Path) -> Iterator[Path]:
                 f"a demo is running in {root}: end it with Ctrl-C, or name another folder with"
                 " --out"
             ) from error
-        for item in root.iterdir():
-            if item.is_dir() and not item.is_symlink():
-                shutil.rmtree(item)
-            elif item.name != MARKER:
-                item.unlink()
+        for path in root.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != MARKER:
+                path.unlink()
         yield root
 
 
@@ -108,12 +108,13 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
     narrator = Narrator(sys.stdout, steps=STEPS)
     with ExitStack() as stack:
         folder = stack.enter_context(emptied(args.out))
-        pace = FAST if args.fast else FULL
+        pace = FULL
+        if args.fast:
+            pace = FAST
         stage = Stage(folder=folder, pace=pace, stop=stop, loads=loads(), stack=stack)
         narrator.plain(
-            "gitops-dsf demo: scores decide where an application runs, and git decides how"
-            " clusters are",
-            "scored.",
+            "gitops-dsf demo: scores decide where an application runs, and git decides how",
+            "clusters are scored.",
         )
         Story(stage, narrator).run()
         (folder / "history.json").write_bytes(msgspec.json.encode(stage.history))

@@ -15,12 +15,23 @@ from gitops_dsf.errors import GitopsDsfError
 CONTENT: Final = Path(__file__).with_name("repository")
 BRANCH: Final = "main"
 REGISTRY: Final = "registry.example.com"
-GIT_URL: Final = "https://git.example.com/demo/fleet.git"
 """Of images that no pod of the demo starts: its agents are processes."""
+GIT_URL: Final = "https://git.example.com/demo/fleet.git"
 SCORING_APIS: Final = Path(__file__).with_name("scoringapis")
 """Scorers that are added in the course of the demo."""
 _REPLACED: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
 COMMAND_SECONDS: Final = 60
+PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")
+"""The `gitops-dsf` command of this installation."""
+
+# The user's hooks, signing and garbage collection must not change what the demo shows.
+_GIT_SETTINGS: Final = (
+    *("-c", "user.name=Platform Team"),
+    *("-c", "user.email=platform@example.com"),
+    *("-c", "commit.gpgSign=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "gc.auto=0"),
+)
 
 
 class FleetRepository:
@@ -38,7 +49,7 @@ class FleetRepository:
     def create(self) -> list[Command]:
         """Runs `gitops-dsf init` and makes the first commit."""
         options = ("--registry", REGISTRY, "--git-url", GIT_URL)
-        made = self._run(
+        init = self._run(
             [*PRODUCT, "init", str(self.root), "--name", "demo-fleet", *options],
             shown=f"gitops-dsf init fleet --name demo-fleet {' '.join(options)}",
             at=self.root.parent,
@@ -47,7 +58,7 @@ class FleetRepository:
             self.git("init", "--quiet"),
             self.git("symbolic-ref", "HEAD", f"refs/heads/{BRANCH}"),
         ]
-        return [made, *git, *self.commit("Start the fleet with gitops-dsf init")]
+        return [init, *git, *self.commit("Start the fleet with gitops-dsf init")]
 
     def fill(self) -> Command:
         """Replaces the example clusters, scorers and applications with the demo's."""
@@ -57,6 +68,7 @@ class FleetRepository:
         return removed
 
     def add_scoring_apis(self) -> None:
+        """Adds the scorers of the scoring APIs."""
         shutil.copytree(SCORING_APIS, self.root / "scorers", dirs_exist_ok=True)
 
     def edit(self, path: str, before: str, after: str) -> None:
@@ -99,8 +111,8 @@ class FleetRepository:
 
     def works(self) -> dict[str, Path]:
         """The rendered ManifestWorks by cluster."""
-        found = sorted(self.root.glob("rendered/works-*/*.manifestwork.yaml"))
-        return {path.name.removesuffix(".manifestwork.yaml"): path for path in found}
+        paths = sorted(self.root.glob("rendered/works-*/*.manifestwork.yaml"))
+        return {path.name.removesuffix(".manifestwork.yaml"): path for path in paths}
 
     def _run(self, command: list[str], *, shown: str, at: Path, expect: int = 0) -> Command:
         environment = {
@@ -134,18 +146,3 @@ class FleetRepository:
                 f" {expect}:\n{ran.stdout.rstrip()}"
             )
         return Command(text=shown, output=ran.stdout)
-
-
-PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")
-"""The `gitops-dsf` command of this installation."""
-_GIT_SETTINGS: Final = (
-    *(
-        "-c",
-        "user.name=Platform Team",
-        "-c",
-        "user.email=platform@example.com",
-        "-c",
-        "commit.gpgSign=false",
-    ),
-    *("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0"),
-)

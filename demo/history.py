@@ -64,17 +64,21 @@ class History:
 
     def add(self, observation: Observation) -> Move | None:
         """Adds an observation, and the move that it shows."""
-        last = self.observations[-1] if self.observations else None
+        origin: tuple[str, ...] = ()
+        if self.observations:
+            origin = self.observations[-1].chosen
         self.observations.append(observation)
-        if not observation.chosen or (last is not None and last.chosen == observation.chosen):
+        if not observation.chosen or origin == observation.chosen:
             return None
-        origin = last.chosen if last else ()
+        cause = ""
+        if self.events:
+            cause = self.events[-1].text
         move = Move(
             time=observation.time,
             origin=origin,
             target=observation.chosen,
             reason=_reason(origin, observation),
-            cause=self.events[-1].text if self.events else "",
+            cause=cause,
         )
         self.moves.append(move)
         return move
@@ -120,14 +124,12 @@ class Recording:
         """By score name and cluster, then by second."""
 
     def add(self, now: float, raw: Mapping[str, Mapping[str, float]]) -> None:
-        """Adds raw scores by cluster, then by score name.
-
-        Seconds without a look have the value before.
-        """
+        """Adds raw scores by cluster, then by score name."""
         second = math.ceil(now)
         for cluster, scores in raw.items():
             for name, value in scores.items():
                 samples = self._samples.setdefault((name, cluster), {})
+                # A second that was not observed has the value before.
                 last = next(reversed(samples), second)
                 samples |= dict.fromkeys(range(last + 1, second), samples.get(last, value))
                 samples[second] = value
@@ -136,15 +138,15 @@ class Recording:
     def span(self) -> tuple[int, int]:
         """The first second at which every series has a sample, and the last one."""
         series = self._samples.values()
-        return max(min(each) for each in series), min(max(each) for each in series)
+        first = max(min(samples) for samples in series)
+        last = min(max(samples) for samples in series)
+        return first, last
 
     def answer(self) -> dict[str, Any]:
         """What /api/v1/query_range would answer, with a point every second."""
-        rows = [
-            {
-                "metric": {"__name__": METRIC, SCORE_NAME_LABEL: name, CLUSTER_LABEL: cluster},
-                "values": [(second, repr(value)) for second, value in samples.items()],
-            }
-            for (name, cluster), samples in sorted(self._samples.items())
-        ]
+        rows: list[dict[str, Any]] = []
+        for (name, cluster), samples in sorted(self._samples.items()):
+            metric = {"__name__": METRIC, SCORE_NAME_LABEL: name, CLUSTER_LABEL: cluster}
+            values = [(second, repr(value)) for second, value in samples.items()]
+            rows.append({"metric": metric, "values": values})
         return {"status": "success", "data": {"resultType": "matrix", "result": rows}}

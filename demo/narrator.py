@@ -41,11 +41,15 @@ class Narrator:
     def command(self, command: Command, *, lines: int = OUTPUT_LINES) -> None:
         """Shows a command with the first ``lines`` lines of its output."""
         self.plain(f"  {self._style('32', '$')} {self._style('1', command.text)}")
-        shown = command.output.rstrip("\n").splitlines()
-        for line in shown[:lines]:
-            self.plain(f"    {self._style('2', line)}" if line else "")
-        if len(shown) > lines:
-            self.plain(f"    {self._style('2', f'... {len(shown) - lines} more lines')}")
+        output = command.output.rstrip("\n").splitlines()
+        for line in output[:lines]:
+            if line:
+                self.plain(f"    {self._style('2', line)}")
+            else:
+                self.plain("")
+        if len(output) > lines:
+            more = self._style("2", f"... {len(output) - lines} more lines")
+            self.plain(f"    {more}")
 
     def line(self, text: str) -> None:
         """Shows a line about the current state."""
@@ -60,4 +64,6 @@ class Narrator:
         return self._style("1;33", text)
 
     def _style(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self._styled else text
+        if not self._styled:
+            return text
+        return f"\x1b[{code}m{text}\x1b[0m"

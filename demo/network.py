@@ -38,10 +38,12 @@ _OF_THE_CONNECTION: Final = frozenset(
     }
 )
 PROMETHEUS: Final = "prometheus-operated.monitoring.svc:9090"
+
+# Of a recording rule of the node mixin of kube-prometheus.
 CPU: Final = "100 * avg(instance:node_cpu_utilisation:rate5m)"
-"""Of a recording rule of the node mixin of kube-prometheus."""
+
+# vCPUs by instance type, of a recording rule that many distributions ship.
 CORES: Final = "sum by (label_node_kubernetes_io_instance_type) (cluster:capacity_cpu_cores:sum)"
-"""Of a recording rule that many distributions ship: vCPUs by instance type."""
 
 
 @dataclass(kw_only=True)
@@ -77,16 +79,23 @@ class ClusterLoad:
         return min(max(self.mean(when) + noise, 0.0), 100.0)
 
 
-Answer = Callable[[ClusterLoad, float], tuple[dict[str, str], float]]
+Sample = Callable[[ClusterLoad, float], tuple[dict[str, str], float]]
 """The labels and the value of the only series at a time."""
-QUERIES: Final[Mapping[str, Answer]] = {
-    CPU: lambda load, when: ({}, load.at(when)),
-    f"100 - {CPU}": lambda load, when: ({}, 100 - load.at(when)),
-    CORES: lambda load, _: (
-        {"label_node_kubernetes_io_instance_type": load.instance_type},
-        float(load.cores),
-    ),
-}
+
+
+def _cpu(load: ClusterLoad, when: float) -> tuple[dict[str, str], float]:
+    return {}, load.at(when)
+
+
+def _free_cpu(load: ClusterLoad, when: float) -> tuple[dict[str, str], float]:
+    return {}, 100 - load.at(when)
+
+
+def _cores(load: ClusterLoad, _when: float) -> tuple[dict[str, str], float]:
+    return {"label_node_kubernetes_io_instance_type": load.instance_type}, float(load.cores)
+
+
+QUERIES: Final[Mapping[str, Sample]] = {CPU: _cpu, f"100 - {CPU}": _free_cpu, CORES: _cores}
 """The queries that the Prometheus knows."""
 
 
@@ -102,26 +111,31 @@ def network(load: ClusterLoad, services: Mapping[str, str]) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
 
         def serve(self) -> None:
-            body, url = self.body(), urlsplit(self.path)
-            if target := services.get(url.netloc):
-                asked = url._replace(netloc=target).geturl()
-                kept = [
-                    item
-                    for item in self.headers.items()
-                    if item[0].lower() not in _OF_THE_CONNECTION
-                ]
-                try:
-                    found = client.request(self.command, asked, content=body, headers=kept)
-                except httpx.HTTPError as error:
-                    self.send(502, f"{url.netloc} of {load.cluster}: {error}".encode())
-                else:
-                    self.send(found.status_code, found.content)
+            body = self.body()
+            url = urlsplit(self.path)
+            service = services.get(url.netloc)
+            if service is not None:
+                self._forward(url._replace(netloc=service).geturl(), body)
             elif url.netloc == PROMETHEUS:
                 parameters = dict(parse_qsl(f"{url.query}&{body.decode('utf-8', 'replace')}"))
                 status, content = answer(load, url.path, parameters, now=time.time())
                 self.send(status, json.dumps(content).encode())
             else:
                 self.send(502, f"{load.cluster} has no service {url.netloc}".encode())
+
+        def _forward(self, target: str, body: bytes) -> None:
+            headers = [
+                (name, value)
+                for name, value in self.headers.items()
+                if name.lower() not in _OF_THE_CONNECTION
+            ]
+            try:
+                response = client.request(self.command, target, content=body, headers=headers)
+            except httpx.HTTPError as error:
+                host = urlsplit(self.path).netloc
+                self.send(502, f"{host} of {load.cluster}: {error}".encode())
+            else:
+                self.send(response.status_code, response.content)
 
     with httpx.Client(trust_env=False, timeout=30) as client, ThreadServer(Proxy) as server:
         yield server.authority
@@ -135,17 +149,22 @@ def answer(
     if text not in QUERIES:
         error = f"the demo does not know {text!r}; it answers {'; '.join(QUERIES)}"
         return 400, {"status": "error", "errorType": "bad_data", "error": error}
+    sample = QUERIES[text]
     if path == "/api/v1/query":
-        moments, kind, key = [now], "vector", "value"
-    else:
-        start, end, step = (float(parameters[name]) for name in ("start", "end", "step"))
-        moments = [
-            start + index * step for index in range(int((min(end, now) - start) // step) + 1)
-        ]
-        kind, key = "matrix", "values"
-    found = [QUERIES[text](load, when) for when in moments]
-    points = [[when, str(value)] for when, (_, value) in zip(moments, found, strict=True)]
-    series = (
-        [{"metric": found[0][0], key: points[0] if kind == "vector" else points}] if found else []
-    )
-    return 200, {"status": "success", "data": {"resultType": kind, "result": series}}
+        labels, value = sample(load, now)
+        vector = [{"metric": labels, "value": [now, str(value)]}]
+        return 200, {"status": "success", "data": {"resultType": "vector", "result": vector}}
+    start = float(parameters["start"])
+    end = min(float(parameters["end"]), now)
+    step = float(parameters["step"])
+    labels = {}
+    values: list[list[float | str]] = []
+    # Nothing is known of the future, so a range ends now.
+    for index in range(int((end - start) // step) + 1):
+        when = start + index * step
+        labels, value = sample(load, when)
+        values.append([when, str(value)])
+    matrix: list[dict[str, Any]] = []
+    if values:
+        matrix.append({"metric": labels, "values": values})
+    return 200, {"status": "success", "data": {"resultType": "matrix", "result": matrix}}

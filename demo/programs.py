@@ -19,8 +19,10 @@ from gitops_dsf.errors import GitopsDsfError
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SLICE_SECONDS: Final = 0.1
 START_SECONDS = 30.0
+"""How long a program may take until it does what is awaited."""
 STOP_SECONDS = 6.0
 TAIL_LINES = 12
+"""Of the log of a program that ended by itself, in the message about it."""
 T = TypeVar("T")
 
 
@@ -41,7 +43,7 @@ class Stop:
     def listen(self) -> None:
         """Installs the signal handlers for the rest of the process."""
         for number in SIGNALS:
-            signal.signal(number, self._asked)
+            signal.signal(number, self._request)
 
     def check(self) -> None:
         """Raises StoppedError after a signal."""
@@ -56,7 +58,7 @@ class Stop:
             time.sleep(min(left, _SLICE_SECONDS))
             self.check()
 
-    def _asked(self, number: int, _frame: FrameType | None) -> None:
+    def _request(self, number: int, _frame: FrameType | None) -> None:
         self._number = number
 
 
@@ -85,6 +87,7 @@ class Programs:
         Its output goes to a log of its name.
         """
         self._logs.mkdir(parents=True, exist_ok=True)
+        # No proxies, no credentials and no Python settings of the user.
         base = {
             key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ
         }
@@ -106,10 +109,10 @@ class Programs:
         The port is the first group of the pattern.
         """
         log = self._log(name)
-        found = self.until(
+        ports = self.until(
             lambda: re.findall(pattern, log.read_text("utf-8", "replace")), what=f"{name} listens"
         )
-        return int(found[0])
+        return int(ports[0])
 
     def _log(self, name: str) -> Path:
         return self._logs / f"{name}.log"
@@ -121,7 +124,7 @@ class Programs:
         StoppedError on a signal.
         """
         end = time.monotonic() + START_SECONDS
-        while not (found := condition()):
+        while not (fulfilled := condition()):
             self.check()
             if time.monotonic() > end:
                 raise GitopsDsfError(
@@ -129,7 +132,7 @@ class Programs:
                     " why"
                 )
             self._stop.sleep(0.2)
-        return found
+        return fulfilled
 
     def check(self) -> None:
         """Raises GitopsDsfError if any program has ended."""

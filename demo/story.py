@@ -118,7 +118,7 @@ class Story:
         self._stage.observe()
         self._narrator.command(self._fleet.product("simulate", "--scores", "../hub"))
         self._narrator.paragraph(
-            f"So {self._where()} gets {APPLICATION}: one YAML file of a scorer was enough. The"
+            f"So {self._chosen()} gets {APPLICATION}: one YAML file of a scorer was enough. The"
             " simulator computes what OCM's placement controller would. From here on the points of"
             f" each cluster are shown, * where {APPLICATION} runs:"
         )
@@ -133,10 +133,10 @@ class Story:
             " missing counts as 0."
         )
         for name, authority in self._stage.start_scorers().items():
-            where = shown(EXAMPLES / SCORERS[name][0])
+            module, _ = SCORERS[name]
             self._narrator.line(
-                f"{name:<22} http://{authority}   gitops-dsf scorer run {SCORERS[name][0]}:app"
-                f" --app-dir {where}"
+                f"{name:<22} http://{authority}   gitops-dsf scorer run {module}:app"
+                f" --app-dir {shown(EXAMPLES / module)}"
             )
         self._fleet.add_scoring_apis()
         self._commit("Score by a forecast and by prices")
@@ -223,41 +223,43 @@ class Story:
         self._watch(self._stage.pace.watch)
 
     def _peak(self) -> None:
-        where = self._where()
-        self._narrator.step(f"Load moves: a peak on {where}")
+        cluster = self._chosen()
+        self._narrator.step(f"Load moves: a peak on {cluster}")
         self._narrator.paragraph(
-            f"The CPU use of {where} goes to {PEAK_PERCENT:.0f} %. Nothing in git changes. The"
+            f"The CPU use of {cluster} goes to {PEAK_PERCENT:.0f} %. Nothing in git changes. The"
             " forecast looks ahead, so scores fall early:"
         )
-        self._turn(where, to=PEAK_PERCENT, seconds=self._stage.pace.rise)
-        self._await_move(f"the load of {where}")
+        self._turn(cluster, to=PEAK_PERCENT, seconds=self._stage.pace.rise)
+        self._await_move(f"the load of {cluster}")
         self._stage.observe()
         self._narrator.command(
-            self._fleet.product("explain", f"argocd/{APPLICATION}", where, "--scores", "../hub")
+            self._fleet.product("explain", f"argocd/{APPLICATION}", cluster, "--scores", "../hub")
         )
         self._watch(self._stage.pace.watch / 2)
 
     def _ease(self) -> None:
         move = self._stage.history.moves[-1]
-        left = move.origin[0] if move.origin else self._where()
-        self._narrator.step(f"The load of {left} eases")
-        here = self._where()
-        self._turn(left, to=EASED_PERCENT, seconds=self._stage.pace.ease)
+        current = self._chosen()
+        former = current
+        if move.origin:
+            former = move.origin[0]
+        self._narrator.step(f"The load of {former} eases")
+        self._turn(former, to=EASED_PERCENT, seconds=self._stage.pace.ease)
         before = len(self._stage.history.moves)
         self._watch(self._stage.pace.ease + SETTLE_SECONDS)
         last = self._stage.history.observations[-1]
-        lead = last.points[left] - last.points[here]
+        lead = last.points[former] - last.points[current]
         if len(self._stage.history.moves) > before:
             self._narrator.paragraph(self._followed())
         elif lead > 0:
             self._narrator.paragraph(
-                f"{left} is ahead of {here} again, by {lead:.1f} points. That is less than the"
+                f"{former} is ahead of {current} again, by {lead:.1f} points. That is less than the"
                 f" stickiness of {last.stickiness:g}, so {APPLICATION} stays: an application does"
                 " not move for a small lead."
             )
         else:
             self._narrator.paragraph(
-                f"{left} is {-lead:.1f} points behind {here} still, so {APPLICATION} stays."
+                f"{former} is {-lead:.1f} points behind {current} still, so {APPLICATION} stays."
             )
 
     def _backtest(self) -> None:
@@ -301,15 +303,17 @@ class Story:
     def _watch(self, seconds: float, *, awaited: str = "") -> None:
         """Observes for some seconds, or until the move that is awaited."""
         end = time.monotonic() + seconds
-        shown = 0.0
+        line_shown = 0.0
         while time.monotonic() < end:
             move = self._stage.observe()
-            if move is not None or time.monotonic() - shown >= LINE_SECONDS:
-                shown = time.monotonic()
+            if move is not None or time.monotonic() - line_shown >= LINE_SECONDS:
+                line_shown = time.monotonic()
                 self._narrator.line(self._line())
             if move is not None:
-                places = f"{', '.join(move.origin)} -> {', '.join(move.target)}"
-                self._narrator.paragraph(f"The decision moves: {places} ({move.reason})")
+                self._narrator.paragraph(
+                    f"The decision moves: {', '.join(move.origin)} -> {', '.join(move.target)}"
+                    f" ({move.reason})"
+                )
             if move is not None and awaited:
                 return
             self._stage.stop.sleep(self._stage.pace.tick)
@@ -322,8 +326,9 @@ class Story:
         observation = self._stage.history.observations[-1]
         cells = []
         for cluster in self._stage.loads:
-            points = observation.points.get(cluster)
-            number = "-" if points is None else f"{points:.1f}"
+            number = "-"
+            if cluster in observation.points:
+                number = f"{observation.points[cluster]:.1f}"
             text = f"{cluster} {number:>5}"
             if cluster in observation.chosen:
                 cells.append(self._narrator.placed(f"*{text}"))
@@ -332,7 +337,7 @@ class Story:
         seconds = observation.time - self._stage.history.observations[0].time
         return f"{seconds:5.1f} s  {'   '.join(cells)}"
 
-    def _where(self) -> str:
+    def _chosen(self) -> str:
         return ", ".join(self._stage.history.observations[-1].chosen)
 
     def _followed(self) -> str:
@@ -353,20 +358,22 @@ def _timestamp(seconds: float) -> str:
 def shown(path: Path) -> str:
     """The path as a person in the current folder would type it."""
     relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
+    if relative.startswith(".."):
+        return str(path)
+    return relative
 
 
 def commands(root: Path) -> list[str]:
     """Commands to try in the output folder, as typed in the current folder."""
-    where = shown(root)
+    folder = shown(root)
     program = shown(Path(sys.executable).with_name("gitops-dsf"))
-    fleet = f"{where}/fleet"
-    hub = f"{where}/hub"
+    fleet = f"{folder}/fleet"
+    hub = f"{folder}/hub"
     return [
         f"{program} simulate {fleet} --scores {hub}",
         f"{program} explain {APPLICATION} eu-north-1 {fleet} --scores {hub}",
         f"{program} diff {fleet} --base main~1 --scores {hub}",
         f"{program} validate {fleet}    # after an edit of {fleet}/scorers/vcpu-cost.yaml, say",
         f"git -C {fleet} log --stat --oneline --graph",
-        f"cat {where}/scores/us-east-1/*.yaml",
+        f"cat {folder}/scores/us-east-1/*.yaml",
     ]
