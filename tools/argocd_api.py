@@ -52,18 +52,33 @@ _KEPT: Final = (
     "x-kubernetes-int-or-string",
     "x-kubernetes-preserve-unknown-fields",
 )
-_SHARED: Final = 300
-"""An object whose text is longer than this becomes a definition."""
+_MAX_INLINE: Final = 300
+"""An object whose text is longer than this becomes a definition, which others refer to."""
 _TYPES: Final = "pkg/apis/application/v1alpha1"
 """The folder of Argo CD's sources with the Go types of its objects."""
 _STRUCT: Final = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _NAMED: Final = re.compile(r"^type (\w+) ((?:\[\]|map\[)\S+)$", re.MULTILINE)
 _FIELD: Final = re.compile(r'^\s+(?:\w+\s+)?(\S+)\s+`json:"([^",]*)((?:,\w+)*)"', re.MULTILINE)
 _SCALARS: Final = frozenset({"boolean", "integer", "string"})
+# Pointers since Argo CD 3.4 that are plain booleans in 3.3. Without them the default is false, too.
 _PLAIN_IN_OLDER: Final = frozenset({"prune", "selfHeal", "allowEmpty"})
-"""Pointers since Argo CD 3.4 that are plain booleans in 3.3. Without them the default is false,
-too.
-"""
+
+# The folders of Argo CD's sources with its programs. The others are for developers and the command
+# line.
+PROGRAMS: Final = (
+    "applicationset",
+    "cmpserver",
+    "common",
+    "controller",
+    "notification_controller",
+    "pkg",
+    "reposerver",
+    "server",
+    "util",
+)
+_IMPORTS: Final = re.compile(r"^import \(\n.*?^\)", re.MULTILINE | re.DOTALL)
+_KEY: Final = re.compile(r'"((?:[a-z0-9-]+\.)+[a-z]+/(?!v[0-9])[\w.-]*)"')
+"""A text of Go that can be the key of a label or an annotation, or begin one."""
 
 
 def module(name: str, go: str) -> tuple[str, Path]:
@@ -71,12 +86,13 @@ def module(name: str, go: str) -> tuple[str, Path]:
 
     Go fetches them if need be.
     """
-    found = json.loads(_said(go, "mod", "download", "-json", name))
-    return found["Version"], Path(found["Dir"])
+    download = json.loads(_output(go, "mod", "download", "-json", name))
+    return download["Version"], Path(download["Dir"])
 
 
-def _said(*command: str) -> str:
-    environment = {**os.environ, "GOTOOLCHAIN": "auto"}  # the one that go.mod names
+def _output(*command: str) -> str:
+    # The Go that go.mod names, which may be newer than the one that is installed.
+    environment = {**os.environ, "GOTOOLCHAIN": "auto"}
     return subprocess.run(
         command, cwd=MODULES, env=environment, check=True, capture_output=True, text=True
     ).stdout
@@ -88,35 +104,32 @@ def spec_of(crd: Path) -> dict[str, Any]:
 
 
 def _spec(crd: Path) -> dict[str, Any]:
-    found: dict[str, Any] = _properties(crd)["spec"]
-    return found
+    spec: dict[str, Any] = _properties(crd)["spec"]
+    return spec
 
 
 def _properties(crd: Path) -> dict[str, Any]:
     versions = yaml.safe_load(crd.read_text(encoding="utf-8"))["spec"]["versions"]
     [stored] = [version for version in versions if version["storage"]]
-    found: dict[str, Any] = stored["schema"]["openAPIV3Schema"]["properties"]
-    return found
+    properties: dict[str, Any] = stored["schema"]["openAPIV3Schema"]["properties"]
+    return properties
 
 
 def inventory_of(crd: Path) -> dict[str, Any]:
     """The structural schema of an object of a CRD, without its metadata."""
     properties = _properties(crd)
-    return _kept(
-        {"type": "object", "properties": {name: properties[name] for name in ("spec", "status")}},
-        None,
-    )
+    data = {"spec": properties["spec"], "status": properties["status"]}
+    return _kept({"type": "object", "properties": data}, None)
 
 
 class GoTypes:
     """The Go types of Argo CD's objects, as far as they say which fields their JSON leaves out."""
 
     def __init__(self, folder: Path) -> None:
-        text = "\n".join(
-            file.read_text(encoding="utf-8")
-            for file in sorted(folder.glob("*.go"))
-            if not file.name.endswith(("_test.go", "generated.go", "generated.pb.go"))
-        )
+        text = ""
+        for file in sorted(folder.glob("*.go")):
+            if not file.name.endswith(("_test.go", "generated.go", "generated.pb.go")):
+                text += file.read_text(encoding="utf-8") + "\n"
         self._named: dict[str, str] = dict(_NAMED.findall(text))
         self._structs = {name: _FIELD.findall(body) for name, body in _STRUCT.findall(text)}
 
@@ -149,21 +162,22 @@ class GoTypes:
 
 
 def _kept(schema: dict[str, Any], definitions: dict[str, str] | None) -> dict[str, Any]:
+    """A schema without prose. With `definitions`, large parts of it become references to them."""
     kept: dict[str, Any] = {}
     for key in _KEPT:
-        if key in schema:
-            value = schema[key]
-            if key == "properties":
-                value = {name: _kept(inside, definitions) for name, inside in sorted(value.items())}
-            elif key in {"items", "additionalProperties"} and isinstance(value, dict):
-                value = _kept(value, definitions)
-            elif key == "required":  # the API server fills in defaults first
-                value = [
-                    name for name in value if "default" not in schema["properties"].get(name, {})
-                ]
-            kept[key] = value
+        if key not in schema:
+            continue
+        value = schema[key]
+        if key == "properties":
+            value = {name: _kept(inside, definitions) for name, inside in sorted(value.items())}
+        elif key in {"items", "additionalProperties"} and isinstance(value, dict):
+            value = _kept(value, definitions)
+        elif key == "required":
+            # The API server fills in defaults first.
+            value = [name for name in value if "default" not in schema["properties"].get(name, {})]
+        kept[key] = value
     text = json.dumps(kept, sort_keys=True)
-    if definitions is None or len(text) <= _SHARED:
+    if definitions is None or len(text) <= _MAX_INLINE:
         return kept
     return {"$ref": definitions.setdefault(text, f"d{len(definitions)}")}
 
@@ -173,7 +187,7 @@ def functions(argocd: Path, sprig: Path, go: str) -> list[str]:
 
     These are Go's own, sprig's and Argo CD's.
     """
-    own = Path(_said(go, "env", "GOROOT").strip()) / "src" / "text" / "template" / "funcs.go"
+    own = Path(_output(go, "env", "GOROOT").strip()) / "src" / "text" / "template" / "funcs.go"
     utils = argocd / "applicationset" / "utils"
     names = {
         *_names(own, r'"(\w+)":', start="func builtins() FuncMap {"),
@@ -184,44 +198,29 @@ def functions(argocd: Path, sprig: Path, go: str) -> list[str]:
     return sorted(names - set(_names(utils / "utils.go", r'delete\(sprigFuncMap, "(\w+)"\)')))
 
 
-PROGRAMS: Final = (
-    "applicationset",
-    "cmpserver",
-    "common",
-    "controller",
-    "notification_controller",
-    "pkg",
-    "reposerver",
-    "server",
-    "util",
-)
-"""The folders of Argo CD's sources with its programs. The others are for developers and the command
-line.
-"""
-_IMPORTS: Final = re.compile(r"^import \(\n.*?^\)", re.MULTILINE | re.DOTALL)
-_KEY: Final = re.compile(r'"((?:[a-z0-9-]+\.)+[a-z]+/(?!v[0-9])[\w.-]*)"')
-"""A text of Go that can be the key of a label or an annotation, or begin one."""
-
-
 def keys(argocd: Path, engine: Path) -> list[str]:
     """Every text in the sources of Argo CD that looks like the key of a label or annotation."""
-    folders = (*(argocd / name for name in PROGRAMS), engine / "pkg")
-    return sorted(
-        {
-            key
-            for folder in folders
-            for file in folder.rglob("*.go")
-            if not file.name.endswith("_test.go")
-            and not {"testdata", "testing", "mocks"} & set(file.parts)
-            for key in _KEY.findall(_IMPORTS.sub("", file.read_text(encoding="utf-8")))
-        }
+    texts: set[str] = set()
+    for folder in (*(argocd / name for name in PROGRAMS), engine / "pkg"):
+        for file in folder.rglob("*.go"):
+            if not _is_of_tests(file):
+                # The paths of imports look like keys.
+                texts.update(_KEY.findall(_IMPORTS.sub("", file.read_text(encoding="utf-8"))))
+    return sorted(texts)
+
+
+def _is_of_tests(file: Path) -> bool:
+    return file.name.endswith("_test.go") or not {"testdata", "testing", "mocks"}.isdisjoint(
+        file.parts
     )
 
 
 def _names(file: Path, pattern: str, *, start: str | None = None) -> list[str]:
     """What matches in a file, or only in its block that begins so."""
     text = file.read_text(encoding="utf-8")
-    return re.findall(pattern, text.partition(start)[2].partition("\n}")[0] if start else text)
+    if start:
+        text = text.partition(start)[2].partition("\n}")[0]
+    return re.findall(pattern, text)
 
 
 def content(go: str = "go") -> str:
@@ -255,9 +254,10 @@ def content(go: str = "go") -> str:
         "managedCluster": inventory_of(ocm / CLUSTERS),
         "managedClusterSet": inventory_of(ocm / CLUSTER_SETS),
     }
-    lines = (
-        f"{json.dumps(name)}: {json.dumps(part, sort_keys=True)}" for name, part in parts.items()
-    )
+    # One line for each part, so that a diff of a new version is readable.
+    lines: list[str] = []
+    for name, part in parts.items():
+        lines.append(f"{json.dumps(name)}: {json.dumps(part, sort_keys=True)}")
     return "{" + ",\n".join(lines) + "}\n"
 
 

@@ -26,12 +26,11 @@ def fragment(root: Path) -> str:
 
     It is for server-side apply to the argocd-cm of an installation.
     """
-    checks = {
-        f"resource.customizations.health.{file.parts[-3]}_{file.parts[-2]}": file.read_text(
-            encoding="utf-8"
-        )
-        for file in sorted((root / HEALTH).glob("*/*/health.lua"))
-    }
+    checks: dict[str, str] = {}
+    for file in sorted((root / HEALTH).glob("*/*/health.lua")):
+        group = file.parts[-3]
+        kind = file.parts[-2]
+        checks[f"resource.customizations.health.{group}_{kind}"] = file.read_text(encoding="utf-8")
     metadata = {
         "name": "argocd-cm",
         "namespace": "argocd",

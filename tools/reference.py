@@ -1,10 +1,8 @@
 """Generates the pages of docs/reference/fields/.
 
 There is one per authored kind, with an example and every field, one of the command line, and one of
-the metrics.
-
-They are never edited by hand. The site has all. `python -m tools.reference` writes those that are
-kept.
+the metrics. They are never edited by hand. The site has all; `python -m tools.reference` writes
+those that are kept in git.
 """
 
 import argparse
@@ -68,11 +66,10 @@ def kept_pages() -> Mapping[str, str]:
 
 
 def _index() -> str:
-    rows = [
-        f"| [{kind}]({kind.lower()}.md) | `{api_version}` |"
-        f" {_sentence(kind_schema(api_version, kind))} |"
-        for (api_version, kind) in sorted(KINDS, key=lambda key: key[1])
-    ]
+    rows: list[str] = []
+    for api_version, kind in sorted(KINDS, key=lambda key: key[1]):
+        meaning = _sentence(kind_schema(api_version, kind))
+        rows.append(f"| [{kind}]({kind.lower()}.md) | `{api_version}` | {meaning} |")
     lines = [
         _GENERATED,
         "# Reference\n",
@@ -98,48 +95,55 @@ def _page(api_version: str, kind: str) -> str:
     ]
     fields = list(_fields(schema, schema["$defs"]))
     lines += ["## Fields", "", _FIELDS_HEAD, *(field.row for field in fields), ""]
-    rules = {
-        f"- `{field.inside}`: {rule.message}." for field in fields for rule in rules_of(field.model)
-    }
+    rules: set[str] = set()
+    for field in fields:
+        rules.update(f"- `{field.inside}`: {rule.message}." for rule in rules_of(field.model))
     if rules:
         lines += ["Between fields:", "", *sorted(rules), ""]
-    [*crd] = (one for one in crds() if one["spec"]["names"]["kind"] == kind)
-    status = (
-        crd[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
-        if crd
-        else {}
-    )
+    status = _status(kind)
     if "properties" in status:
         lines += ["## Status", "", "Written on the hub by the reconciler, never by people.", ""]
         lines += [_FIELDS_HEAD, *(field.row for field in _fields(status, {}, "status")), ""]
     return "\n".join(lines)
 
 
+def _status(kind: str) -> Schema:
+    """The schema of a kind's status; empty for kinds that are not on a hub."""
+    for crd in crds():
+        if crd["spec"]["names"]["kind"] == kind:
+            [version] = crd["spec"]["versions"]
+            status: Schema = version["schema"]["openAPIV3Schema"]["properties"]["status"]
+            return status
+    return {}
+
+
 def _example(kind: str) -> list[str]:
-    files = (
-        file
-        for fleet in _FLEETS
-        for glob in ("*.yaml", "*/*.yaml")
-        for file in sorted(fleet.glob(glob))
-    )
-    documents = (
-        part.strip("\n") for file in files for part in file.read_text("utf-8").split("\n---\n")
-    )
-    document = next(part for part in documents if f"\nkind: {kind}\n" in part)
-    kept = [
+    document = next(text for text in _documents() if f"\nkind: {kind}\n" in text)
+    # The first line tells editors where the schema is.
+    lines = [
         line for line in document.splitlines() if not line.startswith("# yaml-language-server:")
     ]
-    return ["```yaml", *kept, "```"]
+    return ["```yaml", *lines, "```"]
+
+
+def _documents() -> Iterator[str]:
+    """The YAML documents of all example fleets."""
+    for fleet in _FLEETS:
+        for glob in ("*.yaml", "*/*.yaml"):
+            for file in sorted(fleet.glob(glob)):
+                for document in file.read_text("utf-8").split("\n---\n"):
+                    yield document.strip("\n")
 
 
 def _fields(schema: Schema, definitions: Schema, prefix: str = "") -> Iterator[_Field]:
     for name, field in schema.get("properties", {}).items():
-        path = f"{prefix}.{name}" if prefix else name
+        path = name
+        if prefix:
+            path = f"{prefix}.{name}"
         inner, model = _resolved(field, definitions)
-        meaning, default = (
-            _sentence(field | inner | field),
-            _default(name, field, schema.get("required", ())),
-        )
+        # What is said at the field counts more than what is said of its type.
+        meaning = _sentence(field | inner | field)
+        default = _default(name, field, schema.get("required", ()))
         row = f"| `{path}` | {_type(field, definitions)} | {default} | {meaning} |"
         if inner.get("type") == "array":
             path += "[]"
@@ -169,7 +173,7 @@ def _type(field: Schema, definitions: Schema) -> str:
     if "const" in inner:
         return f"`{inner['const']}`"
     if "enum" in inner:
-        return ", ".join(f"`{value}`" if value else "empty" for value in inner["enum"])
+        return ", ".join(_value(value) for value in inner["enum"])
     match inner.get("type"):
         case "array":
             return f"list of {_type(inner['items'], definitions)}"
@@ -183,11 +187,20 @@ def _type(field: Schema, definitions: Schema) -> str:
             return "any"
 
 
+def _value(value: object) -> str:
+    if not value:
+        return "empty"
+    return f"`{value}`"
+
+
 def _bounds(field: Schema) -> str:
-    low, high = field.get("minimum"), field.get("maximum")
-    if low is not None and high is not None:
-        return f" {low} to {high}"
-    return f", at least {low}" if low is not None else ""
+    low = field.get("minimum")
+    high = field.get("maximum")
+    if low is None:
+        return ""
+    if high is None:
+        return f", at least {low}"
+    return f" {low} to {high}"
 
 
 def _default(name: str, field: Schema, required: Collection[str]) -> str:
@@ -198,9 +211,9 @@ def _default(name: str, field: Schema, required: Collection[str]) -> str:
         return ""
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
-    return (
-        ", ".join(f"`{item}`" for item in default) if isinstance(default, list) else f"`{default}`"
-    )
+    if isinstance(default, list):
+        return ", ".join(f"`{value}`" for value in default)
+    return f"`{default}`"
 
 
 def _sentence(field: Schema) -> str:
@@ -249,16 +262,21 @@ def metrics_page() -> str:
 
 
 def _families(registry: CollectorRegistry) -> Iterator[str]:
-    for collector in list(registry._collector_to_names):  # noqa: SLF001 - the client has no list of collectors
+    # The client has no public list of its collectors, and no public names of their labels.
+    for collector in list(registry._collector_to_names):  # noqa: SLF001
         for family in collector.collect():
-            if not family.name.startswith("process_"):
-                labels = getattr(collector, "_labelnames", ()) or getattr(family, "_labelnames", ())
-                name = f"{family.name}_total" if family.type == "counter" else family.name
-                yield _family(name, family.type, labels, family.documentation)
+            if family.name.startswith("process_"):
+                continue
+            labels = getattr(collector, "_labelnames", ()) or getattr(family, "_labelnames", ())
+            name = family.name
+            if family.type == "counter":
+                name = f"{family.name}_total"
+            yield _family(name, family.type, labels, family.documentation)
 
 
 def _family(name: str, kind: str, labels: tuple[str, ...], meaning: str) -> str:
-    return f"| `{name}` | {kind} | {', '.join(f'`{label}`' for label in labels)} | {meaning} |"
+    listed = ", ".join(f"`{label}`" for label in labels)
+    return f"| `{name}` | {kind} | {listed} | {meaning} |"
 
 
 if __name__ == "__main__":

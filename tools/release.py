@@ -1,4 +1,4 @@
-"""Build everything that a release publishes, or print its notes.
+"""Builds everything that a release publishes, or prints its notes.
 
 `python -m tools.release [--out dist] [--without-images]` writes wheels and sdists of all
 distributions, the images with their bills of materials, CRDs and JSON Schemas, and SHA256SUMS.
@@ -48,40 +48,36 @@ class BuildError(Exception):
 
 
 def image(name: str, *, out: Path, base: str, architecture: str, epoch: int) -> None:
-    """Build one image; print the archive and its digest. Raises BuildError."""
+    """Builds one image, and prints the archive and its digest. Raises BuildError."""
     version = versions.current(ROOT)
     tag = f"localhost/gitops-dsf-{name}:{version}-{architecture}"
     options = ["--file=images/Containerfile", f"--target={name}"]
     options += [f"--tag={tag}", f"--timestamp={epoch}"]
-    options += [f"--build-arg=PYTHON_IMAGE={base}"] if base else []
+    if base:
+        options.append(f"--build-arg=PYTHON_IMAGE={base}")
     run("buildah", "build", "--format=oci", f"--platform=linux/{architecture}", *options, ".")
     container = run("buildah", "from", "--pull-never", tag).strip()
     try:
-        said = run("buildah", "run", container, f"{IMAGES[name]}/bin/python", "-c", _COMPONENTS)
+        # Asked inside of the image, because only there it is known what was installed.
+        packages = run("buildah", "run", container, f"{IMAGES[name]}/bin/python", "-c", _COMPONENTS)
     finally:
         run("buildah", "rm", container)
     archive = out / f"gitops-dsf-{name}-{version}-{architecture}.oci.tar"
     with tempfile.NamedTemporaryFile("r") as file:
         run("buildah", "push", f"--digestfile={file.name}", tag, f"oci-archive:{archive}:{version}")
         digest = file.read().strip()
-    document = bill(f"gitops-dsf-{name}", version, digest=digest, epoch=epoch, listed=said)
+    document = bill(f"gitops-dsf-{name}", version, digest=digest, epoch=epoch, packages=packages)
     archive.with_name(archive.name.replace(".oci.tar", ".cdx.json")).write_text(
         document, encoding="utf-8"
     )
     print(f"{archive.name}: {archive.stat().st_size / 1e6:.0f} MB, {digest}", flush=True)
 
 
-def bill(name: str, version: str, *, digest: str, epoch: int, listed: str) -> str:
+def bill(name: str, version: str, *, digest: str, epoch: int, packages: str) -> str:
     """The bill of materials as CycloneDX 1.6.
 
-    `listed`: kind, name and version of a package on each line.
+    `packages` has kind, name and version of a package on each line.
     """
-
-    def component(kind: str, name: str, version: str) -> dict[str, str]:
-        purl = f"pkg:{kind}/{quote(name)}@{quote(version, safe='')}"
-        kind = "container" if kind == "oci" else "library"
-        return {"type": kind, "bom-ref": purl, "name": name, "version": version, "purl": purl}
-
     document = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
@@ -90,11 +86,19 @@ def bill(name: str, version: str, *, digest: str, epoch: int, listed: str) -> st
         "version": 1,
         "metadata": {
             "timestamp": dt.datetime.fromtimestamp(epoch, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "component": {**component("oci", name, digest), "version": version},
+            "component": {**_component("oci", name, digest), "version": version},
         },
-        "components": [component(*line.split()) for line in sorted(set(listed.splitlines()))],
+        "components": [_component(*line.split()) for line in sorted(set(packages.splitlines()))],
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def _component(kind: str, name: str, version: str) -> dict[str, str]:
+    purl = f"pkg:{kind}/{quote(name)}@{quote(version, safe='')}"
+    component_type = "library"
+    if kind == "oci":
+        component_type = "container"
+    return {"type": component_type, "bom-ref": purl, "name": name, "version": version, "purl": purl}
 
 
 def distributions(out: Path) -> None:
@@ -125,8 +129,8 @@ def notes(root: Path, tag: str) -> str:
     if tag != f"v{version}":
         raise ValueError(f"the tag {tag} is for another version than {version} of pyproject.toml")
     changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    _, _, found = changes.partition(f"\n## [{version}]")
-    text = found.partition("\n")[2].partition("\n## ")[0].strip()
+    _, _, rest = changes.partition(f"\n## [{version}]")
+    text = rest.partition("\n")[2].partition("\n## ")[0].strip()
     if not text:
         raise ValueError(
             f"CHANGELOG.md has no section '## [{version}] - DATE'; rename 'Unreleased'"
@@ -146,12 +150,12 @@ def source_date() -> int:
 
 
 def uv(*words: str, epoch: int) -> None:
-    """Run uv of the lock file in the checkout. Raises BuildError."""
+    """Runs uv of the lock file in the checkout. Raises BuildError."""
     run(str(Path(sys.executable).with_name("uv")), "--quiet", *words, SOURCE_DATE_EPOCH=str(epoch))
 
 
 def run(*command: str, **environment: str) -> str:
-    """Run a program in the checkout. Raises BuildError."""
+    """Runs a program in the checkout. Raises BuildError."""
     # A container of a pipeline can make no network and no processes of its own for a build.
     settings = {"BUILDAH_ISOLATION": "chroot", **os.environ, **environment}
     try:
@@ -166,10 +170,7 @@ def run(*command: str, **environment: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 1 when a part cannot be built; then no file changes.
-
-    Also when there are no notes.
-    """
+    """Returns 1 when a part cannot be built, or when there are no notes. Then no file changes."""
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
     parser.add_argument(
         "--out", type=Path, default=Path("dist"), help="folder (default: %(default)s)"
@@ -185,22 +186,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--notes", metavar="TAG", help="only print the notes of a tag, such as v1.2.0"
     )
-    given = parser.parse_args(arguments)
-    out: Path = given.out.absolute()
+    args = parser.parse_args(arguments)
+    out: Path = args.out.absolute()
     try:
-        if given.notes is not None:
-            sys.stdout.write(notes(ROOT, given.notes))
+        if args.notes is not None:
+            sys.stdout.write(notes(ROOT, args.notes))
             return 0
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".release-", dir=out) as scratch:
             built = Path(scratch)
-            for name in () if given.without_images else given.images or IMAGES:
-                options = {"base": given.base, "architecture": given.architecture}
-                image(name, out=built, epoch=source_date(), **options)
-            if given.images is None:
+            names = args.images or IMAGES
+            if args.without_images:
+                names = ()
+            for name in names:
+                image(
+                    name,
+                    out=built,
+                    base=args.base,
+                    architecture=args.architecture,
+                    epoch=source_date(),
+                )
+            if args.images is None:
                 distributions(built)
                 schemas(built)
                 (built / SUMS).write_text(sums(built), encoding="ascii")
+            # Only now, when all parts are there.
             for path in sorted(built.iterdir()):
                 print(path.replace(out / path.name))
     except (BuildError, ValueError) as error:

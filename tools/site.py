@@ -50,15 +50,17 @@ def sources(*, repository: str | None = REPOSITORY) -> Mapping[str, str]:
     folder lead to the source repository, once it is published.
     """
     fields = reference_pages()
-    pages = {
-        page.relative_to(DOCS).as_posix(): _linked(page, repository) for page in DOCS.rglob("*.md")
-    }
-    pages |= {f"{_FIELDS}/{name}": text for name, text in fields.items()}
-    front_page, index = pages.pop("README.md"), f"{_FIELDS}/README.md"
+    pages: dict[str, str] = {}
+    for page in DOCS.rglob("*.md"):
+        pages[page.relative_to(DOCS).as_posix()] = _linked(page, repository)
+    # Those that are kept in git are generated again, so the site never has an old one.
+    for name, text in fields.items():
+        pages[f"{_FIELDS}/{name}"] = text
+    front_page = pages.pop("README.md")
+    index = f"{_FIELDS}/README.md"
     navigation = {**groups(front_page), "Fields": [index]}
-    front_page += "".join(
-        _toctree(f":caption: {title}\n", listed) for title, listed in navigation.items()
-    )
+    for title, listed in navigation.items():
+        front_page += _toctree(f":caption: {title}\n", listed)
     pages[index] += _toctree("", [name for name in fields if name != "README.md"])
     return {"index.md": front_page, **pages}
 
@@ -93,7 +95,8 @@ def build(out: Path) -> int:
             target.write_text(text, encoding="utf-8")
         shutil.copytree(DOCS / "images", folder / "images")
         command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-C"]
-        command += [word for item in _SETTINGS.items() for word in ("-D", "=".join(item))]
+        for name, value in _SETTINGS.items():
+            command += ["-D", f"{name}={value}"]
         command += ["-d", str(Path(temporary) / "doctrees"), str(folder), str(out)]
         code = subprocess.run(command, check=False).returncode
     if code == 0:

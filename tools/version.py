@@ -35,11 +35,10 @@ def current(root: Path) -> str:
 
 def members(root: Path) -> list[Path]:
     """Folders of all distributions: the root and the members of the uv workspace."""
-    patterns = _project(root)["tool"]["uv"]["workspace"]["members"]
-    return [
-        root,
-        *sorted(file.parent for one in patterns for file in root.glob(f"{one}/pyproject.toml")),
-    ]
+    folders: list[Path] = []
+    for pattern in _project(root)["tool"]["uv"]["workspace"]["members"]:
+        folders += [file.parent for file in root.glob(f"{pattern}/pyproject.toml")]
+    return [root, *sorted(folders)]
 
 
 def distributions(root: Path) -> list[str]:
@@ -54,21 +53,27 @@ def _project(folder: Path) -> dict[str, Any]:
 def places(root: Path) -> list[Place]:
     """Returns every line of the tracked files that must have the current version."""
     old = current(root)
-    return [
-        Place(path, text.count("\n", 0, found.start("version")) + 1, found["version"])
-        for path, text in texts(root)
-        for pattern in _patterns(root, path, old)
-        for found in pattern.finditer(text)
-    ]
+    version_places: list[Place] = []
+    for path, text in texts(root):
+        for pattern in _patterns(root, path, old):
+            for match in pattern.finditer(text):
+                line = text.count("\n", 0, match.start("version")) + 1
+                version_places.append(Place(path, line, match["version"]))
+    return version_places
 
 
 def bump(root: Path, version: str) -> list[str]:
     """Writes a version to every place and returns the changed paths."""
-    old, changed = current(root), []
+    old = current(root)
+    changed: list[str] = []
+
+    def replaced(match: re.Match[str]) -> str:
+        return match[0].removesuffix(match["version"]) + version
+
     for path, text in texts(root):
         new = text
         for pattern in _patterns(root, path, old):
-            new = pattern.sub(lambda found: found[0].removesuffix(found["version"]) + version, new)
+            new = pattern.sub(replaced, new)
         if new != text:
             (root / path).write_text(new, encoding="utf-8", newline="")
             changed.append(path)
@@ -115,11 +120,14 @@ def main(arguments: Sequence[str] | None = None, *, root: Path = ROOT) -> int:
     """Prints or sets the version of the checkout."""
     parser = argparse.ArgumentParser(prog="tools.version", description=__doc__)
     parser.add_argument("version", nargs="?", help="the new version, such as 0.2.0")
-    new, old = parser.parse_args(arguments).version, current(root)
+    new = parser.parse_args(arguments).version
+    old = current(root)
     if new is None:
         different = [place for place in places(root) if place.version != old]
-        print(old, *("{}:{}: {}".format(*place) for place in different), sep="\n")
-        return 1 if different else 0
+        print(old)
+        for place in different:
+            print(f"{place.path}:{place.line}: {place.version}")
+        return int(bool(different))
     if not _VERSION.fullmatch(new):
         print(f"{new!r} is not a version; write three numbers, as in 1.2.0rc1", file=sys.stderr)
         return 2

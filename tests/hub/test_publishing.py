@@ -130,7 +130,7 @@ def release(dist: Path) -> None:
             target = dist / f"{image}-{VERSION}-{architecture}"
             realimages.archive(root, Path(f"{target}.oci.tar"), architecture=architecture)
             listed = f"deb/debian base-files 12\npypi {image} {VERSION}"
-            document = bill(image, VERSION, digest=architecture, epoch=0, listed=listed)
+            document = bill(image, VERSION, digest=architecture, epoch=0, packages=listed)
             Path(f"{target}.cdx.json").write_text(document, encoding="utf-8")
 
 

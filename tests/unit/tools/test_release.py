@@ -68,7 +68,7 @@ def test_every_distribution_has_a_readme_and_the_licence(folder: Path) -> None:
 def test_the_bill_names_packages_and_distributions() -> None:
     listed = "pypi ruamel.yaml 0.19.1\ndeb/debian libstdc++6 1:12.2+b1\npypi ruamel.yaml 0.19.1\n"
     document = json.loads(
-        release.bill("image", "1.0.0", digest="sha256:00", epoch=0, listed=listed)
+        release.bill("image", "1.0.0", digest="sha256:00", epoch=0, packages=listed)
     )
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
     assert document["metadata"]["component"]["purl"] == "pkg:oci/image@sha256%3A00"
