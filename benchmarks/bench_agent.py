@@ -2,8 +2,8 @@
 
     .venv/bin/python -m benchmarks.bench_agent [--only NAME]
 
-The metric source, the scoring API and the hub run in this process, the agent in another one. Prints a
-Markdown table; exits with 1 when a figure misses its goal.
+The metric source, the scoring API and the hub run in this process, the agent in another one. Prints
+a Markdown table; exits with 1 when a figure misses its goal.
 """
 
 import asyncio
@@ -58,26 +58,40 @@ class Bench:
 
 
 def matrix(series: int, points: int) -> bytes:
-    """A range query's answer with cAdvisor-like labels and full-precision values: 20.7 MB for 10,000 x 60."""
-    values = ",".join(
-        f'[{1_700_000_000 + 30 * point},"{0.1 + point / 7:.13f}"]' for point in range(points)
-    )
-    rows = (
-        f'{{"metric":{{"__name__":"container_cpu_usage_seconds_total","container":"main","instance":"10.0.{n % 250}.17:10250",'  # noqa: E501
-        f'"job":"kubelet","namespace":"team-{n % 40}","node":"node-{n % 100}","pod":"app-{n}"}},"values":[{values}]}}'
-        for n in range(series)
-    )
-    return f'{{"status":"success","data":{{"resultType":"matrix","result":[{",".join(rows)}]}}}}'.encode()
+    """A range query's answer with cAdvisor-like labels and full-precision values.
+
+    10,000 series of 60 points have 20.7 MB.
+    """
+    # The points are written once, because json.dumps would take seconds for all of them.
+    written = [f'[{1_700_000_000 + 30 * n},"{0.1 + n / 7:.13f}"]' for n in range(points)]
+    values = ",".join(written)
+    rows: list[str] = []
+    for number in range(series):
+        labels = {
+            "__name__": "container_cpu_usage_seconds_total",
+            "container": "main",
+            "instance": f"10.0.{number % 250}.17:10250",
+            "job": "kubelet",
+            "namespace": f"team-{number % 40}",
+            "node": f"node-{number % 100}",
+            "pod": f"app-{number}",
+        }
+        metric = json.dumps(labels, separators=(",", ":"))
+        rows.append(f'{{"metric":{metric},"values":[{values}]}}')
+    result = ",".join(rows)
+    return f'{{"status":"success","data":{{"resultType":"matrix","result":[{result}]}}}}'.encode()
 
 
 def results(count: int) -> bytes:
-    rows = [
-        {
-            "metric": {"node": f"node-{n % 100}", "namespace": f"team-{n % 40}", "pod": f"app-{n}"},
-            "score": n % 87 + 0.123456,
+    """The answer of a scoring API with that many results."""
+    rows: list[Settings] = []
+    for number in range(count):
+        metric = {
+            "node": f"node-{number % 100}",
+            "namespace": f"team-{number % 40}",
+            "pod": f"app-{number}",
         }
-        for n in range(count)
-    ]
+        rows.append({"metric": metric, "score": number % 87 + 0.123456})
     return json.dumps({"results": rows}, separators=(",", ":")).encode()
 
 
@@ -87,6 +101,8 @@ def cpu(pid: int) -> float:
     return sum(int(path.read_text().split()[0]) for path in threads) / 1e9
 
 
+# What no agent can do without: the bytes in and out, without a look at them. It grows with what
+# else the machine does, as the agent's own figure does.
 FLOOR = """
 import json, socket, sys, time
 port, size, rounds = map(int, sys.argv[1:])
@@ -105,23 +121,24 @@ for _ in range(rounds):
     spent.append(time.process_time() - start)
 print(json.dumps(spent))
 """
-"""What no agent can do without: the bytes in and out, without a look at them. It grows with what else the
-machine does, as the agent's own figure does.
-"""
 
 
 async def cycle(bench: Bench) -> list[Figure]:
-    """10,000 series of 60 points and as many results, every two seconds; a sample holds one cycle."""
-    body, answer = matrix(10_000, 60), results(10_000)
+    """10,000 series of 60 points and as many results, every two seconds.
+
+    A sample holds one cycle.
+    """
+    body = matrix(10_000, 60)
+    answer = results(10_000)
     async with (
         HttpFake(lambda _seen: Reply(body=body)) as source,
         HttpFake(lambda _seen: Reply(body=answer)) as scoring,
     ):
-        words = (FLOOR, str(source.port), str(len(body)), str(ROUNDS))
-        bare = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", *words, stdout=asyncio.subprocess.PIPE
+        arguments = (str(source.port), str(len(body)), str(ROUNDS))
+        floor_process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", FLOOR, *arguments, stdout=asyncio.subprocess.PIPE
         )
-        floor, _ = await bare.communicate()
+        floor, _ = await floor_process.communicate()
         bench.volume.put(
             entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, **BY_POD)
         )
@@ -130,13 +147,19 @@ async def cycle(bench: Bench) -> list[Figure]:
             await asyncio.sleep(1)
             spent: list[float] = []
             for _ in range(ROUNDS):
-                before, calls = cpu(process.process.pid), len(scoring.seen)
+                before = cpu(process.process.pid)
+                calls = len(scoring.seen)
                 await until(partial(_more_than, scoring.seen, calls), what="a cycle", seconds=60)
                 await asyncio.sleep(1)
                 spent.append((cpu(process.process.pid) - before) / (len(scoring.seen) - calls))
-            what = f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), 10,000 results, CPU"
+            size = f"{len(body) / 1e6:.1f} MB"
             return [
-                median(what, spent, 0.08, "s"),
+                median(
+                    f"cycle of 10,000 series x 60 points ({size}), 10,000 results, CPU",
+                    spent,
+                    0.08,
+                    "s",
+                ),
                 median("floor: these bytes in and out, unread, CPU", json.loads(floor), None, "s"),
                 Figure("peak memory of such cycles", memory(process.process.pid), 100, "MB"),
             ]
@@ -144,12 +167,15 @@ async def cycle(bench: Bench) -> list[Figure]:
 
 async def scrape(bench: Bench) -> list[Figure]:
     """A scrape while 50,000 scores are exported."""
-    answer, spent = results(50_000), list[float]()
+    answer = results(50_000)
+    spent: list[float] = []
     async with HttpFake(lambda _seen: Reply(body=answer)) as scoring:
         settings: Settings = {"scoringInterval": 3600, "scoreDestination": "None", **BY_POD}
         bench.volume.put(entry("big", scoring=scoring.url, **settings))
-        running, asking = agent(*bench.flags, environ=IMAGE), httpx.AsyncClient(trust_env=False)
-        async with running as process, asking as client:
+        async with (
+            agent(*bench.flags, environ=IMAGE) as process,
+            httpx.AsyncClient(trust_env=False) as client,
+        ):
             await until(lambda: scoring.seen, what="scored", seconds=60)
             await asyncio.sleep(2)
             for _ in range(32):
@@ -164,8 +190,9 @@ async def scrape(bench: Bench) -> list[Figure]:
 
 
 async def blocks(bench: Bench) -> list[Figure]:
-    """The longest step of the event loop, at 20 MB of series and 50,000 results, with the file store."""
-    body, answer = matrix(10_000, 60), results(50_000)
+    """The longest step of the event loop, with much data and the file store."""
+    body = matrix(10_000, 60)
+    answer = results(50_000)
     async with (
         HttpFake(lambda _seen: Reply(body=body)) as source,
         HttpFake(lambda _seen: Reply(body=answer)) as scoring,
@@ -179,31 +206,41 @@ async def blocks(bench: Bench) -> list[Figure]:
         )
         out, _ = await child.communicate()
         assert len(scoring.seen) >= 3
-    worst = float(json.loads(out.splitlines()[-1])["cpu"])
-    what = "longest step of the event loop, 20 MB of series and 50,000 results"
-    return [Figure(what, worst * 1000, 20, "ms")]
+    longest = float(json.loads(out.splitlines()[-1])["cpu"])
+    return [
+        Figure(
+            "longest step of the event loop, 20 MB of series and 50,000 results",
+            longest * 1000,
+            20,
+            "ms",
+        )
+    ]
 
 
 async def rest(bench: Bench) -> list[Figure]:
     """Memory at rest with ten scorers, and writes to the hub."""
-    figures, fake = [], ScoreHub(namespaces=("bench",))
+    figures: list[Figure] = []
+    hub = ScoreHub(namespaces=("bench",))
     async with (
         HttpFake(lambda _seen: Reply(body=matrix(20, 10))) as source,
         HttpFake(lambda _seen: Reply(body=results(20))) as scoring,
-        fake as server,
+        hub as server,
     ):
         often: Settings = {"scoringInterval": 2, "scoreTTLSeconds": 20}
-        bench.volume.put(
-            *(entry(f"s{n}", scoring=scoring.url, source=source.url, **often) for n in range(10))
-        )
+        entries = [
+            entry(f"s{n}", scoring=scoring.url, source=source.url, **often) for n in range(10)
+        ]
+        bench.volume.put(*entries)
         config = kubeconfig(bench.directory / "kubeconfig", server=server.url)
         to_hub: list[str | Path] = ["--publish", "hub", "--hub-kubeconfig", config]
-        for kind, flags, goal in (("dir", [], 50), ("hub", to_hub, 62)):
+        for store, flags, goal in (("dir", [], 50), ("hub", to_hub, 62)):
             async with agent(*bench.flags, *flags, environ=IMAGE) as process:
                 await asyncio.sleep(25)
-                what = f"memory at rest with 10 scorers, --publish {kind}"
-                figures.append(Figure(what, process.resident() / 2**20, goal, "MB"))
-    writes = sum(word.startswith("PATCH") for word in fake.writes)
+                megabytes = process.resident() / 2**20
+            figures.append(
+                Figure(f"memory at rest with 10 scorers, --publish {store}", megabytes, goal, "MB")
+            )
+    writes = sum(write.startswith("PATCH") for write in hub.writes)
     # One at the start, then one each half TTL of 10 s, up to a tenth earlier.
     figures.append(
         Figure("hub writes of 10 unchanged scorers in 25 s (TTL 20 s)", writes, 10 * (1 + 25 // 9))

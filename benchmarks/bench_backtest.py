@@ -1,7 +1,9 @@
-"""How long a backtest takes: `python -m benchmarks.bench_backtest`.
+"""How long a backtest takes.
 
-Two weeks of 100 clusters, 3 scorers each minute and 50 applications: at most 20 s and 300 MB, read from a
-store on loopback that another process plays. Exits with 1 when a target is missed.
+    python -m benchmarks.bench_backtest
+
+Two weeks of 100 clusters, 3 scorers each minute and 50 applications: at most 20 s and 300 MB, read
+from a store on loopback that another process plays. Exits with 1 when a target is missed.
 """
 
 import subprocess
@@ -27,23 +29,20 @@ STEP = 60
 
 @cache
 def answer(name: str, first: float, last: float) -> bytes:
-    """A random walk of a score on each cluster. Answers are kept, because to write them takes longer than
-    the backtest: the first run counts least.
-    """
+    """A wave with noise of a score on each cluster."""
+    # Answers are kept, because to write them takes longer than the backtest: the first run counts
+    # least.
     times = np.arange(round((last - first) / STEP) + 1) * STEP + first
     rng = np.random.default_rng(int(first) + int(name.rpartition("-")[2]))
-    rows = []
+    rows: list[str] = []
     for number in range(SIZES["clusters"]):
         wave = 0.5 + 0.15 * np.sin(times / 20_000 + number) + rng.normal(0, 0.03, len(times))
-        values = ",".join(
-            f'[{at:.0f},"{value:.4f}"]' for at, value in zip(times, wave, strict=True)
-        )
-        rows.append(
-            f'{{"metric":{{"ds_cluster":"{fleet.cluster_name(number)}"}},"values":[{values}]}}'
-        )
-    return (
-        '{"status":"success","data":{"resultType":"matrix","result":[' + ",".join(rows) + "]}}"
-    ).encode()
+        points = zip(times, wave, strict=True)
+        values = ",".join(f'[{time_of:.0f},"{value:.4f}"]' for time_of, value in points)
+        cluster = fleet.cluster_name(number)
+        rows.append(f'{{"metric":{{"ds_cluster":"{cluster}"}},"values":[{values}]}}')
+    result = ",".join(rows)
+    return f'{{"status":"success","data":{{"resultType":"matrix","result":[{result}]}}}}'.encode()
 
 
 class Store(Handler):
@@ -52,8 +51,7 @@ class Store(Handler):
     def serve(self) -> None:
         form = parse_qs(self.body().decode())
         name = form["query"][0].split('ds_score_name="')[1].split('"')[0]
-        first, last = (float(form[key][0]) for key in ("start", "end"))
-        self.send(200, answer(name, first, last))
+        self.send(200, answer(name, float(form["start"][0]), float(form["end"][0])))
 
 
 def main() -> int:
@@ -73,13 +71,13 @@ def main() -> int:
             assert server.stdout is not None
             url = server.stdout.readline().strip()
             end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(END))
-            verbs = []
-            for paced in (False, True):
-                root = Path(folder) / f"fleet-{paced}"
-                fleet.write(root, **SIZES, regional=False, paced=paced)
-                program = [sys.executable, "-m", "gitops_dsf", "backtest", str(root)]
-                verbs.append([*program, "--prometheus", url, "--to", end])
-            return shown(figures(*verbs))
+            plain = Path(folder) / "fleet"
+            paced = Path(folder) / "paced"
+            fleet.write(plain, **SIZES, regional=False, paced=False)
+            fleet.write(paced, **SIZES, regional=False, paced=True)
+            backtest = [sys.executable, "-m", "gitops_dsf", "backtest"]
+            span = ["--prometheus", url, "--to", end]
+            return shown(figures([*backtest, str(plain), *span], [*backtest, str(paced), *span]))
         finally:
             server.terminate()
 
@@ -89,10 +87,9 @@ def figures(verb: list[str], paced: list[str]) -> Iterator[Figure]:
     yield from cost.figures("100 clusters, 3 scorers, 50 applications", seconds=20, megabytes=300)
     cost = best([*paced, "-o", "json"], repeats=2)
     yield from cost.figures("the same with a pace", seconds=20, megabytes=300)
-    one = [*verb, "--placement", "app-0000"]
-    cost = best(one, repeats=5)
-    what, note = "the same, one application with one scorer: CPU", f"{cost.wall:.2f} s elapsed"
-    yield Figure(what, cost.cpu, 2, "s", note)
+    cost = best([*verb, "--placement", "app-0000"], repeats=5)
+    note = f"{cost.wall:.2f} s elapsed"
+    yield Figure("the same, one application with one scorer: CPU", cost.cpu, 2, "s", note)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""What hostile peers do to an agent: the longest turn of its event loop, the cycles of healthy scorers,
-/healthz, and the peak of memory.
+"""What hostile peers do to an agent.
 
     .venv/bin/python -m benchmarks.bench_hostile [--only KIND] [--seconds N]
 
-The peers run in this process, the agent in another one, with eight healthy scorers of one second beside
-eight hostile ones. Prints a Markdown table; exits with 1 when a figure misses its goal.
+It measures the longest turn of the event loop, the cycles of healthy scorers, /healthz, and the
+peak of memory. The peers run in this process, the agent in another one, with eight healthy scorers
+of one second beside eight hostile ones. Prints a Markdown table; exits with 1 when a figure misses
+its goal.
 """
 
 import asyncio
@@ -24,7 +25,9 @@ from tests.support.hostile import KINDS, hostile
 HERE = Path(__file__).parent
 PEERS = 8
 HEALTH_SECONDS = 0.5
-SIDES = ("APIs", "sources")
+SIDES: Sequence[str] = ("APIs", "sources")
+# Asks in a process of its own, because this one is busy with being hostile. Prints the seconds of
+# the slowest.
 HEALTH = """
 import http.client, sys, time
 port, seconds = int(sys.argv[1]), float(sys.argv[2])
@@ -39,38 +42,35 @@ while time.monotonic() < end:
     time.sleep(0.05)
 print(slowest)
 """
-"""Asks in a process of its own: this one is busy with being hostile. Prints the seconds of the slowest."""
 
 
 async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> list[Figure]:
     volume = ConfigMapVolume(directory / "config")
     async with AsyncExitStack() as stack:
-        well = await stack.enter_async_context(HttpFake(scores(1.0)))
+        healthy = await stack.enter_async_context(HttpFake(scores(1.0)))
         entries = [
-            entry(f"well{n}", scoring=f"{well.url}/well{n}/", scoringInterval=1)
+            entry(f"well{n}", scoring=f"{healthy.url}/well{n}/", scoringInterval=1)
             for n in range(PEERS)
         ]
         if kind in KINDS:
-            servers = [await stack.enter_async_context(hostile(kind)) for _ in range(PEERS)]
-            for n, server in enumerate(servers):
-                urls = (
-                    {"scoring": server.url}
-                    if side == "APIs"
-                    else {"scoring": well.url, "source": server.url}
-                )
-                entries.append(entry(f"bad{n}", **urls, scoringInterval=1))
+            for number in range(PEERS):
+                server = await stack.enter_async_context(hostile(kind))
+                urls = {"scoring": healthy.url, "source": server.url}
+                if side == "APIs":
+                    urls = {"scoring": server.url}
+                entries.append(entry(f"bad{number}", **urls, scoringInterval=1))
         volume.put(*entries)
         flags = [
-            "--config-dir",
-            volume.directory,
-            "--cluster-name",
-            "c",
-            "--publish",
-            f"dir:{directory}/out",
+            f"--config-dir={volume.directory}",
+            "--cluster-name=c",
+            f"--publish=dir:{directory}/out",
+            "--metrics-address=127.0.0.1:0",
+            "--splay=0",
         ]
         child = await asyncio.create_subprocess_exec(
-            *(sys.executable, HERE / "canary.py", "--seconds", str(seconds)),
-            *("run", "--metrics-address", "127.0.0.1:0", "--splay", "0", *map(str, flags)),
+            sys.executable,
+            HERE / "canary.py",
+            *("--seconds", str(seconds), "run", *flags),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
         )
@@ -85,23 +85,32 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
             stdout=asyncio.subprocess.PIPE,
         )
         health, _ = await probe.communicate()
-        most = memory(child.pid)
-        report = json.loads(await child.stdout.readline())
-        cpu, wall = (1000 * report[clock] for clock in ("cpu", "wall"))
-        turn = f"longest turn of the loop: {cpu:.0f} ms of CPU, {wall:.0f} ms on the clock"
+        peak = memory(child.pid)
+        longest = json.loads(await child.stdout.readline())
         await child.wait()
-        missed = 1 - min(len(well.to(f"well{n}")) for n in range(PEERS)) / (seconds - 1)
-        what = f"{PEERS} peers, {kind}, {side}" if kind in KINDS else kind
-        return [
-            Figure(f"{what}: cycles that healthy scorers missed", 100 * missed, 15, "%", turn),
-            Figure(f"{what}: slowest /healthz", float(health), HEALTH_SECONDS, "s"),
-            Figure(f"{what}: peak of memory", most, 200, "MB"),
-        ]
+        fewest = min(len(healthy.to(f"well{n}")) for n in range(PEERS))
+    turn = (
+        f"longest turn of the loop: {1000 * longest['cpu']:.0f} ms of CPU,"
+        f" {1000 * longest['wall']:.0f} ms on the clock"
+    )
+    case = kind
+    if kind in KINDS:
+        case = f"{PEERS} peers, {kind}, {side}"
+    # The agent needs about a second until its first cycle.
+    missed = 1 - fewest / (seconds - 1)
+    return [
+        Figure(f"{case}: cycles that healthy scorers missed", 100 * missed, 15, "%", turn),
+        Figure(f"{case}: slowest /healthz", float(health), HEALTH_SECONDS, "s"),
+        Figure(f"{case}: peak of memory", peak, 200, "MB"),
+    ]
 
 
 def figures(kinds: Sequence[str], seconds: float) -> Iterator[Figure]:
     for kind in kinds:
-        for side in SIDES if kind in KINDS else SIDES[:1]:
+        sides = SIDES
+        if kind not in KINDS:
+            sides = SIDES[:1]
+        for side in sides:
             with tempfile.TemporaryDirectory(prefix="gitops-dsf-bench-") as directory:
                 yield from asyncio.run(
                     _measure(kind, side=side, seconds=seconds, directory=Path(directory))

@@ -1,10 +1,10 @@
-"""Memory and CPU of the reconciler on a hub with 1.05 million scores: 3,500 clusters, 300 scorers, and 1,000
-paced Placements with refuges.
+"""Memory and CPU of the reconciler on a hub with 1.05 million scores.
 
     .venv/bin/python -m benchmarks.bench_reconciler [--clusters N] [--scorers N] [--paced N]
 
-At rest is a hub without paced Placements (`--paced 0`): a thousand that were placed anywhere move for long.
-The reconciler runs as `gitops-dsf reconcile`, the API server is a process of its own. Prints a Markdown
+There are 3,500 clusters, 300 scorers, and 1,000 paced Placements with refuges. At rest is a hub
+without paced Placements (`--paced 0`): a thousand that were placed anywhere move for long. The
+reconciler runs as `gitops-dsf reconcile`, the API server is a process of its own. Prints a Markdown
 table; exits with 1 when a figure misses its goal.
 """
 
@@ -24,8 +24,9 @@ from benchmarks import fleet
 from benchmarks.measure import Figure, allocator, memory, options, shown
 from tests.support.agent.hub import kubeconfig
 
-MEMORY, UNPACED_MEMORY = 400, 380
-"""Megabytes, with and without paced Placements."""
+MEMORY = 400
+"""Megabytes, with paced Placements."""
+UNPACED_MEMORY = 380
 MOVES = 30
 """Paced moves that are followed before memory is measured."""
 RELISTS = 8
@@ -34,20 +35,21 @@ LOOK = 60
 
 
 class WideHub:
-    """benchmarks.widehub, told what to do."""
+    """The process of benchmarks.widehub."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self.url = self._line()
 
-    def tell(self, words: str) -> None:
+    def send(self, line: str) -> None:
+        """One of the lines that it obeys."""
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{words}\n")
+        self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
 
     def count(self) -> tuple[int, int, int]:
         """Scores that were listed, status patches and moves that were followed so far."""
-        self.tell("count")
+        self.send("count")
         listed, patches, followed = json.loads(self._line())
         return listed, patches, followed
 
@@ -73,7 +75,8 @@ class Reconciler:
     """`gitops-dsf reconcile` as a process, seen from outside."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
-        self._process, self._port = process, port
+        self._process = process
+        self._port = port
 
     def until(self, wanted: str, *, path: str = "/readyz") -> None:
         """Waits until a page holds a text."""
@@ -126,7 +129,9 @@ def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
 
 def on_a_wide_hub(clusters: int, scorers: int, paced: int) -> Iterator[Figure]:
     fresh = f'scored_clusters{{scorer="scorer-000-headroom",state="fresh"}} {float(clusters)}'
-    most = MEMORY if paced else UNPACED_MEMORY
+    megabytes = UNPACED_MEMORY
+    if paced:
+        megabytes = MEMORY
     with (
         tempfile.TemporaryDirectory() as folder,
         wide_hub(clusters, scorers, 0, paced) as hub,
@@ -137,40 +142,47 @@ def on_a_wide_hub(clusters: int, scorers: int, paced: int) -> Iterator[Figure]:
         yield Figure(
             "CPU until every list is read and every status written", process.cpu, None, "s"
         )
-        yield Figure("memory after the first list", process.memory(), most, "MB")
+        yield Figure("memory after the first list", process.memory(), megabytes, "MB")
         if paced:
             yield from _moving(hub, process)
             _after_a_list(hub, process, clusters * scorers)
         time.sleep(12)
         written = hub.count()[1]
         renewals = clusters * scorers // 450
-        for what, goal, rate in (
-            ("more moves are made" if paced else "nothing changed", None if paced else 1.5, 0),
-            (f"while agents renew {renewals} scores a second", 5, renewals),
-        ):
-            hub.tell(f"renew {rate}")
-            before = process.cpu
-            time.sleep(LOOK)
-            yield Figure(f"CPU in 10 s, {what}", (process.cpu - before) * 10 / LOOK, goal, "s")
-        hub.tell("renew 0")
+        cpu = _cpu_of_ten_seconds(process)
+        if paced:
+            yield Figure("CPU in 10 s, more moves are made", cpu, None, "s")
+        else:
+            yield Figure("CPU in 10 s, nothing changed", cpu, 1.5, "s")
+        hub.send(f"renew {renewals}")
+        cpu = _cpu_of_ten_seconds(process)
+        yield Figure(f"CPU in 10 s, while agents renew {renewals} scores a second", cpu, 5, "s")
+        hub.send("renew 0")
         sizes = [_after_a_list(hub, process, clusters * scorers) for _ in range(RELISTS)]
         growth = max(sizes[RELISTS // 2 :]) - max(sizes[: RELISTS // 2])
-        yield Figure(f"memory after {RELISTS} more lists", sizes[-1], most, "MB")
+        yield Figure(f"memory after {RELISTS} more lists", sizes[-1], megabytes, "MB")
         yield Figure("growth from the first half of them to the second", growth, 10, "MB")
-        yield Figure("peak of memory", process.memory("VmHWM"), most, "MB")
+        yield Figure("peak of memory", process.memory("VmHWM"), megabytes, "MB")
         yield Figure("statuses written after the first look", hub.count()[1] - written, 0)
+
+
+def _cpu_of_ten_seconds(process: Reconciler) -> float:
+    before = process.cpu
+    time.sleep(LOOK)
+    return (process.cpu - before) * 10 / LOOK
 
 
 def _moving(hub: WideHub, process: Reconciler) -> Iterator[Figure]:
     """Admissions, one after the other, while scores change."""
-    hub.tell("change")
-    hub.tell("renew 2000")
-    before, began = process.cpu, time.monotonic()
+    hub.send("change")
+    hub.send("renew 2000")
+    before = process.cpu
+    began = time.monotonic()
     while (followed := hub.count()[2]) < MOVES:
         if time.monotonic() > began + 900:
             sys.exit(f"only {followed} moves were made")
         time.sleep(1)
-    hub.tell("renew 0")
+    hub.send("renew 0")
     seconds = time.monotonic() - began
     cpu = (process.cpu - before) * 10 / seconds
     yield Figure(f"CPU in 10 s, while {MOVES} moves are made", cpu, None, "s")
@@ -179,8 +191,9 @@ def _moving(hub: WideHub, process: Reconciler) -> Iterator[Figure]:
 
 def _after_a_list(hub: WideHub, process: Reconciler, scores: int) -> float:
     """Memory after all scores were listed anew."""
-    before, end = hub.count()[0], time.monotonic() + 600
-    hub.tell("expire")
+    before = hub.count()[0]
+    end = time.monotonic() + 600
+    hub.send("expire")
     while hub.count()[0] < before + scores:
         if time.monotonic() > end:
             sys.exit("the reconciler did not list the scores anew")

@@ -1,7 +1,9 @@
-"""How long the generator takes: `python -m benchmarks.bench_render [--scale 0.1] [--repeats 5]`.
+"""How long the generator takes.
 
-One process of `gitops-dsf` per measurement, on real files. Seconds and CPU are the minimum of several runs,
-memory is the largest resident set of all. Exits with 1 when a target is missed.
+    python -m benchmarks.bench_render [--scale 0.1] [--repeats 5]
+
+One process of `gitops-dsf` per measurement, on real files. Seconds and CPU are the minimum of
+several runs, memory is the largest resident set of all. Exits with 1 when a target is missed.
 """
 
 import shutil
@@ -40,16 +42,22 @@ def large(work: Path, *, scale: float, repeats: int) -> Iterator[Figure]:
     """2,000 clusters, 200 scorers, 1,000 applications."""
     root = work / "large"
     _write(root, scorers=200, applications=1000, scale=scale)
-    what = "render of 200 scorers, 1,000 applications"
     yield from _from_nothing(root, repeats=repeats).figures(
-        what, seconds=5, megabytes=200, note=_size(root)
+        "render of 200 scorers, 1,000 applications", seconds=5, megabytes=200, note=_size(root)
     )
 
 
 def _write(root: Path, *, scorers: int, applications: int, scale: float) -> None:
-    sizes = (2000, scorers, applications)
-    clusters, scorers, applications = (max(10, int(size * scale)) for size in sizes)
-    fleet.write(root, clusters=clusters, scorers=scorers, applications=applications)
+    fleet.write(
+        root,
+        clusters=_scaled(2000, scale),
+        scorers=_scaled(scorers, scale),
+        applications=_scaled(applications, scale),
+    )
+
+
+def _scaled(size: int, scale: float) -> int:
+    return max(10, int(size * scale))
 
 
 def _from_nothing(root: Path, *, repeats: int) -> Cost:

@@ -1,10 +1,12 @@
-"""Questions about a large fleet: `python -m benchmarks.bench_views [--scale 0.1]`.
+"""Questions about a large fleet.
 
-3,500 clusters. `explain` of one application, `simulate` of one Placement and `diff` read a repository of 100
-scorers and 200 applications, and 350,000 scores from the state branch. `status` and `doctor`
-ask a hub of 300 scorers, 300 Placements and 1,050,000 scores of 1.2 kB, which is a process of its own.
-Everything is made here. Seconds are those of the clock; where other programs share the machine, the CPU
-column is what counts. Exits with 1 when a target is missed.
+    python -m benchmarks.bench_views [--scale 0.1]
+
+3,500 clusters. `explain` of one application, `simulate` of one Placement and `diff` read a
+repository of 100 scorers and 200 applications, and 350,000 scores from the state branch. `status`
+and `doctor` ask a hub of 300 scorers, 300 Placements and 1,050,000 scores of 1.2 kB, which is a
+process of its own. Everything is made here. Seconds are those of the clock; where other programs
+share the machine, the CPU column is what counts. Exits with 1 when a target is missed.
 """
 
 import random
@@ -21,14 +23,18 @@ from benchmarks import fleet
 from benchmarks.bench_reconciler import wide_hub
 from benchmarks.measure import Figure, best, options, shown
 from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.scores import score_of
+from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.scores import PublishedScore, score_of
 from gitops_dsf.hub.snapshots.file_format import files
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from tests.support.agent.hub import kubeconfig
 
 PROGRAM = (sys.executable, "-m", "gitops_dsf")
-CLUSTERS, SCORERS, APPLICATIONS = 3500, 100, 200
-HUB_SCORERS, HUB_APPLICATIONS = 300, 300
+CLUSTERS = 3500
+SCORERS = 100
+APPLICATIONS = 200
+HUB_SCORERS = 300
+HUB_APPLICATIONS = 300
 NOW = datetime.now(UTC).replace(microsecond=0)
 
 
@@ -61,27 +67,29 @@ def build(root: Path, clusters: int, scorers: int) -> None:
 
 def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> list[str]:
     """The snapshot as the reconciler writes it: one line per score."""
-    until, scores = NOW + timedelta(hours=1), {}
-    for resource in map(fleet.scorer_name, range(scorers)):
-        scores[resource] = {
+    until = NOW + timedelta(hours=1)
+    published: dict[str, dict[str, PublishedScore]] = {}
+    for number in range(scorers):
+        resource = fleet.scorer_name(number)
+        published[resource] = {
             name: score_of({resource: rng.randint(1, 100)}, valid_until=until) for name in names
         }
-    decisions = tuple(
-        decision_of(
+    decisions: list[PlacementDecision] = []
+    for number in range(APPLICATIONS):
+        decision = decision_of(
             namespace="argocd",
-            name=f"app-{n:04}-decision-1",
-            placement=f"app-{n:04}",
+            name=f"app-{number:04}-decision-1",
+            placement=f"app-{number:04}",
             clusters=sorted(rng.sample(names, 3)),
         )
-        for n in range(APPLICATIONS)
-    )
-    found = dict(
-        files(Snapshot(origin="", observed_at=NOW, scores=scores, decisions=decisions), hub="hub")
-    )
-    for path, content in found.items():
+        decisions.append(decision)
+    snapshot = Snapshot(origin="", observed_at=NOW, scores=published, decisions=tuple(decisions))
+    written: list[str] = []
+    for path, content in files(snapshot, hub="hub"):
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_bytes(content)
-    return list(found)
+        written.append(path)
+    return written
 
 
 def repository(scale: float, repeats: int) -> Iterator[Figure]:
@@ -91,14 +99,14 @@ def repository(scale: float, repeats: int) -> Iterator[Figure]:
         maker.start()
         maker.join()
         source = [scratch, "--state-branch", "state"]
-        placed = [*PROGRAM, "simulate", *source]
+        simulate = [*PROGRAM, "simulate", *source]
         cost = best(
             [*PROGRAM, "explain", "app-0007", fleet.cluster_name(11), *source], repeats=repeats
         )
         yield from cost.figures("explain of one application", seconds=1.2, megabytes=110)
-        cost = best([*placed, "--placement", "app-0007"], repeats=repeats)
+        cost = best([*simulate, "--placement", "app-0007"], repeats=repeats)
         yield from cost.figures("simulate of one Placement", seconds=1.2, megabytes=110)
-        yield from best(placed, repeats=repeats).figures("simulate of all Placements")
+        yield from best(simulate, repeats=repeats).figures("simulate of all Placements")
         cost = best(
             [*PROGRAM, "diff", *source, "--base", "main", "-o", "markdown"], repeats=repeats
         )

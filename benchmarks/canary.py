@@ -1,9 +1,9 @@
-"""An agent in this process, beside a task that yields all the time. Prints two lines of JSON: the port of its
-pages, and at the end the longest step of the event loop, in CPU seconds and on the clock.
+"""An agent in this process, beside a task that notices how long the event loop is held.
 
     python canary.py [--seconds N] FLAGS
 
-FLAGS are those of gitops-dsf-agent.
+FLAGS are those of gitops-dsf-agent. Prints two lines of JSON: the port of its pages, and at the end
+the longest step of the event loop, in CPU seconds and on the clock.
 """
 
 import argparse
@@ -21,9 +21,9 @@ async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=14.0)
     own, flags = parser.parse_known_args()
-    read = settings.read(settings.parser().parse_args(flags), {})
+    agent_settings = settings.read(settings.parser().parse_args(flags), {})
     threads.use_threads(64)
-    agent = Agent(adapters=build.Adapters(read))
+    agent = Agent(adapters=build.Adapters(agent_settings))
     tune()
     task = asyncio.create_task(agent.run())
     while not agent.server.port:  # noqa: ASYNC110 - the server has no event for it
@@ -36,15 +36,18 @@ async def main() -> None:
 
 async def longest(end: float) -> dict[str, float]:
     """The longest step of the event loop until then."""
-    cpu = wall = 0.0
+    longest_cpu = 0.0
+    longest_wall = 0.0
     while time.monotonic() < end:
-        # CPU of this thread: what a step of ours took, whatever else the machine does. Each of the two waits
-        # sees a turn of the loop, or two of them together.
+        # CPU of this thread: what a step of ours took, whatever else the machine does. Each of the
+        # two waits sees a turn of the loop, or two of them together.
         for seconds in (0, 0.0005):
-            started, clock = time.thread_time(), time.monotonic()
+            cpu_before = time.thread_time()
+            wall_before = time.monotonic()
             await asyncio.sleep(seconds)
-            cpu, wall = max(cpu, time.thread_time() - started), max(wall, time.monotonic() - clock)
-    return {"cpu": cpu, "wall": wall}
+            longest_cpu = max(longest_cpu, time.thread_time() - cpu_before)
+            longest_wall = max(longest_wall, time.monotonic() - wall_before)
+    return {"cpu": longest_cpu, "wall": longest_wall}
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""A fleet repository of a given size, the same on every run: what all benchmarks of the generator read.
+"""A fleet repository of a given size, the same on every run.
 
-Everything that costs time in a real one is in it: one file per cluster as `import` writes them, selectors and
-masks that make a dozen different configurations, locks, secrets, several expressions in a query, applications
-with and without extra conditions.
+All benchmarks of the generator read it. Everything that costs time in a real one is in it: one file
+per cluster as `import` writes them, selectors and masks that make a dozen different configurations,
+locks, secrets, several expressions in a query, applications with and without extra conditions.
 """
 
 import random
@@ -29,7 +29,10 @@ def write(
     regional: bool = True,
     paced: bool = False,
 ) -> None:
-    """Writes the repository into a new folder. Applications that are not regional run on all clusters."""
+    """Writes the repository into a new folder.
+
+    Applications that are not regional run on all clusters.
+    """
     rng = random.Random(1)
     for folder in ("apps", "clusters", "config", "locks", "scorers"):
         (root / folder).mkdir(parents=True, exist_ok=True)
@@ -37,7 +40,10 @@ def write(
     def file(path: str, text: str) -> None:
         (root / path).write_text(text, encoding="utf-8")
 
-    file("gitops-dsf.yaml", _settings(clusters, scorers) + (PACED if paced else ""))
+    settings = _settings(clusters, scorers)
+    if paced:
+        settings += PACED
+    file("gitops-dsf.yaml", settings)
     file("clusters/sets.yaml", "---\n".join(_set(region) for region in REGIONS))
     file("config/masks.yaml", _masks(clusters, scorers))
     for number in range(clusters):
@@ -67,7 +73,8 @@ def scorer_name(number: int) -> str:
 
 
 def _settings(clusters: int, scorers: int) -> str:
-    # Room for uneven shards: about 900 bytes per scorer and cluster, at most 8 MB and 500 clusters per shard.
+    # Room for uneven shards: about 900 bytes per scorer and cluster, at most 8 MB and 500 clusters
+    # per shard.
     shards = min(100, max(1, clusters // 250, clusters * scorers * 2000 // 8_000_000))
     return f"""\
 apiVersion: gitops-dsf.io/v1alpha1
@@ -122,34 +129,61 @@ status:
 """
 
 
-def _scorer(number: int) -> str:
-    selector = ""
+def _selector(number: int) -> str:
+    """Two of ten scorers run on some clusters only."""
     if number % 10 == 3:
-        selector = '  clusterSelector:\n    matchLabels:\n      accelerator: "true"\n'
-    elif number % 10 == 7:
-        selector = (
-            "  clusterSelector:\n    matchExpressions:\n      - key: tier\n        operator: In\n       "
-            " values: [test, prod]\n"
-        )
-    mode = "Full" if number % 5 == 1 else "None"
-    second = (
-        ""
-        if number % 4
-        else (
-            f";\n        sum(container_memory_working_set_bytes{{job='node-{number:03}'}}) /"
-            " sum(machine_memory_bytes)"
-        )
-    )
-    auth = (
-        "    auth:\n      tokenSecretRef:\n        name: prometheus-token\n        key: token\n"
-        if number % 2
-        else ""
-    )
-    arguments = (
-        ""
-        if number % 3
-        else f"    arguments:\n      horizonSeconds: {600 + number}\n      model: holt\n"
-    )
+        return """\
+  clusterSelector:
+    matchLabels:
+      accelerator: "true"
+"""
+    if number % 10 == 7:
+        return """\
+  clusterSelector:
+    matchExpressions:
+      - key: tier
+        operator: In
+        values: [test, prod]
+"""
+    return ""
+
+
+def _second_query(number: int) -> str:
+    """Every fourth scorer asks two expressions."""
+    if number % 4:
+        return ""
+    return f"""\
+;
+        sum(container_memory_working_set_bytes{{job='node-{number:03}'}}) / sum(machine_memory_bytes)"""
+
+
+def _auth(number: int) -> str:
+    """Every second scorer has a token."""
+    if number % 2 == 0:
+        return ""
+    return """\
+    auth:
+      tokenSecretRef:
+        name: prometheus-token
+        key: token
+"""
+
+
+def _arguments(number: int) -> str:
+    """Every third scorer passes arguments to its scoring API."""
+    if number % 3:
+        return ""
+    return f"""\
+    arguments:
+      horizonSeconds: {600 + number}
+      model: holt
+"""
+
+
+def _scorer(number: int) -> str:
+    mode = "None"
+    if number % 5 == 1:
+        mode = "Full"
     return f"""\
 apiVersion: {DSF}
 kind: DynamicScorer
@@ -165,19 +199,19 @@ spec:
     path: /api/v1/query_range
     params:
       query: >-
-        avg(rate(node_cpu_seconds_total{{mode="idle", job="node-{number:03}"}}[5m])){second}
+        avg(rate(node_cpu_seconds_total{{mode="idle", job="node-{number:03}"}}[5m])){_second_query(number)}
       range: 3600
       step: 60
-{auth}  scoring:
+{_auth(number)}  scoring:
     host: https://scorer-{number:03}.example.com
     path: /scoring
     params:
       name: {scorer_name(number)}
       interval: 60
-{arguments}  scoreRange:
+{_arguments(number)}  scoreRange:
     min: 0
     max: 1
-{selector}"""
+{_selector(number)}"""
 
 
 def _lock(number: int) -> str:
@@ -200,11 +234,11 @@ spec:
 
 
 def _masks(clusters: int, scorers: int) -> str:
-    masks = "".join(
-        f"    - clusterName: {cluster_name(number * 97 % clusters)}\n      scoreName:"
-        f" {scorer_name(number * 7 % scorers)}\n"
-        for number in range(min(8, scorers, clusters))
-    )
+    masks = ""
+    for number in range(min(8, scorers, clusters)):
+        cluster = cluster_name(number * 97 % clusters)
+        scorer = scorer_name(number * 7 % scorers)
+        masks += f"    - clusterName: {cluster}\n      scoreName: {scorer}\n"
     return f"""\
 apiVersion: {DSF}
 kind: DynamicScoringConfig
@@ -216,15 +250,18 @@ spec:
 
 
 def _application(number: int, scorers: int, *, regional: bool) -> str:
-    sets = REGIONS[number % len(REGIONS)] if regional else ", ".join(REGIONS)
-    condition = (
-        "" if number % 3 else "    clusterSelector:\n      matchLabels:\n        tier: prod\n"
-    )
-    everywhere = [scorer for scorer in range(scorers) if scorer % 10 not in {3, 7}]
-    scores = "".join(
-        f"    - scorer: {scorer_name(everywhere[(number + each) % len(everywhere)])}\n      weight: 1\n"
-        for each in range(min(1 + number % 3, len(everywhere)))
-    )
+    sets = ", ".join(REGIONS)
+    if regional:
+        sets = REGIONS[number % len(REGIONS)]
+    condition = ""
+    if number % 3 == 0:
+        condition = "    clusterSelector:\n      matchLabels:\n        tier: prod\n"
+    # Scorers with a selector are not on all of these clusters.
+    everywhere = [scorer for scorer in range(scorers) if not _selector(scorer)]
+    scores = ""
+    for offset in range(min(1 + number % 3, len(everywhere))):
+        scorer = everywhere[(number + offset) % len(everywhere)]
+        scores += f"    - scorer: {scorer_name(scorer)}\n      weight: 1\n"
     return f"""\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: ScoredApplication

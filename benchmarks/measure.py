@@ -1,4 +1,8 @@
-"""One process, measured from outside: seconds, CPU and peak memory as the kernel counts them."""
+"""Measures one process from outside: seconds, CPU and peak memory, as the kernel counts them.
+
+Where other programs share the machine, seconds say little and CPU says more, because a process that
+waits for a core uses none. Neither is exact: a busy machine also makes caches cold.
+"""
 
 import argparse
 import os
@@ -11,8 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 MEGABYTE = 1_000_000
+# Programs are measured as they are installed: compiled.
 COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
-"""Programs are measured as they are installed: compiled."""
+
+MAX_SHOWN_OUTPUT = 4000
+"""Bytes of the end of a program's output that are kept."""
 
 
 def allocator(image: str) -> dict[str, str]:
@@ -25,7 +32,10 @@ def allocator(image: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number against its goal, the smaller the better. Without a goal it is only shown."""
+    """One measured number against its goal, the smaller the better.
+
+    Without a goal it is only shown.
+    """
 
     what: str
     value: float
@@ -36,12 +46,16 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a run took: seconds on the clock, seconds of CPU, peak bytes of memory; and what it printed."""
+    """What a run took, and what it printed."""
 
     wall: float
+    """Seconds on the clock."""
     cpu: float
+    """Seconds of CPU, of all threads."""
     memory: int
+    """Peak bytes."""
     output: str = ""
+    """The end of it."""
 
     def figures(
         self,
@@ -57,7 +71,10 @@ class Cost:
 
 
 def options(about: str | None, **defaults: float | Sequence[str]) -> argparse.Namespace:
-    """The options of a benchmark: a number by default, or one of some names, which may be repeated."""
+    """The options of a benchmark.
+
+    Each is a number with a default, or one of some names, which may be repeated.
+    """
     parser = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -72,19 +89,23 @@ def options(about: str | None, **defaults: float | Sequence[str]) -> argparse.Na
 
 
 def shown(figures: Iterable[Figure]) -> int:
-    """Prints a Markdown table line by line. Returns the exit code: 1 when a figure misses its goal."""
+    """Prints a Markdown table line by line, as figures come.
+
+    Returns the exit code: 1 when a figure misses its goal.
+    """
     print("| what | measured | goal | | |\n|---|---|---|---|---|")
-    missed = False
-    for each in figures:
-        goal = "" if each.goal is None else f"{each.goal:g} {each.unit}"
-        bad = each.goal is not None and each.value > each.goal
-        verdict = "MISSED" if bad else "ok" if goal else ""
-        print(
-            f"| {each.what} | {each.value:.3g} {each.unit} | {goal} | {verdict} | {each.note} |",
-            flush=True,
-        )
-        missed = missed or bad
-    return int(missed)
+    exit_code = 0
+    for figure in figures:
+        goal = verdict = ""
+        if figure.goal is not None:
+            goal = f"{figure.goal:g} {figure.unit}"
+            verdict = "ok"
+            if figure.value > figure.goal:
+                verdict = "MISSED"
+                exit_code = 1
+        measured = f"{figure.value:.3g} {figure.unit}"
+        print(f"| {figure.what} | {measured} | {goal} | {verdict} | {figure.note} |", flush=True)
+    return exit_code
 
 
 def memory(pid: int, kind: str = "VmHWM") -> float:
@@ -94,7 +115,10 @@ def memory(pid: int, kind: str = "VmHWM") -> float:
 
 
 def run(command: Sequence[str]) -> Cost:
-    """Runs a program. Exits with what it printed when it fails: a failure's figures mean nothing."""
+    """Runs a program.
+
+    Exits with what it printed when it fails, because its figures mean nothing.
+    """
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -103,24 +127,26 @@ def run(command: Sequence[str]) -> Cost:
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
-        # The end is enough, and this process must stay small: a child's peak is never counted below its
-        # parent's.
-        output.seek(max(0, output.seek(0, os.SEEK_END) - 4000))
+        # The end is enough, and this process must stay small: a child's peak is never counted below
+        # its parent's.
+        output.seek(max(0, output.seek(0, os.SEEK_END) - MAX_SHOWN_OUTPUT))
         text = output.read().decode("utf-8", "replace")
     if process.returncode:
         sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{text}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Cost(
-        wall=wall, cpu=usage.ru_utime + usage.ru_stime, memory=usage.ru_maxrss * unit, output=text
-    )
+    # Linux counts it in kilobytes, macOS in bytes.
+    memory = usage.ru_maxrss
+    if sys.platform != "darwin":
+        memory *= 1024
+    return Cost(wall=wall, cpu=usage.ru_utime + usage.ru_stime, memory=memory, output=text)
 
 
 def best(
     command: Sequence[str], *, repeats: int, before: Callable[[], object] = lambda: None
 ) -> Cost:
-    """The fastest of several runs, with the largest memory. Dirty pages are written back before each."""
-    costs = []
+    """The fastest of several runs, with the largest memory."""
+    costs: list[Cost] = []
     for _ in range(repeats):
+        # A run must not pay for the pages that the one before it has written.
         os.sync()
         before()
         costs.append(run(command))

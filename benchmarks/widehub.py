@@ -1,35 +1,49 @@
-"""A hub on loopback as large as is needed:
-`python -m benchmarks.widehub CLUSTERS SCORERS [APPLICATIONS [PACED]]`.
+"""A hub on loopback as large as is needed, as a process of its own.
 
-Answers what the reconciler, `status` and `doctor` ask an API server, each AddOnPlacementScore made while its
-page is written. Without APPLICATIONS there is a Placement for each scorer, and nothing is decided. Nothing of
-the add-on's rights is there, so that `doctor` has the same thing to say about every cluster. PACED Placements
-of one cluster each, with refuges, follow the items of `gitops-dsf-moves` as OCM would.
-Prints its URL, then obeys lines on standard input: `expire` ends every watch of scores with 410, so that they
-are listed anew; `renew N` sends N renewals a second; `change` gives all scores other values from now on;
-`count` prints how many scores it has listed, how many status patches it has served, and how many moves were
-followed. Ends with its input.
+    python -m benchmarks.widehub CLUSTERS SCORERS [APPLICATIONS [PACED]]
+
+It is the API server of the tests, with a million AddOnPlacementScores that are made while their
+page is written. Without APPLICATIONS there is a Placement for each scorer, and nothing is decided.
+Nothing of the add-on's rights is there, so that `doctor` has the same thing to say about every
+cluster. PACED Placements of one cluster each, with refuges, follow the items of `gitops-dsf-moves`
+as OCM would.
+
+It prints its URL, then obeys lines on standard input, and ends with its input:
+
+- `expire` ends every watch of scores with 410, so that they are listed anew;
+- `renew N` sends N renewals a second;
+- `change` gives all scores other values from now on;
+- `count` prints how many scores it has listed, how many status patches it has served, and how many
+  moves were followed.
 """
 
 import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
-from email.utils import formatdate
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from tests.support import hubobjects
-from tests.support.agent.http import Answer, HttpFake, Reply, Seen, Stream, chunk
+from tests.support.agent.http import Reply, Seen, chunk
+from tests.support.apiserver import SCORES, ApiServer, Key, Object, Target
 
-GROUPS = {
-    hubobjects.CLUSTER: ("v1", "v1alpha1", "v1beta1", "v1beta2"),
-    "work.open-cluster-management.io": ("v1",),
-    "addon.open-cluster-management.io": ("v1alpha1",),
-    "argoproj.io": ("v1alpha1",),
-}
-BORN = "2026-01-01T00:00:00Z"
-MANAGED = {
+MOVES: Final = "gitops-dsf-moves"
+DECISIONS: Final = "placementdecisions"
+SCORERS: Final = "dynamicscorers"
+BORN: Final = "2026-01-01T00:00:00Z"
+
+# Published over the last half of the TTL, as a fleet does.
+TTL_SECONDS: Final = 3600
+
+# A prime, which spreads values, times and renewals over all scores.
+STRIDE: Final = 7919
+
+TICK_SECONDS: Final = 0.1
+"""Between two groups of renewals."""
+
+MANAGED: Final = {
     "manager": "gitops-dsf-agent",
     "operation": "Apply",
     "apiVersion": f"{hubobjects.CLUSTER}/v1alpha1",
@@ -37,286 +51,261 @@ MANAGED = {
     "fieldsType": "FieldsV1",
     "fieldsV1": {
         "f:status": {
-            "f:scores": {'k:{"name":"%(s)s"}': {".": {}, "f:name": {}, "f:value": {}}},
+            "f:scores": {'k:{"name":"%(scorer)s"}': {".": {}, "f:name": {}, "f:value": {}}},
             "f:validUntil": {},
         }
     },
     "subresource": "status",
 }
-SCORE = json.dumps(
+
+# About 1.2 kB, as an object of an agent has. A template, because a million dicts would take
+# gigabytes, and encoding them most of the time that is measured.
+SCORE: Final = json.dumps(
     {
         "apiVersion": f"{hubobjects.CLUSTER}/v1alpha1",
         "kind": "AddOnPlacementScore",
         "metadata": {
-            "name": "%(s)s",
-            "namespace": "%(c)s",
-            "uid": "%(u)s",
-            "resourceVersion": "%(v)s",
+            "name": "%(scorer)s",
+            "namespace": "%(cluster)s",
+            "uid": "%(uid)s",
+            "resourceVersion": "%(version)s",
             "generation": 1,
             "creationTimestamp": BORN,
             "labels": {
                 "app.kubernetes.io/managed-by": "gitops-dsf-agent",
-                "gitops-dsf.io/scorer": "%(s)s",
+                "gitops-dsf.io/scorer": "%(scorer)s",
             },
             "managedFields": [MANAGED, MANAGED],
         },
         "status": {
-            "scores": [{"name": "%(s)s", "value": "%(p)s"}, {"name": "trend", "value": -7}],
-            "validUntil": "%(t)s",
+            "scores": [
+                {"name": "%(scorer)s", "value": "%(value)s"},
+                {"name": "trend", "value": -7},
+            ],
+            "validUntil": "%(until)s",
         },
     }
-).replace('"%(p)s"', "%(p)s")
-MOVES = "gitops-dsf-moves"
+).replace('"%(value)s"', "%(value)s")
 
 
-class Hub:
-    def __init__(self, clusters: int, scorers: int, applications: int = 0, paced: int = 0) -> None:
-        self.clusters = [f"cluster-{number:04}.region-{number % 7}" for number in range(clusters)]
-        self.scorers = [f"scorer-{number:03}-headroom" for number in range(scorers)]
-        self.server = HttpFake(self._answer)
-        self.version = 1000
-        self.lease: dict[str, Any] | None = None
-        self.listed = self.patches = 0
-        self.start = time.time()
-        self.expired = asyncio.Event()
-        self.rate = self.salt = 0
-        objects = [*self._fleet(), *self._placements(applications or scorers)]
-        self.config_maps: dict[str, dict[str, Any]] = {
-            "gitops-dsf-masks": {"data": {"masks": "[]"}}
-        }
-        self.moves: dict[str, dict[str, Any]] = {}
-        """The AddOnPlacementScores with items of moves, by cluster."""
-        told = ("addonplacementscores", "dynamicscorers", "placementdecisions")
-        self.changed: dict[str, list[dict[str, Any]]] = {kind: [] for kind in told}
-        """Objects whose events are still to be sent, by kind."""
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """How large a hub is."""
+
+    clusters: int
+    scorers: int
+    applications: int = 0
+    paced: int = 0
+
+
+class WideHubServer(ApiServer):
+    """The API server, whose scores of scorers are a sequence of numbers and no objects.
+
+    The only stored AddOnPlacementScores are those with items of moves.
+    """
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(token="", live=True)
+        self.clusters = [f"cluster-{n:04}.region-{n % 7}" for n in range(sizes.clusters)]
+        self.scorers = [f"scorer-{n:03}-headroom" for n in range(sizes.scorers)]
+        self.start_time = time.time()
+        self.renewals_per_second = 0
+        self.listed = 0
+        """Scores of scorers that were listed so far."""
         self.followed = 0
-        if paced:
-            objects += [hubobjects.global_set(), hubobjects.binding(), *self._paced(paced)]
-        if applications:
-            objects += [
-                hubobjects.global_set(),
-                hubobjects.binding(),
-                *self._applications(applications),
-            ]
-        for about in (item["metadata"] for item in objects):
-            about |= {"uid": f"uid-{about['name']}", "generation": 1, "creationTimestamp": BORN}
-        self.lists = {
-            path.rpartition("/")[2]: items for path, items in hubobjects.by_path(objects).items()
-        }
+        """Moves that were followed so far."""
+        self._shift = 0
+        """Changes the values of all scores."""
+        objects = [*self._fleet(), *self._placements(sizes.applications or sizes.scorers)]
+        if sizes.paced or sizes.applications:
+            objects += [hubobjects.global_set(), hubobjects.binding()]
+        objects += self._paced(sizes.paced)
+        objects += self._applications(sizes.applications)
+        for hub_object in objects:
+            meta = hub_object["metadata"]
+            meta |= {"uid": f"uid-{meta['name']}", "generation": 1, "creationTimestamp": BORN}
+        for collection, items in hubobjects.by_path(objects).items():
+            self.serve(collection, *items)
+        # Discovery tells what is here. Lists of anything else are empty, as on a hub with all APIs.
+        self.limited = False
+        self.put("configmaps", "gitops-dsf-masks", namespace=hubobjects.HUB, data={"masks": "[]"})
 
-    def _fleet(self) -> list[dict[str, Any]]:
-        claims = [{"name": f"claim-{number}", "value": f"value-{number}"} for number in range(10)]
-        status = {"status": {"clusterClaims": claims}}
-        labels = {"env": "prod", **{f"label-{number}": "value" for number in range(9)}}
-        return [
-            *(hubobjects.cluster(name, **labels) | status for name in self.clusters),
-            *map(hubobjects.addon, self.clusters),
-            *(
-                hubobjects.scorer(name, scoreTTLSeconds=3600) | {"status": {}}
-                for name in self.scorers
-            ),
-        ]
+    def _fleet(self) -> Iterator[Object]:
+        claims = [{"name": f"claim-{n}", "value": f"value-{n}"} for n in range(10)]
+        labels = {"env": "prod"} | {f"label-{n}": "value" for n in range(9)}
+        for name in self.clusters:
+            yield hubobjects.cluster(name, **labels) | {"status": {"clusterClaims": claims}}
+            yield hubobjects.addon(name)
+        for name in self.scorers:
+            scorer = hubobjects.scorer(name, scoreTTLSeconds=TTL_SECONDS) | {"status": {}}
+            yield scorer
 
-    def _placements(self, count: int) -> list[dict[str, Any]]:
-        first, every = self.scorers[0], len(self.scorers)
-        return [
-            hubobjects.placement(f"app-{number:04}", self.scorers[number % every], first, number=3)
-            for number in range(count)
-        ]
-
-    def _paced(self, count: int) -> Iterator[dict[str, Any]]:
+    def _placements(self, count: int) -> Iterator[Object]:
         for number in range(count):
-            name, place = f"paced-{number:04}", number * 7 % len(self.clusters)
-            ranked = {
+            second = self.scorers[number % len(self.scorers)]
+            yield hubobjects.placement(f"app-{number:04}", second, self.scorers[0], number=3)
+
+    def _paced(self, count: int) -> Iterator[Object]:
+        for number in range(count):
+            name = f"paced-{number:04}"
+            resources = {
                 self.scorers[number % len(self.scorers)],
                 self.scorers[number * 13 % len(self.scorers)],
             }
-            item = hubobjects.paced(hubobjects.placement(name, *sorted(ranked)), demand=2)
-            about = item["metadata"]["annotations"]
-            pace = json.loads(about["gitops-dsf.io/pace"]) | {"refuges": True}
-            about["gitops-dsf.io/pace"] = json.dumps(pace)
-            yield item
-            yield hubobjects.decision(name, self.clusters[place])
+            placement = hubobjects.paced(hubobjects.placement(name, *sorted(resources)), demand=2)
+            annotations = placement["metadata"]["annotations"]
+            pace = json.loads(annotations["gitops-dsf.io/pace"]) | {"refuges": True}
+            annotations["gitops-dsf.io/pace"] = json.dumps(pace)
+            yield placement
+            yield hubobjects.decision(name, self.clusters[number * 7 % len(self.clusters)])
 
-    def _applications(self, count: int) -> list[dict[str, Any]]:
-        found = []
+    def _applications(self, count: int) -> Iterator[Object]:
         for number in range(count):
             name = f"app-{number:04}"
             decided = sorted(
-                self.clusters[(number * 7 + each) % len(self.clusters)] for each in range(3)
+                self.clusters[(number * 7 + offset) % len(self.clusters)] for offset in range(3)
             )
-            found += [hubobjects.decision(name, *decided), hubobjects.application_set(name)]
+            yield hubobjects.decision(name, *decided)
+            yield hubobjects.application_set(name)
             for cluster in decided:
                 application = hubobjects.application(name, cluster)
                 application["status"]["resources"] = [{"kind": "Deployment"}] * 10
-                found.append(application)
-        return found
+                yield application
 
-    def score(self, number: int, *, renewed: bool = False) -> str:
-        cluster, scorer = divmod(number, len(self.scorers))
-        # Published over the last half of the TTL, as a fleet does, and not again but by `renewed`.
-        until = (time.time() if renewed else self.start) + 1800 + number * 7919 % 1800
-        return SCORE % {
-            "s": self.scorers[scorer],
-            "c": self.clusters[cluster],
-            "u": f"{number:032x}",
-            "v": self.version,
-            "p": (number * 7919 + self.salt) % 101,
-            "t": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until)),
-        }
+    def change(self) -> None:
+        """Gives all scores other values from now on."""
+        self._shift += 37
 
-    def _answer(self, seen: Seen) -> Answer:
-        words = seen.path.strip("/").split("/")
-        words = words[2:] if words[0] == "api" else words[3:]
-        words = words[2:] if words[:1] == ["namespaces"] else words
-        kind, name, *_ = (*words, "", "")
-        if "watch" in seen.query:
-            return Stream(pieces=self._changes(kind))
-        status, body = self._whole(seen, kind, name)
-        about = {"Date": formatdate(usegmt=True), "Content-Type": "application/json"}
-        written = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return Reply(status=status, headers=about, body=written)
+    def expire(self) -> None:
+        """Ends every watch of scores as an API server does that has forgotten their history."""
+        self.tell_watches(SCORES, {"type": "ERROR", "object": {"kind": "Status", "code": 410}})
 
-    def _whole(self, seen: Seen, kind: str, name: str) -> tuple[int, object]:
-        if kind == "leases":
-            if seen.method != "GET":
+    def counts(self) -> list[int]:
+        """Scores that were listed, status patches, and moves that were followed."""
+        patches = sum(asked.startswith(f"PATCH {SCORERS}") for asked in self.asked)
+        return [self.listed, patches, self.followed]
+
+    async def renew(self) -> None:
+        """Tells the watches of scores that agents publish again, at the present rate."""
+        number = 0
+        total = len(self.clusters) * len(self.scorers)
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            events: list[str] = []
+            for _ in range(int(self.renewals_per_second * TICK_SECONDS)):
                 self.version += 1
-                self.lease = seen.json()
-                self.lease["metadata"]["resourceVersion"] = str(self.version)
-            return (200, self.lease) if self.lease else (404, {})
-        if kind == "configmaps" and seen.method in {"POST", "PUT"}:
-            item = seen.json()
-            self.version += 1
-            item["metadata"]["resourceVersion"] = str(self.version)
-            self.config_maps[item["metadata"]["name"]] = item
-            return 200, item
-        if kind == "configmaps":
-            return (200, self.config_maps[name]) if name in self.config_maps else (404, {})
-        if seen.method == "PATCH" and kind == "dynamicscorers":
-            self.patches += 1
-            self.version += 1
-            scorer = self.lists[kind][self.scorers.index(name)]
-            scorer["status"] |= seen.json()["status"]
-            scorer["metadata"]["resourceVersion"] = str(self.version)
-            self.changed["dynamicscorers"].append(scorer)
-            return 200, {}
-        if kind == "addonplacementscores" and seen.method != "GET":
-            return 200, self._moved(seen)
-        if seen.method != "GET":
-            return 201, {}
-        if seen.path == "/apis":
-            groups = [
-                {"name": group, "versions": [{"version": each} for each in versions]}
-                for group, versions in GROUPS.items()
-            ]
-            return 200, {"groups": groups}
-        if kind == "addonplacementscores" and MOVES in seen.query.get("fieldSelector", ""):
-            one = self.moves.get(seen.path.split("/")[-2])
-            items = [one] if one else []
-            return 200, {"metadata": {"resourceVersion": str(self.version)}, "items": items}
-        if kind == "addonplacementscores":
-            return 200, self._scores(seen.query)
-        if name:
-            return 404, {}
-        return 200, {
-            "metadata": {"resourceVersion": str(self.version)},
-            "items": self.lists.get(kind, []),
+                score = self._score(number, now=time.time())
+                events.append(f'{{"type":"MODIFIED","object":{score}}}\n')
+                number = (number + STRIDE) % total
+            if not events:
+                continue
+            for watch in self._watching:
+                if watch.plural == SCORES and MOVES not in watch.selector:
+                    watch.pieces.put_nowait(chunk("".join(events).encode()))
+
+    def _score(self, number: int, *, now: float) -> str:
+        """One score as JSON, published at a time within the last half of its TTL."""
+        cluster, scorer = divmod(number, len(self.scorers))
+        half = TTL_SECONDS // 2
+        until = now + half + number * STRIDE % half
+        return SCORE % {
+            "scorer": self.scorers[scorer],
+            "cluster": self.clusters[cluster],
+            "uid": f"{number:032x}",
+            "version": self.version,
+            "value": (number * STRIDE + self._shift) % 101,
+            "until": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until)),
         }
 
-    def _moved(self, seen: Seen) -> dict[str, Any]:
-        """The object of a cluster after a write. Placements follow, as they do on real OCM."""
-        words = seen.path.split("/")
-        cluster = words[words.index("namespaces") + 1]
-        self.version += 1
-        sent = seen.json()
-        item = sent if seen.method == "POST" else self.moves[cluster] | {"status": sent["status"]}
-        item["metadata"] |= {"uid": f"uid-moves-{cluster}", "resourceVersion": str(self.version)}
-        self.moves[cluster] = item
-        self.changed["addonplacementscores"].append(item)
-        for each in item.get("status", {}).get("scores", ()):
-            if each["value"] < 0:
-                self._follow(each["name"], cluster)
-        return item
+    def _list(self, target: Target, seen: Seen) -> Reply:
+        if target.plural != SCORES or MOVES in seen.query.get("fieldSelector", ""):
+            return super()._list(target, seen)
+        return Reply(body=self._page(seen.query), headers={"Content-Type": "application/json"})
 
-    def _follow(self, key: str, source: str) -> None:
-        name = f"{key.partition('/')[2]}-decision-1"
-        page = next(
-            each for each in self.lists["placementdecisions"] if each["metadata"]["name"] == name
-        )
-        drawn = [
-            cluster
-            for cluster, item in self.moves.items()
-            for each in item.get("status", {}).get("scores", ())
-            if each["name"] == key and each["value"] > 0
-        ]
-        if drawn and page["status"]["decisions"][0]["clusterName"] == source:
-            self.version += 1
-            self.followed += 1
-            page["metadata"]["resourceVersion"] = str(self.version)
-            page["status"]["decisions"][0]["clusterName"] = drawn[0]
-            self.changed["placementdecisions"].append(page)
+    def _page(self, query: Mapping[str, str]) -> bytes:
+        """A page of scores, as of an API server with a watch cache.
 
-    def _scores(self, query: dict[str, str]) -> bytes:
-        """A page of scores as of an API server with a watch cache: by name, or a limit and what is left."""
+        It has at most `limit` scores, and says how many are left.
+        """
         only = query.get("fieldSelector", "").removeprefix("metadata.name=")
         numbers = range(len(self.clusters) * len(self.scorers))
         if only:
             numbers = numbers[self.scorers.index(only) :: len(self.scorers)]
         start = int(query.get("continue", "0"))
         end = min(start + int(query.get("limit", "500")), len(numbers))
-        left = len(numbers) - end
         self.listed += end - start
-        rest = f',"continue":"{end}","remainingItemCount":{left}' if left else ""
-        moves = [] if left or only else map(json.dumps, self.moves.values())
-        items = ",".join([*map(self.score, numbers[start:end]), *moves])
-        return f'{{"items":[{items}],"metadata":{{"resourceVersion":"{self.version}"{rest}}}}}'.encode()
+        items = [self._score(number, now=self.start_time) for number in numbers[start:end]]
+        metadata: dict[str, Any] = {"resourceVersion": str(self.version)}
+        if end < len(numbers):
+            metadata |= {"continue": str(end), "remainingItemCount": len(numbers) - end}
+        elif not only:
+            items += map(json.dumps, self._moves().values())
+        return f'{{"items":[{",".join(items)}],"metadata":{json.dumps(metadata)}}}'.encode()
 
-    async def _changes(self, kind: str) -> AsyncIterator[bytes]:
-        """The events of a watch."""
-        number, total, quiet = 0, len(self.clusters) * len(self.scorers), 0
-        while True:
-            events = []
-            if kind == "addonplacementscores":
-                if self.expired.is_set():
-                    self.expired.clear()
-                    yield chunk(b'{"type":"ERROR","object":{"kind":"Status","code":410}}\n')
-                    yield chunk(b"")
-                    return
-                for _ in range(self.rate // 10):
-                    self.version += 1
-                    events.append(
-                        f'{{"type":"MODIFIED","object":{self.score(number, renewed=True)}}}\n'
-                    )
-                    number = (number + 7919) % total
-            changed, self.changed[kind] = self.changed.get(kind, []), []
-            events += [f'{{"type":"MODIFIED","object":{json.dumps(item)}}}\n' for item in changed]
-            quiet += 1
-            if quiet % 300 == 0:
-                # Every 30 s, so that a connection that the other side gave up is noticed.
-                events.append(
-                    f'{{"type":"BOOKMARK","object":{{"metadata":{{"resourceVersion":"{self.version}"}}}}}}\n'
-                )
-            if events:
-                yield chunk("".join(events).encode())
-            await asyncio.sleep(0.1)
+    def _keep(self, key: Key, item: Object) -> None:
+        super()._keep(key, item)
+        if key[0] == SCORES:
+            self._follow(cluster=key[1], scores=_scores_of(item))
+
+    def _follow(self, *, cluster: str, scores: Mapping[str, int]) -> None:
+        """Moves the Placements that an item draws away from a cluster, as OCM does."""
+        for placement, value in scores.items():
+            if value < 0:
+                self._move(placement, source=cluster)
+
+    def _move(self, placement: str, *, source: str) -> None:
+        namespace, _, name = placement.partition("/")
+        page = self.objects[DECISIONS, namespace, f"{name}-decision-1"]
+        chosen = page["status"]["decisions"][0]
+        target = self._target_of(placement)
+        if target is None or chosen["clusterName"] != source:
+            return
+        self.followed += 1
+        status = {"decisions": [{**chosen, "clusterName": target}]}
+        self._keep((DECISIONS, namespace, f"{name}-decision-1"), page | {"status": status})
+
+    def _target_of(self, placement: str) -> str | None:
+        """The cluster that an item draws a Placement to."""
+        for cluster, moves in self._moves().items():
+            if _scores_of(moves).get(placement, 0) > 0:
+                return cluster
+        return None
+
+    def _moves(self) -> dict[str, Object]:
+        """The AddOnPlacementScores with items of moves, by cluster."""
+        return {key[1]: item for key, item in self.objects.items() if key[0] == SCORES}
+
+
+def _scores_of(published: Object) -> dict[str, int]:
+    scores = published.get("status", {}).get("scores") or ()
+    return {score["name"]: score["value"] for score in scores}
+
+
+async def obey(server: WideHubServer) -> None:
+    """Does what the lines of standard input say, until they end."""
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        word, _, argument = line.strip().partition(" ")
+        if word == "expire":
+            server.expire()
+        elif word == "change":
+            server.change()
+        elif word == "renew":
+            server.renewals_per_second = int(argument)
+        elif word == "count":
+            print(json.dumps(server.counts()), flush=True)
 
 
 async def main() -> None:
-    hub = Hub(*map(int, sys.argv[1:]))
-    async with hub.server as server:
-        for scorer in hub.lists["dynamicscorers"]:
+    names = ("clusters", "scorers", "applications", "paced")
+    written = [int(argument) for argument in sys.argv[1:]]
+    server = WideHubServer(Sizes(**dict(zip(names, written, strict=False))))
+    async with server:
+        for scorer in server.items(hubobjects.PATHS["DynamicScorer"]):
             scorer["spec"]["configURL"] = f"{server.url}/config"
         print(server.url, flush=True)
-        while line := await asyncio.to_thread(sys.stdin.readline):
-            word, _, argument = line.strip().partition(" ")
-            if word == "expire":
-                hub.expired.set()
-            elif word == "change":
-                hub.salt += 37
-            elif word == "renew":
-                hub.rate = int(argument)
-            elif word == "count":
-                print(json.dumps([hub.listed, hub.patches, hub.followed]), flush=True)
+        renewing = asyncio.create_task(server.renew())
+        await obey(server)
+        renewing.cancel()
 
 
 if __name__ == "__main__":
