@@ -62,7 +62,8 @@ REASONS = {
     },
     "agent/dsf_agent/main.py": {"__version__": _OURS},
     "packages/scorer/dsf_scorer/command.py": {
-        "found.json() if args.output == 'json' else found.text(verbose=args.verbose)": _ESCAPES,
+        "report.json()": _ESCAPES,
+        "report.text(verbose=args.verbose)": _ESCAPES,
     },
 }
 

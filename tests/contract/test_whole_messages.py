@@ -18,8 +18,6 @@ STILL_IN_PIECES = frozenset(
         "gitops_dsf/scoretests/judge.py",
         "gitops_dsf/scoretests/reasons.py",
         "gitops_dsf/scoretests/queries.py",
-        "packages/scorer/dsf_scorer/conformance/scoring.py",
-        "packages/scorer/dsf_scorer/settings.py",
         "agent/dsf_agent/endpoints/tlscontexts.py",
         "agent/dsf_agent/process/check.py",
         "agent/dsf_agent/publish/hub.py",

@@ -117,21 +117,27 @@ async def read_body(
                     is_large = True
                     await enter_large()
     except TimeoutError:
-        msg = f"the request did not arrive within {seconds:g} s"
-        raise RefusedError(msg, status=408, headers={"connection": "close"}) from None
+        raise RefusedError(
+            f"the request did not arrive within {seconds:g} s",
+            status=408,
+            headers={"connection": "close"},
+        ) from None
 
 
 def _too_large(limit: int) -> RefusedError:
-    msg = (
+    # The rest of the body is not read, so the connection cannot be used again.
+    return RefusedError(
         f"the request is larger than {limit} bytes; ask for fewer series or points, or raise"
-        " SCORER_MAX_BODY_BYTES"
+        " SCORER_MAX_BODY_BYTES",
+        status=413,
+        headers={"connection": "close"},
     )
-    return RefusedError(msg, status=413, headers={"connection": "close"})
 
 
 def _busy() -> RefusedError:
-    msg = "too many scoring requests are waiting"
-    return RefusedError(msg, status=503, headers={"retry-after": "5"})
+    return RefusedError(
+        "too many scoring requests are waiting", status=503, headers={"retry-after": "5"}
+    )
 
 
 class ScorerApp:
@@ -162,7 +168,8 @@ class ScorerApp:
         self._places = asyncio.Semaphore(settings.max_concurrent)
         self._large = asyncio.Semaphore(settings.max_concurrent)
         """Places for large bodies that are read or wait for a place, which limit the memory."""
-        self._reading = self._waiting = 0
+        self._reading = 0
+        self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one HTTP request, or the server's lifespan."""
@@ -214,7 +221,9 @@ class ScorerApp:
         code = 500
         try:
             response = await self._answered(scope, receive)
-            code = response.status if response is not None else CLIENT_GONE
+            code = CLIENT_GONE
+            if response is not None:
+                code = response.status
             return response
         finally:
             self._metrics.ended(code=code, seconds=self._clock() - began)
@@ -230,11 +239,13 @@ class ScorerApp:
             return failure(refusal.status, str(refusal), headers=refusal.headers)
         except ClientGone:
             return None
-        except Exception as error:  # noqa: BLE001 - the author's code may raise anything; the server must go on
+        # The author's code may raise anything, and the server must go on.
+        except Exception as error:  # noqa: BLE001
             _log.exception("scorer %s: the scoring function failed", self._name)
-            kind = type(error).__name__
             return failure(
-                500, f"the scoring function failed with {kind}; the scorer's log has the traceback"
+                500,
+                f"the scoring function failed with {type(error).__name__}; the scorer's log has the"
+                " traceback",
             )
 
     async def _score(self, scope: Scope, receive: Receive) -> Response:
@@ -242,8 +253,9 @@ class ScorerApp:
         scored = await self._in_turn(scope, receive)
         self._metrics.scored(scored)
         if scored.dropped:
-            text = "scorer %s: dropped %d scores that were not finite"
-            _log.warning(text, self._name, scored.dropped)
+            _log.warning(
+                "scorer %s: dropped %d scores that were not finite", self._name, scored.dropped
+            )
         return Response(body=scored.body)
 
     async def _in_turn(self, scope: Scope, receive: Receive) -> Scored:
@@ -279,6 +291,7 @@ class ScorerApp:
             job = asyncio.create_task(self._function(body, max_series=settings.max_series))
             await asyncio.wait({job}, timeout=settings.timeout_seconds)
         finally:
+            # Also when this task is cancelled, because the client has gone.
             if job is None:
                 self._places.release()
             else:
@@ -286,11 +299,12 @@ class ScorerApp:
                 if self._function.is_async:
                     job.cancel()
         if not job.done():
-            msg = (
+            raise RefusedError(
                 f"no score after {settings.timeout_seconds:g} s; ask for fewer series or points, or"
-                " raise SCORER_TIMEOUT_SECONDS"
+                " raise SCORER_TIMEOUT_SECONDS",
+                status=503,
+                headers={"retry-after": "30"},
             )
-            raise RefusedError(msg, status=503, headers={"retry-after": "30"})
         return job.result()
 
     def _check_room(self) -> None:

@@ -38,6 +38,13 @@ examples:
 Exit codes: 0 fine, 1 errors, 2 wrong usage."""
 
 
+CHECK_EPILOG: Final = """\
+Posts sample series, odd series (none, NaN, infinite, unknown labels) and mistakes, and judges the
+answers as an agent would. --data takes a scoring request ({"data": [...], "arguments": {...}}), a
+list of series, or an answer of Prometheus' query_range. Exit codes: 0 no errors, 1 errors (with
+--strict warnings, too)."""
+
+
 def create(name: str, directory: Path) -> list[Path]:
     """Writes a project with this name.
 
@@ -70,12 +77,6 @@ def _write(templates: "Traversable", directory: Path, values: Mapping[str, str])
                 Template(entry.read_text(encoding="utf-8")).substitute(values), encoding="utf-8"
             )
             yield path
-
-
-CHECK_EPILOG = """\
-Posts sample series, odd series (none, NaN, infinite, unknown labels) and mistakes, and judges the answers as
-an agent would. --data takes a scoring request ({"data": [...], "arguments": {...}}), a list of series, or an
-answer of Prometheus' query_range. Exit codes: 0 no errors, 1 errors (with --strict warnings, too)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -162,7 +163,9 @@ def run(args: argparse.Namespace, *, judge_query: "JudgeQuery | None" = None) ->
     """
     if args.action == "check":
         return _check(args, judge_query)
-    return _run(args) if args.action == "run" else _new(args)
+    if args.action == "run":
+        return _run(args)
+    return _new(args)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -176,13 +179,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(parser.parse_args(argv))
     except ScorerError as error:
         print(printable(f"dsf-scorer: error: {error}"), file=sys.stderr)
-        return 2 if isinstance(error, UsageError) else 1
+        if isinstance(error, UsageError):
+            return 2
+        return 1
     except KeyboardInterrupt:
         return 130
 
 
 def _new(args: argparse.Namespace) -> int:
-    directory = args.dir if args.dir is not None else Path(args.name)
+    directory = args.dir
+    if directory is None:
+        directory = Path(args.name)
     try:
         written = create(args.name, directory)
     except OSError as error:
@@ -205,7 +212,8 @@ def _run(args: argparse.Namespace) -> int:
     if args.token_file is not None:
         # The application is created on import and reads the environment then.
         os.environ["SCORER_TOKEN_FILE"] = str(args.token_file.absolute())
-    gc.enable()  # `gitops-dsf` does without, because most verbs are short
+    # `gitops-dsf` does without, because most verbs are short.
+    gc.enable()
     logging.basicConfig(
         level=args.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
@@ -226,8 +234,9 @@ def _run(args: argparse.Namespace) -> int:
     except SystemExit as error:
         # If the server cannot start, it logs the reason and ends the process with an exit code of
         # its own.
-        msg = f"the server cannot start on {args.host}:{args.port}; the log above says why"
-        raise ScorerError(msg) from error
+        raise ScorerError(
+            f"the server cannot start on {args.host}:{args.port}; the log above says why"
+        ) from error
     except DefinitionError as error:
         raise UsageError(str(error)) from error
     except Exception as error:
@@ -240,21 +249,22 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
 
     from dsf_scorer import conformance
     from dsf_scorer.conformance.exchange import Client, Target
-    from dsf_scorer.conformance.scoring import read_sample
+    from dsf_scorer.conformance.scoring import Sample, read_sample
 
     if args.timeout <= 0 or args.series < 0:
         raise UsageError("--timeout must be above 0 and --series not below 0")
     target = Target.parse(args.url, scoring_url=args.scoring_url)
-    sample = read_sample(args.data) if args.data is not None else None
+    sample: Sample | None = None
+    if args.data is not None:
+        sample = read_sample(args.data)
+    tls: ssl.SSLContext | None = None
+    # ssl.SSLError is an OSError, and SecretFault a ValueError.
     try:
-        ca = certificates(args.ca_file.read_bytes()) if args.ca_file else ""
-        tls = ssl.create_default_context(cadata=ca) if ca else None
-    except (
-        OSError,
-        ValueError,
-    ) as error:  # ssl.SSLError is an OSError, and SecretFault a ValueError
+        if args.ca_file:
+            tls = ssl.create_default_context(cadata=certificates(args.ca_file.read_bytes()))
+    except (OSError, ValueError) as error:
         raise UsageError(f"--ca-file {args.ca_file}: {error}") from error
-    found = conformance.check(
+    report = conformance.check(
         target,
         client=Client(timeout_seconds=args.timeout, tls=tls),
         # Only `gitops-dsf scorer check` knows PromQL.
@@ -264,8 +274,11 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
         needs_config=args.sync_mode == "Full",
         large=args.series,
     )
-    sys.stdout.write(found.json() if args.output == "json" else found.text(verbose=args.verbose))
-    return int(found.errors > 0 or (args.strict and found.warnings > 0))
+    if args.output == "json":
+        sys.stdout.write(report.json())
+    else:
+        sys.stdout.write(report.text(verbose=args.verbose))
+    return int(report.errors > 0 or (args.strict and report.warnings > 0))
 
 
 def _token(file: Path | None) -> str:
@@ -275,10 +288,10 @@ def _token(file: Path | None) -> str:
         content = file.read_bytes()
     except OSError as error:
         raise UsageError(f"--token-file {file}: {error.strerror}") from error
-    lines = content.strip().splitlines()
+    # The file of a scoring API has one token per line while tokens are rotated. The first one is
+    # sent.
+    lines = content.strip().splitlines() or [content]
     try:
-        # The file of a scoring API has one token per line while tokens are rotated. The first one
-        # is sent.
-        return header_secret(lines[0] if lines else content)
+        return header_secret(lines[0])
     except SecretFault as fault:
         raise UsageError(f"--token-file {file} {fault}") from None

@@ -61,11 +61,14 @@ class Decorator(Generic[F]):
 
         def decorate(function: F) -> ScorerApp:
             paragraph = (inspect.getdoc(function) or "").partition("\n\n")[0]
+            source_type = "None"
+            if query.strip():
+                source_type = "Prometheus"
             config = ScorerConfig(
                 name=name,
                 description=description or " ".join(paragraph.split()),
                 source=ConfigSource(
-                    type="Prometheus" if query.strip() else "None",
+                    type=source_type,
                     host=source_host,
                     path=source_path,
                     params=ConfigParams(query=query, range=range_seconds, step=step_seconds),
@@ -78,9 +81,7 @@ class Decorator(Generic[F]):
             return ScorerApp(
                 config=config,
                 function=Function(function, each=self._each),
-                settings=settings
-                if settings is not None
-                else Settings.from_environment(os.environ),
+                settings=settings or Settings.from_environment(os.environ),
             )
 
         return decorate
@@ -100,13 +101,11 @@ series (no query).
 
 def check_definition(config: ScorerConfig) -> None:
     """Raises DefinitionError with all mistakes. Without a query a scorer needs no metrics."""
-    name, path, interval = (
-        config.scoring.params.name,
-        config.scoring.path,
-        config.scoring.params.interval,
-    )
-    asked = config.source.params
-    problems = []
+    name = config.scoring.params.name
+    path = config.scoring.path
+    interval = config.scoring.params.interval
+    params = config.source.params
+    problems: list[str] = []
     if not name.strip():
         problems.append("name is empty; it becomes the score name that Placements refer to")
     if len(name) > MAX_NAME:
@@ -117,25 +116,28 @@ def check_definition(config: ScorerConfig) -> None:
         problems.append(f"path {path} is taken by the SDK; choose another such as {DEFAULT_PATH}")
     if not 1 <= interval <= MAX_SECONDS:
         problems.append(f"interval_seconds is {interval}; write 1 to {MAX_SECONDS}")
-    if asked.query.strip():
-        problems += _asking(asked)
-    elif asked.range or asked.step:
+    if params.query.strip():
+        problems += _query_problems(params)
+    elif params.range or params.step:
         problems.append("range_seconds and step_seconds need a query")
     if problems:
         raise DefinitionError(f"scorer {name!r}: " + "; ".join(problems))
 
 
-def _asking(asked: ConfigParams) -> list[str]:
-    problems = []
-    if not 0 <= asked.range <= MAX_SECONDS:
+def _query_problems(params: ConfigParams) -> list[str]:
+    """What is wrong with the span of a query."""
+    problems: list[str] = []
+    if not 0 <= params.range <= MAX_SECONDS:
         problems.append(
-            f"range_seconds is {asked.range}; write 0 (the present value) to {MAX_SECONDS}"
+            f"range_seconds is {params.range}; write 0 (the present value) to {MAX_SECONDS}"
         )
-    if not 1 <= asked.step <= MAX_SECONDS:
-        step = f"step_seconds is {asked.step}; write the seconds between two points, 1 to {MAX_SECONDS}"
-        problems.append(step)
-    elif asked.range // asked.step >= MAX_POINTS:
-        points = asked.range // asked.step + 1
+    if not 1 <= params.step <= MAX_SECONDS:
+        problems.append(
+            f"step_seconds is {params.step}; write the seconds between two points, 1 to"
+            f" {MAX_SECONDS}"
+        )
+    elif params.range // params.step >= MAX_POINTS:
+        points = params.range // params.step + 1
         problems.append(
             f"range_seconds / step_seconds asks for {points} points per series; Prometheus refuses"
             f" more than {MAX_POINTS}"

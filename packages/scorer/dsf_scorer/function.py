@@ -51,7 +51,8 @@ def decode(
         envelope = _ENVELOPE.decode(body)
     except msgspec.ValidationError as error:
         raise RefusedError(
-            f'{error}; expected {{"data": [{{"metric": {{...}}, "values": [[timestamp, "value"], ...]}}]}}'
+            f'{error}; expected {{"data": [{{"metric": {{...}}, "values": [[timestamp, "value"],'
+            " ...]}]}"
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RefusedError(f"the body is not JSON: {error}", status=400) from None
@@ -70,7 +71,9 @@ def _series(raw: msgspec.Raw, index: int) -> Series:
         raise RefusedError(_located(error, index)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RefusedError(f"data[{index}] is not JSON: {error}", status=400) from None
-    samples = row.values or ([row.value] if row.value is not None else [])
+    samples = row.values
+    if not samples and row.value is not None:
+        samples = [row.value]
     if not samples and row.histograms:
         raise RefusedError(
             f"data[{index}] holds native histograms; reduce them in the query, for instance with"
@@ -81,28 +84,33 @@ def _series(raw: msgspec.Raw, index: int) -> Series:
         try:
             values.append(float(text))
         except ValueError:
-            msg = f"{text[:40]!r} is not a number - at `$.data[{index}].values[{position}][1]`"
-            raise RefusedError(msg) from None
-    return Series(
-        labels=row.metric, timestamps=array("d", [when for when, _ in samples]), values=values
-    )
+            raise RefusedError(
+                f"{text[:40]!r} is not a number - at `$.data[{index}].values[{position}][1]`"
+            ) from None
+    timestamps = array("d", [timestamp for timestamp, _ in samples])
+    return Series(labels=row.metric, timestamps=timestamps, values=values)
 
 
 def _located(error: msgspec.ValidationError, index: int) -> str:
     """The decoder's message, with the path from the root of the body."""
-    text = str(error)
-    text = (
-        text.replace("`$", f"`$.data[{index}]", 1)
-        if "`$" in text
-        else f"{text} - at `$.data[{index}]`"
-    )
+    text = _below(str(error), f"data[{index}]")
     if ".value" in text and "Expected `str`" in text:
         text += "; sample values are strings, as Prometheus writes them"
     return text
 
 
+def _below(text: str, path: str) -> str:
+    """A message of the decoder about a part of the body, with the path from the root of the body.
+
+    It writes the path as `$...`, and none if the part as a whole is wrong.
+    """
+    if "`$" in text:
+        return text.replace("`$", f"`$.{path}", 1)
+    return f"{text} - at `$.{path}`"
+
+
 class BadResultError(TypeError):
-    """The scoring function returned something that is no score: a bug, answered with 500."""
+    """The scoring function returned something that is not a score: a bug, answered with 500."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,12 +126,14 @@ class Scored:
     dropped: int
 
 
-def encode(found: object, *, series: int) -> Scored:
+def encode(returned: object, *, series: int) -> Scored:
     """Encodes results, without those not finite, which JSON cannot say. Raises BadResultError."""
-    if not isinstance(found, Iterable) or isinstance(found, str | bytes | dict):
-        msg = f"a batch scorer returns an iterable of Score(metric, score), got {type(found).__name__}"
-        raise BadResultError(msg)
-    results = [_checked(result) for result in found]
+    if not isinstance(returned, Iterable) or isinstance(returned, str | bytes | dict):
+        raise BadResultError(
+            "a batch scorer returns an iterable of Score(metric, score), got"
+            f" {type(returned).__name__}"
+        )
+    results = [_checked(result) for result in returned]
     kept = [result for result in results if math.isfinite(result.score)]
     body = msgspec.json.encode({"results": kept})
     return Scored(body=body, series=series, results=len(kept), dropped=len(results) - len(kept))
@@ -191,24 +201,22 @@ class Function:
         parameter = self._parameter
         if parameter is None:
             if given:
-                msg = "this scorer takes no arguments; remove scoring.arguments from its DynamicScorer"
-                raise RefusedError(msg)
+                raise RefusedError(
+                    "this scorer takes no arguments; remove scoring.arguments from its"
+                    " DynamicScorer"
+                )
             return series, ()
         if given is None and parameter.default is not parameter.empty:
             return series, (parameter.default,)
-        expected = (
-            dict[str, Any] if parameter.annotation is parameter.empty else parameter.annotation
-        )
+        expected: Any = parameter.annotation
+        if expected is parameter.empty:
+            expected = dict[str, Any]
         try:
             return series, (msgspec.convert(given or {}, expected, str_keys=True),)
         except msgspec.ValidationError as error:
-            text = str(error)
-            text = (
-                text.replace("`$", "`$.arguments", 1)
-                if "`$" in text
-                else f"{text} - at `$.arguments`"
-            )
-            raise RefusedError(f"{text} (scoring.arguments of the DynamicScorer)") from None
+            raise RefusedError(
+                f"{_below(str(error), 'arguments')} (scoring.arguments of the DynamicScorer)"
+            ) from None
 
 
 def _second_parameter(function: Callable[..., Any]) -> inspect.Parameter | None:
@@ -224,12 +232,15 @@ def _second_parameter(function: Callable[..., Any]) -> inspect.Parameter | None:
         parameter.kind not in positional for parameter in parameters
     ):
         raise DefinitionError(f"{name}{signature} must take (series) or (series, arguments)")
-    return parameters[1] if len(parameters) == 2 else None
+    if len(parameters) == 1:
+        return None
+    return parameters[1]
 
 
 def _labelled(series: list[Series], scores: list[float | None]) -> list[ScoringResult]:
-    return [
-        ScoringResult(metric=dict(one.labels), score=score)
-        for one, score in zip(series, scores, strict=True)
-        if score is not None
-    ]
+    """Scores with the labels of their series, without those that are None."""
+    results: list[ScoringResult] = []
+    for scored, score in zip(series, scores, strict=True):
+        if score is not None:
+            results.append(ScoringResult(metric=dict(scored.labels), score=score))
+    return results

@@ -28,7 +28,12 @@ class Metrics:
         ProcessCollector(registry=self._registry)
         self._name = score_name
 
-        def of_the_scorer(kind: type[_Metric], name: str, text: str, **more: Any) -> _Metric:  # noqa: ANN401
+        def of_the_scorer(
+            kind: type[_Metric],
+            name: str,
+            text: str,
+            **more: Any,  # noqa: ANN401
+        ) -> _Metric:
             metric = kind(
                 f"dsf_scorer_{name}", text, ["score_name"], registry=self._registry, **more
             )

@@ -30,19 +30,18 @@ class Series:
     @property
     def last(self) -> float | None:
         """The newest value; None without samples."""
-        return self.values[-1] if self.values else None
+        if not self.values:
+            return None
+        return self.values[-1]
 
     def finite(self) -> Self:
         """The series without NaN and infinite samples. Returns itself if there are none."""
         if all(map(math.isfinite, self.values)):
             return self
-        kept = [
-            (when, value)
-            for when, value in zip(self.timestamps, self.values, strict=True)
-            if math.isfinite(value)
-        ]
-        return type(self)(
-            labels=self.labels,
-            timestamps=array("d", [when for when, _ in kept]),
-            values=array("d", [value for _, value in kept]),
-        )
+        timestamps = array("d")
+        values = array("d")
+        for timestamp, value in zip(self.timestamps, self.values, strict=True):
+            if math.isfinite(value):
+                timestamps.append(timestamp)
+                values.append(value)
+        return type(self)(labels=self.labels, timestamps=timestamps, values=values)

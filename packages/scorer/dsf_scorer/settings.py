@@ -1,4 +1,9 @@
-"""Tokens and limits of a scoring API, which operators set in the environment; and their check."""
+"""The settings of a scoring API, from the environment, and the check of tokens.
+
+Guarantees: a setting that cannot work is a DefinitionError on import. The file with tokens is read
+for every request, so a rotated token counts at once. Not guaranteed: that a token is set; without
+one every caller is served.
+"""
 
 import codecs
 import hashlib
@@ -7,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from dsf_scorer.errors import DefinitionError, RefusedError
 from dsf_wire.secrettext import SecretFault, header_secret
@@ -47,35 +52,56 @@ class Settings:
                 f"both a token file and a token are set; keep one of {TOKEN_FILE_VARIABLE} and"
                 f" {TOKEN_VARIABLE}"
             )
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if not isinstance(value, int | float):
-                continue
-            may_be_zero = each.name == "max_waiting"
-            if not math.isfinite(value) or value < 0 or (value == 0 and not may_be_zero):
-                raise DefinitionError(
-                    f"{_variable(each.name)} is {value}; it must be a number"
-                    f" {'not below' if may_be_zero else 'above'} 0"
-                )
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if isinstance(value, int | float):
+                _check_limit(setting.name, value)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
         """Reads SCORER_<FIELD> for every field. Raises DefinitionError with the allowed values."""
         values: dict[str, object] = {}
-        for each in fields(cls):
-            variable = _variable(each.name)
-            if not (text := environment.get(variable, "").strip()):
+        for setting in fields(cls):
+            text = environment.get(_variable(setting.name), "").strip()
+            if not text:
                 continue
-            if each.name == "token":
-                values[each.name] = _token(text)
-                continue
-            kind: Any = Path if each.name == "token_file" else each.type
-            try:
-                values[each.name] = kind(text)
-            except ValueError:
-                number = "a whole number" if each.type is int else "a number"
-                raise DefinitionError(f"{variable} is {text!r}; write {number}") from None
-        return cls(**values)  # type: ignore[arg-type] # each value was made for its own field above
+            if setting.name == "token":
+                values[setting.name] = _token(text)
+            elif setting.name == "token_file":
+                values[setting.name] = Path(text)
+            elif setting.type is int:
+                values[setting.name] = _whole_number(setting.name, text)
+            else:
+                values[setting.name] = _number(setting.name, text)
+        # Each value was made for its own field above.
+        return cls(**values)  # type: ignore[arg-type]
+
+
+def _check_limit(name: str, value: float) -> None:
+    """Raises DefinitionError.
+
+    Only the number of those that may wait can be 0: then nobody waits.
+    """
+    is_number = math.isfinite(value)
+    if name == "max_waiting":
+        if not is_number or value < 0:
+            raise DefinitionError(f"{_variable(name)} is {value}; it must be a number not below 0")
+    elif not is_number or value <= 0:
+        raise DefinitionError(f"{_variable(name)} is {value}; it must be a number above 0")
+
+
+def _whole_number(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise DefinitionError(f"{_variable(name)} is {text!r}; write a whole number") from None
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise DefinitionError(f"{_variable(name)} is {text!r}; write a number") from None
 
 
 def _token(text: str) -> str:
@@ -94,42 +120,66 @@ def check(settings: Settings, authorization: bytes | None) -> None:
 
     Raises RefusedError: 401, or 503 without a usable token file.
     """
-    known = accepted(settings)
-    if not known:
+    tokens = accepted(settings)
+    if not tokens:
         return
     scheme, _, presented = (authorization or b"").partition(b" ")
-    reason = "the bearer token is not one that this scoring API accepts"
     if scheme.lower() != b"bearer" or not presented.strip():
-        reason = "send the header Authorization: Bearer <token>"
+        raise _unauthorized("send the header Authorization: Bearer <token>")
+    digest = _digest(presented.strip())
+    is_accepted = False
     # All digests are compared, each in constant time, so that timing shows neither length nor
     # position of a token.
-    elif any([hmac.compare_digest(_digest(presented.strip()), _digest(token)) for token in known]):  # noqa: C419
-        return
-    raise RefusedError(reason, status=401, headers={"www-authenticate": "Bearer"})
+    for token in tokens:
+        is_accepted |= hmac.compare_digest(digest, _digest(token))
+    if not is_accepted:
+        raise _unauthorized("the bearer token is not one that this scoring API accepts")
+
+
+def _unauthorized(message: str) -> RefusedError:
+    return RefusedError(message, status=401, headers={"www-authenticate": "Bearer"})
 
 
 def accepted(settings: Settings) -> list[bytes]:
     """The accepted tokens; none: every caller is served.
 
-    Raises RefusedError (503), also in /healthz, while the file has none. It is read each time,
-    because a mounted Secret changes in place, unseen by watches.
+    Raises RefusedError (503), also in /healthz, while the file has none.
     """
-    if settings.token_file is None:
-        return [settings.token.encode()] if settings.token else []
-    reason = "is empty"
+    if settings.token_file is not None:
+        return _tokens_of(settings.token_file)
+    if settings.token:
+        return [settings.token.encode()]
+    return []
+
+
+def _tokens_of(file: Path) -> list[bytes]:
+    # Read each time, because a mounted Secret changes in place, unseen by watches.
     try:
-        with settings.token_file.open("rb") as stream:
+        with file.open("rb") as stream:
             content = stream.read(MAX_TOKEN_FILE_BYTES + 1)
     except OSError as error:
-        content, reason = b"", f"cannot be read ({error.strerror})"
+        raise _unavailable(
+            "this scoring API cannot check tokens now: its token file cannot be read"
+            f" ({error.strerror})"
+        ) from error
     if len(content) > MAX_TOKEN_FILE_BYTES:
-        content, reason = b"", f"is larger than {MAX_TOKEN_FILE_BYTES} bytes"
+        raise _unavailable(
+            "this scoring API cannot check tokens now: its token file is larger than"
+            f" {MAX_TOKEN_FILE_BYTES} bytes"
+        )
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        content, reason = b"", "is UTF-16 text; write it as UTF-8"
-    if tokens := content.removeprefix(codecs.BOM_UTF8).split():
-        return tokens
-    message = f"this scoring API cannot check tokens now: its token file {reason}"
-    raise RefusedError(message, status=503, headers={"retry-after": "5"})
+        raise _unavailable(
+            "this scoring API cannot check tokens now: its token file is UTF-16 text; write it as"
+            " UTF-8"
+        )
+    tokens = content.removeprefix(codecs.BOM_UTF8).split()
+    if not tokens:
+        raise _unavailable("this scoring API cannot check tokens now: its token file is empty")
+    return tokens
+
+
+def _unavailable(message: str) -> RefusedError:
+    return RefusedError(message, status=503, headers={"retry-after": "5"})
 
 
 def _digest(token: bytes) -> bytes:

@@ -48,7 +48,9 @@ class Reply:
     def error(self) -> str:
         """The reason of a refusal; empty if there is none."""
         decoded = msgspec.json.decode(self.body)
-        return str(decoded.get("error", "")) if isinstance(decoded, dict) else ""
+        if not isinstance(decoded, dict):
+            return ""
+        return str(decoded.get("error", ""))
 
 
 def series(
@@ -115,7 +117,9 @@ async def exchange(
     incoming: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
-        return incoming.pop(0) if incoming else {"type": "http.disconnect"}
+        if not incoming:
+            return {"type": "http.disconnect"}
+        return incoming.pop(0)
 
     async def collect(message: Message) -> None:
         sent.append(message)

@@ -147,22 +147,30 @@ def _judged(page: ScorerConfig, target: Target) -> Iterator[Finding]:
 
 def _query(text: str, judge_query: JudgeQuery) -> Iterator[Finding]:
     parts = query.split(text)
-    mistakes = [(part.offset + 1, mistake) for part in parts for mistake in judge_query(part.text)]
-    for start, (offset, words, doubtful) in mistakes:
-        message = f"PromQL, character {start + offset} of the query: {words}"
-        yield Finding("config.query", WARNING if doubtful else ERROR, message)
-    if parts and not mistakes:
-        parsed = "expressions parse" if len(parts) != 1 else "expression parses"
-        yield Finding("config.query", OK, f"{len(parts)} PromQL {parsed}")
+    is_right = True
+    for part in parts:
+        for offset, mistake, may_be_new in judge_query(part.text):
+            is_right = False
+            severity = ERROR
+            if may_be_new:
+                severity = WARNING
+            # People count characters from 1.
+            character = part.offset + 1 + offset
+            yield Finding(
+                "config.query", severity, f"PromQL, character {character} of the query: {mistake}"
+            )
+    if is_right and len(parts) == 1:
+        yield Finding("config.query", OK, "1 PromQL expression parses")
+    elif is_right and parts:
+        yield Finding("config.query", OK, f"{len(parts)} PromQL expressions parse")
 
 
 def other_origin(scoring: ConfigScoring, target: Target) -> bool:
     """Whether scoring.host is a URL that is not on the origin of /config."""
+    if not scoring.host:
+        return False
     try:
-        return (
-            bool(scoring.host)
-            and exchange.origin_of(exchange.split_http(scoring.host)) != target.origin
-        )
+        return exchange.origin_of(exchange.split_http(scoring.host)) != target.origin
     except UsageError:
         return False
 
@@ -182,8 +190,10 @@ def check(
     The token is only sent to the target's host, or that of the given scoring URL.
     """
     findings = [healthz(client, target)]
-    config, found = config_page(client, target, required=needs_config, judge_query=judge_query)
-    findings += found
+    config, page_findings = config_page(
+        client, target, required=needs_config, judge_query=judge_query
+    )
+    findings += page_findings
     url = target.scoring_url or _scoring_url(target, config)
     if config is not None and not target.scoring_url and other_origin(config.scoring, target):
         host = config.scoring.host
@@ -197,11 +207,13 @@ def check(
         findings.append(_transport(url))
     reads_metrics = config is None or needs_metrics(config)
     endpoint = scoring.Endpoint(client=client, url=url, token=token)
-    sample = Sample(data=nodes(3) if reads_metrics else []) if sample is None else sample
+    if sample is None:
+        sample = Sample()
+        if reads_metrics:
+            sample = Sample(data=nodes(3))
     findings += scoring.check(endpoint, sample, large=large, reads_metrics=reads_metrics)
-    errors, warnings = (
-        sum(each.severity is kind for each in findings) for kind in (ERROR, WARNING)
-    )
+    errors = sum(finding.severity is ERROR for finding in findings)
+    warnings = sum(finding.severity is WARNING for finding in findings)
     return Report(url=target.config_url, errors=errors, warnings=warnings, findings=tuple(findings))
 
 
@@ -212,7 +224,9 @@ def _scoring_url(target: Target, config: ScorerConfig | None) -> str:
     path = config.scoring.path
     if not path.startswith("/"):
         path = config.scoring.host.partition("://")[2].partition("/")[2].rstrip("/")
-    return f"{target.origin}/{path.lstrip('/')}" if path else target.origin + DEFAULT_PATH
+    if not path:
+        return target.origin + DEFAULT_PATH
+    return f"{target.origin}/{path.lstrip('/')}"
 
 
 def _transport(url: str) -> Finding:

@@ -105,16 +105,19 @@ def split_http(url: str) -> SplitResult:
     except ValueError as error:
         raise UsageError(f"{url!r} is not a URL: {error}") from None
     if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
-        msg = (
+        raise UsageError(
             f"{url!r} is not the URL of a web server; write it as http://host:port or https://host"
         )
-        raise UsageError(msg)
     if parts.username is not None or parts.password is not None:
-        msg = f"the URL of {parts.hostname} holds a user or password; remove it and pass a token file instead"
-        raise UsageError(msg)
+        raise UsageError(
+            f"the URL of {parts.hostname} holds a user or password; remove it and pass a token file"
+            " instead"
+        )
     if parts.query or parts.fragment or any(ord(character) <= 32 for character in url):
-        msg = f"{url!r} holds white space, a query or a fragment; write scheme, host, port and path only"
-        raise UsageError(msg)
+        raise UsageError(
+            f"{url!r} holds white space, a query or a fragment; write scheme, host, port and path"
+            " only"
+        )
     return parts
 
 
@@ -148,7 +151,9 @@ class Reply:
     def excerpt(self) -> str:
         """The start of the response's text, on one line."""
         text = " ".join(self.body[:300].decode(errors="replace").split())[:160]
-        return f": {text}" if text else ""
+        if not text:
+            return ""
+        return f": {text}"
 
 
 def trouble(check: str, reply: Reply) -> Finding | None:
@@ -191,13 +196,7 @@ class Client:
         """Sends one request. Never raises because of the server."""
         began = time.monotonic()
         parts = split_http(url)
-        connection = (
-            http.client.HTTPSConnection(
-                parts.netloc, timeout=self.timeout_seconds, context=self.tls
-            )
-            if parts.scheme == "https"
-            else http.client.HTTPConnection(parts.netloc, timeout=self.timeout_seconds)
-        )
+        connection = self._connection(parts)
         try:
             with closing(connection):
                 try:
@@ -217,6 +216,13 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             reply = Reply(fault=f"no answer: {str(error) or type(error).__name__}")
         return replace(reply, seconds=time.monotonic() - began)
+
+    def _connection(self, parts: SplitResult) -> http.client.HTTPConnection:
+        if parts.scheme == "https":
+            return http.client.HTTPSConnection(
+                parts.netloc, timeout=self.timeout_seconds, context=self.tls
+            )
+        return http.client.HTTPConnection(parts.netloc, timeout=self.timeout_seconds)
 
 
 def _answer(response: http.client.HTTPResponse) -> Reply:
