@@ -59,6 +59,7 @@ class PublishJob:
         """Returns False when the sources have errors. Raises PipelineError when the push failed."""
         clone = Repository(directory=self.directory)
         for attempt in range(1, ATTEMPTS + 1):
+            # The newest commit: the branch may have moved on since this pipeline started.
             clone.run("fetch", "--quiet", "origin", f"refs/heads/{self.branch}")
             commit = clone.text("rev-parse", "FETCH_HEAD")
             # From git's objects and not from a work tree, in which submodules are not filled, and
@@ -75,7 +76,10 @@ class PublishJob:
         )
 
     def _publish(self, clone: Repository, sources: Checkout, commit: str) -> bool | None:
-        """Whether the rendering is on its branch; False with errors, None if the push was refused."""
+        """Whether the rendering is on its branch; None if the push was refused.
+
+        False if the sources have errors.
+        """
         checked = check(sources.root, also=sources.diagnostics)
         if has_errors(sources.diagnostics):
             self.report(checked.diagnostics)
@@ -118,6 +122,7 @@ class PublishJob:
             self.log(f"{RENDERED}/ on {branch} is up to date")
             return True
         # With [skip ci] no forge starts a pipeline for this commit.
+        # Hooks of the clone are for people who commit (--no-verify).
         message = f"Render {source} [skip ci]"
         tree.run(*_author(tree), "commit", "--quiet", "--no-verify", "--message", message)
         if self.dry_run:

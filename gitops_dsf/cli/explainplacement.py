@@ -15,16 +15,11 @@ from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.pace import written
 from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource
 from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.show.explanations import explanation_text, what_would_flip
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.simulations import assumption_lines, pace_lines, wish_line
 from gitops_dsf.show.status import lead_text
-from gitops_dsf.show.verdicts import (
-    MAX_ROWS,
-    explanation_text,
-    placement_text,
-    verdict_text,
-    what_would_flip,
-)
+from gitops_dsf.show.verdicts import MAX_ROWS, placement_text, verdict_text
 from gitops_dsf.simulator import Explanation, HubState, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import lead
 from gitops_dsf.simulator.scheduler import as_people_wrote

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
@@ -10,13 +9,12 @@ from msgspec import UNSET, Struct, UnsetType
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.hubdata import assumed_bindings, placement_key, read_fleet, read_hub_data
 from gitops_dsf.errors import UsageError
-from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.snapshots.snapshot import HubSource
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.simulations import assumption_lines, waves_lines
-from gitops_dsf.show.verdicts import MAX_ROWS, is_calm, summary_text, verdict_text
-from gitops_dsf.simulator import Verdict, simulate
+from gitops_dsf.show.verdicts import list_text, rankings_text
+from gitops_dsf.simulator import simulate
 from gitops_dsf.simulator.verdict_data import VerdictData
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
@@ -26,10 +24,6 @@ from gitops_dsf.views.preview.windows import WindowView, open_windows
 
 MAX_DETAILED: Final = 10
 """Placements that are shown with their rankings. Of more, each one is a line."""
-MAX_LISTED: Final = 40
-"""Placements that are listed without --all. Those that would change come first."""
-MIN_ROWS: Final = 5
-"""Lines of a table at least, where there are several Placements."""
 
 
 class SimulateOutput(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -77,34 +71,13 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(json_text(output))
         return 0
     sys.stdout.write(printable_lines((data.describe(), *assumption_lines(assumed))))
-    if not keys:
-        sys.stdout.write("this repository renders no Placement\n")
+    # Without a snapshot no score is known, and the texts say what the filters alone decide.
     unscored = typed_placements(fleet, keys) if data.snapshot is None else {}
     if args.all or len(verdicts) <= MAX_DETAILED:
-        _show_rankings(verdicts, unscored, everything=args.all)
+        sys.stdout.write(rankings_text(verdicts, unscored, everything=args.all))
     else:
-        _show_list(verdicts, unscored)
+        sys.stdout.write(list_text(verdicts, unscored))
     return 0
-
-
-def _show_rankings(
-    verdicts: Sequence[Verdict], unscored: Mapping[str, Placement], *, everything: bool
-) -> None:
-    """Every Placement with its ranking. With several, each one gets a part of the lines."""
-    rows = None if everything else max(MIN_ROWS, MAX_ROWS // max(1, len(verdicts)))
-    for verdict in verdicts:
-        shown = verdict_text(verdict, without_scores=unscored.get(verdict.placement), rows=rows)
-        sys.stdout.write(f"\n{shown}")
-
-
-def _show_list(verdicts: Sequence[Verdict], unscored: Mapping[str, Placement]) -> None:
-    sys.stdout.write("\n")
-    listed = sorted(verdicts, key=is_calm)[:MAX_LISTED]
-    for verdict in listed:
-        sys.stdout.write(summary_text(verdict, without_scores=unscored.get(verdict.placement)))
-    if len(listed) < len(verdicts):
-        print(f"... and {len(verdicts) - len(listed)} more Placements (--all shows them)")
-    print("--placement NAME shows the ranking of a Placement, and --all that of each")
 
 
 def _paced(fleet: CheckedFleet, args: argparse.Namespace) -> int:

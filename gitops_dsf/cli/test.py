@@ -21,8 +21,8 @@ from gitops_dsf.repository.sources import load
 from gitops_dsf.scoretests.judge import UnmetExpectation
 from gitops_dsf.scoretests.queries import Evaluate, no_promtool
 from gitops_dsf.scoretests.suite import TestOutput, TestResult, run_tests, selected
+from gitops_dsf.show.explanations import explanation_text, what_would_flip
 from gitops_dsf.show.jsontext import json_text
-from gitops_dsf.show.verdicts import explanation_text, what_would_flip
 from gitops_dsf.wording import plural
 
 

@@ -7,8 +7,8 @@ from typing import Final
 from dsf_wire.text import printable_lines
 from gitops_dsf.journal.cause import largest_change, scores_of_people
 from gitops_dsf.journal.record import Record
+from gitops_dsf.show.explanations import explanation_text
 from gitops_dsf.show.tables import table
-from gitops_dsf.show.verdicts import explanation_text
 from gitops_dsf.wording import names_text, prioritizer_text
 
 MAX_NAMED: Final = 3

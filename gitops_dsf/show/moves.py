@@ -1,4 +1,4 @@
-"""Paced moves and refuges, for a terminal: the queue of a hub, drains, and where applications would go."""
+"""Paced moves for a terminal: the queue of a hub, drains, and where applications would go."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -23,13 +23,21 @@ def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
     for waiting in shown:
         yield f"  {waiting_text(waiting)}"
     if len(shown) < len(view.waiting):
-        yield f"  and {len(view.waiting) - len(shown)} more that wait; --placement or --all shows them"
+        hidden = len(view.waiting) - len(shown)
+        yield f"  and {hidden} more that wait; --placement or --all shows them"
     if view.omitted:
-        yield f"  and {view.omitted} more that wait, with a smaller gain; there is no room to name them"
+        # The queue is in a ConfigMap, and those with the smallest gain have no room there.
+        yield (
+            f"  and {view.omitted} more that wait, with a smaller gain; there is no room to name"
+            " them"
+        )
 
 
 def _under_way(move: MoveView) -> str:
-    text = f"{move.placement}: {move.source or 'new'} -> {move.target}: {move.phase} since {move.since}"
+    text = (
+        f"{move.placement}: {move.source or 'new'} -> {move.target}: {move.phase} since"
+        f" {move.since}"
+    )
     if not move.admitted:
         text += ", by OCM itself"
     if move.cause is not None:
@@ -38,7 +46,7 @@ def _under_way(move: MoveView) -> str:
 
 
 def waiting_text(waiting: WaitingView) -> str:
-    """Formats `argocd/web: c1 -> c2 (+22 points) waits since ...: Cooldown: it moved a short time ago`."""
+    """Formats `argocd/web: c1 -> c2 (+22 points) waits since ...: Cooldown: it moved just now`."""
     text = (
         f"{waiting.placement}: {waiting.source} -> {waiting.target} ({waiting.points:+g} points)"
         f" waits since {waiting.since}: {waiting.reason}: {waiting.message}"
@@ -68,7 +76,10 @@ def _left(drain: DrainView) -> str:
 
 
 def _first_names(names: Sequence[str], count: int) -> str:
-    """The names of the first of `count` things, and how many more there are; empty if none is known."""
+    """The first names of `count` things, and how many more there are; empty if none is known.
+
+    There may be fewer names than things, where the names had no room.
+    """
     if not names:
         return ""
     shown = names[:MAX_NAMED]

@@ -1,4 +1,4 @@
-"""What `simulate` and `explain` say around verdicts: assumptions, and what is paced."""
+"""What `simulate` and `explain` say beside verdicts: assumptions, waves, and what is paced."""
 
 from collections.abc import Iterator, Sequence
 

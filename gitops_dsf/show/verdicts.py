@@ -1,18 +1,21 @@
-"""Simulated verdicts and explanations, for a terminal."""
+"""Simulated verdicts, for a terminal: where a Placement goes, how clusters rank, and which are out.
 
-from collections.abc import Iterator
+Scores and points are shown as people compare them, by the weights that they wrote; weighted sums
+are in the JSON output only.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.hub.objects import ClusterPredicate, ClusterSelector, LabelSelector, Placement
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.placements import asks_for_scores
-from gitops_dsf.hub.points import mean_weight, points_needed, points_of, points_text
+from gitops_dsf.hub.points import mean_weight, points_of, points_text
 from gitops_dsf.hub.score_states import expired
 from gitops_dsf.hub.selectors import lenient_selector
-from gitops_dsf.journal.record import ClusterReason
 from gitops_dsf.show.tables import table
-from gitops_dsf.simulator import Explanation, Outcome, Verdict
+from gitops_dsf.simulator import Outcome, Verdict
 from gitops_dsf.simulator.prioritizers import Prioritizer, prioritizers_of
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
@@ -20,10 +23,14 @@ MISSING: Final = "none"
 EXPIRED: Final = "expired"
 MAX_ROWS: Final = 20
 """Lines of a table without --all."""
+MIN_ROWS: Final = 5
+"""Lines of a table at least, where there are several Placements."""
+MAX_LISTED: Final = 40
+"""Placements that are listed without --all."""
 
 
 def placement_text(placement: Placement) -> str:
-    """Formats what a Placement asks for: how many clusters of which sets, its filters, its ranking."""
+    """Formats what a Placement asks for: how many clusters, of which sets, filters and ranking."""
     spec = placement.spec
     number = "all" if spec.number_of_clusters is None else str(spec.number_of_clusters)
     if spec.cluster_sets:
@@ -34,18 +41,24 @@ def placement_text(placement: Placement) -> str:
     for predicate in spec.predicates or ():
         terms = "; ".join(_terms(predicate))
         lines.append(f"  eligible: {terms or 'every cluster'}")
-    ranked = [_weighted(each.name, each.weight) for each in prioritizers_of(placement)]
-    lines.append(f"  ranked by: {', '.join(ranked) or 'nothing'}")
+    prioritizers = [
+        _weighted(prioritizer.name, prioritizer.weight)
+        for prioritizer in prioritizers_of(placement)
+    ]
+    lines.append(f"  ranked by: {', '.join(prioritizers) or 'nothing'}")
     return printable_lines(lines)
 
 
 def _weighted(name: str, weight: int) -> str:
+    """`cpu x5`."""
     return f"{prioritizer_text(name)} x{weight}"
 
 
 def _terms(predicate: ClusterPredicate) -> Iterator[str]:
+    """What a predicate asks of a cluster: all of these terms."""
     selector = predicate.required_cluster_selector or ClusterSelector()
     claims = selector.claim_selector
+    # A claim selector has expressions as a label selector has, but no matchLabels.
     claims_as_labels = LabelSelector(None, claims.match_expressions if claims else None)
     for requirement in lenient_selector(selector.label_selector).requirements:
         yield f"label {requirement}"
@@ -55,6 +68,37 @@ def _terms(predicate: ClusterPredicate) -> Iterator[str]:
         yield from selector.cel_selector.cel_expressions or ()
 
 
+def rankings_text(
+    verdicts: Sequence[Verdict], unscored: Mapping[str, Placement], *, everything: bool
+) -> str:
+    """Formats every Placement with its ranking. With several, each one gets a part of the lines.
+
+    `unscored` has the Placements as they were written, where no scores are known.
+    """
+    if not verdicts:
+        return "this repository renders no Placement\n"
+    rows = None if everything else max(MIN_ROWS, MAX_ROWS // len(verdicts))
+    text = ""
+    for verdict in verdicts:
+        without_scores = unscored.get(verdict.placement)
+        text += f"\n{verdict_text(verdict, without_scores=without_scores, rows=rows)}"
+    return text
+
+
+def list_text(verdicts: Sequence[Verdict], unscored: Mapping[str, Placement]) -> str:
+    """Formats one line for each Placement, those that would change first.
+
+    `unscored` has the Placements as they were written, where no scores are known.
+    """
+    listed = sorted(verdicts, key=is_calm)[:MAX_LISTED]
+    text = "\n"
+    for verdict in listed:
+        text += summary_text(verdict, without_scores=unscored.get(verdict.placement))
+    if len(listed) < len(verdicts):
+        text += f"... and {len(verdicts) - len(listed)} more Placements (--all shows them)\n"
+    return f"{text}--placement NAME shows the ranking of a Placement, and --all that of each\n"
+
+
 def verdict_text(
     verdict: Verdict,
     *,
@@ -62,10 +106,11 @@ def verdict_text(
     without_scores: Placement | None = None,
     rows: int | None,
 ) -> str:
-    """Formats the selection, the ranking with each prioritizer's share, and the clusters that are out.
+    """Formats the selection, the ranking with each prioritizer's share, and clusters that are out.
 
-    Each table has at most `rows` lines. With `without_scores`, the Placement as it was written, the text says
-    what the filters alone decide. With `by`, the verdict by other weights, it shows the ranking of that one.
+    Each table has at most `rows` lines. With `without_scores`, the Placement as it was written, the
+    text says what the filters alone decide. With `by`, the verdict by other weights, it shows the
+    ranking of that one.
     """
     if without_scores is not None and _is_ranked(verdict):
         return _eligible(verdict, without_scores, rows)
@@ -77,7 +122,10 @@ def verdict_text(
 
 
 def summary_text(verdict: Verdict, *, without_scores: Placement | None = None) -> str:
-    """Formats where a Placement is or would go, in one line, with its notes if something would change."""
+    """Formats where a Placement is or would go, in one line.
+
+    Its notes follow if something would change.
+    """
     if without_scores is not None and _is_ranked(verdict):
         return printable_lines((_eligible_line(verdict, without_scores),))
     first = f"{verdict.placement}: {_where(verdict)}; {_headline(verdict)}"
@@ -86,6 +134,7 @@ def summary_text(verdict: Verdict, *, without_scores: Placement | None = None) -
 
 
 def _where(verdict: Verdict) -> str:
+    """Where the clusters of a decision are, compared with those of now."""
     target = names_text(sorted(verdict.chosen)) or "no cluster"
     if not verdict.current:
         return f"goes to {target}"
@@ -101,6 +150,7 @@ def is_calm(verdict: Verdict) -> bool:
         and not verdict.status.failed
         and not verdict.unscheduled
         and bool(verdict.chosen)
+        # A Placement without a decision is about to get its first one, which surprises nobody.
         and verdict.current in (verdict.chosen, frozenset())
     )
 
@@ -110,11 +160,15 @@ def _is_ranked(verdict: Verdict) -> bool:
 
 
 def _eligible_line(verdict: Verdict, placement: Placement) -> str:
+    """What the filters leave, and how much the scores decide among that."""
     eligible = plural(len(verdict.scores or ()), "cluster")
     candidates = _candidates(verdict)
     number = placement.spec.number_of_clusters
     if number is None:
-        return f"{verdict.placement}: {eligible} eligible of {candidates}; every eligible cluster is selected"
+        return (
+            f"{verdict.placement}: {eligible} eligible of {candidates}; every eligible cluster is"
+            " selected"
+        )
     return (
         f"{verdict.placement}: {eligible} eligible of {candidates}; scores choose {number} of them"
     )
@@ -137,6 +191,7 @@ def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
 
 
 def _headline(verdict: Verdict) -> str:
+    """How many clusters are selected, or why none is."""
     if verdict.outcome is not Outcome.SCHEDULED:
         return str(verdict.outcome)
     if verdict.ranking is None:
@@ -151,6 +206,7 @@ def _headline(verdict: Verdict) -> str:
 
 
 def _candidates(verdict: Verdict) -> str:
+    """`3 clusters in cluster set global`: the clusters before the filters."""
     count = plural(len(verdict.candidates), "cluster")
     names = ", ".join(verdict.cluster_sets)
     if not names:
@@ -169,11 +225,13 @@ def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> s
     weight = mean_weight(verdict.prioritizers)
     shown = ranking.order
     if rows is not None:
-        # The first cluster that is not selected is shown as well: it would be the next to come in.
+        # The first cluster that is not selected is shown as well: it would be the next to come
+        # in.
         shown = ranking.order[: max(rows, min(ranking.selected + 1, MAX_ROWS))]
     lines = []
     for number, index in enumerate(shown, start=1):
         name = verdict.state.names[ranking.clusters[index]]
+        # The clusters of a paced Placement are not always the first of this ranking.
         mark = "*" if name in chosen else ""
         points = points_text(points_of(ranking.sums[index], weight))
         scores = [
@@ -189,6 +247,7 @@ def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> s
 
 def _score(verdict: Verdict, prioritizer: Prioritizer, value: int | None, cluster: str) -> str:
     """The score, or why there is none. An item of moves is no score, so it is never missing."""
+    # OCM counts a missing and an expired score as 0. People want to know which of the two it is.
     if prioritizer.built_in is None and prioritizer.resource != MOVES_SCORE:
         score = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
         if score is None or score.get(prioritizer.score) is None:
@@ -209,58 +268,3 @@ def _dropped(verdict: Verdict, rows: int | None) -> str:
 
 def _more_clusters(count: int) -> str:
     return f"  ... and {count} more clusters (--all shows them)\n" if count > 0 else ""
-
-
-def explanation_text(explanation: Explanation | ClusterReason, *, placement: str) -> str:
-    """Formats whether a cluster is selected, why, and what each prioritizer adds to its points."""
-    selected = "selected" if explanation.selected else "not selected"
-    lines = [f"{placement}, cluster {explanation.cluster}: {selected}"]
-    if explanation.filter:
-        lines.append(f"  dropped by the filter {explanation.filter}: {explanation.reason}")
-    else:
-        lines.append(f"  {explanation.reason}")
-    text = printable_lines(lines)
-    return f"{text}\n{_contributions(explanation)}" if explanation.contributions else text
-
-
-def _contributions(explanation: Explanation | ClusterReason) -> str:
-    weight = mean_weight(explanation.contributions)
-    rows = []
-    for part in explanation.contributions:
-        score = "-" if part.score is None else str(part.score)
-        points = points_text(points_of(part.points, weight))
-        rows.append([part.name, score, f"x {part.weight}", points, part.note])
-    total = points_text(points_of(explanation.points or 0, weight))
-    rows.append(["total", "", "", total, ""])
-    return table(["prioritizer", "score", "weight", "points", ""], rows, right={1, 2, 3})
-
-
-def what_would_flip(explanation: Explanation) -> str:
-    """Formats the changes that would flip a decision; empty if its ranking is not known."""
-    if explanation.filter is not None:
-        return (
-            "\n  what would have to change: the cluster, or what the filter asks for; a better"
-            " score does not help\n"
-        )
-    if explanation.margin is None and explanation.rank is None:
-        return ""
-    if explanation.margin is None:
-        return "\n  what would have to change: no score can flip this decision\n"
-    weight = mean_weight(explanation.contributions)
-    verb = "lose" if explanation.selected else "gain"
-    needed = plural(points_text(points_needed(explanation.margin, weight)), "point")
-    rival_points = points_text(points_of(explanation.rival_points or 0, weight))
-    lines = [
-        "",
-        (
-            f"  what would have to change: it must {verb} {needed} against {explanation.rival}"
-            f" ({rival_points})"
-        ),
-    ]
-    if not explanation.flips:
-        lines.append("    no score of this Placement has a weight, so none can do that")
-    nearest = explanation.nearest
-    for flip in explanation.flips:
-        mark = "  <- the nearest" if flip is nearest else ""
-        lines.append(f"    {flip}{mark}")
-    return printable_lines(lines)

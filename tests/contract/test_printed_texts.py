@@ -53,8 +53,8 @@ REASONS = {
         "head + text": _ESCAPES,
     },
     "gitops_dsf/cli/simulate.py": {
-        "f'\\n{shown}'": _ESCAPES,
-        "summary_text(verdict, without_scores=unscored.get(verdict.placement))": _ESCAPES,
+        "list_text(verdicts, unscored)": _ESCAPES,
+        "rankings_text(verdicts, unscored, everything=args.all)": _ESCAPES,
     },
     "gitops_dsf/cli/status.py": {"status_text(view, everything=args.all)": _ESCAPES},
     "gitops_dsf/cli/test.py": {

@@ -42,6 +42,7 @@ def collapsed(
     """A section that a reader opens; nothing if it has no entry."""
     if not len(entries):
         return
+    # A forge reads Markdown inside of <details> only after an empty line.
     yield f"\n<details><summary>{title}</summary>\n"
     for block in islice(blocks, limits.rows):
         yield from block

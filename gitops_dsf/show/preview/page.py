@@ -32,6 +32,7 @@ def preview_comment(preview: Preview, *, evidence: str) -> str:
         comment = "\n".join((MARKER, *_lines(preview, evidence, limits))) + "\n"
         if len(comment) <= MAX_CHARACTERS:
             return comment
+    # Even three entries of each list are too long, so the end is missing.
     return comment[: MAX_CHARACTERS - len(_CUT_OFF)] + _CUT_OFF
 
 
@@ -54,6 +55,7 @@ def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]
     comparison = preview.comparison
     if comparison is None:
         return
+    # What people decide by comes first: numbers, moves and warnings. Edits are there to open.
     yield from summary_section(preview, comparison, limits)
     yield from move_section(comparison, evidence, limits)
     yield from maintenance_section(comparison, limits)

@@ -8,7 +8,7 @@ from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
 class CredentialSent(Struct, frozen=True, kw_only=True):
-    """A credential that a scorer did not send before; without a Secret the token of the agent's pod."""
+    """A credential that a scorer sends first; without a Secret the token of the agent's pod."""
 
     section: str
     kind: str
@@ -20,7 +20,7 @@ class CredentialSent(Struct, frozen=True, kw_only=True):
 
 
 def credentials_of(scorer: EffectiveScorer | None, fleet: CheckedFleet | None) -> tuple[Sent, ...]:
-    """What a scorer of a fleet sends, and the reconciler for it, each once; nothing without both."""
+    """What a scorer of a fleet sends, and the reconciler for it, each once."""
     if scorer is None or fleet is None:
         return ()
     used: list[Sent] = []

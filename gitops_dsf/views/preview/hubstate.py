@@ -85,36 +85,40 @@ def _bindings(
     rendered = applied(fleet).bindings
     on_hub = known_bindings(snapshot)
     if on_hub is None:
+        # Nobody read the hub. Others may keep these bindings there, and a preview must not say that
+        # Placements have no cluster because of that.
         return rendered.union(*applied(fleet).assumed_bindings.values())
     if base is None:
         return rendered | on_hub
+    # Argo CD deletes what the base rendered and the head does not. All others stay.
     return rendered | (on_hub - applied(base).bindings)
 
 
 def _clusters(fleet: CheckedFleet, snapshot: Snapshot | None) -> Iterator[hub.ManagedCluster]:
     """The clusters of the inventory, then those that only the hub has, by name."""
-    known = snapshot.clusters if snapshot else {}
+    on_hub = snapshot.clusters if snapshot else {}
     for cluster in fleet.clusters:
-        yield _with_set(_merged(cluster, known.get(cluster.metadata.name)))
-    for name in sorted(set(known) - fleet.cluster_names):
-        yield _with_set(known[name])
+        yield _with_set(_merged(cluster, on_hub.get(cluster.metadata.name)))
+    for name in sorted(set(on_hub) - fleet.cluster_names):
+        yield _with_set(on_hub[name])
 
 
 def _merged(cluster: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.ManagedCluster:
     """A cluster of the inventory, overridden field by field by what the hub knows of it."""
     data = cluster.model_dump(mode="json", by_alias=True)
-    written = converted(data, hub.ManagedCluster, cluster.metadata.name)
+    declared = converted(data, hub.ManagedCluster, cluster.metadata.name)
     if facts is None:
-        return written
+        return declared
     return hub.ManagedCluster(
-        metadata=_overridden(written.metadata, facts.metadata),
-        spec=_overridden(written.spec, facts.spec),
-        status=_overridden(written.status, facts.status),
+        metadata=_overridden(declared.metadata, facts.metadata),
+        spec=_overridden(declared.spec, facts.spec),
+        status=_overridden(declared.status, facts.status),
     )
 
 
 def _overridden(written: Struct | None, known: Struct | None) -> Any:  # noqa: ANN401 - of the type of both
     """What the hub knows; where it knows nothing, what is written."""
+    # A snapshot may leave parts out. What is absent there is not known, and what is empty is empty.
     if known is None:
         return written
     absent = [name for name in known.__struct_fields__ if getattr(known, name) is None]
@@ -136,16 +140,16 @@ def _with_set(cluster: hub.ManagedCluster) -> hub.ManagedCluster:
 
 def _sets(fleet: CheckedFleet, snapshot: Snapshot | None) -> Iterator[hub.ManagedClusterSet]:
     """Sets from the hub, else from the inventory, and those that OCM creates itself."""
-    known = snapshot.sets if snapshot else {}
-    yield from known.values()
+    on_hub = snapshot.sets if snapshot else {}
+    yield from on_hub.values()
     declared = {cluster_set.metadata.name: cluster_set for cluster_set in fleet.cluster_sets}
     for name, cluster_set in declared.items():
-        if name not in known:
+        if name not in on_hub:
             selector = cluster_set.spec.cluster_selector.model_dump(mode="json", exclude_none=True)
             spec = converted({"clusterSelector": selector}, hub.ManagedClusterSetSpec, name)
             yield hub.ManagedClusterSet(Metadata(name), spec)
     for name in BUILT_IN_SETS:
-        if name not in known and name not in declared:
+        if name not in on_hub and name not in declared:
             yield _built_in_set(name)
 
 

@@ -51,6 +51,7 @@ def maintenance_changes(
     differing = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
     if not differing:
         return
+    # Without a hub the inventory alone says which clusters a selector selects.
     state = hub_state(head, None) if transition is None else transition.after
     clusters = {cluster.metadata.name: cluster for cluster in state.clusters}
     effects = None if transition is None else WindowEffects(transition)

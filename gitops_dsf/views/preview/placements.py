@@ -27,6 +27,7 @@ def typed_placements(
     """All Placements, or only these, by `namespace/name`. Raises PreviewError."""
     manifests = applied(fleet).placements
     keys = [key for key in manifests if only is None or key in only]
+    # An API server fills in defaults before OCM reads the object, so the simulator expects them.
     with refusing():
         filled = with_defaults(manifests[key] for key in keys)
     return {

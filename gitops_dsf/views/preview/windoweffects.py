@@ -96,15 +96,16 @@ class WindowEffects:
         max_waves = min(MAX_WAVES, self._simulations_left // max(1, len(leaving)))
         computed = self._computed_waves(situation, leaving, max_waves)
         complete = max_waves > 0 and len(computed) <= max_waves
-        left = {(key, name) for key in leaving for name in clusters & self._decided_for(key)}
+        remaining = {(key, name) for key in leaving for name in clusters & self._decided_for(key)}
         departures = []
         late: set[str] = set()
         for wave in computed[:max_waves]:
             moves = _departures(wave.moves, clusters)
             if wave.at >= period.end:
+                # The pace is too slow: they are still there when the window closes.
                 late.update(move.placement for move in moves)
                 continue
-            left.difference_update((move.placement, move.source) for move in moves)
+            remaining.difference_update((move.placement, move.source) for move in moves)
             if moves:
                 departures.append(
                     DepartureWave(
@@ -114,7 +115,8 @@ class WindowEffects:
                 )
         held: set[str] = set()
         if complete:
-            held = {key for key, _ in left} - late
+            # All waves are known, so what has not left waits for something else than its turn.
+            held = {key for key, _ in remaining} - late
         return WindowEffect(
             waves=tuple(departures),
             complete=complete,

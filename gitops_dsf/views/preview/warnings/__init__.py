@@ -54,6 +54,7 @@ def _rescored_warnings(
     """Warns if the scores of too large a part of the inventory change."""
     clusters_of = {}
     for name, clusters in rescored.items():
+        # A cluster that leaves the inventory is not re-scored.
         if clusters & head.cluster_names:
             clusters_of[name] = clusters & head.cluster_names
     count = len(frozenset[str]().union(*clusters_of.values()))

@@ -26,6 +26,7 @@ def arrival_warnings(
     for move in moves:
         if move.target == UNKNOWN:
             continue
+        # A pace holds only what has a cluster already.
         is_new = base is None or move.application not in applied(base).placements
         for cluster in move.target:
             arriving[cluster] += move.followers

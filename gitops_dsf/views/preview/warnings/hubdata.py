@@ -28,6 +28,7 @@ def hub_data_warnings(hub: HubData, snapshot: Snapshot, head: CheckedFleet) -> I
             f"labels on the hub differ from clusters/ for {names_text(contradicted)}; decisions"
             " follow the hub's"
         )
+    # No ManifestWork is rendered for them, so no scorer of this repository runs there.
     unlisted = sorted(set(snapshot.clusters) - head.cluster_names)
     if unlisted:
         yield (
@@ -60,7 +61,8 @@ def _expired_warnings(hub: HubData, snapshot: Snapshot) -> Iterator[str]:
 def _with_other_labels(snapshot: Snapshot, head: CheckedFleet) -> list[str]:
     """The clusters whose labels on the hub contradict those of the inventory, sorted.
 
-    An inventory holds only a part of a cluster's labels, so a label that only the hub has contradicts nothing.
+    An inventory holds only a part of a cluster's labels, so a label that only the hub has
+    contradicts nothing.
     """
     written = {cluster.metadata.name: cluster.metadata.labels for cluster in head.clusters}
     names = []

@@ -1,4 +1,4 @@
-"""Warnings of what Argo CD does not do, so that somebody has to, and of what it deletes for others."""
+"""Warnings of what Argo CD leaves to people, and of what it deletes although others use it."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -32,7 +32,7 @@ def filter_warnings(base: CheckedFleet | None, head: CheckedFleet) -> Iterator[s
 
 
 def few_clusters_warnings(pairs: Iterable[VerdictPair]) -> Iterator[str]:
-    """Warns of Placements that the change leaves without a cluster, or with fewer than asked for."""
+    """Warns of Placements that the change leaves without a cluster, or with too few."""
     for pair in pairs:
         verdict = pair.after
         if verdict is None or not pair.touched:
@@ -68,6 +68,7 @@ def _few_clusters(pair: VerdictPair, verdict: Verdict) -> Iterator[str]:
     if not selected:
         yield f"{pair.placement} is left with no cluster: {_why_no_cluster(verdict)}"
     elif verdict.unscheduled > missing_before:
+        # Too few is news only if the change makes it worse.
         yield f"{pair.placement} gets {selected} of {selected + verdict.unscheduled} clusters"
 
 

@@ -1,0 +1,68 @@
+"""Why a cluster is in a decision or not, for a terminal, and what would change that."""
+
+from dsf_wire.text import printable_lines
+from gitops_dsf.hub.points import mean_weight, points_needed, points_of, points_text
+from gitops_dsf.journal.record import ClusterReason
+from gitops_dsf.show.tables import table
+from gitops_dsf.simulator import Explanation
+from gitops_dsf.wording import plural
+
+
+def explanation_text(explanation: Explanation | ClusterReason, *, placement: str) -> str:
+    """Formats whether a cluster is selected, why, and what each prioritizer adds to its points."""
+    if explanation.selected:
+        lines = [f"{placement}, cluster {explanation.cluster}: selected"]
+    else:
+        lines = [f"{placement}, cluster {explanation.cluster}: not selected"]
+    if explanation.filter:
+        lines.append(f"  dropped by the filter {explanation.filter}: {explanation.reason}")
+    else:
+        lines.append(f"  {explanation.reason}")
+    text = printable_lines(lines)
+    if explanation.contributions:
+        text += f"\n{_contributions(explanation)}"
+    return text
+
+
+def what_would_flip(explanation: Explanation) -> str:
+    """Formats the changes that would flip a decision; empty if its ranking is not known."""
+    if explanation.filter is not None:
+        return (
+            "\n  what would have to change: the cluster, or what the filter asks for; a better"
+            " score does not help\n"
+        )
+    if explanation.margin is None and explanation.rank is None:
+        return ""
+    if explanation.margin is None:
+        return "\n  what would have to change: no score can flip this decision\n"
+    weight = mean_weight(explanation.contributions)
+    needed = plural(points_text(points_needed(explanation.margin, weight)), "point")
+    rival = f"{explanation.rival} ({points_text(points_of(explanation.rival_points or 0, weight))})"
+    lines = [""]
+    if explanation.selected:
+        lines.append(f"  what would have to change: it must lose {needed} against {rival}")
+    else:
+        lines.append(f"  what would have to change: it must gain {needed} against {rival}")
+    if not explanation.flips:
+        lines.append("    no score of this Placement has a weight, so none can do that")
+    nearest = explanation.nearest
+    for flip in explanation.flips:
+        if flip is nearest:
+            lines.append(f"    {flip}  <- the nearest")
+        else:
+            lines.append(f"    {flip}")
+    return printable_lines(lines)
+
+
+def _contributions(explanation: Explanation | ClusterReason) -> str:
+    """A table of the prioritizers, with their sum."""
+    weight = mean_weight(explanation.contributions)
+    rows = []
+    for part in explanation.contributions:
+        score = "-" if part.score is None else str(part.score)
+        points = points_text(points_of(part.points, weight))
+        rows.append([part.name, score, f"x {part.weight}", points, part.note])
+    # Points of the parts are rounded, so the total is computed from the exact sum.
+    total = points_text(points_of(explanation.points or 0, weight))
+    rows.append(["total", "", "", total, ""])
+    return table(["prioritizer", "score", "weight", "points", ""], rows, right={1, 2, 3})
