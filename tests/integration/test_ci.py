@@ -1,5 +1,6 @@
-"""The pipeline of a new fleet from clone to comment, in the environment that its own requirements install, on
-both forges; and `ci check` where there is no forge.
+"""The pipeline of a new fleet, from clone to comment, on both forges and without one.
+
+It runs in the environment that the requirements of the fleet install.
 """
 
 import json
@@ -43,7 +44,8 @@ class Change:
         shutil.copytree(prepared, self.folder, dirs_exist_ok=True)
         self.base = self.repository.publish()
         git("checkout", "--quiet", "-b", "change", folder=self.folder)
-        # With their times, files of one size that changed within a second would be unchanged to git.
+        # With their times, git would see files of one size that changed within a second as
+        # unchanged.
         changed = prepared.parent / "changed"
         shutil.copytree(changed, self.folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
         # A pull request's own file, beside the token: nothing may run it.
@@ -133,7 +135,7 @@ def gitlab() -> Iterator[GitLabServer]:
 
 
 def run_job(job: list[str], folder: Path, programs: Path, variables: Mapping[str, str]) -> str:
-    """Runs the commands of a job as the shell of a runner does. What it installs is installed already."""
+    """Runs the commands of a job as a runner does. What it installs is installed already."""
     script = "\n".join(
         line for line in job if not line.startswith(("pip install", "git config --global"))
     )
@@ -269,7 +271,7 @@ def test_github_merges_with_a_newer_main_than_its_event_says(
 def test_github_with_the_head_of_a_pull_request_that_merged_main(
     change: Change, github: GitHubServer
 ) -> None:
-    """A workflow may check out the head. The author has merged main, which is newer than `base.sha`."""
+    """A workflow may check out the head, into which its author merged a newer main."""
     meanwhile = Meanwhile(change)
     merge = meanwhile.merged()
     tree = meanwhile.commit_of(f"{merge}^{{tree}}")
@@ -287,7 +289,7 @@ def test_github_with_the_head_of_a_pull_request_that_merged_main(
 def test_github_with_a_clone_that_has_only_the_merge(
     change: Change, github: GitHubServer, tmp_path: Path
 ) -> None:
-    """With depth 2, as `actions/checkout` fetches it: the parents are there, and nothing before them."""
+    """With depth 2, as `actions/checkout` fetches it, the parents are there and nothing older."""
     meanwhile = Meanwhile(change)
     merge = meanwhile.merged()
     meanwhile.git("push", "--quiet", "origin", f"{merge}:refs/pull/3/merge")
@@ -410,8 +412,9 @@ FORGES = ["GitHub", "Gitea", "GitLab"]
 def pipeline(
     change: Change, github: GitHubServer, gitlab: GitLabServer, forge: str
 ) -> tuple[dict[str, str], list[tuple[int, str, dict[str, str]]], Callable[[], list[str]]]:
-    """Variables of a forge's pipeline; the list of statuses, messages and headers that the forge answers
-    before it works; and its comments.
+    """Variables of a forge's pipeline, the answers before the forge works, and its comments.
+
+    An answer is its status, message and headers. The test may append to the list.
     """
     troubles: list[tuple[int, str, dict[str, str]]] = []
 

@@ -106,6 +106,7 @@ def _is_prose(value: object) -> bool:
 
 def _diff(before: str, after: str) -> Iterator[str]:
     """A block of code in colours, in a fence that no text in it can close."""
+    # CommonMark: a fence is closed by at least as many backticks as opened it.
     runs = re.findall(r"`+", before + after)
     fence = "`" * max(3, 1 + max(map(len, runs), default=0))
     yield f"{fence}diff"

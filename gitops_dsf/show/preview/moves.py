@@ -85,6 +85,7 @@ def _standings(moves: tuple[DecisionMove, ...], limits: PageLimits) -> Iterator[
 
 def _standing(standing: ClusterStanding) -> str:
     """`eu-1: 100 points -> 60 points (cpu x5: 80 -> 40, Steady x1: 100 -> 100)`."""
+    # Each side has weights of its own: sums of different weights cannot be compared, points can.
     weights_before = [_Weight(term.name, term.weight_before or 0) for term in standing.terms]
     weights_after = [_Weight(term.name, term.weight_after or 0) for term in standing.terms]
     before = _points(standing.before, mean_weight(weights_before))
@@ -100,7 +101,7 @@ def _standing(standing: ClusterStanding) -> str:
 
 
 def _term(term: StandingTerm) -> str:
-    """`cpu x5: 80 -> 40`, `cpu x5->x3: 80 -> unknown (query changed)`, or `cpu x5: 80 -> 39 to 41`."""
+    """`cpu x5: 80 -> 40`, `cpu x5: 80 -> 39 to 41`, or `cpu x5->x3: 80 -> unknown (...)`."""
     before = _score(term.before)
     after = _score(term.after)
     if term.after_low is not None:

@@ -1,4 +1,4 @@
-"""Paced moves in words: waves, what a change does to them, and where applications go on a failure."""
+"""Paced moves in words: waves, what a change does to them, and where applications would go."""
 
 from collections.abc import Iterable, Iterator
 

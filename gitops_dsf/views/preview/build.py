@@ -90,6 +90,7 @@ def compare(
     that a difference of at most `close_points` points would move.
     """
     scorers = scorer_changes(base, head)
+    # Without data of the hub nothing is simulated. Then moves are unknown, and not none.
     transition = None
     pairs: tuple[VerdictPair, ...] = ()
     if hub.snapshot is not None:

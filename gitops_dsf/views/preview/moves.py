@@ -1,7 +1,7 @@
-"""Placements whose decision changes: from where, to where, why, and what each score was and becomes.
+"""Placements whose decision changes: from where, to where, why, and by which scores.
 
-The reasons (`gitops_dsf.views.preview.reasons`) are sentences already here, because they are part of
-the JSON output.
+The reasons (`gitops_dsf.views.preview.reasons`) are sentences already here, because they are part
+of the JSON output.
 """
 
 from collections.abc import Iterable, Iterator
@@ -133,6 +133,7 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
     before = frozenset[str]() if pair.before is None else pair.before.chosen
     after = frozenset[str]() if pair.after is None else pair.after.chosen
     if pair.certainty is not None:
+        # A decision that unknown scores may change is not told, not even as the likely one.
         after = pair.certainty.certain
     if before == after and pair.is_decided:
         return None
@@ -175,6 +176,7 @@ def _open_places(verdict: Verdict, certain: Certainty) -> int | None:
 
 def _followed_instead(key: str, followers: tuple[str, ...], head: CheckedFleet) -> Iterator[str]:
     """Which Placements the followers of a removed Placement follow from now on."""
+    # An application that only changes its Placement is not removed.
     head_followers = applied(head).followers
     if key in head_followers:
         return
@@ -186,6 +188,7 @@ def _followed_instead(key: str, followers: tuple[str, ...], head: CheckedFleet) 
 
 def _standing(pair: VerdictPair, cluster: str, bounds: Certainty | None) -> ClusterStanding:
     """By the weights that people wrote, also for a paced Placement."""
+    # The items of moves are no scores, and no reviewer can do anything with sums that hold them.
     before = None if pair.before is None else as_people_wrote(pair.before)
     after = None if pair.after is None else as_people_wrote(pair.after)
     terms = tuple(_terms(pair, cluster, before, after))
@@ -238,7 +241,7 @@ def _unknown_term(term: StandingTerm, cell: NextScore) -> StandingTerm:
 
 
 def _resource(prioritizer: str) -> str:
-    """The AddOnPlacementScore of a prioritizer such as `AddOn/cpu/cpu`; empty for a built-in one."""
+    """The AddOnPlacementScore of a prioritizer `AddOn/cpu/cpu`; empty for a built-in one."""
     kind, _, score = prioritizer.partition("/")
     return score.partition("/")[0] if kind == "AddOn" else ""
 

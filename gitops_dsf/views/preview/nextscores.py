@@ -30,8 +30,9 @@ class NextScores:
     """Scores after the change."""
 
     scores: Scores
-    """The middle of its bounds stands in for a bounded score. Another unknown score has its present
-    value, if it has one.
+    """The middle of its bounds stands in for a bounded score.
+
+    Another unknown score has its present value, if it has one.
     """
     unknown: UnknownScores
     changed: frozenset[str]
@@ -133,7 +134,7 @@ def _why_unbounded(shift: ScorerShift, cluster: str, *, is_unread: bool) -> str:
 
 
 def _standing_in(follows: NextScore, present: PublishedScore) -> PublishedScore:
-    """A score with the numbers that stand in for it, which is valid for as long as the present one."""
+    """A score with the numbers that stand in for it, valid for as long as the present one."""
     if not follows.bounded:
         return present
     return structs.replace(

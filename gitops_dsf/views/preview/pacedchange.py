@@ -51,6 +51,7 @@ def paced_change(transition: Transition) -> PacedChange | None:
     if head.repository.spec.pace is None:
         return None
     paced = paced_placements(head, transition.after)
+    # Each wave simulates all of them, so a large fleet sees fewer waves.
     max_waves = min(MAX_WAVES, max(1, MAX_SIMULATED // max(1, len(paced))))
     ledger = transition.ledger
     after = paced_waves(head, transition.after, ledger, now=transition.now, max_waves=max_waves)

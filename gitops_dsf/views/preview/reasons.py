@@ -30,7 +30,7 @@ def is_bounded(pair: VerdictPair) -> bool:
 
 
 def reason_of(pair: VerdictPair, left: tuple[str, ...], joined: tuple[str, ...]) -> str:
-    """Why a known decision changes, by the first cluster that it leaves, or else that it moves to."""
+    """Why a known decision changes, by the first cluster that it leaves, else that it moves to."""
     verdict = pair.after
     if verdict is None:
         return "the Placement is removed"

@@ -79,8 +79,10 @@ def _is_touched(placement: Placement, scores: NextScores, before: Verdict) -> bo
     source = before.source
     if source.spec != placement.spec:
         return True
+    # Annotations tell the pace, and OCM obeys the one that disables scheduling.
     if source.metadata.annotations != placement.metadata.annotations:
         return True
+    # A CEL expression may read a score that the Placement does not rank by.
     if asks_for_scores(placement) and scores.changed:
         return True
     return any(result.prioritizer.resource in scores.changed for result in before.prioritizers)

@@ -1,4 +1,7 @@
-"""A small fleet in a git repository, and the state of its hub; and a herd: twenty applications on c1."""
+"""A small fleet in a git repository, and the state of its hub.
+
+Also a herd: twenty applications that are all on c1.
+"""
 
 import json
 from collections.abc import Mapping, Sequence

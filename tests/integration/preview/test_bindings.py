@@ -1,6 +1,4 @@
-"""ManagedClusterSetBindings: which are rendered, what `diff` says when they come or go, and what `simulate`
-and `explain` say where nobody has seen those of the hub.
-"""
+"""Which ManagedClusterSetBindings are rendered, and what `diff` and `simulate` say of them."""
 
 from pathlib import Path
 from typing import Any

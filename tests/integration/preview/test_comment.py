@@ -1,6 +1,4 @@
-"""The Markdown of a pull request's comment: a stable marker, never too long, nothing that people wrote
-becomes markup.
-"""
+"""The comment of a pull request: found again, never too long, and without markup of others."""
 
 import re
 from pathlib import Path

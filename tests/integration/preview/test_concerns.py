@@ -1,4 +1,4 @@
-"""What `diff` warns of: rendered/argocd, which people apply, rights that are new, and credentials."""
+"""Warnings of `diff`: rendered/argocd, new rights, and credentials for new hosts."""
 
 from typing import Any
 
@@ -119,7 +119,7 @@ def used(fleet: GitFleet) -> GitFleet:
 
 
 def test_added_scorers_show_what_they_send_where(used: GitFleet, run: Run) -> None:
-    """Also of each variant of a source, and of OAuth2. A Secret that was in use is a concern elsewhere."""
+    """Variants of a source and OAuth2 count, too; a Secret that was in use is a warning."""
     scoring = {
         "host": "http://api.scoring.svc",
         "params": {"name": "more", "interval": 60},

@@ -1,4 +1,4 @@
-"""What `diff` says of edits and of foreign files in rendered/, and which effects it can refuse."""
+"""What `diff` says of edits and of foreign files in rendered/, and which effects it refuses."""
 
 from pathlib import Path
 from typing import Any
@@ -198,7 +198,7 @@ ADMIN = "rendered/platform/admin.yaml"
 
 @pytest.fixture
 def attacked(fleet: GitFleet) -> GitFleet:
-    """The base is rendered; the change adds a ClusterRoleBinding, and names it in INVENTORY, too."""
+    """The base is rendered; the change adds a ClusterRoleBinding, also to INVENTORY."""
     assert main(["render", str(fleet.path)]) == 0
     fleet.commit("rendered")
     fleet.git("checkout", "--quiet", "-b", "change")

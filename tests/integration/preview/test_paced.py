@@ -166,7 +166,7 @@ def test_the_pace_moves_nothing_when_it_begins_and_all_that_waits_when_it_ends(
 
 
 def test_what_waits_anyway_is_not_of_the_change(tmp_path: Path, run: Run) -> None:
-    """A change of something else says nothing of the queue; one that adds to it counts what was there."""
+    """Another change says nothing of the queue; one that adds to it counts what was there."""
     fleet = herd_fleet(tmp_path / "fleet", demand=DEMAND, stickiness=0)
     hub = save(herd_hub(), tmp_path / "hub")
     fleet.write("apps/other.yaml", application("other", scorers=("cpu",), moves={"pace": "None"}))
@@ -203,7 +203,7 @@ def failovers(found: dict[str, Any]) -> dict[str, dict[str, tuple[str | None, st
 
 
 def test_refuges_that_are_switched_on_are_shown(tmp_path: Path, run: Run) -> None:
-    """Twenty on c2, the best cluster: when it fails, c3 and c4 are used evenly, and c1 not at all."""
+    """Twenty are on c2, the best: when it fails, c3 and c4 share them, and c1 gets none."""
     fleet = herd_fleet(tmp_path / "fleet", demand=1)
     hub = save(herd_hub({**HERD, "c1": 20, "c2": 90}, on="c2"), tmp_path / "hub")
     assert failovers(run.compared(fleet, "--scores", hub)) == {}
@@ -235,7 +235,7 @@ def test_only_refuges_that_change_are_shown(tmp_path: Path, run: Run) -> None:
 def test_a_paced_application_that_loses_its_cluster_is_told_by_the_scores_that_people_wrote(
     tmp_path: Path, run: Run
 ) -> None:
-    """The items of moves are no scores, and no reviewer can do anything with sums that contain them."""
+    """Items of moves are no scores, and sums that contain them tell a reviewer nothing."""
     fleet = herd_fleet(tmp_path / "fleet", stickiness=20, region="eu")
     clusters = (cluster(name, "us" if name == "c1" else "eu") for name in HERD)
     fleet.write("clusters/fleet.yaml", *clusters, FLEET)

@@ -1,4 +1,7 @@
-"""What people read is in points of the weighted mean, the scale of `stickiness`; sums are only in JSON."""
+"""Texts compare clusters in points of the weighted mean, the scale of `stickiness`.
+
+Sums are in the JSON output only.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -106,7 +109,10 @@ def test_a_mean_that_is_no_whole_number(fleet: GitFleet, scores: Path, run: Run)
 def test_how_close_a_move_is_is_in_the_same_points(
     fleet: GitFleet, tmp_path: Path, run: Run, cpu: int, warns: bool
 ) -> None:
-    """eu-1 has a mean of 65, eu-2 of 63.5 or 63. A score of two must change by 4 for a change by 2."""
+    """eu-1 has a mean of 65, eu-2 of 63.5 or 63.
+
+    With two scores, one of them must change by 4 for a change of the mean by 2.
+    """
     fleet.write("scorers/net.yaml", scorer("net"))
     fleet.commit("a score that runs already")
     fleet.write("apps/guestbook.yaml", application("guestbook", scorers=("cpu", "net")))

@@ -116,8 +116,10 @@ def test_a_shallow_clone_says_how_to_get_the_base(
 def test_a_shallow_clone_that_lacks_the_merge_base_blames_nobody(
     fleet: GitFleet, tmp_path: Path, run: Run
 ) -> None:
-    """`git merge-base` answers with an older commit where history is cut: X branches off A; B adds a cluster;
-    main merges X; P is on B. With three commits of each, main reaches A by X, and B by nothing.
+    """`git merge-base` answers with an older commit where history is cut.
+
+    X branches off A; B adds a cluster; main merges X; P is on B. With three commits of each, main
+    reaches A by X, and B by nothing.
     """
     fleet.git("checkout", "--quiet", "-b", "x")
     fleet.write("apps/x.yaml", application("x"))

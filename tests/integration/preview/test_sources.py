@@ -1,6 +1,4 @@
-"""Where scores come from: kubectl's lists, an agent's folder, a snapshot, a branch, a hub; and what simulate
-and explain say of them.
-"""
+"""Where scores come from: lists of kubectl, folders of agents, snapshots, branches and hubs."""
 
 import asyncio
 import json

@@ -61,7 +61,7 @@ LEFT = (
 def test_what_stays_on_a_cluster_that_leaves_and_what_to_do(
     fleet: GitFleet, tmp_path: Path, run: Run, known: str
 ) -> None:
-    """Only where the hub is known to have no such ManagedCluster, nothing stays: OCM deletes all with it."""
+    """Nothing stays only where the hub has no such ManagedCluster: OCM deletes all with it."""
     without_cluster(fleet, "eu-1")
     hub = snapshot()
     if known == "clusters":

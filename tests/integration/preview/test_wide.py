@@ -1,4 +1,4 @@
-"""A fleet with 200 clusters, 20 scorers and 60 applications: the important first, the rest on request."""
+"""A fleet with 200 clusters, 20 scorers and 60 applications: the important comes first."""
 
 import shutil
 from dataclasses import dataclass, replace
