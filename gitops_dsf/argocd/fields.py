@@ -93,7 +93,11 @@ def resolved(schema: Schema) -> Schema:
     return schema
 
 
-def problems(schema: Schema, value: Any, path: FieldPath = ()) -> Iterator[SchemaProblem]:  # noqa: ANN401 - plain data
+def problems(
+    schema: Schema,
+    value: Any,  # noqa: ANN401 - plain data
+    path: FieldPath = (),
+) -> Iterator[SchemaProblem]:
     """Everything at or below a value that does not fit."""
     schema = resolved(schema)
     if schema.get("x-kubernetes-int-or-string"):

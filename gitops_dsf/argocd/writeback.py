@@ -8,7 +8,12 @@ _ZEROS: Final[dict[str, Any]] = {"boolean": False, "integer": 0, "object": {}, "
 """Go's value of a field that is absent, by the type of the schema."""
 
 
-def written_back(schema: Schema, value: Any, *, in_list: bool = False) -> Any:  # noqa: ANN401 - plain data
+def written_back(
+    schema: Schema,
+    value: Any,  # noqa: ANN401 - plain data
+    *,
+    in_list: bool = False,
+) -> Any:  # noqa: ANN401 - plain data
     """The value as Argo CD writes it back when it updates the whole object.
 
     The ApplicationSet controller does so, for instance to remove the annotation that asks for a

@@ -101,9 +101,9 @@ def _additions(additions: Mapping[str, str]) -> Iterator[str]:
 
 def _ignored(new: NewFleet, target: Path) -> Iterator[str]:
     """Lines about written files that a commit would lack."""
-    written = [target.resolve() / path for path in new.files]
-    written += [new.place.top / path for path in new.root.files]
-    for rule, files in ignored(new.place, written).items():
+    paths = [target.resolve() / path for path in new.files]
+    paths += [new.place.top / path for path in new.root.files]
+    for rule, files in ignored(new.place, paths).items():
         yield (
             f"git ignores {', '.join(files)} because of {rule}: remove the rule, or run `git add"
             " --force`"

@@ -1,4 +1,4 @@
-"""Creates a fleet repository from the template, with what was asked for and a schema for editors."""
+"""Creates a fleet repository from the template, with what was asked for."""
 
 import re
 from collections.abc import Iterable
@@ -168,11 +168,11 @@ def _check_target(target: Path) -> frozenset[str]:
         raise RepositoryError(f"cannot read {target}: {error.strerror or error}") from error
     unexpected = sorted(name for name in names if not _OF_A_NEW_REPOSITORY.fullmatch(name))
     if unexpected:
-        shown = ", ".join(unexpected[:_MAX_NAMED])
+        first = ", ".join(unexpected[:_MAX_NAMED])
         hidden = len(unexpected) - _MAX_NAMED
         more = f" and {hidden} more" if hidden > 0 else ""
         raise UsageError(
-            f"{target} is not empty (it holds {shown}{more}): name a new or empty folder; nothing"
+            f"{target} is not empty (it holds {first}{more}): name a new or empty folder; nothing"
             " was written"
         )
     return frozenset(names)

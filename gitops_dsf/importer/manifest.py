@@ -45,14 +45,13 @@ def why_not_taken(data: Mapping[str, Any]) -> str:
     """Why `manifest` gives None for an object of a kind that git holds."""
     kind = str(data.get("kind"))
     version = str(data.get("apiVersion"))
-    versions = [known for known, known_kind in _BUILDS if known_kind == kind]
+    versions = [read for read, read_kind in _BUILDS if read_kind == kind]
     if version in versions:
         return f"only the {kind} {SINGLETON_NAME} counts"
     group, _, newest = versions[0].partition("/")
-    resource = f"{kind.lower()}s.{newest}.{group}"
     return (
-        f"its apiVersion is {version}, and {versions[0]} is read; `kubectl get {resource}` prints"
-        " that"
+        f"its apiVersion is {version}, and {versions[0]} is read; `kubectl get"
+        f" {kind.lower()}s.{newest}.{group}` prints that"
     )
 
 
@@ -77,24 +76,25 @@ def _cluster(data: Mapping[str, Any], selection: ImportSelection) -> ImportedObj
     spec = _mapping(data, "spec")
     status = _mapping(data, "status")
     cluster = _named(data)
-    taken = {name: labels[name] for name in sorted(labels) if selection.takes_label(name)}
-    if taken:
-        cluster["metadata"]["labels"] = taken
+    kept_labels = {name: labels[name] for name in sorted(labels) if selection.takes_label(name)}
+    if kept_labels:
+        cluster["metadata"]["labels"] = kept_labels
     cluster["spec"] = {"hubAcceptsClient": bool(spec.get("hubAcceptsClient"))}
     taints = _taints(spec)
     if taints:
         cluster["spec"]["taints"] = taints
-    known: ImportedObject = {}
+    # The simulator and the rules of `validate` read these parts of a cluster's status.
+    kept_status: ImportedObject = {}
     claims = _claims(status, selection)
     if claims:
-        known["clusterClaims"] = claims
+        kept_status["clusterClaims"] = claims
     if selection.resources:
         for field in ("allocatable", "capacity"):
             amounts = dict(_mapping(status, field))
             if amounts:
-                known[field] = amounts
-    if known:
-        cluster["status"] = known
+                kept_status[field] = amounts
+    if kept_status:
+        cluster["status"] = kept_status
     return cluster
 
 
@@ -134,11 +134,11 @@ def _scorer(data: Mapping[str, Any], _: ImportSelection) -> ImportedObject:
     scorer["apiVersion"] = DSF_API
     scorer["spec"] = _without_nulls(_mapping(data, "spec"))
     for field in ("labels", "annotations"):
-        written = _mapping(_mapping(data, "metadata"), field)
+        on_hub = _mapping(_mapping(data, "metadata"), field)
         # What steered Argo CD on the hub is not for the object that it applies from git.
         kept = {
             key: value
-            for key, value in written.items()
+            for key, value in on_hub.items()
             if not key.startswith(_TOOL_METADATA) and not steers(key)
         }
         if kept:

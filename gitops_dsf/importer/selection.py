@@ -79,7 +79,10 @@ def _identifying(scorer: Document, kind: str) -> Iterator[str]:
         yield name
 
 
-def _selectors(value: Any, field: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 - whatever YAML holds
+def _selectors(
+    value: Any,  # noqa: ANN401 - whatever YAML holds
+    field: str = "",
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every mapping that looks like a label or claim selector, with the name of its field."""
     if isinstance(value, Mapping):
         if "matchLabels" in value or "matchExpressions" in value:

@@ -237,6 +237,7 @@ class _Taker:
     def _check_is_not_empty(self) -> None:
         if self._seen:
             return
+        # Most likely another file was meant, or kubectl's output was cut off.
         kinds = f"{', '.join(_KINDS[:-1])} or {_KINDS[-1]}"
         skipped = ", ".join(self._import.skipped)
         if skipped:
@@ -270,14 +271,16 @@ class _Taker:
         locks = {lock.name: lock for lock in declared.locks}
         answers: dict[str, Config | str] = {}
         for scorer in declared.scorers:
-            known = self._synced.get(scorer.name)
+            synced_config = self._synced.get(scorer.name)
             spec = scorer.value.spec
+            if synced_config is None or not spec.reads_config:
+                continue
             # A page that git's scorer does not name is ignored.
-            if known is None or not spec.reads_config or known.url != spec.config_url:
+            if synced_config.url != spec.config_url:
                 continue
             # People accepted the locks that git has.
             if self._overwrite or scorer.name not in locks:
-                answers[scorer.name] = _config(scorer.name, known)
+                answers[scorer.name] = _config(scorer.name, synced_config)
         texts = {}
         for file in {lock_file(name, locks) for name in answers}:
             text = self._text(file)
@@ -327,10 +330,12 @@ def _check_is_readable(loaded: Loaded) -> None:
         )
 
 
-def _config(scorer: str, known: SyncedConfig) -> Config | str:
+def _config(scorer: str, synced_config: SyncedConfig) -> Config | str:
     """The configuration that the hub has of a scorer, or why it cannot be read."""
     try:
-        return read_config(known.config, where=f"status.lastSyncedConfig of DynamicScorer {scorer}")
+        return read_config(
+            synced_config.config, where=f"status.lastSyncedConfig of DynamicScorer {scorer}"
+        )
     except ConfigError as error:
         return str(error)
 

@@ -1,4 +1,4 @@
-"""Updates the fields of a document that follow the hub, and leaves the others as people wrote them."""
+"""Updates the fields of a document that follow the hub, and leaves the others as they are."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -41,6 +41,7 @@ def update(target: CommentedMap, value: ImportedObject) -> list[str]:
         *parents, last = path
         holder = target
         for part in parents:
+            # The file may leave out the field, or have something in its place that is no object.
             if not isinstance(holder.get(part), CommentedMap):
                 holder[part] = CommentedMap()
             holder = holder[part]
@@ -59,4 +60,5 @@ def _agree(path: tuple[str, ...], old: Any, new: Any) -> bool:  # noqa: ANN401 -
     if path[-1] == "hubAcceptsClient":
         # It defaults to true here, so a true value is no reason to write it.
         return (old is not False) is new
+    # An empty list in git says that there are none, and an absent one says nothing.
     return (old is None) is (new is None) and alike(old, new)

@@ -83,11 +83,11 @@ class _Search:
                 return planned
             self._blamed[name] = _reason(errors[0])
             tried = self._plan(without=self._blamed)
-            left = self._errors(tried)
+            remaining = self._errors(tried)
             # It was not this cluster alone: without it another one brings the same errors.
-            if _texts(left) >= _texts(errors):
+            if _texts(remaining) >= _texts(errors):
                 return planned
-            errors = left
+            errors = remaining
         return planned if errors else tried
 
     def _errors(self, planned: Import) -> list[Diagnostic]:
@@ -119,7 +119,8 @@ class _Search:
         """
         if not names or self._breaks(held_back=names):
             return None
-        # No errors with the first `low` clusters, errors with the first `high`.
+        # Each check takes long in a large fleet, so the first one is found by halving: there are no
+        # errors with the first `low` clusters, and errors with the first `high`.
         low = 0
         high = len(names)
         while high - low > 1:

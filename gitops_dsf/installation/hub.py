@@ -126,6 +126,7 @@ class WritableHub(HubClient):
                 f" {manifest['apiVersion']}"
             )
         path = kind.path(namespace=metadata.get("namespace", ""), name=metadata["name"])
+        # The answer has what the API server filled in, too, so it is compared with what was there.
         before = self._find(path)
         # A boolean of a query is a word.
         forced = "true" if force else "false"

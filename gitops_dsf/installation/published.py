@@ -46,10 +46,11 @@ def published_state(source: InstallSource) -> PublishedState:
         return PublishedState(unknown=f"cannot look whether {url} has the tree: {error}")
     if answer.returncode != 0:
         lines = answer.stderr.decode(errors="replace").strip().splitlines()
-        why = lines[0].removeprefix("fatal: ") if lines else "git ls-remote failed"
+        # Argo CD has credentials of its own, and may be in another network.
+        problem = lines[0].removeprefix("fatal: ") if lines else "git ls-remote failed"
         return PublishedState(
             unknown=f"cannot look whether {url} has the tree, and Argo CD may be able to"
-            f" ({printable(why, most=200)})"
+            f" ({printable(problem, most=200)})"
         )
     commit = _commit_of(answer.stdout.decode(errors="replace"), revision)
     if commit is None and in_folder:
@@ -71,6 +72,7 @@ def published_state(source: InstallSource) -> PublishedState:
             unknown=f"{branch} has commits that this clone lacks, so {RENDERED}/ is not compared:"
             " git pull"
         )
+    # `git diff` compares files that git tracks, so those that were never added are asked for, too.
     changed = repository.attempt("diff", "--quiet", commit, "--", RENDERED)
     added = repository.attempt("ls-files", "--others", "--", RENDERED)
     if changed.returncode == 1 or added.stdout.strip():

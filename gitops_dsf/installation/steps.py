@@ -1,4 +1,4 @@
-"""What an installation waits for: one step for each part of the loop, judged by live objects. Pure."""
+"""What an installation waits for, judged by live objects. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -58,8 +58,8 @@ def application(wanted: Manifest, live: Manifest | None) -> InstallStep:
     done = sync.get("status") == "Synced" and is_applied
     health = (status.get("health") or {}).get("status")
     state = ", ".join(filter(None, (sync.get("status"), health)))
-    if not done and failure:
-        state = f"{state}: {failure}"
+    if failure and not done:
+        return InstallStep(name=name, done=False, state=f"{state}: {failure}")
     return InstallStep(name=name, done=done, state=state)
 
 
@@ -79,9 +79,9 @@ def leadership(
 
 
 def _why_no_pod_is_ready(deployment: Manifest, pods: Iterable[Manifest]) -> str:
-    why = "; ".join(obstacles(pods))
-    if why:
-        return f"no pod is ready; {why}"
+    reasons = "; ".join(obstacles(pods))
+    if reasons:
+        return f"no pod is ready; {reasons}"
     # No pod says why: the image is the first thing to check.
     image = deployment["spec"]["template"]["spec"]["containers"][0].get("image")
     return f"no pod is ready; its image is {image}"

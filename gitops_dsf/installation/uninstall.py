@@ -169,6 +169,7 @@ class Uninstaller:
 
     def _refuse_what_comes_back(self) -> None:
         """Raises UninstallError if a root Application or Flux applies our objects."""
+        # One of our Applications may apply the others: all of them go first.
         ours = {manifest["metadata"]["name"] for manifest in self._labelled[APPLICATION]}
         for kind, manifests in self._labelled.items():
             for manifest in manifests:

@@ -104,6 +104,7 @@ class Fetcher:
         """One page. Never raises for what the other side, the network, the URL or a Secret does."""
         if isinstance(request, str):
             request = PageRequest(url=request)
+        # Who waits here has not begun: the seconds of a call count from its admission.
         async with self._admission:
             shown = await self.credentials.shown(request)
             answer = await self._get(request.url, shown)
@@ -116,7 +117,7 @@ class Fetcher:
         if isinstance(answer, PageFault):
             message = f"{answer.message}{_missing(answer, shown)}"
             return replace(answer, message=hide(message, shown.token))
-        # Parts of a page get into locks, which are in git, and into conditions.
+        # Parts of a page get into locks, which are in git, and into conditions, which all may read.
         if shown.token and shown.token.encode() in answer.body:
             message = f"{display(answer.url)} repeats the token that it got"
             return PageFault(reason="Protocol", message=message)
@@ -180,9 +181,10 @@ class Fetcher:
         target = url
         for _ in range(MAX_REDIRECTS + 1):
             _check_url(target)
-            where, host = self._connection(target)
+            connect_url, host = self._connection(target)
+            headers = {**shown.headers, **host}
             async with lane.stream(
-                "GET", where, headers={**shown.headers, **host}, extensions=_sni(target)
+                "GET", connect_url, headers=headers, extensions=_sni(target)
             ) as response:
                 if not response.is_redirect or "location" not in response.headers:
                     return await self._read(response, target)

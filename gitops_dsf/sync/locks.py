@@ -88,10 +88,10 @@ def weigh(
     files, by path. A configuration that causes errors that the repository has not had before is
     refused. Of those that conflict, the first by name is accepted.
     """
-    locks = {item.name: item for item in declared.locks}
+    locks = {lock.name: lock for lock in declared.locks}
     candidates: dict[str, Config] = {}
     outcomes: dict[str, LockResult] = {}
-    scorers = {item.name: item.value for item in declared.scorers}
+    scorers = {scorer.name: scorer.value for scorer in declared.scorers}
     for name, scorer in sorted(scorers.items()):
         if name not in answers:
             continue
@@ -106,12 +106,13 @@ def weigh(
 
 def new_errors(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The errors that were not there before. Line numbers do not count, because they can shift."""
-    left = Counter(_without_line(finding) for finding in before)
+    # The same mistake may be in a file several times.
+    earlier = Counter(_without_line(finding) for finding in before)
     errors = []
     for finding in after:
         key = _without_line(finding)
-        left[key] -= 1
-        if finding.severity is Severity.ERROR and left[key] < 0:
+        earlier[key] -= 1
+        if finding.severity is Severity.ERROR and earlier[key] < 0:
             errors.append(finding)
     return errors
 
@@ -242,10 +243,9 @@ def _words(finding: Diagnostic, file: str) -> str:
 
     Its position is added unless it is in the lock, which is not written.
     """
-    text = f"{finding.code}: {finding.message}"
-    if finding.position.file != file:
-        text = f"{text} ({finding.position})"
-    return f"{text}; {finding.hint}" if finding.hint else text
+    place = "" if finding.position.file == file else f" ({finding.position})"
+    hint = f"; {finding.hint}" if finding.hint else ""
+    return f"{finding.code}: {finding.message}{place}{hint}"
 
 
 def _moved_hosts(
@@ -265,6 +265,7 @@ def _moved_hosts(
             continue
         old = _host(before, section)
         new = _host(after, section)
+        # In a first lock nothing moves: people review its host as a whole.
         if not old or not new or old == new:
             continue
         is_declared = new == (host_of(declared_host) or declared_host)

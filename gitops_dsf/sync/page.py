@@ -34,6 +34,7 @@ def read_page(page: FetchedPage) -> Config:
     """The fields that the page sets. Unknown ones are ignored. Raises ConfigError."""
     url = display(page.url)
     body = without_mark(page.body)
+    # A status of 200 says nothing: login pages and error pages of proxies have it, too.
     if page.media in {"text/html", "application/xhtml+xml"} or body.lstrip()[:1] == b"<":
         raise ConfigError(
             f"{url} is an HTML page, not JSON: a login page, a proxy's, or another program's"
@@ -43,9 +44,10 @@ def read_page(page: FetchedPage) -> Config:
     try:
         data = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        why = printable(error, most=120)
+        problem = printable(error, most=120)
+        # Many servers send no type, or this one whatever they answer. Another one is a hint.
         if page.media in {"", "application/json"}:
-            raise ConfigError(f"{url} is not JSON: {why}") from error
+            raise ConfigError(f"{url} is not JSON: {problem}") from error
         media = printable(page.media, most=120)
-        raise ConfigError(f"{url} is not JSON ({media}): {why}") from error
+        raise ConfigError(f"{url} is not JSON ({media}): {problem}") from error
     return read_config(data, where=url)

@@ -29,6 +29,7 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
     UsageError for unknown names.
     """
     loaded = load(root)
+    # A submodule or a sparse checkout may lack scorers: their locks would look unused.
     loaded.check_complete()
     declared = declare(loaded)
     scorers = _chosen(declared, only)
@@ -38,6 +39,7 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
     texts = _lock_texts(root, declared, scorers)
     weighed = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
     outcomes = [*_unreadable(declared, only), *weighed.outcomes]
+    # Who asks for one scorer does not want to hear of the others.
     if not only:
         outcomes += _unused(declared)
     outcomes.sort(key=lambda result: (result.scorer, result.verdict))
@@ -53,8 +55,8 @@ def _lock_texts(
     root: Path, declared: Declared, scorers: Collection[Item[DynamicScorer]]
 ) -> dict[str, str]:
     """The texts of the lock files that exist, by path."""
-    locks = {item.name: item for item in declared.locks}
-    files = {lock_file(item.name, locks) for item in scorers}
+    locks = {lock.name: lock for lock in declared.locks}
+    files = {lock_file(scorer.name, locks) for scorer in scorers}
     return {file: read_text(root, file) for file in files if (root / file).exists()}
 
 
@@ -62,11 +64,13 @@ def _requests(
     declared: Declared, scorers: Collection[Item[DynamicScorer]]
 ) -> dict[str, PageRequest]:
     """The request for the page of each scorer, by name."""
-    locks = {item.name: item for item in declared.locks}
+    locks = {lock.name: lock for lock in declared.locks}
     allowed: Collection[str] = ()
     if declared.repository is not None:
         allowed = declared.repository.value.spec.allowed_token_hosts
-    return {item.name: _request(item.value, locks.get(item.name), allowed) for item in scorers}
+    return {
+        scorer.name: _request(scorer.value, locks.get(scorer.name), allowed) for scorer in scorers
+    }
 
 
 def _request(
@@ -111,7 +115,7 @@ def _read(page: FetchedPage | PageFault) -> Config | str:
 
 def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScorer]]:
     """The scorers whose pages are asked, by name. Raises UsageError."""
-    scorers = {item.name: item for item in declared.scorers}
+    scorers = {scorer.name: scorer for scorer in declared.scorers}
     for name in only:
         scorer = scorers.get(name)
         if scorer is not None and not scorer.value.spec.reads_config:
@@ -150,7 +154,7 @@ def _unreadable(declared: Declared, only: Collection[str]) -> list[LockResult]:
 
 def _unused(declared: Declared) -> list[LockResult]:
     """Locks that no scorer uses: the scorer does not exist, or reads no /config page any more."""
-    scorers = {item.name: item for item in declared.scorers}
+    scorers = {scorer.name: scorer for scorer in declared.scorers}
     results = []
     for lock in declared.locks:
         scorer = scorers.get(lock.name)
@@ -160,8 +164,7 @@ def _unused(declared: Declared) -> list[LockResult]:
         if scorer is None:
             reason = "there is no DynamicScorer of this name: the lock is not read; remove it"
         elif not scorer.value.spec.reads_config:
-            why = _why_without_page(scorer)
-            reason = f"the scorer has {why}: the lock is not read; remove it"
+            reason = f"the scorer has {_why_without_page(scorer)}: the lock is not read; remove it"
         else:
             continue
         file = lock.document.file

@@ -48,13 +48,15 @@ def page_request(
     ca_alone = None
     if auth.ca_config_map_ref is not None:
         ca_alone = Auth(ca_config_map_ref=auth.ca_config_map_ref)
+    # A CA is no secret: it is trusted whatever the host is.
     if not auth.secrets:
         return PageRequest(url, ca_alone)
     places = [(title, url)]
     if auth.oauth2 is not None:
         places.append(("tokenURL", auth.oauth2.token_url))
-    for field, place in places:
-        host = host_of(place)
+    # A token server gets the client's secret, so its host is checked like that of the page.
+    for field, target in places:
+        host = host_of(target)
         own = field == "tokenURL" or host == host_of(scoring_url)
         if not may_get_credentials(host, allowed=allowed, own=own):
             return PageRequest(

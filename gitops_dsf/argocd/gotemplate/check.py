@@ -32,6 +32,7 @@ def check(
                 Trouble.COST,
             ),
         )
+    # It is not run with values: what a cluster has changes, and a template must work for all.
     run = Run(parameters, lacking)
     run.text(text)
     return tuple(run.mistakes)

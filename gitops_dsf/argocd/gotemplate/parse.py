@@ -259,6 +259,7 @@ class _Parser:
                     raise TemplateError(f"{token.value} is not a number", token.offset, hint)
                 value = int(token.value) if _WHOLE.fullmatch(token.value) else None
                 return nodes.ConstantNode(token.offset, value, "number")
+            # Both literals, "text" and `text`, are texts. Only the first one knows escapes.
             case "string":
                 return nodes.ConstantNode(token.offset, _unquoted(token), "text")
             case "(":
@@ -294,10 +295,10 @@ class _Parser:
 
 
 def _unexpected(token: TemplateToken, *, commands: bool) -> TemplateError:
-    written = token.value.strip(SPACES) or token.value
+    sign = token.value.strip(SPACES) or token.value
     if commands:
-        return TemplateError(f"{written} does not fit here", token.offset)
-    return TemplateError(f"{written} does not fit at the start of an action", token.offset)
+        return TemplateError(f"{sign} does not fit here", token.offset)
+    return TemplateError(f"{sign} does not fit at the start of an action", token.offset)
 
 
 def _unquoted(token: TemplateToken) -> str:

@@ -96,6 +96,7 @@ class Run:
     def _action(self, action: nodes.ActionNode) -> None:
         pipeline = action.pipeline
         value = self._pipeline(pipeline)
+        # A declaration, such as {{ $x := .name }}, writes nothing.
         if not pipeline.variables:
             self._refuse_whole(pipeline.offset, value)
             _refuse_lacking(value)
@@ -120,12 +121,14 @@ class Run:
                 self._written += branch.length * self._times
             if branch.kind != "if":
                 self._dot = value if branch.kind == "with" else _UNKNOWN
+            # An empty text is false: only what stands behind else is run.
             if value.lacking is None:
                 self._statements(branch.body)
             self._dot = dot
             self._times = times
             if value.constant is not True:
                 self._statements(branch.otherwise)
+            # Which of the two sides was run is not known.
             self._variables = _after_branch(variables, self._variables)
 
     def _pipeline(self, pipeline: nodes.PipeNode, *, is_range: bool = False) -> Value:
@@ -186,13 +189,14 @@ class Run:
                 )
             if value.kind == "texts":
                 value = self._text_of_cluster(offset, value, name)
+            # What is not run does not fail: {{ or .reason .absent }} works while there is a reason.
             elif value.fields is None or (name not in value.fields and not self._is_surely_run):
                 return _UNKNOWN
             elif name not in value.fields:
                 raise _no_parameter(offset, path, name, value.fields)
             else:
                 value = value.fields[name]
-            path = f"{path}.{name}"
+            path += f".{name}"
         return value
 
     def _text_of_cluster(self, offset: int, texts: Value, name: str) -> Value:
@@ -220,12 +224,13 @@ class Run:
         arguments: list[Value] = []
         was_surely_run = self._is_surely_run
         for index, operand in enumerate(operands):
-            # Go evaluates `or` up to the first value that is not empty.
+            # Go evaluates `or` up to the first value that is not empty (since Go 1.18).
             self._is_surely_run = was_surely_run and not (name == "or" and index)
             arguments.append(self._value(operand))
         self._is_surely_run = was_surely_run
         if final is not None:
             arguments.append(final)
+        # A name that is no identifier, such as that of most labels, is read by `index`.
         if name == "index" and arguments:
             return self._indexed(function, operands, arguments)
         offsets = _offsets(function, operands, arguments)
@@ -337,10 +342,13 @@ def _after_branch(before: Mapping[str, Value], after: Mapping[str, Value]) -> di
 
 
 def _no_parameter(offset: int, path: str, name: str, fields: Mapping[str, Value]) -> TemplateError:
-    missing = f"{path}.{name}"
-    known = tuple(f"{path}.{field}" for field in fields)
-    message = f"there is no parameter {missing}"
-    return TemplateError(message, offset, trouble=Trouble.PARAMETER, known=known, name=missing)
+    return TemplateError(
+        f"there is no parameter {path}.{name}",
+        offset,
+        trouble=Trouble.PARAMETER,
+        known=tuple(f"{path}.{field}" for field in fields),
+        name=f"{path}.{name}",
+    )
 
 
 def _refuse_lacking(value: Value) -> None:
@@ -404,8 +412,9 @@ def _refuse_arguments(
         if wanted == "number":
             raise TemplateError(f"{name} takes a whole number here", offset)
         raise TemplateError(f"{name} takes a {wanted} here", offset)
-    known = set(_kinds(arguments)) - {"any"}
-    if name in {"eq", "ne"} and (len(known) > 1 or known & {"list", "map"}):
+    # Go's eq and ne fail for kinds that differ, and for lists and maps.
+    kinds = set(_kinds(arguments)) - {"any"}
+    if name in {"eq", "ne"} and (len(kinds) > 1 or kinds & {"list", "map"}):
         raise TemplateError(f"{name} compares values of different kinds", function.offset)
 
 

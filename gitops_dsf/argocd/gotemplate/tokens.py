@@ -124,6 +124,7 @@ def _token(text: str, at: int) -> TemplateToken:
     if sign == "." and text[at + 1 : at + 2] not in tuple(_DIGITS):
         value = _word(text, at, at + 1)
         return TemplateToken("field" if len(value) > 1 else "dot", value, at)
+    # Whether it is a number that Go accepts is seen later: 5x and 089 are cut like one.
     if sign in "+-." or sign in _DIGITS:
         number = _NUMBER.match(text, at)
         return TemplateToken("number", number[0] if number is not None else sign, at)
@@ -150,15 +151,15 @@ def _word(text: str, start: int, at: int) -> str:
     while at < len(text) and _is_alphanumeric(text[at]):
         at += 1
     if at < len(text) and text[at] not in _ENDS_A_WORD and not text.startswith("}}", at):
-        written = text[start:at]
-        hint = _hint_for_sign(text, at, written)
-        raise TemplateError(f"{text[at]!a} does not fit behind {written}", at, hint)
+        word = text[start:at]
+        hint = _hint_for_sign(text, at, word)
+        raise TemplateError(f"{text[at]!a} does not fit behind {word}", at, hint)
     return text[start:at]
 
 
-def _hint_for_sign(text: str, at: int, written: str) -> str:
+def _hint_for_sign(text: str, at: int, word: str) -> str:
     """What to write where a word goes on with a sign that no name in Go has."""
-    if not written.startswith(".") or text[at] not in "-/":
+    if not word.startswith(".") or text[at] not in "-/":
         return "write a space before it"
     # Labels are often read so: .labels.topology.kubernetes.io/region
     field = _INSIDE.search(text[max(0, at - _MAX_NAME) : at])
