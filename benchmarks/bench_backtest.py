@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
@@ -49,7 +49,9 @@ class Store(Handler):
     """Answers range queries."""
 
     def serve(self) -> None:
-        form = parse_qs(self.body().decode())
+        # Short queries are asked with GET, long ones with POST.
+        text = urlsplit(self.path).query if self.command == "GET" else self.body().decode()
+        form = parse_qs(text)
         name = form["query"][0].split('ds_score_name="')[1].split('"')[0]
         self.send(200, answer(name, float(form["start"][0]), float(form["end"][0])))
 

@@ -41,8 +41,8 @@ def span_of(answers: Answers) -> Span | None:
     end = -math.inf
     for answer in answers:
         if answer.span is not None:
-            start = min(start, answer.span[0])
-            end = max(end, answer.span[1])
+            start = min(start, answer.span.first)
+            end = max(end, answer.span.last)
     return Span(start, end) if start < end else None
 
 

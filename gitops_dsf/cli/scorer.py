@@ -10,6 +10,8 @@ from gitops_dsf.resolve.promql.check import check
 
 
 def run(args: argparse.Namespace) -> int:
+    """Returns the exit code of the command. Its errors are those of gitops-dsf."""
+    # The SDK is installed without gitops-dsf, so it has errors of its own, and no reader of PromQL.
     try:
         return command.run(args, judge_query=_judge_query)
     except ScorerUsageError as error:
@@ -19,8 +21,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _judge_query(text: str) -> list[tuple[int, str, bool]]:
-    found = []
+    """The mistakes of a query: offset, message, and whether a function is not known."""
+    judgements: list[tuple[int, str, bool]] = []
     for mistake in check(text).mistakes:
-        message = f"{mistake.message} ({mistake.hint})" if mistake.hint else mistake.message
-        found.append((mistake.offset, message, mistake.kind == "function"))
-    return found
+        message = mistake.message
+        if mistake.hint:
+            message += f" ({mistake.hint})"
+        judgements.append((mistake.offset, message, mistake.kind == "function"))
+    return judgements

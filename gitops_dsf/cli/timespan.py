@@ -11,7 +11,7 @@ _DAY_SECONDS: Final = 86_400
 
 
 class Span(NamedTuple):
-    """Seconds since 1970."""
+    """A span of time, in Unix seconds."""
 
     start: float
     end: float
@@ -24,9 +24,10 @@ def span(args: argparse.Namespace, *, known: Span | None = None) -> Span:
     """
     if args.start is not None and args.days is not None:
         raise UsageError("--from and --days are two starts; give one of them")
-    end = time.time() if known is None else known.end
     if args.end is not None:
         end = args.end.timestamp()
+    else:
+        end = time.time() if known is None else known.end
     if args.start is not None:
         start = args.start.timestamp()
     elif known is not None and args.days is None:

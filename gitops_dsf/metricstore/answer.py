@@ -7,9 +7,10 @@ A store that refuses a question because it is too large is told from one that re
 """
 
 import contextlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -36,6 +37,13 @@ class TooMuchError(StoreError):
     """The store gives no answer of this size: a smaller question may succeed."""
 
 
+class SampleSpan(NamedTuple):
+    """The times of the first and the last sample, in Unix seconds."""
+
+    first: float
+    last: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
     """The series of an answer, and what the store warned of."""
@@ -46,12 +54,15 @@ class Matrix:
     """What the store said of missing data; empty if it said nothing."""
 
     @property
-    def span(self) -> tuple[float, float] | None:
+    def span(self) -> SampleSpan | None:
         """The times of the first and the last sample; None if there is none."""
-        with_samples = [series.times for series in self.series if len(series.times)]
-        if not with_samples:
-            return None
-        return min(times[0] for times in with_samples), max(times[-1] for times in with_samples)
+        first = math.inf
+        last = -math.inf
+        for series in self.series:
+            if len(series.times):
+                first = min(first, series.times[0])
+                last = max(last, series.times[-1])
+        return SampleSpan(float(first), float(last)) if first <= last else None
 
     @property
     def samples(self) -> int:
@@ -59,21 +70,21 @@ class Matrix:
         return sum(len(series.times) for series in self.series)
 
 
-class _Row(msgspec.Struct):
+class _MatrixRow(msgspec.Struct):
     metric: dict[str, str]
     values: msgspec.Raw = msgspec.Raw(b"[]")
     histograms: msgspec.Raw = msgspec.Raw(b"")
 
 
-_ROWS: Final = msgspec.json.Decoder(list[_Row])
+_ROWS: Final = msgspec.json.Decoder(list[_MatrixRow])
 _NUMBERS: Final = msgspec.json.Decoder(list[float])
 
 
 def refused(kind: str, text: str, *, where: str) -> StoreError:
     """The error for an error answer of this API: TooMuchError if a smaller question may succeed."""
-    words = _words(f"{kind}: {text}" if text else kind)
-    message = f"{where} failed: {words}"
-    return TooMuchError(message) if is_too_much(text) else StoreError(message)
+    words = _words(": ".join(filter(None, (kind, text))))
+    kind_of_error = TooMuchError if is_too_much(text) else StoreError
+    return kind_of_error(f"{where} failed: {words}")
 
 
 def is_too_much(text: str) -> bool:
@@ -95,9 +106,9 @@ def read(content: bytes, *, where: str) -> Matrix:
             raise StoreError(f"{where} gave a {kind}, where a matrix is expected")
         rows = [] if data.is_null else _ROWS.decode(data.result)
     except DECODE_ERRORS as error:
-        words = _words(str(error))
-        msg = f"{where} did not answer as Prometheus' /api/v1/query_range does: {words}"
-        raise StoreError(msg) from error
+        raise StoreError(
+            f"{where} did not answer as Prometheus' /api/v1/query_range does: {_words(str(error))}"
+        ) from error
     return Matrix(
         series=tuple(_series(rows, where=where)),
         warnings=tuple(map(_words, document.notes)),
@@ -109,7 +120,7 @@ def _words(text: str) -> str:
     return printable(" ".join(text[: 4 * MAX_WORDS].split()), most=MAX_WORDS)
 
 
-def _series(rows: list[_Row], *, where: str) -> Iterator[StoredSeries]:
+def _series(rows: list[_MatrixRow], *, where: str) -> Iterator[StoredSeries]:
     """The series of a matrix.
 
     Those with the same times share them: a store answers at the same times for all.
@@ -121,8 +132,9 @@ def _series(rows: list[_Row], *, where: str) -> Iterator[StoredSeries]:
     last = None  # which samples are the last ones of their time; None if all are
     for row in rows:
         if row.histograms:
-            msg = f"{where} gave native histograms, which cannot be scores: {row.metric}"
-            raise StoreError(msg)
+            raise StoreError(
+                f"{where} gave native histograms, which cannot be scores: {row.metric}"
+            )
         numbers = _numbers(bytes(row.values), where=where)
         # Comparing is three times as fast as making an array and checking it.
         if len(numbers) % 2 or numbers[0::2] != known:

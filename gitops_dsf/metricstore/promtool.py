@@ -1,7 +1,8 @@
 """Evaluates queries over the metrics of a test by promtool, which contains Prometheus' own engine.
 
 `promtool test rules` only compares. So each evaluation expects a sample that no query gives, and
-what it got instead is read from the report.
+what it got instead is read from the report. The report is text for people: what this module cannot
+read of it is an error, never a result.
 """
 
 import ast
@@ -9,6 +10,7 @@ import json
 import math
 import re
 import subprocess
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,11 +21,14 @@ from gitops_dsf.scoretests.queries import (
     QueryError,
     QueryResults,
     Sample,
-    answer_of,
+    results_of,
 )
 
 SECONDS: Final = 120
 """Time for the queries of one scorer on one cluster."""
+MAX_REPORT_LINES: Final = 3
+MAX_REPORT_TEXT: Final = 500
+"""Characters of a report in a message."""
 _IMPOSSIBLE: Final = {"labels": '{gitops_dsf_expects="nothing"}', "value": 0}
 _ENTRY: Final = re.compile(r"^    expr: .*$", re.MULTILINE)
 _GOT: Final = re.compile(r"^        got: (.*)$", re.MULTILINE)
@@ -41,23 +46,22 @@ def evaluate(question: PromtoolQuestion, *, program: Path) -> QueryResults:
         file = Path(folder) / "queries.yaml"
         # JSON is YAML, and needs no rules about quotes.
         file.write_text(json.dumps(_document(question)), encoding="utf-8")
-        report = _run(program, file)
+        report = _report(program, file)
     entries = _entries(report)
+    # An entry for each evaluation, unless promtool refused the file.
     if len(entries) != len(question.times) * len(question.expressions):
         raise QueryError(_complaint(report))
-    samples = [_samples(entry) for entry in entries]
-    width = len(question.expressions)
     runs: list[list[Sample]] = []
-    for first in range(0, len(samples), width):
-        # The evaluations of one time: one for each expression.
-        of_run: list[Sample] = []
-        for evaluation in samples[first : first + width]:
-            of_run += evaluation
-        runs.append(of_run)
-    return answer_of(runs)
+    for number, entry in enumerate(entries):
+        # The evaluations of one time follow each other: one for each expression.
+        if number % len(question.expressions) == 0:
+            runs.append([])
+        runs[-1].extend(_samples(entry))
+    return results_of(runs)
 
 
-def _run(program: Path, file: Path) -> str:
+def _report(program: Path, file: Path) -> str:
+    """What promtool prints. Its exit code says nothing, because every evaluation fails."""
     try:
         done = subprocess.run(
             [program, "test", "rules", file],
@@ -75,20 +79,24 @@ def _run(program: Path, file: Path) -> str:
     return done.stdout + done.stderr
 
 
-def _document(question: PromtoolQuestion) -> dict[str, Any]:
-    interval = f"{question.interval}s"
-    evaluations: list[dict[str, Any]] = []
-    for at in question.times:
+def _document(question: PromtoolQuestion) -> Mapping[str, Any]:
+    """The file of `promtool test rules`."""
+    evaluations: list[Mapping[str, Any]] = []
+    for seconds in question.times:
         for expression in question.expressions:
-            evaluation = {"expr": expression, "eval_time": f"{at}s", "exp_samples": [_IMPOSSIBLE]}
+            evaluation = {
+                "expr": expression,
+                "eval_time": f"{seconds}s",
+                "exp_samples": [_IMPOSSIBLE],
+            }
             evaluations.append(evaluation)
     series = [{"series": name, "values": values} for name, values in question.metrics]
     test = {
-        "interval": interval,
+        "interval": f"{question.interval}s",
         "input_series": series,
         "promql_expr_test": evaluations,
     }
-    return {"evaluation_interval": interval, "tests": [test]}
+    return {"evaluation_interval": f"{question.interval}s", "tests": [test]}
 
 
 def _entries(report: str) -> list[str]:
@@ -98,36 +106,41 @@ def _entries(report: str) -> list[str]:
 
 
 def _samples(entry: str) -> list[Sample]:
-    got = _GOT.search(entry)
-    if got is None:
+    """The samples that an evaluation got. Raises QueryError."""
+    match_of_got = _GOT.search(entry)
+    if match_of_got is None:
         error = _ERROR.search(entry)
         if error is None:
             raise QueryError(_complaint(entry))
         raise QueryError(f"the query fails: {error[1].strip()}")
-    if got[1] == "nil":
-        return []
+    text = match_of_got[1]
     samples: list[Sample] = []
-    position = 0
-    while position < len(got[1]):
-        match = _SAMPLE.match(got[1], position)
+    position = 0 if text != "nil" else len(text)
+    while position < len(text):
+        match = _SAMPLE.match(text, position)
         if match is None:
-            raise QueryError(_complaint(got[1]))
-        labels: dict[str, str] = {}
-        for pair in _LABEL.finditer(match["labels"]):
-            labels[_name(pair["name"])] = ast.literal_eval(pair["value"])
+            raise QueryError(_complaint(text))
         # A native histogram is written in braces. It is not a usable value.
         is_histogram = match["value"].startswith("{")
-        samples.append((labels, math.nan if is_histogram else float(match["value"])))
+        value = math.nan if is_histogram else float(match["value"])
+        samples.append(Sample(_labels(match["labels"]), value))
         position = match.end()
     return samples
 
 
-def _name(text: str) -> str:
-    return str(ast.literal_eval(text)) if text.startswith('"') else text
+def _labels(text: str) -> Mapping[str, str]:
+    labels: dict[str, str] = {}
+    for pair in _LABEL.finditer(text):
+        name = pair["name"]
+        # Prometheus 3 writes names that are no identifiers in quotes.
+        if name.startswith('"'):
+            name = ast.literal_eval(name)
+        # Go quotes strings with escapes that Python has, too.
+        labels[name] = ast.literal_eval(pair["value"])
+    return labels
 
 
 def _complaint(report: str) -> str:
-    lines = [
-        line.strip() for line in report.splitlines() if line.strip() and line.strip() != "FAILED:"
-    ]
-    return f"promtool refuses the metrics: {' '.join(lines[:3])[:500] or 'it says nothing'}"
+    lines = [line for line in map(str.strip, report.splitlines()) if line not in ("", "FAILED:")]
+    words = " ".join(lines[:MAX_REPORT_LINES])[:MAX_REPORT_TEXT]
+    return f"promtool refuses the metrics: {words or 'it says nothing'}"

@@ -1,7 +1,8 @@
-"""TODO."""
+"""The repository of a test: this one, with the clusters that the test gives."""
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection
 from dataclasses import replace
+from typing import Final, NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.pipeline import check_declared
@@ -12,70 +13,87 @@ from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import GivenCluster, ScoreTest
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 
-Judged = tuple[CheckedFleet | None, tuple[Diagnostic, ...]]
-"""A repository and all findings. None if one is an error."""
+_CLUSTER_API: Final = "cluster.open-cluster-management.io/v1"
 
 
-def fleet_of(test: Item[ScoreTest], declared: Declared, *, own: Judged) -> Judged:
-    """The repository with the clusters of a test. `own` is the result for tests that give none."""
+class FleetOfTest(NamedTuple):
+    """The repository of a test, checked."""
+
+    fleet: CheckedFleet | None
+    """None if a finding is an error."""
+    findings: tuple[Diagnostic, ...]
+
+
+def fleet_of(test: Item[ScoreTest], declared: Declared, *, own: FleetOfTest) -> FleetOfTest:
+    """The repository with the clusters of a test. `own` is that of tests that give none."""
     if test.value.spec.given.clusters is None:
         return own
     checked = check_declared(with_clusters(declared, test))
-    return checked.fleet, checked.diagnostics
+    return FleetOfTest(checked.fleet, checked.diagnostics)
 
 
 def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
-    """The repository with the clusters of a test, and without other tests, which may name others."""
-    known = {item.name: item for item in declared.clusters}
-    clusters = {
-        given.name: _cluster(test, index, given, known.get(given.name))
-        for index, given in enumerate(test.value.spec.given.clusters or ())
-    }
+    """The repository with the clusters of a test as its inventory.
+
+    Other tests are left out, because they may name other clusters. Selectors need no cluster, and
+    masks may be for clusters that the test leaves out.
+    """
+    in_repository = {cluster.name: cluster for cluster in declared.clusters}
+    clusters: dict[str, Item[ManagedCluster]] = {}
+    for index, given in enumerate(test.value.spec.given.clusters or ()):
+        clusters[given.name] = _cluster(test, index, given, in_repository.get(given.name))
+    left_out = in_repository.keys() - clusters.keys()
+    repository = declared.repository
     return replace(
         declared,
-        repository=None if declared.repository is None else _lenient(declared.repository),
+        repository=None if repository is None else _allowing_unmatched_selectors(repository),
         clusters=tuple(clusters[name] for name in sorted(clusters)),
         score_tests=(test,),
         scoring_configs=tuple(
-            _without(item, gone=known.keys() - clusters.keys()) for item in declared.scoring_configs
+            _without_masks(config, left_out=left_out) for config in declared.scoring_configs
         ),
     )
 
 
-def _lenient(item: Item[FleetRepository]) -> Item[FleetRepository]:
-    spec = item.value.spec.model_copy(update={"allow_unmatched_selectors": True})
-    return Item(item.value.model_copy(update={"spec": spec}), item.document)
+def _allowing_unmatched_selectors(repository: Item[FleetRepository]) -> Item[FleetRepository]:
+    spec = repository.value.spec.model_copy(update={"allow_unmatched_selectors": True})
+    return Item(repository.value.model_copy(update={"spec": spec}), repository.document)
 
 
-def _without(
-    item: Item[DynamicScoringConfig], *, gone: AbstractSet[str]
+def _without_masks(
+    config: Item[DynamicScoringConfig], *, left_out: Collection[str]
 ) -> Item[DynamicScoringConfig]:
-    """The configuration without masks for clusters that the test leaves out, which are no mistakes."""
-    spec = item.value.spec
-    kept = spec.model_copy(
-        update={"masks": [each for each in spec.masks if each.cluster_name not in gone]}
-    )
-    return Item(item.value.model_copy(update={"spec": kept}), item.document)
+    masks = [mask for mask in config.value.spec.masks if mask.cluster_name not in left_out]
+    spec = config.value.spec.model_copy(update={"masks": masks})
+    return Item(config.value.model_copy(update={"spec": spec}), config.document)
 
 
 def _cluster(
-    test: Item[ScoreTest], index: int, given: GivenCluster, known: Item[ManagedCluster] | None
+    test: Item[ScoreTest],
+    index: int,
+    given: GivenCluster,
+    in_repository: Item[ManagedCluster] | None,
 ) -> Item[ManagedCluster]:
-    if known is not None and given.labels is None and given.claims is None and given.taints is None:
-        return known
-    unknown = ManagedCluster(
-        api_version="cluster.open-cluster-management.io/v1",
-        kind="ManagedCluster",
-        metadata=ClusterMetadata(name=given.name),
-    )
-    written = unknown if known is None else known.value
-    data = written.model_dump(mode="json", by_alias=True)
+    """A cluster of a test. What the test does not write is as in the repository."""
+    if in_repository is None:
+        cluster = ManagedCluster(
+            api_version=_CLUSTER_API,
+            kind="ManagedCluster",
+            metadata=ClusterMetadata(name=given.name),
+        )
+    elif given.labels is None and given.claims is None and given.taints is None:
+        return in_repository
+    else:
+        cluster = in_repository.value
+    data = cluster.model_dump(mode="json", by_alias=True)
     if given.labels is not None:
         data["metadata"]["labels"] = given.labels
     if given.taints is not None:
-        data["spec"]["taints"] = [each.model_dump() for each in given.taints]
+        data["spec"]["taints"] = [taint.model_dump() for taint in given.taints]
     if given.claims is not None:
-        claims = [{"name": name, "value": value} for name, value in given.claims.items()]
-        data["status"]["clusterClaims"] = claims
+        data["status"]["clusterClaims"] = [
+            {"name": name, "value": value} for name, value in given.claims.items()
+        ]
+    # Findings about the cluster must point to the test, which is where people wrote it.
     document = test.document.part(("spec", "given", "clusters", index), data=data)
     return Item(ManagedCluster.model_validate(data), document)

@@ -1,4 +1,4 @@
-"""Compares what came of a test with what it expected, and says why a score is what it is."""
+"""Compares what came of a test with what it expected."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -9,16 +9,28 @@ from msgspec import Struct
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.load import Document
-from gitops_dsf.repository.model import score_test
 from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.score_test import (
+    ExpectedDecision,
+    ExpectedFinding,
+    ExpectedMoves,
+    ExpectedScore,
+    ScoreTest,
+    seconds,
+)
 from gitops_dsf.scoretests.queries import Evaluate, QueryError, no_promtool
 from gitops_dsf.scoretests.reasons import time_text, why_score
+from gitops_dsf.scoretests.replay import DecisionAtTime, ReplayedTest, ScoreAtTime
 from gitops_dsf.scoretests.runs import only_item
-from gitops_dsf.scoretests.story import ReplayedTest
 from gitops_dsf.simulator import Explanation, Outcome, explain
 from gitops_dsf.wording import plural
 
-MOST_EXPLAINED: Final = 4
+MAX_EXPLAINED: Final = 4
+"""Clusters of a wrong decision that are explained."""
+MAX_DECISIONS: Final = 20
+"""Decisions that are listed for a wrong number of moves."""
+MAX_FINDINGS: Final = 10
+"""Findings that are listed for a missing one."""
 
 
 class UnmetExpectation(Struct, frozen=True, kw_only=True):
@@ -36,7 +48,48 @@ class UnmetExpectation(Struct, frozen=True, kw_only=True):
     """Of clusters that are in a decision and should not be, or the other way round."""
 
 
-def _failure(
+def judge(
+    test: Item[ScoreTest],
+    *,
+    fleet: CheckedFleet | None,
+    findings: Sequence[Diagnostic],
+    documents: Sequence[Document],
+    evaluate: Evaluate = no_promtool,
+) -> Iterator[UnmetExpectation]:
+    """The expectations that are not met, in their order.
+
+    `fleet` has the clusters of the test, None if it has errors; `findings` are those of it.
+    `documents` are all of the repository's. `evaluate` evaluates queries over given metrics.
+    """
+    expect = test.value.spec.expect
+    for index, finding in enumerate(expect.findings):
+        position = test.at("spec", "expect", "findings", index)
+        yield from _judge_finding(findings, documents, finding, position)
+    if not (expect.scores or expect.decisions or expect.moves):
+        return
+    if fleet is None:
+        yield _errors(test, findings)
+        return
+    try:
+        replayed = ReplayedTest(test.value.spec, fleet=fleet, evaluate=evaluate)
+    except QueryError as error:
+        yield _unmet(
+            test.at("spec", "given", "metrics"),
+            "metrics of this test",
+            expected="queries can be evaluated over them",
+            got="an error",
+            reasons=(str(error),),
+        )
+        return
+    for index, score in enumerate(expect.scores):
+        yield from _judge_score(replayed, test, score, index)
+    for index, decision in enumerate(expect.decisions):
+        yield from _judge_decision(replayed, test, decision, index)
+    for index, moves in enumerate(expect.moves):
+        yield from _judge_moves(replayed, test, moves, index)
+
+
+def _unmet(
     position: Position,
     subject: str,
     *,
@@ -55,164 +108,155 @@ def _failure(
     )
 
 
-def judge(
-    test: Item[score_test.ScoreTest],
-    *,
-    fleet: CheckedFleet | None,
-    findings: Sequence[Diagnostic],
-    documents: Sequence[Document],
-    evaluate: Evaluate = no_promtool,
-) -> Iterator[UnmetExpectation]:
-    """The failures, in order of expectations. `fleet` has the clusters of the test; None if it has errors."""
-    expect = test.value.spec.expect
-    for index, finding in enumerate(expect.findings):
-        yield from _finding(
-            findings, documents, finding, test.at("spec", "expect", "findings", index)
-        )
-    if not (expect.scores or expect.decisions or expect.moves):
-        return
-    if fleet is None:
-        told = (item for item in findings if item.severity == "error")
-        errors = tuple(
-            f"{each.position}: {each.severity} {each.code}: {each.message}" for each in told
-        )
-        yield _failure(
-            test.at("spec", "given", "clusters"),
-            "the repository with the clusters of this test",
-            expected="no errors",
-            got=plural(len(errors), "error"),
-            reasons=errors,
-        )
-        return
-    try:
-        story = ReplayedTest(test.value.spec, fleet=fleet, evaluate=evaluate)
-    except QueryError as error:
-        yield _failure(
-            test.at("spec", "given", "metrics"),
-            "metrics of this test",
-            expected="queries can be evaluated over them",
-            got="an error",
-            reasons=(str(error),),
-        )
-        return
-    for index, score in enumerate(expect.scores):
-        yield from _score(story, test, score, index)
-    for index, decision in enumerate(expect.decisions):
-        yield from _decision(story, test, decision, index)
-    for index, moves in enumerate(expect.moves):
-        yield from _moves(story, test, moves, index)
+def _errors(test: Item[ScoreTest], findings: Sequence[Diagnostic]) -> UnmetExpectation:
+    """The repository of the test has errors, so nothing can be replayed."""
+    errors = tuple(
+        f"{finding.position}: {finding.severity} {finding.code}: {finding.message}"
+        for finding in findings
+        if finding.severity == "error"
+    )
+    return _unmet(
+        test.at("spec", "given", "clusters"),
+        "the repository with the clusters of this test",
+        expected="no errors",
+        got=plural(len(errors), "error"),
+        reasons=errors,
+    )
 
 
-def _score(
-    story: ReplayedTest,
-    test: Item[score_test.ScoreTest],
-    expected: score_test.ExpectedScore,
-    index: int,
+def _judge_score(
+    replayed: ReplayedTest, test: Item[ScoreTest], expected: ExpectedScore, index: int
 ) -> Iterator[UnmetExpectation]:
-    at = score_test.seconds(expected.at)
-    resource, item = expected.resource or "", expected.dimension or ""
+    resource = expected.resource or ""
+    item = expected.dimension or ""
     if expected.scorer is not None:
-        scorer = story.fleet.scorer_by_name[expected.scorer]
-        resource, item = scorer.resource_name, item or only_item(scorer)
-    found = story.score(resource, item, expected.cluster, at=at)
-    got = "Missing" if found.value is None else "Expired" if found.expired else str(found.value)
+        scorer = replayed.fleet.scorer_by_name[expected.scorer]
+        resource = scorer.resource_name
+        item = item or only_item(scorer)
+    moment = seconds(expected.at)
+    got = _state(replayed.score(resource, item, expected.cluster, at=moment))
+    # People write either a value or a state, and the failure points to what they wrote.
+    field = "value" if expected.state is None else "state"
     wanted = str(expected.value) if expected.state is None else expected.state
     if got == wanted:
         return
-    named = item if item == resource else f"{item} of {resource}"
-    yield _failure(
-        test.at("spec", "expect", "scores", index, "value" if expected.state is None else "state"),
-        f"score {named} on {expected.cluster} at {expected.at}",
+    subject = f"score {item} on {expected.cluster} at {expected.at}"
+    if item != resource:
+        subject = f"score {item} of {resource} on {expected.cluster} at {expected.at}"
+    reasons = why_score(
+        replayed, resource, item, expected.cluster, scorer=expected.scorer, at=moment
+    )
+    yield _unmet(
+        test.at("spec", "expect", "scores", index, field),
+        subject,
         expected=wanted,
         got=got,
-        reasons=tuple(
-            why_score(story, resource, item, expected.cluster, scorer=expected.scorer, at=at)
-        ),
+        reasons=tuple(reasons),
     )
 
 
-def _decision(
-    story: ReplayedTest,
-    test: Item[score_test.ScoreTest],
-    expected: score_test.ExpectedDecision,
-    index: int,
+def _state(score: ScoreAtTime) -> str:
+    """What a test may expect of a score: its value, or that it is missing or expired."""
+    if score.value is None:
+        return "Missing"
+    return "Expired" if score.expired else str(score.value)
+
+
+def _judge_decision(
+    replayed: ReplayedTest, test: Item[ScoreTest], expected: ExpectedDecision, index: int
 ) -> Iterator[UnmetExpectation]:
-    key, at = story.key(expected), score_test.seconds(expected.at)
-    verdict, wanted = story.verdict(key, at=at), sorted(set(expected.clusters))
-    found = sorted(verdict.chosen)
-    if found == wanted:
+    key = replayed.key(expected)
+    verdict = replayed.verdict(key, at=seconds(expected.at))
+    wanted = sorted(set(expected.clusters))
+    chosen = sorted(verdict.chosen)
+    if chosen == wanted:
         return
-    differing = [name for name in (*wanted, *found) if (name in wanted) != (name in found)]
-    told = f"{verdict.outcome}: {'; '.join(verdict.notes)}"
-    yield _failure(
+    missing = [name for name in wanted if name not in chosen]
+    unwanted = [name for name in chosen if name not in wanted]
+    reasons: tuple[str, ...] = ()
+    if verdict.outcome is not Outcome.SCHEDULED:
+        reasons = (f"{verdict.outcome}: {'; '.join(verdict.notes)}",)
+    yield _unmet(
         test.at("spec", "expect", "decisions", index, "clusters"),
         f"decision of {key} at {expected.at}",
         expected=_clusters(wanted),
-        got=_clusters(found),
-        reasons=() if verdict.outcome is Outcome.SCHEDULED else (told,),
-        explanations=tuple(explain(verdict, each) for each in differing[:MOST_EXPLAINED]),
-    )
-
-
-def _moves(
-    story: ReplayedTest,
-    test: Item[score_test.ScoreTest],
-    expected: score_test.ExpectedMoves,
-    index: int,
-) -> Iterator[UnmetExpectation]:
-    key = story.key(expected)
-    until = story.end if expected.until is None else score_test.seconds(expected.until)
-    history = story.changes(key, until=until)
-    before = story.given_decision(key)
-    if before is not None and history and history[0][1] != before:
-        history = [(0, before), *history]
-    if len(history) - 1 == expected.count:
-        return
-    lines = [f"at {time_text(at)}: {_clusters(clusters)}" for at, clusters in history]
-    yield _failure(
-        test.at("spec", "expect", "moves", index, "count"),
-        f"moves of {key} up to {time_text(until)}",
-        expected=str(expected.count),
-        got=str(len(history) - 1),
-        reasons=tuple(lines[:20]),
-    )
-
-
-def _finding(
-    findings: Sequence[Diagnostic],
-    documents: Sequence[Document],
-    expected: score_test.ExpectedFinding,
-    position: Position,
-) -> Iterator[UnmetExpectation]:
-    same_code = [item for item in findings if item.code == expected.code]
-    if any(_belongs(item, expected, documents) for item in same_code):
-        return
-    of = " ".join(each for each in (expected.kind, expected.name) if each)
-    others = same_code or list(findings)
-    yield _failure(
-        position,
-        f"finding {expected.code}{f' of {of}' if of else ''}",
-        expected="it is reported",
-        got="it is not reported",
-        reasons=tuple(
-            f"reported: {item.position}: {item.code}: {item.message}" for item in others[:10]
+        got=_clusters(chosen),
+        reasons=reasons,
+        explanations=tuple(
+            explain(verdict, name) for name in (*missing, *unwanted)[:MAX_EXPLAINED]
         ),
     )
 
 
-def _belongs(
-    item: Diagnostic, expected: score_test.ExpectedFinding, documents: Sequence[Document]
+def _judge_moves(
+    replayed: ReplayedTest, test: Item[ScoreTest], expected: ExpectedMoves, index: int
+) -> Iterator[UnmetExpectation]:
+    key = replayed.key(expected)
+    until = replayed.end if expected.until is None else seconds(expected.until)
+    decisions = replayed.decisions(key, until=until)
+    before = replayed.given_decision(key)
+    # A given decision that the first pass changes was left, which is a move.
+    if before is not None and decisions and decisions[0].clusters != before:
+        decisions.insert(0, DecisionAtTime(0, before))
+    moves = len(decisions) - 1
+    if moves == expected.count:
+        return
+    yield _unmet(
+        test.at("spec", "expect", "moves", index, "count"),
+        f"moves of {key} up to {time_text(until)}",
+        expected=str(expected.count),
+        got=str(moves),
+        reasons=tuple(
+            f"at {time_text(decision.at)}: {_clusters(decision.clusters)}"
+            for decision in decisions[:MAX_DECISIONS]
+        ),
+    )
+
+
+def _judge_finding(
+    findings: Sequence[Diagnostic],
+    documents: Sequence[Document],
+    expected: ExpectedFinding,
+    position: Position,
+) -> Iterator[UnmetExpectation]:
+    same_code = [finding for finding in findings if finding.code == expected.code]
+    if any(_is_about(finding, expected, documents) for finding in same_code):
+        return
+    names = [name for name in (expected.kind, expected.name) if name]
+    subject = f"finding {expected.code}"
+    if names:
+        subject += f" of {' '.join(names)}"
+    reported = (same_code or findings)[:MAX_FINDINGS]
+    yield _unmet(
+        position,
+        subject,
+        expected="it is reported",
+        got="it is not reported",
+        reasons=tuple(
+            f"reported: {finding.position}: {finding.code}: {finding.message}"
+            for finding in reported
+        ),
+    )
+
+
+def _is_about(
+    finding: Diagnostic, expected: ExpectedFinding, documents: Sequence[Document]
 ) -> bool:
+    """Whether a finding is about the object that a test names. Without kind and name, all are."""
     if expected.kind is None and expected.name is None:
         return True
-    file, line = item.position.file, item.position.line
-    before = [each for each in documents if each.file == file and each.start[0] <= line]
-    document = max(before, key=lambda each: each.start, default=None)
-    return (
-        document is not None
-        and expected.kind in {None, document.kind}
-        and expected.name in {None, document.name}
-    )
+    position = finding.position
+    # The document of a finding is the last one that begins before its line.
+    before = [
+        document
+        for document in documents
+        if document.file == position.file and document.start[0] <= position.line
+    ]
+    if not before:
+        return False
+    document = max(before, key=lambda document: document.start)
+    is_of_kind = expected.kind in {None, document.kind}
+    return is_of_kind and expected.name in {None, document.name}
 
 
 def _clusters(names: Sequence[str]) -> str:

@@ -1,9 +1,12 @@
-"""Queries that promtool evaluates over the metrics of a test: what to ask, and what the answers mean."""
+"""Queries that promtool evaluates over the metrics of a test: what to ask, and what is answered.
+
+The evaluation is in `gitops_dsf.metricstore.promtool`, because it starts a program.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from dsf_wire import query
 from dsf_wire.dimension import LABELS
@@ -11,15 +14,32 @@ from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.summary import SCORED_BY_QUERY
 from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.repository.model.score_test import ScoreTestSpec, seconds
+from gitops_dsf.repository.model.score_test import Given, ScoreTestSpec, seconds
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import names_text, shortened
 
-MOST_EVALUATIONS: Final = 20_000
+MAX_EVALUATIONS: Final = 20_000
+"""Of one test, each at one time."""
+MAX_SHOWN_QUERY: Final = 120
+"""Characters of a query in a message."""
 
 
 class QueryError(Exception):
     """A query could not be evaluated. The message is for people."""
+
+
+class ScorerOnCluster(NamedTuple):
+    """The names of a scorer, and of a cluster on which it runs."""
+
+    scorer: str
+    cluster: str
+
+
+class GivenSamples(NamedTuple):
+    """A series and its values, as promtool reads them."""
+
+    series: str
+    values: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,81 +51,111 @@ class PromtoolQuestion:
     expressions: tuple[str, ...]
     times: range
     """Seconds from the beginning, of each run."""
-    metrics: tuple[tuple[str, str], ...]
-    """Series and values, as promtool reads them."""
+    metrics: tuple[GivenSamples, ...]
     interval: int
     """Seconds between two values."""
 
     def other_metrics(self) -> str:
         """A sentence if no given metric has a name that the queries ask for; empty if one has."""
-        asked = " ".join(self.expressions)
-        names = sorted({series.partition("{")[0].strip() for series, _ in self.metrics} - {""})
-        words = (rf"(?<![\w:]){re.escape(name)}(?![\w:])" for name in names)
-        if "__name__" in asked or any(re.search(word, asked) for word in words):
+        text = " ".join(self.expressions)
+        # A matcher of __name__ may ask for any name.
+        if "__name__" in text:
             return ""
-        given = f"it gives {names_text(names)}, and the query is {shortened(asked, most=120)}"
-        return f"no metric of the test has a name that the query asks for: {given}"
+        names = {metric.series.partition("{")[0].strip() for metric in self.metrics} - {""}
+        for name in names:
+            # A name of a metric may have colons, which are no part of a word of `re`.
+            if re.search(rf"(?<![\w:]){re.escape(name)}(?![\w:])", text):
+                return ""
+        return (
+            "no metric of the test has a name that the query asks for: it gives"
+            f" {names_text(sorted(names))}, and the query is"
+            f" {shortened(text, most=MAX_SHOWN_QUERY)}"
+        )
 
 
-Sample = tuple[Mapping[str, str], float]
-"""Labels and value. The value of a native histogram is NaN, because agents drop it."""
+class Sample(NamedTuple):
+    """A sample of a result."""
+
+    labels: Mapping[str, str]
+    value: float
+    """NaN for a native histogram, because agents drop it."""
+
+
+class ResultSeries(NamedTuple):
+    """A series of results of one scorer on one cluster."""
+
+    labels: Labels
+    values: tuple[float | None, ...]
+    """One for each run; None where a run does not have the series."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryResults:
     """The results of the runs of one scorer on one cluster."""
 
-    series: Sequence[tuple[Labels, tuple[float | None, ...]]]
-    """Labels that count, and one value for each run; None where a run does not have the series."""
+    series: Sequence[ResultSeries]
     runs: int
 
 
-Answers = Mapping[tuple[str, str], QueryResults]
-"""By scorer and cluster."""
 Evaluate = Callable[[PromtoolQuestion], QueryResults]
 """Raises QueryError."""
 
 
 def no_promtool(question: PromtoolQuestion) -> QueryResults:
-    what = f"the query of {question.scorer} is evaluated by promtool, which is not on the PATH"
-    raise QueryError(f"{what}: install it, or name it with --promtool")
+    """Evaluates nothing, because there is no promtool. Raises QueryError."""
+    raise QueryError(
+        f"the query of {question.scorer} is evaluated by promtool, which is not on the PATH:"
+        " install it, or name it with --promtool"
+    )
 
 
 def questions(
     spec: ScoreTestSpec, *, fleet: CheckedFleet, scorers: Sequence[str], end: int
 ) -> Iterator[PromtoolQuestion]:
-    """These scorers where there are metrics and no series. Raises QueryError if that is too much."""
+    """The questions about scorers that have metrics and no series.
+
+    `end` is the last time of the test, in seconds. Raises QueryError if there are too many.
+    """
     given = spec.given
     if not given.metrics:
         return
-    with_series = {(each.scorer, each.cluster) for each in given.series}
-    count = 0
+    # Series of a test are results, so nothing is left to be evaluated where it gives them.
+    with_series = {(series.scorer, series.cluster) for series in given.series}
+    evaluations = 0
     for name in scorers:
         scorer = fleet.scorer_by_name[name]
         if not_evaluated(scorer, fleet):
             continue
         for cluster in sorted(fleet.runs_on[name]):
-            metrics = tuple(
-                (each.series, each.values)
-                for each in given.metrics
-                if each.cluster in {None, cluster}
-            )
+            metrics = _metrics_on(cluster, given)
             if not metrics or (name, cluster) in with_series:
                 continue
-            expressions = tuple(part.text for part in query.split(scorer.spec.source.params.query))
-            times = range(0, end + 1, scorer.spec.scoring.params.interval)
-            count += len(times) * len(expressions)
-            if count > MOST_EVALUATIONS:
-                most = f"the queries of a test are evaluated at most {MOST_EVALUATIONS:,} times"
-                raise QueryError(f"{most}; write earlier expectations, or fewer clusters")
-            yield PromtoolQuestion(
+            question = PromtoolQuestion(
                 scorer=name,
                 cluster=cluster,
-                expressions=expressions,
-                times=times,
+                expressions=tuple(
+                    part.text for part in query.split(scorer.spec.source.params.query)
+                ),
+                times=range(0, end + 1, scorer.spec.scoring.params.interval),
                 metrics=metrics,
                 interval=seconds(given.metric_interval),
             )
+            evaluations += len(question.times) * len(question.expressions)
+            if evaluations > MAX_EVALUATIONS:
+                raise QueryError(
+                    f"the queries of a test are evaluated at most {MAX_EVALUATIONS:,} times; write"
+                    " earlier expectations, or fewer clusters"
+                )
+            yield question
+
+
+def _metrics_on(cluster: str, given: Given) -> tuple[GivenSamples, ...]:
+    """The metrics that the source of a cluster has."""
+    return tuple(
+        GivenSamples(metric.series, metric.values)
+        for metric in given.metrics
+        if metric.cluster in {None, cluster}
+    )
 
 
 def not_evaluated(scorer: EffectiveScorer, fleet: CheckedFleet) -> str:
@@ -114,22 +164,26 @@ def not_evaluated(scorer: EffectiveScorer, fleet: CheckedFleet) -> str:
         return "it has a scoring API"
     if scorer.spec.on_hub:
         return "it runs on the hub"
-    if any(form.source_type == SOURCE_TYPE for form in fleet.by_variant[scorer.name]):
-        return "its source is Kubernetes"
+    for variant in fleet.by_variant[scorer.name]:
+        if variant.source_type == SOURCE_TYPE:
+            return "its source is Kubernetes"
     return ""
 
 
-def answer_of(found: Sequence[Sequence[Sample]]) -> QueryResults:
-    """The answer for the samples of each run. Series differ in all labels, also those that do not count."""
+def results_of(runs: Sequence[Sequence[Sample]]) -> QueryResults:
+    """The results for the samples of each run.
+
+    Series differ in all labels, also those that no item is named by: the agent aggregates them.
+    """
     columns: dict[tuple[tuple[str, str], ...], list[float | None]] = {}
-    for number, samples in enumerate(found):
-        for labels, value in samples:
-            column = columns.setdefault(tuple(sorted(labels.items())), [None] * len(found))
-            column[number] = value
-    return QueryResults(
-        series=[
-            (tuple(dict(labels).get(name, "") for name in LABELS), tuple(values))
-            for labels, values in columns.items()
-        ],
-        runs=len(found),
-    )
+    for number, samples in enumerate(runs):
+        for sample in samples:
+            labels = tuple(sorted(sample.labels.items()))
+            column = columns.setdefault(labels, [None] * len(runs))
+            column[number] = sample.value
+    series: list[ResultSeries] = []
+    for labels, values in columns.items():
+        value_by_label = dict(labels)
+        counted = tuple(value_by_label.get(name, "") for name in LABELS)
+        series.append(ResultSeries(counted, tuple(values)))
+    return QueryResults(series=series, runs=len(runs))

@@ -1,4 +1,4 @@
-"""TODO."""
+"""The runs of the scorers of a test, and what they publish. Times are Unix seconds."""
 
 import math
 from array import array
@@ -14,18 +14,18 @@ from gitops_dsf.backtest.publisher import Labels, ReplayedPublisher
 from gitops_dsf.backtest.track import Track
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import summarise
-from gitops_dsf.repository.model.score_test import (
-    Given,
-)
+from gitops_dsf.repository.model.score_test import Given
 from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.scoretests.queries import Answers, QueryResults
+from gitops_dsf.scoretests.queries import QueryResults, ResultSeries, ScorerOnCluster
 
 ADD_ON_PLACEMENT_SCORE: Final = "AddOnPlacementScore"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerRun:
+    """One run of a scorer on a cluster."""
+
     at: float
     items: Mapping[str, int] | None
     """What it would publish; None if it failed."""
@@ -34,7 +34,7 @@ class ScorerRun:
 
 
 @dataclass(kw_only=True)
-class ScorerOnCluster:
+class ReplayedScorer:
     """What a scorer did on one cluster."""
 
     cluster: str
@@ -45,98 +45,140 @@ class ScorerOnCluster:
     track: Track
 
 
-Runs = Mapping[str, Mapping[str, ScorerOnCluster]]
+ReplayedScorers = Mapping[str, Mapping[str, ReplayedScorer]]
 """By name of the AddOnPlacementScore, then by cluster."""
 
 
 def run_scorers(
-    given: Given, *, fleet: CheckedFleet, answers: Answers, start: float, end: float
-) -> Runs:
-    """Runs all scorers of a test. Times are Unix seconds. `answers`: of queries over given metrics."""
-    found: dict[str, dict[str, ScorerOnCluster]] = {}
-    for (name, cluster), (answer, before) in _inputs(given, fleet, answers).items():
-        scorer, runs_on = fleet.scorer_by_name[name], fleet.runs_on[name]
-        if cluster in runs_on and scorer.spec.score_destination == ADD_ON_PLACEMENT_SCORE:
-            summary = summarise(fleet.on_cluster(scorer, cluster))
-            done = _run(summary, cluster, answer, before, start=start, end=end)
-            found.setdefault(scorer.resource_name, {})[cluster] = done
-    # Scores that no scorer publishes. They never expire.
+    given: Given,
+    *,
+    fleet: CheckedFleet,
+    answers: Mapping[ScorerOnCluster, QueryResults],
+    start: float,
+    end: float,
+) -> ReplayedScorers:
+    """Runs all scorers of a test. `answers` are those of queries over given metrics."""
+    results = {**_given_results(given), **answers}
+    published = _given_items(given, fleet)
+    replayed: dict[str, dict[str, ReplayedScorer]] = {}
+    for key in {**results, **published}:
+        scorer = fleet.scorer_by_name[key.scorer]
+        if scorer.spec.score_destination != ADD_ON_PLACEMENT_SCORE:
+            continue
+        if key.cluster in fleet.runs_on[key.scorer]:
+            replayed.setdefault(scorer.resource_name, {})[key.cluster] = _run(
+                summarise(fleet.on_cluster(scorer, key.cluster)),
+                key.cluster,
+                results.get(key, QueryResults(series=(), runs=0)),
+                published.get(key, {}),
+                start=start,
+                end=end,
+            )
+    _add_foreign_scores(replayed, given, start=start, end=end)
+    return replayed
+
+
+def _given_results(given: Given) -> Mapping[ScorerOnCluster, QueryResults]:
+    """The series of a test."""
+    series: dict[ScorerOnCluster, list[ResultSeries]] = {}
+    for written in given.series:
+        labels: Labels = tuple(getattr(written.labels, name) for name in LABELS)
+        key = ScorerOnCluster(written.scorer, written.cluster)
+        series.setdefault(key, []).append(ResultSeries(labels, expand(written.values)))
+    results: dict[ScorerOnCluster, QueryResults] = {}
+    for key, of_key in series.items():
+        runs = max(len(one.values) for one in of_key)
+        results[key] = QueryResults(series=of_key, runs=runs)
+    return results
+
+
+def _given_items(given: Given, fleet: CheckedFleet) -> Mapping[ScorerOnCluster, Mapping[str, int]]:
+    """The items that scorers of the repository published before the test begins."""
+    items: dict[ScorerOnCluster, dict[str, int]] = {}
     for score in given.scores:
-        if score.resource is not None and score.dimension is not None:
-            by_cluster = found.setdefault(score.resource, {})
-            known = by_cluster.get(score.cluster)
-            columns = known.track.values if known else {}
-            values = {name: array("b", column) for name, column in columns.items()}
-            values[score.dimension] = array("b", [score.value])
-            track = Track(ttl=2 * (end - start) + 1, at=array("d", [start]), values=values)
-            by_cluster[score.cluster] = ScorerOnCluster(cluster=score.cluster, track=track)
-    return found
+        if score.scorer is not None:
+            name = score.dimension or only_item(fleet.scorer_by_name[score.scorer])
+            key = ScorerOnCluster(score.scorer, score.cluster)
+            items.setdefault(key, {})[name] = score.value
+    return items
+
+
+def _add_foreign_scores(
+    replayed: dict[str, dict[str, ReplayedScorer]], given: Given, *, start: float, end: float
+) -> None:
+    """Adds the scores that no scorer of the repository publishes."""
+    # Who publishes them and how often is not known, so they never expire.
+    ttl = 2 * (end - start) + 1
+    for score in given.scores:
+        if score.resource is None or score.dimension is None:
+            continue
+        by_cluster = replayed.setdefault(score.resource, {})
+        values: dict[str, array[int]] = {}
+        if score.cluster in by_cluster:
+            for name, column in by_cluster[score.cluster].track.values.items():
+                values[name] = array("b", column)
+        values[score.dimension] = array("b", [score.value])
+        track = Track(ttl=ttl, at=array("d", [start]), values=values)
+        by_cluster[score.cluster] = ReplayedScorer(cluster=score.cluster, track=track)
 
 
 def _run(
     summary: ScorerSummary,
     cluster: str,
-    answer: QueryResults,
+    results: QueryResults,
     before: Mapping[str, int],
     *,
     start: float,
     end: float,
-) -> ScorerOnCluster:
+) -> ReplayedScorer:
+    """Runs one scorer on one cluster. `before` are the items that are published at the start."""
+    # With the latest refresh of any agent. Only the time of given scores and reasons depend on it.
     rule = PublishSettings.of(summary, jitter=0.0)
     published = None
     if before:
         # They were written so long ago that a change is written at once.
-        written = start - min(rule.min_interval, rule.refresh)
-        published = PublishedItems(values=before, written=written, valid_until=written + rule.ttl)
+        written_at = start - min(rule.min_interval, rule.refresh)
+        published = PublishedItems(
+            values=before, written=written_at, valid_until=written_at + rule.ttl
+        )
     publisher = ReplayedPublisher(scorer=summary, cluster=cluster, published=published)
-    if not answer.runs:
+    if not results.runs:
         # Nothing changes the given scores: the agent renews them.
         publisher.step(start, before)
     runs: list[ScorerRun] = []
-    # After the last value the source does not answer any more.
-    for number in range(answer.runs + 1 if answer.runs else 0):
-        at = start + number * summary.scoring_interval
-        if at > end:
+    # After the last value the source does not answer any more: one run fails.
+    for number in range(results.runs + 1 if results.runs else 0):
+        now = start + number * summary.scoring_interval
+        if now > end:
             break
-        found = [
-            (labels, value)
-            for labels, values in answer.series
-            if number < len(values) and (value := values[number]) is not None
-        ]
+        raw_scores = _raw_scores(results, number)
+        items: Mapping[str, int] | None = None
+        if number < results.runs:
+            if raw_scores:
+                items = publisher.items(raw_scores)
+            else:
+                items = default_items(summary, cluster=cluster)
+        publisher.step(now, items)
         raw: dict[str, tuple[float, ...]] = {}
-        for labels, value in found:
+        for labels, value in raw_scores:
             name = publisher.name(labels)
             raw[name] = (*raw.get(name, ()), value)
-        items: Mapping[str, int] | None = None
-        if number < answer.runs:
-            items = publisher.items(found) if found else default_items(summary, cluster=cluster)
-        publisher.step(at, items)
         if not runs or (runs[-1].items, runs[-1].raw) != (items, raw):
-            runs.append(ScorerRun(at=at, items=items, raw=raw))
+            runs.append(ScorerRun(at=now, items=items, raw=raw))
+    # A refresh that is due at the end is part of the test, too.
     publisher.write_due(math.nextafter(end, math.inf))
-    return ScorerOnCluster(cluster=cluster, rule=rule, runs=runs, track=publisher.track)
+    return ReplayedScorer(cluster=cluster, rule=rule, runs=runs, track=publisher.track)
 
 
-def _inputs(
-    given: Given, fleet: CheckedFleet, answers: Answers
-) -> Mapping[tuple[str, str], tuple[QueryResults, Mapping[str, int]]]:
-    """The runs and the scores that a test gives, by scorer and cluster, in the order of the test."""
-    series: dict[tuple[str, str], list[tuple[Labels, tuple[float | None, ...]]]] = {}
-    scores: dict[tuple[str, str], dict[str, int]] = {}
-    for each in given.series:
-        labels = tuple(getattr(each.labels, name) for name in LABELS)
-        series.setdefault((each.scorer, each.cluster), []).append((labels, expand(each.values)))
-    runs = {key: max(len(values) for _, values in found) for key, found in series.items()}
-    for key, answer in answers.items():
-        series[key], runs[key] = list(answer.series), answer.runs
-    for score in given.scores:
-        if score.scorer is not None:
-            item = score.dimension or only_item(fleet.scorer_by_name[score.scorer])
-            scores.setdefault((score.scorer, score.cluster), {})[item] = score.value
-    return {
-        key: (QueryResults(series=series.get(key, []), runs=runs.get(key, 0)), scores.get(key, {}))
-        for key in {**series, **scores}
-    }
+def _raw_scores(results: QueryResults, number: int) -> list[tuple[Labels, float]]:
+    """The raw scores of one run."""
+    raw_scores: list[tuple[Labels, float]] = []
+    for labels, values in results.series:
+        if number < len(values):
+            value = values[number]
+            if value is not None:
+                raw_scores.append((labels, value))
+    return raw_scores
 
 
 def only_item(scorer: EffectiveScorer) -> str:

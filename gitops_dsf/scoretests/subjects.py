@@ -1,4 +1,4 @@
-"""TODO."""
+"""What a test is about: its Placements, the scorers whose scores matter, and its end."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,46 +16,65 @@ from gitops_dsf.views.preview.placements import typed_placements
 
 
 def placement_key(named: OfPlacement, fleet: CheckedFleet) -> str:
-    """namespace/name of the Placement that an item of a test names. A rule reports what does not exist."""
+    """namespace/name of the Placement that a part of a test names.
+
+    A rule reports names that do not exist before a test runs.
+    """
     if named.application is not None:
-        argocd = fleet.repository.spec.argocd.namespace
-        applications = fleet.applications
-        application = next(item for item in applications if item.metadata.name == named.application)
-        return f"{argocd}/{application.follows}"
+        namespace = fleet.repository.spec.argocd.namespace
+        for application in fleet.applications:
+            if application.metadata.name == named.application:
+                return f"{namespace}/{application.follows}"
     wanted = named.placement or ""
     return next(key for key in applied(fleet).placements if wanted in {key, key.partition("/")[2]})
 
 
 def placement_keys(spec: ScoreTestSpec, fleet: CheckedFleet) -> Sequence[str]:
     """namespace/name of the Placements that a test names, in the order of the test."""
-    given, expect = spec.given, spec.expect
-    named: Iterable[OfPlacement] = (*given.decisions, *expect.decisions, *expect.moves)
-    return list(dict.fromkeys(placement_key(each, fleet) for each in named))
+    named: Iterable[OfPlacement] = (
+        *spec.given.decisions,
+        *spec.expect.decisions,
+        *spec.expect.moves,
+    )
+    return list(dict.fromkeys(placement_key(part, fleet) for part in named))
 
 
 def scorers_of(spec: ScoreTestSpec, fleet: CheckedFleet) -> Sequence[str]:
-    """Scorers of which a score is expected, or that a Placement of the test ranks by, in order of name."""
-    found = {each.scorer for each in spec.expect.scores if each.scorer is not None}
+    """The scorers whose scores matter, in order of name.
+
+    A test expects a score of them, or a Placement of the test ranks by them.
+    """
+    names: set[str] = set()
+    for expected in spec.expect.scores:
+        if expected.scorer is not None:
+            names.add(expected.scorer)
     for placement in typed_placements(fleet, placement_keys(spec, fleet)).values():
-        resources = {each.resource for each in ranked_by(placement)}
-        found |= {
-            fleet.scorer_by_resource[name].name
-            for name in resources & fleet.scorer_by_resource.keys()
-        }
-    return sorted(found)
+        for score in ranked_by(placement):
+            if score.resource in fleet.scorer_by_resource:
+                names.add(fleet.scorer_by_resource[score.resource].name)
+    return sorted(names)
 
 
 def end_of(spec: ScoreTestSpec, fleet: CheckedFleet) -> int:
-    """Seconds up to the last expectation; moves without a time count up to the last value of a series."""
-    expect = spec.expect
-    times = [*(each.at for each in expect.scores), *(each.at for each in expect.decisions)]
-    times += [each.until for each in expect.moves if each.until is not None]
-    end = max(map(seconds, times), default=0)
-    if any(each.until is None for each in expect.moves):
-        runs = (
-            (len(expand(each.values)) - 1)
-            * fleet.scorer_by_name[each.scorer].spec.scoring.params.interval
-            for each in spec.given.series
-        )
-        end = max([end, *runs])
+    """Seconds up to the last expectation.
+
+    Moves without a time count up to the last value of a series.
+    """
+    end = 0
+    for score in spec.expect.scores:
+        end = max(end, seconds(score.at))
+    for decision in spec.expect.decisions:
+        end = max(end, seconds(decision.at))
+    for moves in spec.expect.moves:
+        end = max(end, _last_run(spec, fleet) if moves.until is None else seconds(moves.until))
+    # Each second is a point of the replay. The model bounds times, but not intervals.
     return min(end, MAX_SECONDS)
+
+
+def _last_run(spec: ScoreTestSpec, fleet: CheckedFleet) -> int:
+    """Seconds up to the last value of a series; 0 without series."""
+    last = 0
+    for series in spec.given.series:
+        interval = fleet.scorer_by_name[series.scorer].spec.scoring.params.interval
+        last = max(last, (len(expand(series.values)) - 1) * interval)
+    return last

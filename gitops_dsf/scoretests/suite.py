@@ -1,4 +1,4 @@
-"""Runs tests: each in the repository with the clusters that it gives."""
+"""Runs the tests of a repository: each in the repository with the clusters that it gives."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -11,7 +11,7 @@ from gitops_dsf.pipeline import CheckResult
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.score_test import ScoreTest
-from gitops_dsf.scoretests.fleets import fleet_of
+from gitops_dsf.scoretests.fleets import FleetOfTest, fleet_of
 from gitops_dsf.scoretests.judge import UnmetExpectation, judge
 from gitops_dsf.scoretests.queries import Evaluate, no_promtool
 
@@ -19,7 +19,7 @@ from gitops_dsf.scoretests.queries import Evaluate, no_promtool
 class TestResult(Struct, frozen=True, kw_only=True):
     """A test that was run. It is JSON as it is."""
 
-    __test__: ClassVar = False
+    __test__: ClassVar = False  # pytest takes classes of this name for tests
 
     name: str
     description: str
@@ -40,15 +40,17 @@ class TestOutput(Struct, frozen=True, kw_only=True):
     tests: tuple[TestResult, ...]
 
 
-def selected(declared: Declared, patterns: Iterable[str]) -> Sequence[Item[ScoreTest]]:
-    """The tests whose names match one of some shell patterns, by file and line. All without patterns."""
-    wanted = tuple(patterns) or ("*",)
-    found = [
-        item
-        for item in declared.score_tests
-        if any(fnmatchcase(item.name, each) for each in wanted)
-    ]
-    return sorted(found, key=lambda item: item.position)
+def selected(declared: Declared, patterns: Sequence[str]) -> Sequence[Item[ScoreTest]]:
+    """The tests whose names match one of some shell patterns, by file and line.
+
+    Without patterns these are all tests.
+    """
+    tests = [test for test in declared.score_tests if _is_selected(test.name, patterns)]
+    return sorted(tests, key=lambda test: test.position)
+
+
+def _is_selected(name: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def run_tests(
@@ -60,15 +62,18 @@ def run_tests(
     evaluate: Evaluate = no_promtool,
     prefix: Path = Path(),
 ) -> TestOutput:
-    """Runs tests. `documents` are all of the repository's. `prefix` comes before names of files."""
-    found, own = [], (checked.fleet, checked.diagnostics)
+    """Runs tests one by one.
+
+    `checked` is the repository as it is, and `documents` are all of it. `prefix` comes before names
+    of files.
+    """
+    own = FleetOfTest(checked.fleet, checked.diagnostics)
+    results: list[TestResult] = []
     for test in tests:
         fleet, findings = fleet_of(test, declared, own=own)
-        judged = judge(test, fleet=fleet, findings=findings, documents=documents, evaluate=evaluate)
-        failures = tuple(
-            structs.replace(each, file=(prefix / each.file).as_posix()) for each in judged
-        )
-        found.append(
+        unmet = judge(test, fleet=fleet, findings=findings, documents=documents, evaluate=evaluate)
+        failures = tuple(_below(prefix, expectation) for expectation in unmet)
+        results.append(
             TestResult(
                 name=test.name,
                 description=test.value.spec.description,
@@ -79,5 +84,9 @@ def run_tests(
                 failures=failures,
             )
         )
-    failed = sum(not each.passed for each in found)
-    return TestOutput(passed=len(found) - failed, failed=failed, tests=tuple(found))
+    failed = sum(not result.passed for result in results)
+    return TestOutput(passed=len(results) - failed, failed=failed, tests=tuple(results))
+
+
+def _below(prefix: Path, expectation: UnmetExpectation) -> UnmetExpectation:
+    return structs.replace(expectation, file=(prefix / expectation.file).as_posix())

@@ -57,9 +57,7 @@ REASONS = {
         "rankings_text(verdicts, unscored, everything=args.all)": _ESCAPES,
     },
     "gitops_dsf/cli/status.py": {"status_text(view, everything=args.all)": _ESCAPES},
-    "gitops_dsf/cli/test.py": {
-        "junit(output) if args.output == 'junit' else text(output)": _ESCAPES
-    },
+    "gitops_dsf/cli/test.py": {"_formatted(output, args.output)": _ESCAPES},
     "agent/dsf_agent/main.py": {"__version__": _OURS},
     "packages/scorer/dsf_scorer/command.py": {
         "report.json()": _ESCAPES,

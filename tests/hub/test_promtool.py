@@ -13,7 +13,7 @@ import pytest
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.metricstore.promtool import evaluate
 from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
-from gitops_dsf.scoretests.queries import PromtoolQuestion, QueryError, QueryResults
+from gitops_dsf.scoretests.queries import GivenSamples, PromtoolQuestion, QueryError, QueryResults
 from tests.hub.controlplane.binaries import obtain
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
@@ -44,7 +44,7 @@ def evaluated(
         cluster="c",
         expressions=expressions,
         times=times,
-        metrics=tuple(metrics.items()),
+        metrics=tuple(GivenSamples(name, values) for name, values in metrics.items()),
         interval=times.step,
     )
     return evaluate(question, program=program)

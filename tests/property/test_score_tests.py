@@ -24,9 +24,9 @@ from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
-from gitops_dsf.scoretests.fleets import fleet_of
+from gitops_dsf.scoretests.fleets import FleetOfTest, fleet_of
 from gitops_dsf.scoretests.judge import judge
-from gitops_dsf.scoretests.story import START
+from gitops_dsf.scoretests.replay import START
 from gitops_dsf.views.preview.hubstate import hub_state
 from gitops_dsf.views.preview.placements import typed_placements
 from tests.support.laws import examples
@@ -123,5 +123,5 @@ def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) ->
     loaded = load_text(text, file="tests/law.yaml")
     declared = declare(loaded)
     (test,) = declared.score_tests
-    own, findings = fleet_of(test, whole, own=(version, ()))
+    own, findings = fleet_of(test, whole, own=FleetOfTest(version, ()))
     assert list(judge(test, fleet=own, findings=findings, documents=loaded.documents)) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.metricstore.promtool import evaluate
-from gitops_dsf.scoretests.queries import PromtoolQuestion, QueryError, QueryResults
+from gitops_dsf.scoretests.queries import GivenSamples, PromtoolQuestion, QueryError, QueryResults
 
 
 def answer(
@@ -21,7 +21,7 @@ def answer(
         cluster="c",
         expressions=expressions,
         times=range(0, 60 * runs, 60),
-        metrics=(("up", "1x9"),),
+        metrics=(GivenSamples("up", "1x9"),),
         interval=30,
     )
     return evaluate(question, program=program)
