@@ -110,7 +110,8 @@ class PacedReplay:
         table = self._table
         for row in range(len(self._placements)):
             is_eligible = sums[row] > OUT
-            members = table.members[row]
+            # A copy, because the row is replaced below, and the moves are the difference to it.
+            members = table.members[row].copy()
             count = min(table.wanted[row], int(is_eligible.sum()))
             stays = members & is_eligible
             if self._decided[row] and stays.sum() == members.sum() == count:
