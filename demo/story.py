@@ -9,8 +9,16 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from demo.edits import (
+    APPLICATION,
+    APPLICATION_FILE,
+    SCORER_FILE,
+    rank_by_scoring_apis,
+    write_scale_right,
+    write_scale_wrong,
+)
 from demo.narrator import Narrator
 from demo.network import PROMETHEUS, ClusterLoad
 from demo.stage import EXAMPLES, QUERY_SCORER, SCORERS, Stage
@@ -18,11 +26,8 @@ from gitops_dsf.errors import GitopsDsfError
 
 STEPS: Final = 10
 """Calls of `Narrator.step`."""
-APPLICATION: Final = "guestbook"
 PEAK_PERCENT: Final = 96.0
 EASED_PERCENT: Final = 55.0
-APPLICATION_FILE: Final = "apps/guestbook.yaml"
-SCORER_FILE: Final = "scorers/vcpu-cost.yaml"
 LINE_SECONDS: Final = 1.5
 """Between two lines about an unchanged decision."""
 MOVE_SECONDS: Final = 30.0
@@ -49,6 +54,8 @@ class Story:
         self._stage = stage
         self._fleet = stage.fleet
         self._narrator = narrator
+        self._previewed: dict[str, Any] = {}
+        """The preview of the pull request as JSON."""
 
     def run(self) -> None:
         """Runs all steps. Raises GitopsDsfError and StoppedError."""
@@ -144,9 +151,7 @@ class Story:
         self._stage.programs.until(
             lambda: not self._stage.hub.pending(), what="every agent has published"
         )
-        ranked = "".join(f"    - scorer: {name}\n" for name in SCORERS)
-        self._fleet.edit(APPLICATION_FILE, f"    - scorer: {QUERY_SCORER}\n", ranked)
-        self._fleet.edit(APPLICATION_FILE, "stickiness: 20 ", "stickiness: 15 ")
+        rank_by_scoring_apis(self._fleet)
         self._narrator.command(self._fleet.git("diff", "--unified=0", APPLICATION_FILE))
         self._commit(f"Rank {APPLICATION} by the forecast and the prices")
         self._stage.observe()
@@ -173,31 +178,50 @@ class Story:
             " `validate` says where:"
         )
         self._narrator.command(self._fleet.git("checkout", "--quiet", "-b", "prices-count"))
-        self._fleet.edit(SCORER_FILE, "    min: 0\n    max: 20\n", "    min: 7\n    max: 3\n")
+        write_scale_wrong(self._fleet)
         self._narrator.line(f"... an editor changes {SCORER_FILE}: min: 7, max: 3")
         self._narrator.command(self._fleet.product("validate", expect=1))
-        self._fleet.edit(SCORER_FILE, "    min: 7\n    max: 3\n", "    min: 3\n    max: 7\n")
-        self._fleet.edit(
-            SCORER_FILE,
-            "free becomes 100, 20 cents become 1",
-            "3 cents become 100, 7 cents become 1",
-        )
+        write_scale_right(self._fleet)
         self._narrator.command(self._fleet.git("diff", "--unified=0", SCORER_FILE))
         self._commit("Let prices count: vcpu-cost from 3 to 7 cents")
         self._stage.observe()
         self._narrator.paragraph(
             "CI comments on the pull request what would change, with the scores of this moment:"
         )
-        self._narrator.command(
-            self._fleet.product("diff", "--base", "main", "--scores", "../hub"), lines=40
+        diff = ("diff", "--base", "main", "--scores", "../hub")
+        self._narrator.command(self._fleet.product(*diff), lines=40)
+        self._previewed = json.loads(self._fleet.product(*diff, "-o", "json").output)
+        self._narrator.paragraph(
+            f"{self._previewed_text()} No agent has run the new scale yet. But a published score"
+            " bounds the price that it was made of, and so it bounds what the new scale makes of"
+            " it."
         )
         self._narrator.paragraph(
-            "What the new scale makes of a score depends on the raw one, which the hub does not"
-            " have. Agents export raw scores as the metric dynamic_score. A Prometheus keeps it"
-            " for weeks; the demo keeps it in scores.json. `backtest` maps those so far, and says"
-            f" where {APPLICATION} would have been:"
+            "How often the new scale would have moved it is another question. Agents export raw"
+            " scores as the metric dynamic_score. A Prometheus keeps it for weeks; the demo keeps"
+            " it in scores.json. `backtest` maps those so far, and says where"
+            f" {APPLICATION} would have been:"
         )
         self._narrator.command(self._fleet.product(*self._past()), lines=4)
+
+    def _was_previewed(self) -> bool:
+        """Whether the last move is the one of the preview."""
+        move = self._stage.history.moves[-1]
+        return any(
+            (told["from"], told["to"]) == (list(move.origin), list(move.target))
+            for told in self._previewed["comparison"]["moves"]
+        )
+
+    def _previewed_text(self) -> str:
+        """What the preview says of the application."""
+        for move in self._previewed["comparison"]["moves"]:
+            if move["to"] == "unknown":
+                return f"The preview leaves open where {APPLICATION} would move."
+            return (
+                f"The preview says that {APPLICATION} would move from {', '.join(move['from'])} to"
+                f" {', '.join(move['to'])}."
+            )
+        return f"The preview says that {APPLICATION} would stay."
 
     def _delivery(self) -> None:
         self._narrator.step("It is merged and delivered")
@@ -220,6 +244,8 @@ class Story:
             " agent restarts that one scorer."
         )
         self._await_move("the change of the scorer")
+        if self._was_previewed():
+            self._narrator.paragraph("That is the move that the preview told before the merge.")
         self._watch(self._stage.pace.watch)
 
     def _peak(self) -> None:

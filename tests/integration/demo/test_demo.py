@@ -79,6 +79,19 @@ def test_first_the_commit_moves_the_decision_then_the_load(told: Told) -> None:
     assert by_load["cause"].startswith("CPU use of eu-north-1 goes from 40 to 96 %")
 
 
+def test_the_preview_of_the_pull_request_tells_the_move_and_it_comes_true(told: Told) -> None:
+    """README says that a preview tells which applications would move and why."""
+    preview, merged = told.said.split("It is merged and delivered")
+    assert "- **1 application moves**" in preview
+    assert (
+        "| `argocd/guestbook` | eu-west-1 | eu-north-1 | vcpu-cost: scoreRange changed;" in preview
+    )
+    assert "guestbook would move from eu-west-1 to eu-north-1." in " ".join(preview.split())
+    by_commit = told.history["moves"][1]
+    assert (by_commit["origin"], by_commit["target"]) == (["eu-west-1"], ["eu-north-1"])
+    assert "That is the move that the preview told before the merge." in " ".join(merged.split())
+
+
 def test_it_begins_with_a_query_and_without_a_scoring_api(told: Told) -> None:
     """The first decision has one scorer, whose query is the score."""
     first = told.history["observations"][0]
