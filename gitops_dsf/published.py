@@ -1,7 +1,6 @@
 """Where gitops-dsf is published: the one place with names of a forge and a registry.
 
-Both are None as long as no release exists. docs/contributing/releasing.md says what changes with
-them.
+Both are None as long as no release exists (docs/contributing/releasing.md says what changes then).
 """
 
 from typing import Final
@@ -9,12 +8,12 @@ from typing import Final
 from dsf_wire import __version__
 
 REPOSITORY: Final[str | None] = None
-"""URL of the source, its documents and issues, such as https://forge.example.com/team/gitops-dsf.
-"""
+"""URL of the source and its issues, such as https://forge.example.com/team/gitops-dsf."""
 REGISTRY: Final[str | None] = None
 """Where the images are, such as registry.example.com/team."""
 
 
 def image(program: str, *, registry: str | None = REGISTRY) -> str:
     """The image of a program in this version."""
-    return "/".join(filter(None, (registry, f"gitops-dsf-{program}:{__version__}")))
+    name = f"gitops-dsf-{program}:{__version__}"
+    return f"{registry}/{name}" if registry else name

@@ -20,8 +20,10 @@ def verb(count: int, infinitive: str) -> str:
 def names_text(names: Iterable[str], *, most: int = 5) -> str:
     """Formats `a, b and 3 more`, with at most this many names."""
     listed = tuple(names)
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return ", ".join(listed[:most]) + more
+    text = ", ".join(listed[:most])
+    if len(listed) > most:
+        return f"{text} and {len(listed) - most} more"
+    return text
 
 
 def and_text(clauses: Sequence[str]) -> str:
@@ -32,7 +34,7 @@ def and_text(clauses: Sequence[str]) -> str:
 
 
 def choice_text(names: Sequence[str], count: int, *, most: int = 3) -> str:
-    """Formats `a or b`, or `2 of a, b, c`; empty for more names than `most`, or for nothing to choose."""
+    """Formats `a or b`, or `2 of a, b, c`; empty for too many names, or for nothing to choose."""
     if not count or len(names) > most:
         return ""
     if count == 1:

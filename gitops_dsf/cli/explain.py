@@ -25,7 +25,9 @@ def run(args: argparse.Namespace) -> int:
         _explain_codes(args.subject.upper())
         return 0
     if args.cluster is not None and Path(args.cluster, "gitops-dsf.yaml").is_file():
-        args.directory, args.cluster = Path(args.cluster), None
+        # `explain PLACEMENT FOLDER`: people name the repository as for other verbs.
+        args.directory = Path(args.cluster)
+        args.cluster = None
     from gitops_dsf.cli.explainplacement import explain_placement  # slow, and not needed for a code
 
     return explain_placement(args)

@@ -1,4 +1,4 @@
-"""What `gitops-dsf explain` says of a Placement, and of one cluster for it."""
+"""`gitops-dsf explain` of a Placement, and of one cluster for it."""
 
 import argparse
 import difflib
@@ -30,7 +30,7 @@ from gitops_dsf.views.status.queue import QueueView, queue_view
 
 
 class PacedPlacement(Struct, frozen=True, kw_only=True):
-    """What `explain` says of a paced Placement."""
+    """What is paced about a Placement: its desired move, and what it waits for."""
 
     move: DesiredPacedMove | None
     """Where OCM would move it by the written weights; None if nowhere, or without scores."""

@@ -32,10 +32,10 @@ def read_hub_data(
 ) -> HubData:
     """Reads the requested source.
 
-    If `resources` is given, reads only scores with these names. `moves_in`: the hub namespace whose
-    paced moves are read, if a hub is asked.
+    If `resources` is given, only scores with these names are read. `moves_in` is the hub namespace
+    whose paced moves are read, if a hub is asked.
 
-    A missing state branch is no error, because pipelines name it before it exists.
+    A missing state branch is not an error, because pipelines name it before it exists.
     """
     if args.kubeconfig is not None and args.context is None:
         raise UsageError("--kubeconfig goes with --context")
@@ -67,8 +67,7 @@ def _snapshot(
             return None, (
                 f"there is no branch {name} in this clone: fetch it (git fetch origin"
                 f" +refs/heads/{name}:refs/remotes/origin/{name}), or let the reconciler write it"
-                f" (state:"
-                " {enabled: true} and gitSecret: {name: SECRET} below spec.reconciler in"
+                " (state: {enabled: true} and gitSecret: {name: SECRET} below spec.reconciler in"
                 " gitops-dsf.yaml)"
             )
         origin = f"branch {branch.name} at {branch.short}"
@@ -104,7 +103,7 @@ def placement_key(fleet: CheckedFleet, written: str) -> str:
 
 
 def assumed_bindings(fleet: CheckedFleet, keys: Iterable[str], data: HubData) -> tuple[str, ...]:
-    """Returns the ManagedClusterSetBindings that Placements need and that may not be on the hub.
+    """The ManagedClusterSetBindings that Placements need and that may not be on the hub.
 
     They are `namespace/name`, sorted; none if the bindings of the hub are known.
     """

@@ -30,4 +30,4 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(json_text(document(view)))
         else:
             sys.stdout.write(status_text(view, everything=args.all))
-    return int(any(item.refused for item in inputs.holes))
+    return int(any(unread.refused for unread in inputs.holes))

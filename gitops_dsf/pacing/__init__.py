@@ -1,26 +1,29 @@
-"""Paced moves: which moves that OCM would make by the scores may begin now (docs/decisions/paced-moves.md).
+"""Paced moves: which moves that OCM would make by the scores may begin now.
 
-The life of a paced move:
+docs/decisions/paced-moves.md explains them to users. The life of a paced move:
 
-1. **Desired.** By the weights that people wrote OCM would move an application (`desired`). But the rendered
-   Placement holds its clusters with a heavy Steady, so nothing happens yet.
-2. **Admitted.** `admit` finds that the pace, the cooldown, maintenance and the scores allow it. The reconciler
-   writes the move into the ledger, with the resourceVersion that it read. This write is the admission: of two
-   leaders that admit at the same time, the API server refuses one.
-3. **Carried out.** Only then items are written that draw the Placement to the target, and after those the items
-   that push it away from the source (`items`, `publication`). OCM follows within a second.
-4. **Handover.** OCM has decided for the target. The items go, and the move goes on to count until the new copy
-   is healthy and the old one is gone (`progress`). If OCM does not follow within a minute, the items are taken
-   away, and then the move is forgotten.
-5. **Ended.** It counts no longer, but it is remembered while its cooldown lasts, and until every score has
-   measured it. Until then its load is assumed (`assumptions`).
+1. **Desired.** By the weights that people wrote OCM would move an application (`desired`). But the
+   rendered Placement holds its clusters with a heavy Steady, so nothing happens yet.
+2. **Admitted.** `admit` finds that the pace, the cooldown, maintenance and the scores allow it. The
+   reconciler writes the move into the ledger, with the resourceVersion that it read. This write is
+   the admission: of two leaders that admit at the same time, the API server refuses one.
+3. **Carried out.** Only then items are written that draw the Placement to the target, and after
+   those the items that push it away from the source (`items`, `publication`). OCM follows within a
+   second.
+4. **Handover.** OCM has decided for the target. The items go, and the move continues to count until
+   the new copy is healthy and the old one is gone (`progress`). If OCM does not follow within a
+   minute, the items are taken away, and then the move is forgotten.
+5. **Ended.** It does not count any more, but it is remembered while its cooldown lasts, and until
+   every score has measured it. Until then its load is assumed (`assumptions`).
 
-After a crash at any point a new leader reads the ledger and goes on. A move that was admitted and has no items
-yet gets them. Items that nobody admitted cannot exist, because the ledger is written first. A leader that was
-frozen and wakes up fails at the version of the ledger, or at its claim on the Lease.
+After a crash at any point a new leader reads the ledger and continues. A move that was admitted and
+has no items yet gets them. Items that nobody admitted cannot exist, because the ledger is written
+first. A leader that was frozen and wakes up fails at the version of the ledger, or at its claim on
+the Lease.
 
-Not guaranteed: that a move is a gain in the end, because scores change while it is under way; and the pace of
-moves that OCM makes by itself, because a cluster was lost. Those are counted as arrivals.
+Not guaranteed: that a move is a gain in the end, because scores change while it is under way; and
+the pace of moves that OCM makes by itself, because a cluster was lost. Those are counted as
+arrivals.
 
     desired      where OCM would move a Placement by the weights that people wrote
     admit        which of these moves may begin, and what the others wait for
@@ -34,5 +37,6 @@ moves that OCM makes by itself, because a cluster was lost. Those are counted as
     stored       the ledger and the queue in the ConfigMap of the hub
     waves        all moves of a hub, one admission after the other, for previews
 
-Everything here is pure: the reconciler, previews, the simulator and the backtest call the same functions.
+Everything here is pure: the reconciler, previews, the simulator and the backtest call the same
+functions.
 """

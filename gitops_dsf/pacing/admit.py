@@ -27,6 +27,12 @@ from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
 from gitops_dsf.wording import plural
 
+_Doubts = Mapping[tuple[str, str, str, bool], float]
+"""Points that scores may show already.
+
+By resource, dimension, cluster, and whether they raise the score.
+"""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Situation:
@@ -40,9 +46,7 @@ class Situation:
     pace: Pace
     now: datetime
     frozen: Mapping[str, str] = field(default_factory=dict)
-    """The maintenance by which an application (namespace/name) or a cluster takes no part in
-    moves.
-    """
+    """The maintenance by which an application (namespace/name) or a cluster does not move."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Why an application (namespace/name) or a cluster gets no items of moves."""
     drained: HubState | None = None
@@ -54,8 +58,9 @@ class Situation:
     only: Collection[str] | None = None
     """The Placements (namespace/name) that may move; None means all."""
     pace_time: float | None = None
-    """Seconds since 1970 by which the pace counts; None: `now`. Previews of many moves run
-    ahead.
+    """Seconds since 1970 by which the pace counts; None means `now`.
+
+    Previews of many moves run ahead of the scores.
     """
 
     @property
@@ -99,12 +104,11 @@ class DesiredMoves(Protocol):
 
 
 def admit(situation: Situation, desired_moves: DesiredMoves | None = None) -> Admission:
-    """Admits moves in order of gain while the pace allows. Each one sees the load of those before
-    it.
+    """Admits moves in order of gain while the pace allows it.
 
-    A desired move is computed again before it is admitted, because the moves admitted before it
-    changed what the scores will say. By default the simulator computes it for the hub of the
-    situation.
+    Each one sees the load of those before it. A desired move is computed again before it is
+    admitted, because the moves admitted before it changed what the scores will say. By default the
+    simulator computes it for the hub of the situation.
     """
     return _Round(situation, desired_moves or _Simulated(situation)).run()
 
@@ -114,12 +118,13 @@ class _Simulated:
 
     def __init__(self, situation: Situation) -> None:
         self._situation = situation
+        # With the taint, the simulator also moves what a drain must move.
         self._base = situation.drained or situation.hub
         self._contenders = self._on(self._base)
         self._assumed = 0
         """How many shifts they assume."""
 
-    def asking(self, shifts: Sequence[AssumedShift]) -> Iterable[str]:  # noqa: ARG002 - only the simulator knows
+    def asking(self, shifts: Sequence[AssumedShift]) -> Iterable[str]:  # noqa: ARG002 - asks for all
         only = self._situation.only
         return sorted(self._situation.paced if only is None else only)
 
@@ -160,6 +165,7 @@ class _Round:
         heapq.heapify(queue)
         while queue:
             *_, version, desired = heapq.heappop(queue)
+            # When nothing may begin any more, the order of those that wait is good enough.
             if version != self._version and not self._is_full():
                 again = self._desired(desired.placement)
                 if again is not None:
@@ -171,7 +177,7 @@ class _Round:
                 continue
             moves.append(desired)
             self._note_admitted(desired)
-        waiting.sort(key=lambda each: (*_order(each.move), each.move.placement))
+        waiting.sort(key=lambda held: (*_order(held.move), held.move.placement))
         return Admission(moves=tuple(moves), waiting=tuple(waiting))
 
     def _note_admitted(self, desired: DesiredMove) -> None:
@@ -254,19 +260,22 @@ class _Round:
         return Waiting(move=desired, reason=MoveReason.MEASURING, message=message, until=until)
 
     def _measured_at(self, desired: DesiredMove) -> float | None:
-        """When the scores have surely measured the moves of these clusters; None if one is under
-        way.
+        """When the scores have surely measured the last moves of both clusters.
+
+        None if one of these moves is under way, because nobody knows when it ends.
         """
         clusters = (desired.source, desired.target)
-        ends = []
+        ends: list[float] = []
         for move in self._ledger.moves:
             paced = self._situation.paced.get(move.placement)
             if paced is None or (move.source not in clusters and move.target not in clusters):
                 continue
             if move.under_way:
                 return None
-            ends.append(move.phase_since + paced.ranking.measured_after)
-        return max((end for end in ends if self._situation.seen < end), default=None)
+            end = move.phase_since + paced.ranking.measured_after
+            if self._situation.seen < end:
+                ends.append(end)
+        return max(ends, default=None)
 
     def _under_way(self) -> int:
         return sum(move.admitted for move in self._ledger.under_way)
@@ -279,12 +288,6 @@ class _Round:
         paced = self._situation.paced.get(placement)
         measured_after = paced.ranking.measured_after if paced is not None else 0.0
         return self._situation.pace.settle(measured_after)
-
-
-_Doubts = Mapping[tuple[str, str, str, bool], float]
-"""Points that scores may show already, by resource, dimension, cluster, and whether they raise the
-score.
-"""
 
 
 def _doubts(shifts: Iterable[AssumedShift]) -> _Doubts:
@@ -348,7 +351,8 @@ def known_shifts(situation: Situation) -> Iterable[AssumedShift]:
 
 
 def _order(desired: DesiredMove) -> tuple[bool, float, float]:
-    """Clusters that are drained first, then by gain, then by load: so fewer moves even a fleet
-    out.
+    """Drained clusters come first, then the largest gain, then the largest load.
+
+    With the largest loads first, fewer moves even a fleet out.
     """
     return (not desired.drains, -desired.points, -desired.load)

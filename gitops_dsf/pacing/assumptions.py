@@ -68,7 +68,7 @@ def surely_unmeasured(move: LedgerMove, term: PacedTerm, *, now: float) -> float
     if move.phase is Phase.ADMITTED:
         return 1.0
     if move.phase is Phase.WITHDRAWN:
-        # It may never happen.
+        # It may never happen, so no share of it is sure.
         return 0.0
     elapsed = now - move.since
     if elapsed <= 0:
@@ -91,7 +91,7 @@ def next_measured(ledger: Ledger, rankings: Mapping[str, PacedRanking], *, now: 
             end = begin + term.range
             if not term.demand or now >= end:
                 continue
-            # While a range measures it little by little, ten looks are enough.
+            # While a range measures it little by little, ten passes are enough.
             changes.append(begin if now < begin else min(end, now + term.range / 10))
     return min(changes)
 
@@ -106,8 +106,9 @@ def summed(shifts: Iterable[AssumedShift]) -> Mapping[tuple[str, str, str], int]
 
 
 def assume(scores: Scores, shifts: Iterable[AssumedShift]) -> Scores:
-    """The scores with the assumed load, within -100 and 100. A cluster without the score stays as
-    it is.
+    """The scores with the assumed load, within -100 and 100.
+
+    A cluster without the score stays as it is: a load does not make OCM count a score.
     """
     columns = dict[str, Mapping[str, PublishedScore]](scores)
     copied: dict[str, dict[str, PublishedScore]] = {}
@@ -122,8 +123,10 @@ def assume(scores: Scores, shifts: Iterable[AssumedShift]) -> Scores:
 
 
 def _shifted(score: PublishedScore, dimension: str, points: int) -> PublishedScore:
-    values = []
+    values: list[int] = []
     for name, value in score.items():
-        is_shifted = name == dimension
-        values.append(max(-MAX_SCORE, min(MAX_SCORE, value + points)) if is_shifted else value)
+        if name == dimension:
+            values.append(max(-MAX_SCORE, min(MAX_SCORE, value + points)))
+        else:
+            values.append(value)
     return PublishedScore(score.valid_until, score.names, tuple(values), score.on_hub)

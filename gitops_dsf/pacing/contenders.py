@@ -1,14 +1,17 @@
 """The moves that many paced Placements desire, without a simulation of each.
 
 Most Placements of a fleet rank the same clusters by the same scores, and differ only in where they
-are. The simulator ranks the clusters once for all of these. Then a comparison of sums tells what
-each of them desires. The answers are those of `desired_move`.
+are. The simulator ranks the clusters once for all of these. Then a comparison of sums shows what
+each of them desires.
+
+Guaranteed: the answers are those of `desired_move`.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.pacing.desired import DesiredMove, Paced, best_swap, desired_move
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
@@ -32,26 +35,22 @@ class Contenders:
         self, state: HubState, *, now: datetime, drained: Collection[str] = frozenset()
     ) -> None:
         """`drained` are clusters that must be left, as in `desired_move`."""
-        self._state, self._now, self._drained = state, now, drained
+        self._state = state
+        self._now = now
+        self._drained = drained
         self._standings: dict[bytes, _Standing | None] = {}
         self._depends_on_decisions = any(
-            taint.effect == "NoSelectIfNew"
-            for position in state.tainted
-            for taint in state.clusters[position].taints
+            _spares_decided(state.clusters[position]) for position in state.tainted
         )
-        """Whether a taint spares the clusters of a decision. Then each Placement has clusters of
-        its own.
-        """
+        """Whether Placements of one kind may have different clusters."""
 
     def desired(self, paced: Paced) -> DesiredMove | None:
         """The move that this Placement desires; None if it desires none."""
         wanted = paced.placement.spec.number_of_clusters
-        place = paced.placement.metadata.namespace or "", paced.placement.metadata.name
-        current = {
-            name
-            for decision in self._state.decisions_of.get(place, ())
-            for name in decision.cluster_names
-        }
+        metadata = paced.placement.metadata
+        current = set[str]()
+        for page in self._state.decisions_of.get((metadata.namespace or "", metadata.name), ()):
+            current.update(page.cluster_names)
         if wanted is None or len(current) != wanted:
             return None
         standing = self._standing(paced)
@@ -59,9 +58,8 @@ class Contenders:
             return desired_move(paced, state=self._state, now=self._now, drained=self._drained)
         sums = standing.sums
         bonus = MAX_SCORE * paced.ranking.steady
-        # No cluster after these can be chosen: each of them is better, or is held by Steady as
-        # well.
-        rivals = {*standing.order[: 2 * wanted], *(name for name in current if name in sums)}
+        # No cluster after these can be chosen: each of them is better, or is held by Steady, too.
+        rivals = {*standing.order[: 2 * wanted], *current.intersection(sums)}
         ranked = sorted(
             rivals, key=lambda name: (-sums[name] - (bonus if name in current else 0), name)
         )
@@ -87,10 +85,17 @@ class Contenders:
         ranking = verdict.ranking
         if ranking is None or verdict.outcome is not Outcome.SCHEDULED or verdict.status.failed:
             return None
-        if any(each.prioritizer.built_in not in (None, "Steady") for each in verdict.prioritizers):
+        built_in = {result.prioritizer.built_in for result in verdict.prioritizers}
+        if built_in - {None, "Steady"}:
+            # Balance and the resources of OCM depend on more than the scores.
             return None
-        scores = [each for each in verdict.prioritizers if each.prioritizer.built_in is None]
+        scores = [result for result in verdict.prioritizers if result.prioritizer.built_in is None]
         totals = add_up(scores, len(ranking.clusters))
         names = [self._state.names[cluster] for cluster in ranking.clusters]
         sums = dict(zip(names, totals, strict=True))
         return _Standing(sums, tuple(sorted(names, key=lambda name: (-sums[name], name))))
+
+
+def _spares_decided(cluster: ManagedCluster) -> bool:
+    """Whether a taint keeps only Placements away that are not on the cluster already."""
+    return any(taint.effect == "NoSelectIfNew" for taint in cluster.taints)

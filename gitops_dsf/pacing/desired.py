@@ -1,5 +1,4 @@
-"""Desired moves: where OCM would move a Placement by the weights and the stickiness that people
-wrote.
+"""Desired moves: where OCM would move a Placement by what people wrote.
 
 A paced Placement on the hub has other weights: its Steady is so heavy that scores alone move
 nothing. So the simulator is asked about the Placement as people wrote it.
@@ -25,12 +24,14 @@ class Paced:
     ranking: PacedRanking
     written: Placement
     kind: bytes
-    """Equal for Placements that rank the same clusters by the same scores, wherever they are
-    now.
+    """Equal for Placements that rank the same clusters by the same scores.
+
+    Where they are now makes no difference.
     """
 
     @classmethod
     def of(cls, placement: Placement, ranking: PacedRanking) -> "Paced":
+        """The Placement with what its annotation says."""
         written = as_written(placement, ranking)
         metadata = placement.metadata
         kind = (
@@ -108,7 +109,7 @@ def best_swap(
         return None
     total = paced.ranking.total_weight
     target = min(joined, key=lambda name: (-sums[name], name))
-    # A drained cluster has no sum, and comes first.
+    # A drained cluster has no sum, because its taint excludes it. It is left first.
     source = min(left, key=lambda name: (name in sums, sums.get(name, 0), name))
     load = paced.ranking.load
     if source not in sums:
@@ -117,24 +118,22 @@ def best_swap(
         )
     points = (sums[target] - sums[source]) / total
     if points + paced.ranking.stickiness < 2 * load:
-        # With the load of the application itself the source would be better, and it would move
-        # back.
+        # With the load of the application the source would be better, and it would move back.
         return None
     return DesiredMove(placement=paced.key, source=source, target=target, points=points, load=load)
 
 
 def _sums(verdict: Verdict, names: frozenset[str]) -> dict[str, int]:
-    """The weighted sums of these clusters without Steady; without those that did not pass
-    filters.
-    """
+    """The weighted sums of these clusters without Steady, if they pass the filters."""
     if verdict.ranking is None:
         return {}
-    clusters = verdict.ranking.clusters
-    positions = {verdict.state.positions[name] for name in names if name in verdict.state.positions}
-    plain = [each for each in verdict.prioritizers if each.prioritizer.built_in != "Steady"]
     sums: dict[str, int] = {}
-    for place, position in enumerate(clusters):
-        if position in positions:
-            name = verdict.state.names[position]
-            sums[name] = sum((each.values[place] or 0) * each.weight for each in plain)
+    for row, position in enumerate(verdict.ranking.clusters):
+        name = verdict.state.names[position]
+        if name not in names:
+            continue
+        sums[name] = 0
+        for result in verdict.prioritizers:
+            if result.prioritizer.built_in != "Steady":
+                sums[name] += (result.values[row] or 0) * result.weight
     return sums

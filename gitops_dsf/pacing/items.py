@@ -1,5 +1,4 @@
-"""The items of `gitops-dsf-moves`, by which OCM is drawn to a cluster or pushed away from one.
-Pure.
+"""The items of `gitops-dsf-moves`, which draw OCM to a cluster or push it away from one. Pure.
 
 Each cluster has one such AddOnPlacementScore, and each paced Placement ranks by the item of its own
 name with a large weight. DRAW makes a cluster the best one, PUSH the worst.
@@ -16,12 +15,11 @@ Items = Mapping[str, Mapping[str, int]]
 
 
 def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> Items:
-    """The items that should be published. `refuges` are clusters by namespace/name of the
-    Placement.
+    """The items that should be published.
 
-    A move has items until OCM has followed: afterwards Steady alone holds the decision, and OCM may
-    return to the old cluster if the new one is lost. The target of a move takes the place of the
-    refuge.
+    `refuges` are clusters by namespace/name of the Placement. A move has items until OCM has
+    followed: afterwards Steady alone holds the decision, and OCM may return to the old cluster if
+    the new one is lost. The target of a move takes the place of the refuge.
     """
     admitted = [move for move in moves if move.phase is Phase.ADMITTED]
     drawn_to = {**refuges, **{move.placement: move.target for move in admitted}}
@@ -30,6 +28,7 @@ def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> Items:
         items.setdefault(cluster, {})[placement] = DRAW
     for move in admitted:
         items.setdefault(move.source, {})[move.placement] = PUSH
+    # Sorted, so that equal items make equal objects, and nothing is written without need.
     return {cluster: dict(sorted(values.items())) for cluster, values in sorted(items.items())}
 
 
@@ -51,8 +50,9 @@ def moving_in(items: Items, moves: Iterable[LedgerMove]) -> frozenset[str]:
 
 
 def drawn_by(items: Items) -> dict[str, str]:
-    """The refuges, and targets of moves that OCM has not followed, by namespace/name of the
-    Placement.
+    """The clusters that items draw to, by namespace/name of the Placement.
+
+    These are refuges, and targets of moves that OCM has not followed.
     """
     clusters: dict[str, str] = {}
     # Of two clusters that draw the same Placement the first name wins.

@@ -32,10 +32,12 @@ class Phase(StrEnum):
     WITHDRAWN = "Withdrawn"
     """The items are being taken away, because OCM did not follow."""
     HANDOVER = "Handover"
-    """OCM decided for the new cluster; the old copy still runs, or the new one is not healthy
-    yet.
+    """OCM decided for the new cluster.
+
+    The old copy still runs, or the new one is not healthy yet.
     """
     ENDED = "Ended"
+    """Remembered for its cooldown, and until the scores have measured it."""
 
 
 class LedgerMove(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -77,12 +79,14 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     moves: Annotated[tuple[LedgerMove, ...], Meta(max_length=MAX_MOVES)] = ()
     decided: dict[str, tuple[str, ...]] = {}
-    """By namespace/name of the Placement. What differs later, and was not admitted, OCM moved
-    itself.
+    """By namespace/name of the Placement.
+
+    What differs later, and was not admitted, OCM moved itself.
     """
     omitted: int = 0
-    """Moves that had no room in the ConfigMap. While there are some, nobody can count, so nothing
-    begins.
+    """Moves that had no room in the ConfigMap.
+
+    While there are some, nobody can count the moves under way, so nothing begins.
     """
     whole_after: float = 0.0
     """When the moves that were left out no longer matter, in seconds since 1970."""
@@ -108,13 +112,18 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         return replace(self, moves=(*self.moves, *moves))
 
     def not_after(self, now: float) -> "Ledger":
-        """With times in the future as now. The hub's clock was wrong when they were written, and
-        what waits for such a time would wait until the clock gets there.
+        """With times in the future as now.
+
+        The hub's clock was wrong when they were written, and what waits for such a time would wait
+        until the clock gets there.
         """
         return replace(self, moves=tuple(move.not_after(now) for move in self.moves))
 
     def pruned(self, *, kept: float, now: float) -> "Ledger":
-        """Without moves that nothing depends on. `kept` is how long one matters after it ended."""
+        """Without moves that nothing depends on.
+
+        `kept` is how many seconds a move matters after it ended.
+        """
         moves = tuple(
             move for move in self.moves if move.under_way or now < move.phase_since + kept
         )
@@ -123,11 +132,12 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         return replace(self, moves=moves)
 
     def fitted(self, room: int, *, kept: float) -> "Ledger":
-        """The ledger in so many bytes. `kept` is how long a move matters after its last change.
+        """The ledger in so many bytes.
 
-        First the decisions are left out: without them a new leader begins as at its first look.
-        Then go the moves that ended first. A move that was admitted and is under way always stays:
-        the pace allows only a few.
+        `kept` is how many seconds a move matters after its last change. First the decisions are
+        left out: without them a new leader begins as at its first look. Then go the moves that
+        ended first. A move that was admitted and is under way always stays: the pace allows only a
+        few.
         """
         if encoded_size(self) <= room:
             return self
@@ -162,9 +172,10 @@ def encoded_size(part: Struct) -> int:
 
 
 def remembered(pace: Pace, rankings: Iterable[PacedRanking]) -> float:
-    """Seconds that a move matters after it ended: for the cooldown, for the time that its cluster
-    settles, and until every score has measured it. `spec.pace.settleSeconds` may be shorter than
-    the last one.
+    """Seconds that a move matters after it ended.
+
+    It matters for the cooldown, while its cluster settles, and until every score has measured it.
+    `spec.pace.settleSeconds` may be shorter than the last one.
     """
     measured = max((ranking.measured_after for ranking in rankings), default=0.0)
     return max(pace.cooldown_seconds, pace.settle(measured), measured)

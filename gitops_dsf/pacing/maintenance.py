@@ -20,8 +20,9 @@ from gitops_dsf.simulator import HubState
 CORDON: Final = "NoSelectIfNew"
 """Effect of the taint: a Placement keeps the cluster if it has it already."""
 LEAVE: Final = "NoSelect"
-"""Effect that asks the simulator where a Placement would go without the cluster. Never written to a
-hub.
+"""Effect that asks the simulator where a Placement would go without the cluster.
+
+It is never written to a hub: there OCM would leave the cluster at once, and not at the pace.
 """
 MAX_DRAINS: Final = 500
 """Clusters that are listed."""
@@ -125,8 +126,9 @@ def effect_of(
     placements: Iterable[str],
     now: float,
 ) -> OpenWindows:
-    """What the windows that are open now mean. `placements` are the paced ones, by
-    namespace/name.
+    """What the windows that are open now mean.
+
+    `placements` are the paced ones, by namespace/name.
     """
     keys = tuple(placements)
     cordoned = set[str]()
@@ -147,6 +149,7 @@ def effect_of(
         if maintenance.action is not MaintenanceAction.DRAIN:
             continue
         for name in chosen:
+            # A cluster stays drained until the last of its windows ends.
             known = drained.get(name)
             if known is None or known.period.end < period.end:
                 drained[name] = Drained(maintenance=maintenance.name, period=period)
@@ -213,8 +216,9 @@ def state_of(
     before: MaintenanceState,
     now: float,
 ) -> MaintenanceState:
-    """How far windows and drains are. `decided` are the clusters of every Placement, by
-    namespace/name.
+    """How far windows and drains are.
+
+    `decided` are the clusters of every Placement, by namespace/name.
     """
     known = {(drain.cluster, drain.maintenance, drain.until): drain for drain in before.drains}
     placements_on: dict[str, list[str]] = {cluster: [] for cluster in effect.drained}
@@ -222,7 +226,7 @@ def state_of(
         for cluster in decided[key]:
             if cluster in placements_on:
                 placements_on[cluster].append(key)
-    drains = []
+    drains: list[Drain] = []
     for cluster, drained in sorted(effect.drained.items())[:MAX_DRAINS]:
         left = [key for key in placements_on[cluster] if key in paced]
         stays = [key for key in placements_on[cluster] if key not in paced]
@@ -261,8 +265,9 @@ def _stage(maintenance: Maintenance, now: float) -> WindowState:
 
 
 def _late(left: int, gone: int, *, since: float, until: float, now: float) -> bool:
-    """Whether a drain will not be done at its end: at the rate so far, or, while nothing has left,
-    when half of the time has passed.
+    """Whether a drain will not be done at its end.
+
+    It is judged by the rate so far; while nothing has left, by whether half of the time has passed.
     """
     if not left:
         return False

@@ -13,7 +13,7 @@ from gitops_dsf.hub.moves.causes import MoveCause
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
 
 FOLLOW_SECONDS: Final = 60.0
-"""OCM follows an item within a second. A move that it has not followed for so long is withdrawn."""
+"""A move that OCM has not followed for so long is withdrawn. It follows an item within a second."""
 LAST_PASS_SECONDS: Final = 10.0
 """A pass that OCM began before the items were taken away has written its decision by then."""
 
@@ -32,13 +32,13 @@ def advance(
     loss: Callable[[str], MoveCause | None] = lambda _cluster: None,
     now: float,
 ) -> Ledger:
-    """The ledger by what the hub shows: settled decisions, `published` Placements with items of a
-    move.
+    """The ledger by what the hub shows.
 
-    `refused` are the clusters and Placements whose items the hub does not take. `loss` says why a
-    cluster is lost, or None.
+    `decided` has settled decisions only. `published` are the Placements with items of a move, and
+    `refused` the clusters and Placements whose items the hub does not take. `loss` gives the cause
+    if a cluster is lost, or None.
     """
-    moves = []
+    moves: list[LedgerMove] = []
     for move in ledger.moves:
         if not move.under_way:
             moves.append(move)
@@ -55,7 +55,7 @@ def advance(
         is_refused = any(name in refused for name in (move.placement, move.source, move.target))
         is_published = move.placement in published
         if advanced.phase is Phase.ADMITTED and is_refused and not is_published:
-            # OCM cannot follow what nobody can publish, and meanwhile others wait.
+            # OCM cannot follow what is not published, and meanwhile other moves wait.
             advanced = advanced.entered(Phase.WITHDRAWN, now)
         moves.append(advanced)
     seen: dict[str, tuple[str, ...]] = {}
@@ -95,8 +95,9 @@ def _next(
 def _unasked(
     before: Ledger, after: Ledger, loss: Callable[[str], MoveCause | None], now: float
 ) -> Iterator[LedgerMove]:
-    """Arrivals that nobody admitted: OCM chose for a new application, or for one that lost its
-    cluster.
+    """Arrivals that nobody admitted.
+
+    OCM chose for a new application, or for one that lost its cluster.
     """
     for key, clusters in after.decided.items():
         known = before.decided.get(key, ())

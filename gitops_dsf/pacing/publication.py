@@ -23,16 +23,19 @@ from gitops_dsf.pacing.items import Items
 Values = Mapping[str, int]
 """The items of one cluster, by namespace/name of the Placement."""
 Known = Mapping[str, tuple[Values, ...]]
-"""By cluster, everything that may be published there. More than one after a write without an
-answer.
+"""By cluster, everything that may be published there.
+
+It is more than one after a write without an answer, which may or may not have taken effect.
 """
 
 _NOTHING: Final[tuple[Values, ...]] = ({},)
 
 
 class Round:
-    """One look at the items. The caller sends each of the `writes` and says what became of it
-    before it takes the next one. A write of which nothing is said did not happen.
+    """One round of writes.
+
+    The caller sends each of the `writes`, and reports what became of it before it takes the next
+    one. A write that is not reported did not happen.
     """
 
     def __init__(self, known: Known, wanted: Items) -> None:
@@ -57,8 +60,9 @@ class Round:
         self._known[cluster] = (*self._of(cluster), values)
 
     def paused(self) -> dict[str, frozenset[str]]:
-        """The Placements whose items that push away are not as wanted, with the clusters that
-        differ.
+        """The Placements whose items that push away are not as wanted.
+
+        With each, the clusters that differ.
         """
         wanted = set[tuple[str, str]]()
         for cluster, values in self._wanted.items():

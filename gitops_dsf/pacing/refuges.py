@@ -23,12 +23,15 @@ from gitops_dsf.simulator.prioritizers import own_decisions
 from gitops_dsf.simulator.ranking import Ranking, add_up
 
 SPREAD: Final = 10.0
-"""Points of the weighted mean of the scores. Clusters that are nearer to the best one than this are
-used evenly, and a refuge stays until another cluster is better by it.
+"""Points of the weighted mean of the scores.
+
+Clusters that are nearer to the best one than this are used evenly, and a refuge stays until another
+cluster is better by it.
 """
 SHARE: Final = 1
-"""Points of each score that an application without a demand is assumed to take. Nobody knows how
-many, and without any all would go to one cluster.
+"""Points of each score that an application without a demand is assumed to take.
+
+Nobody knows how many it takes, and without any all would go to one cluster.
 """
 _NO_LOAD: Final = Counter[tuple[str, str]]()
 
@@ -44,15 +47,15 @@ def plan_refuges(
     current: Refuges,
     only: Collection[str] | None = None,
 ) -> dict[str, str]:
-    """The refuges of all Placements that ask for them. A Placement for which no other cluster is
-    eligible has none.
+    """The refuges of all Placements that ask for them.
 
-    `current` are the refuges so far. They stay unless the new plan is clearly better, and where it
-    is not known, because the Placement has no decision or OCM reports a mistake in it. With `only`,
-    the other Placements keep theirs without a look at them.
+    A Placement for which no other cluster is eligible has none. `current` are the refuges so far.
+    They stay unless the new plan is clearly better, and where it is not known, because the
+    Placement has no decision or OCM reports a mistake in it. With `only`, the other Placements keep
+    theirs without a look at them.
     """
-    wanted = {key: each for key, each in paced.items() if each.ranking.refuges}
-    decided = {key: own_decisions(each.placement, state) for key, each in wanted.items()}
+    wanted = {key: item for key, item in paced.items() if item.ranking.refuges}
+    decided = {key: own_decisions(item.placement, state) for key, item in wanted.items()}
     members: defaultdict[str, list[str]] = defaultdict(list)
     for key, clusters in decided.items():
         for cluster in clusters:
@@ -123,17 +126,16 @@ class _Together:
     def __init__(self, rankings: Mapping[str, PacedRanking], refuges: Refuges) -> None:
         self._rankings = rankings
         self._load: dict[str, Counter[tuple[str, str]]] = {}
-        """Points that are assumed in addition to a score: by cluster, then by resource and
-        dimension.
-        """
+        """Points assumed in addition to a score: by cluster, then by resource and dimension."""
         self._counts = Counter[str]()
         for key in rankings:
             if key in refuges:
                 self._add(key, refuges[key])
 
     def place(self, key: str, ranked: _Ranked, *, before: str | None) -> str | None:
-        """The refuge of an application; None if there is no cluster for it. `before` is the one so
-        far.
+        """The refuge of an application; None if there is no cluster for it.
+
+        `before` is the one so far.
         """
         if before is not None:
             self._add(key, before, times=-1)
@@ -153,15 +155,16 @@ class _Together:
             return before
         taken = sum(abs(term.weight) * _taken(term, ranking) for term in ranking.terms)
         own = taken / ranking.total_weight
-        # With the application itself the cluster is still within the spread.
+        # A cluster counts as near if it is within the spread also with this application on it.
         near = [
             name for name, value in points.items() if value == best or value - own >= best - SPREAD
         ]
         return min(near, key=lambda name: (self._counts[name], -points[name], name))
 
     def _points(self, ranking: PacedRanking, ranked: _Ranked) -> Iterator[tuple[str, float]]:
-        """The weighted mean with the assumed load, of clusters that have such load, and of the best
-        other one. No cluster without load is chosen before that.
+        """Clusters with their weighted mean and the assumed load.
+
+        Of clusters without such load only the best one is given: no other is chosen before it.
         """
         for name in (*self._load, *ranked.best(self._load)):
             plain = ranked.sum_of(name)
@@ -190,9 +193,7 @@ def _item(term: PacedTerm) -> tuple[str, str]:
 
 
 def published_refuges(scores: Scores) -> Refuges:
-    """The refuges that the reconciler has published, and where moves go that OCM has not
-    followed.
-    """
+    """The refuges that the reconciler has published, and targets of moves not followed yet."""
     return drawn_by(items_in(scores.get(MOVES_SCORE, {})))
 
 

@@ -1,5 +1,7 @@
-"""Paced moves as the hub has them, in one ConfigMap: what is under way, and the queue that `status`
-shows.
+"""Paced moves as the hub has them, in one ConfigMap: what is under way, and what waits.
+
+The ledger must be readable, because the pace is counted by it. Queue and maintenance are only
+shown.
 """
 
 import contextlib
@@ -17,9 +19,10 @@ from gitops_dsf.pacing.ledger import MAX_MOVES, Ledger, encoded_size
 from gitops_dsf.pacing.maintenance import MAX_NAMED, MaintenanceState
 
 ROOM: Final = 1_000_000
-"""Bytes of all keys and values. The API server refuses more than 1,048,576 (ValidateConfigMap of
-Kubernetes 1.33), and then no move could begin or end, because the write of the ledger is the
-admission.
+"""Bytes of all keys and values.
+
+The API server refuses more than 1,048,576 (ValidateConfigMap of Kubernetes 1.33). Then no move
+could begin or end, because the write of the ledger is the admission.
 """
 NAMED: Final = (MAX_NAMED, 10, 3, 0)
 """Placements that are listed for each drained cluster: the most for which there is room."""
@@ -69,18 +72,18 @@ class Queue(Struct, frozen=True, omit_defaults=True):
 def queue_of(waiting: Iterable[Waiting], before: Queue, *, now: float) -> Queue:
     """The queue now. A move to the same cluster keeps the time since when it waits."""
     since = {(queued.placement, queued.target): queued.since for queued in before.waiting}
-    queue = []
-    for each in waiting:
-        move = each.move
+    queue: list[Queued] = []
+    for held in waiting:
+        move = held.move
         queued = Queued(
             placement=move.placement,
             source=move.source,
             target=move.target,
             points=round(move.points, 1),
-            reason=str(each.reason),
-            message=each.message,
+            reason=str(held.reason),
+            message=held.message,
             since=min(since.get((move.placement, move.target), now), now),
-            until=each.until,
+            until=held.until,
         )
         queue.append(queued)
     return Queue(tuple(queue))
@@ -98,10 +101,8 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
     maintenance: MaintenanceState = MaintenanceState()
 
     def not_after(self, now: float) -> "StoredMoves":
-        """With times of the past that lie in the future as now: the hub's clock was wrong
-        meanwhile.
-        """
-        waiting = [replace(each, since=min(each.since, now)) for each in self.queue.waiting]
+        """With times in the future as now: the hub's clock was wrong when they were written."""
+        waiting = [replace(move, since=min(move.since, now)) for move in self.queue.waiting]
         drains = [replace(drain, since=min(drain.since, now)) for drain in self.maintenance.drains]
         return StoredMoves(
             ledger=self.ledger.not_after(now),
@@ -110,11 +111,11 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
         )
 
     def fitted(self, room: int, *, kept: float) -> "StoredMoves":
-        """What has room in so many bytes. `kept` is how many seconds a move matters after its last
-        change.
+        """What has room in so many bytes.
 
-        What the pace needs comes first, and what is only shown afterwards: drains, the moves that
-        wait, and at last the names of the Placements that must leave drained clusters.
+        `kept` is how many seconds a move matters after its last change. What the pace needs comes
+        first, and what is only shown afterwards: drains, the moves that wait, and at last the names
+        of the Placements that must leave drained clusters.
         """
         room -= sum(map(len, (LEDGER_KEY, QUEUE_KEY, MAINTENANCE_KEY)))
         ledger = self.ledger.fitted(room, kept=kept)
@@ -126,9 +127,11 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
         queue = self.queue.fitted(max(queue_room, _LEAST))
         room -= encoded_size(queue)
         if maintenance.omitted == self.maintenance.omitted:
-            shown = (self.maintenance.naming(most) for most in NAMED)
-            fitting = (each for each in shown if encoded_size(each) <= room)
-            maintenance = next(fitting, maintenance)
+            for most in NAMED:
+                naming = self.maintenance.naming(most)
+                if encoded_size(naming) <= room:
+                    maintenance = naming
+                    break
         return StoredMoves(ledger=ledger, queue=queue, maintenance=maintenance)
 
     @property
@@ -148,7 +151,8 @@ def read_moves(data: object) -> StoredMoves:
         ledger = msgspec.json.decode(texts.get(LEDGER_KEY) or "{}", type=Ledger)
     except msgspec.DecodeError as error:
         raise MovesError(
-            f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; delete the ConfigMap to start anew"
+            f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; delete the ConfigMap to start"
+            " anew"
         ) from error
     queue = Queue()
     maintenance = MaintenanceState()

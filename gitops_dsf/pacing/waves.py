@@ -28,9 +28,10 @@ class AdmittedWave(NamedTuple):
 def waves(
     situation: Situation, *, most: int = MAX_WAVES, measured: bool = True
 ) -> Iterator[AdmittedWave]:
-    """The moves in waves: each begins when the one before it is done and measured. Without
-    `measured`, only the moves away from drained clusters: each begins when the one before it is
-    done.
+    """The moves in waves. Each begins when the one before it is done and measured.
+
+    Without `measured`, only the moves away from drained clusters are given, and each wave begins
+    when the one before it is done.
 
     Every move is assumed to succeed, those of the ledger at once. What the moves change about the
     scores is the demand that people wrote.
@@ -64,9 +65,7 @@ def staying(situation: Situation) -> frozenset[str]:
 
 
 def _caught_up(situation: Situation) -> Situation:
-    """The situation when the moves under way have ended. Those that are withdrawn did not
-    happen.
-    """
+    """The situation when the moves under way have ended. Withdrawn moves did not happen."""
     following: dict[str, LedgerMove] = {}
     ended: list[LedgerMove] = []
     for move in situation.ledger.moves:
@@ -84,8 +83,9 @@ def _caught_up(situation: Situation) -> Situation:
 
 
 def _done(situation: Situation, moves: Iterable[DesiredMove], *, measured: bool) -> Situation:
-    """The situation when these moves have ended, or also their load is measured. The scores stay as
-    they were published, so the load of these moves is still assumed.
+    """The situation when these moves have ended; with `measured`, when also their load is measured.
+
+    The scores stay as they were published, so the load of these moves is still assumed.
     """
     now = situation.seconds
     admitted = [move_of(desired, now) for desired in moves]

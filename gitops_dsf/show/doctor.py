@@ -18,10 +18,11 @@ _END: Final = "\033[0m"
 
 
 def findings_text(findings: Sequence[DoctorFinding], *, colour: bool) -> str:
-    """Formats at least one finding, each with the command that fixes it, and a summary as the last line."""
+    """Formats at least one finding, each with its fix, and a summary as the last line."""
     check_width = max(len(finding.check) for finding in findings)
+    # The widest state has 7 characters, and two gaps of 2 columns follow.
     indent = check_width + 11
-    lines = []
+    lines: list[str] = []
     for finding in findings:
         state = f"{finding.state:<7}"
         if colour:

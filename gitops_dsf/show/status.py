@@ -1,4 +1,8 @@
-"""The view of a hub for a terminal: summaries, and single scores if they are few or were requested."""
+"""The view of a hub for a terminal.
+
+It shows summaries, and single scores if they are few or were requested. What needs a person comes
+first, so that it is seen also where a list is cut.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -30,7 +34,7 @@ MAX_LINES: Final = 10
 _REACHABILITY: Final = {
     True: "available",
     False: "OCM does not reach it",
-    None: "OCM has not said whether it is there",
+    None: "OCM has not reported whether it is available",
 }
 _ALWAYS_COUNTED: Final = frozenset({ScoreState.FRESH, ScoreState.EXPIRED, ScoreState.MISSING})
 """States that have a column in the table of scorers even if no score has them."""
@@ -49,7 +53,8 @@ def status_text(view: Overview, *, everything: bool) -> str:
 
 def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     yield _head(view)
-    yield from (f"not known: {unread}" for unread in view.inputs.holes)
+    for unread in view.inputs.holes:
+        yield f"not known: {unread}"
     yield ""
     if view.clusters:
         yield "Clusters"
@@ -300,7 +305,7 @@ def _placement(view: PlacementView) -> Iterator[str]:
 
 
 def lead_text(lead: Lead) -> str:
-    """Formats `paris leads berlin by 19 points of the mean score; the stickiness is 20, so it stays on berlin`."""
+    """Why a cluster that is better by its scores stays out, and by how much it is better."""
     return (
         f"{lead.cluster} leads {lead.over} by {lead.points:g} points of the mean score; the"
         f" stickiness is {lead.stickiness:g}, so it stays on {lead.over}"
@@ -333,7 +338,10 @@ def _flip(flip: DecisionFlip) -> str:
     score = flip.score
     verb = "rises" if score.needed > score.value else "falls"
     name = prioritizer_text(score.name)
-    return f"{flip.cluster} {act} for {flip.rival} if its {name} {verb} from {score.value} to {score.needed}"
+    return (
+        f"{flip.cluster} {act} for {flip.rival} if its {name} {verb} from {score.value} to"
+        f" {score.needed}"
+    )
 
 
 # Applications
@@ -352,7 +360,7 @@ def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iter
 
 
 def _application(view: ApplicationView) -> Iterator[str]:
-    # A rendered Placement has the name of its application, which need not be said.
+    # A rendered Placement has the name of its application, so it need not be named.
     if view.placements in {(), (view.name,)}:
         yield f"  {view.name} ({view.strategy}): {_standing(view)}"
     else:
@@ -386,7 +394,7 @@ def _copy(copy: Copy, view: ApplicationView) -> str:
 
 
 def _waiting(copy: Copy, view: ApplicationView) -> str:
-    """Why an old copy is still there: as the reconciler says, or else by the strategy."""
+    """Why an old copy is still there: as the reconciler reports, or else by the strategy."""
     wait = copy.wait
     if wait is not None:
         return f"waiting, no longer decided; {wait.message} ({wait.reason} since {wait.since})"
@@ -394,7 +402,7 @@ def _waiting(copy: Copy, view: ApplicationView) -> str:
         case "MakeBeforeBreak" if _are_new_copies_ready(view):
             return (
                 "waiting, no longer decided; the new copies are Healthy and Synced, and the"
-                " reconciler has not said why it stays"
+                " reconciler has not reported why it stays"
             )
         case "MakeBeforeBreak":
             return "waiting, no longer decided; stays until the new copies are Healthy and Synced"

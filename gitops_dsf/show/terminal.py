@@ -20,7 +20,7 @@ Step = Callable[[str, int, int], None]
 
 
 def terminal_width() -> int | None:
-    """Returns COLUMNS, or the columns of the terminal behind standard output; None if there is neither."""
+    """COLUMNS, or the columns of the terminal behind standard output; None if there is neither."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
@@ -28,15 +28,16 @@ def terminal_width() -> int | None:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Returns whether a stream is a terminal with colours, and NO_COLOR (https://no-color.org) is unset."""
+    """Whether a stream is a terminal with colours, and NO_COLOR is unset (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
 def progress(stream: TextIO) -> Iterator[Step]:
-    """Yields a function that shows `reading cpu: 40 %` on a terminal, and erases the line at the end.
+    """Yields a function that shows `reading cpu: 40 %` on a terminal, and erases it at the end.
 
-    The function is cheap enough to be called for every part. It writes nothing if the stream is no terminal.
+    The function is cheap enough to be called for every part. It writes nothing if the stream is not
+    a terminal.
     """
     next_update = 0.0
 

@@ -45,7 +45,7 @@ def images_of(workload: HubObject) -> dict[str, str]:
 
 
 def version_of(workload: HubObject) -> Version | None:
-    """The oldest version of a workload: from its images, or from its label if these have digests."""
+    """The oldest version of a workload, from its images; from its label if they have digests."""
     versions: list[Version] = []
     for tag in images_of(workload).values():
         parsed = _parsed(tag)

@@ -35,7 +35,7 @@ class HubPart(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class StatusInputs:
-    """The objects of a hub at one moment. A part that could not be read is empty, and in `unread`."""
+    """The objects of a hub at one moment. What could not be read is empty, and in `unread`."""
 
     snapshot: Snapshot
     now: datetime

@@ -20,7 +20,10 @@ from gitops_dsf.views.doctor.objects import (
 from gitops_dsf.wording import names_text, plural
 
 MINIMUM: Final = Version("3.3.9")
-"""Older ones panic on a number in a decision (docs/contributing/behaviour.md#numbers-in-decisions)."""
+"""Older controllers panic on a number in a decision.
+
+docs/contributing/behaviour.md#numbers-in-decisions has the source.
+"""
 MANIFEST: Final = "https://raw.githubusercontent.com/argoproj/argo-cd/stable/manifests/install.yaml"
 CONTROLLER: Final = "applicationset-controller"
 POLICY: Final = "applicationsetcontroller.policy"
@@ -76,8 +79,8 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     if not known:
         if not without:
             yield unknown(
-                "no Deployment of the ApplicationSet controller in namespace"
-                f" {facts.argocd_namespace} tells a version; {MINIMUM} or newer is needed"
+                "the version of the ApplicationSet controller is not known: namespace"
+                f" {facts.argocd_namespace} has no Deployment of it; {MINIMUM} or newer is needed"
             )
         return
     old = sorted(f"{name} {version}" for name, version in known.items() if version < MINIMUM)

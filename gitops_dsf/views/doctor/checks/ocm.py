@@ -65,7 +65,8 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     deployments = facts.of(FactSource.OCM_DEPLOYMENTS)
     if not deployments:
         yield unknown(
-            f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM} or newer is needed"
+            f"the version of OCM is not known: {NAMESPACE} has no Deployment; OCM {MINIMUM} or"
+            " newer is needed"
         )
         return
     versions = versions_of(deployments)
@@ -102,7 +103,8 @@ def features(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     deployments = facts.of(FactSource.OCM_DEPLOYMENTS)
     if manager is None and not deployments:
         yield unknown(
-            "neither a ClusterManager nor OCM's Deployments are there to tell the feature gates"
+            "the feature gates are not known: there is neither a ClusterManager nor a Deployment of"
+            " OCM"
         )
         return
     spec = (manager or {}).get("spec") or {}

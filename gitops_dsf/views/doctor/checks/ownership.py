@@ -30,8 +30,8 @@ def ownership(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     if not facts.inputs.scorers and facts.inputs.unowned:
         # The scorers are probably in another --hub-namespace. Do not suggest deleting their scores.
         yield unknown(
-            f"{plural(len(facts.inputs.unowned), 'score')} of our agents, and no DynamicScorer in"
-            f" namespace {facts.hub_namespace} to tell whose they are",
+            f"{plural(len(facts.inputs.unowned), 'score')} of our agents, and namespace"
+            f" {facts.hub_namespace} has no DynamicScorer that could own them",
             find_scorers(facts),
         )
         return

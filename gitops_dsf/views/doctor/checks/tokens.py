@@ -52,7 +52,7 @@ def _lacking(facts: DoctorFacts, view: ScorerView) -> list[str]:
 def _on_clusters(
     facts: DoctorFacts, view: ScorerView, lacking: list[str]
 ) -> Iterator[DoctorFinding]:
-    """One finding for each set of Secrets: variants of a source may need others on some clusters."""
+    """One finding for each set of Secrets: some clusters may use another variant of a source."""
     clusters_by_secrets = defaultdict[tuple[str, ...], list[str]](list)
     for name in lacking:
         cluster = facts.inputs.snapshot.clusters.get(name)

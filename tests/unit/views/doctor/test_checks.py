@@ -157,8 +157,8 @@ def placed(**states: str) -> list[Object]:
 
 def scorer_with(reason: str, kind: str, **status: Any) -> list[Object]:
     item = scorer("cpu")
-    told = {"type": kind, "status": "False", "reason": reason, "message": "told"}
-    item["status"] |= {"conditions": [told], **status}
+    condition = {"type": kind, "status": "False", "reason": reason, "message": "told"}
+    item["status"] |= {"conditions": [condition], **status}
     return without("DynamicScorer", item)
 
 
@@ -250,7 +250,7 @@ WRONG: dict[str, Given] = {
     "ocm-version: error: older than OCM 1.2.1: old 1.2.0: an older one lets one cluster act": having(
         FactSource.OCM_DEPLOYMENTS, workload("old", "hub", "quay.io/x:v1.2.0")
     ),
-    "ocm-version: unknown: no Deployment in open-cluster-management-hub tells": having(
+    "ocm-version: unknown: not known: open-cluster-management-hub has no Deployment": having(
         FactSource.OCM_DEPLOYMENTS
     ),
     "ocm-version: warning: the version of x is not known, because the images have no tag with a": having(
@@ -325,7 +325,7 @@ WRONG: dict[str, Given] = {
         FactSource.ARGOCD_DEPLOYMENTS,
         workload(CONTROLLER, ARGOCD, "quay.io/argoproj/argocd:v3.5.0"),
     ),
-    "argocd-version: unknown: no Deployment of the ApplicationSet controller": having(
+    "argocd-version: unknown: namespace argocd has no Deployment of it": having(
         FactSource.ARGOCD_DEPLOYMENTS
     ),
     f"argocd-version: warning: the version of {CONTROLLER} is not known, because the image has": having(
@@ -523,9 +523,9 @@ def test_a_scorer_without_a_score_anywhere_is_one_finding() -> None:
         for item in fleet()
         if item["metadata"]["name"] != "mem" or item["kind"] == "DynamicScorer"
     ]
-    told = "mem has no score on any of 3 clusters, and counts as 0 everywhere, although the agents there publish"
+    message = "mem has no score on any of 3 clusters, and counts as 0 everywhere, although the agents there publish"
     assert [(item.state, item.message) for item in run("scores-fresh", hub(*kept)())] == [
-        ("warning", f"{told} other scores")
+        ("warning", f"{message} other scores")
     ]
     down = [item for item in fleet() if item["kind"] != "AddOnPlacementScore"]
     [found] = run("scores-fresh", hub(*down)())
@@ -546,8 +546,8 @@ def test_placements_without_a_refuge_are_one_finding_for_each_cause() -> None:
     found = hub(
         *joined("cluster1", "cluster2"), *scores, global_set(), binding(), scorer("cpu"), *placed
     )
-    [told] = run("refuges", found())
-    assert told.message == (
+    [finding] = run("refuges", found())
+    assert finding.message == (
         "argocd/app-0, argocd/app-1, argocd/app-2, argocd/app-3, argocd/app-4 and 5 more have no refuge:"
         " if its cluster fails, OCM chooses by the scores alone"
     )
@@ -609,8 +609,8 @@ def pulled() -> Object:
 
 def query_scorer() -> Object:
     item = scorer("cpu", scoring={"type": "Query", "params": {"name": "cpu", "interval": 60}})
-    told = {"type": "Scored", "status": "False", "reason": "Missing", "message": "told"}
-    item["status"] = {"healthStatus": "Inactive", "conditions": [told]}
+    condition = {"type": "Scored", "status": "False", "reason": "Missing", "message": "told"}
+    item["status"] = {"healthStatus": "Inactive", "conditions": [condition]}
     return item
 
 
@@ -722,9 +722,9 @@ def made(moment: datetime, objects: list[Object]) -> list[Object]:
 
 
 def test_new_scores_are_told_apart_from_those_that_are_there_and_missing() -> None:
-    (told,) = run("scores-fresh", facts(hub=made(NOW, without("AddOnPlacementScore"))))
-    assert told.state == "unknown"
-    assert told.message.startswith("6 scores on 3 clusters not published yet")
+    (finding,) = run("scores-fresh", facts(hub=made(NOW, without("AddOnPlacementScore"))))
+    assert finding.state == "unknown"
+    assert finding.message.startswith("6 scores on 3 clusters not published yet")
     found = run(
         "scores-fresh", facts(hub=made(NOW - timedelta(days=1), without("AddOnPlacementScore")))
     )
@@ -753,22 +753,22 @@ def reconciler_pod(**waiting: str) -> Object:
 )
 def test_an_image_that_cannot_be_pulled_is_named(leases: tuple[Object, ...]) -> None:
     pod = reconciler_pod(reason="ErrImagePull", message="not found")
-    (told,) = run(
+    (finding,) = run(
         "reconciler", facts({FactSource.LEASES: leases, FactSource.RECONCILER_PODS: (pod,)})
     )
-    assert told.state == "error"
+    assert finding.state == "error"
     assert (
         "image registry.example.com/reconciler:1 cannot be pulled (ErrImagePull: not found)"
-        in told.message
+        in finding.message
     )
-    assert "describe pods -l app.kubernetes.io/name=gitops-dsf-reconciler" in told.fix
+    assert "describe pods -l app.kubernetes.io/name=gitops-dsf-reconciler" in finding.fix
 
 
 def test_a_pod_that_only_starts_is_no_error() -> None:
     pods = (reconciler_pod(reason="ContainerCreating"), reconciler_pod())
-    (told,) = run("reconciler", facts({FactSource.LEASES: (), FactSource.RECONCILER_PODS: pods}))
-    assert told.state == "warning"
-    assert "logs -l app.kubernetes.io/name=gitops-dsf-reconciler" in told.fix
+    (finding,) = run("reconciler", facts({FactSource.LEASES: (), FactSource.RECONCILER_PODS: pods}))
+    assert finding.state == "warning"
+    assert "logs -l app.kubernetes.io/name=gitops-dsf-reconciler" in finding.fix
     (leading,) = run(
         "reconciler",
         facts({FactSource.RECONCILER_PODS: (reconciler_pod(reason="ErrImagePull"), *pods)}),
@@ -857,7 +857,8 @@ def test_without_a_scorer_in_the_namespace_no_score_is_proposed_for_deletion() -
     found = run("scores-owned", facts(hub=without("DynamicScorer"), read={"unowned": unowned}))
     assert [finding.state for finding in found] == ["unknown"]
     assert (
-        "2 scores of our agents, and no DynamicScorer in namespace open-cluster" in found[0].message
+        "2 scores of our agents, and namespace open-cluster-management has no DynamicScorer"
+        in found[0].message
     )
     assert "--hub-namespace" in found[0].fix
 
@@ -907,7 +908,7 @@ def test_clusters_that_differ_in_what_is_wrong_are_told_up_to_ten_times() -> Non
     names = [f"c{number:02}" for number in range(12)]
     scorers = [f"s{number:02}" for number in range(12)]
     scores = [score(name, one, 5) for at, name in enumerate(names) for one in scorers[at + 1 :]]
-    scores.append(score("c11", "s00", 5))  # else s00 had no score anywhere, which is told once
+    scores.append(score("c11", "s00", 5))  # else s00 had no score anywhere, which is reported once
     found = run(
         "scores-fresh", facts(hub=[*joined(*names), *map(scorer, scorers), *scores, masks()])
     )
@@ -932,7 +933,7 @@ def test_clusters_that_differ_in_what_is_wrong_are_told_up_to_ten_times() -> Non
     ],
 )
 def test_the_parts_of_an_image(image: str, repository: str, version: str) -> None:
-    """The label tells only where no image does."""
+    """The label counts only where no image has a version."""
     item = workload("x", "y", image)
     assert (list(images_of(item)), str(version_of(item))) == ([repository], version)
     item["metadata"]["labels"] = {"app.kubernetes.io/version": "v3.4.1"}
