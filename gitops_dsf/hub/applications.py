@@ -62,6 +62,7 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     """
     sync: str = ""
     """Synced, OutOfSync or Unknown; empty before Argo CD's first comparison."""
+    # While retries are left, a failed sync is Running (Argo CD 3.6.1).
     phase: str = ""
     """Of the last sync: Running, Terminating, Succeeded, Failed or Error; else empty."""
     prunes: bool = False

@@ -1,6 +1,7 @@
 """The OCM kinds that decide a placement.
 
-Unused fields are ignored; what no API server stores is rejected.
+Unused fields are ignored; what no API server stores is rejected. The comments say how OCM 1.2.1
+reads a field where that is surprising (docs/decisions/scheduler.md).
 """
 
 from msgspec import Struct
@@ -23,13 +24,16 @@ class KubernetesObject(Struct, frozen=True, rename="camel", gc=False):
 
     @property
     def created(self) -> float:
+        """Seconds since 1970; 0 if it is not known."""
         return self.metadata.created
 
     @property
     def deleting(self) -> bool:
+        """Whether the object is being deleted."""
         return self.metadata.deleting
 
     def condition(self, kind: str) -> Condition:
+        """The condition of a type; NO_CONDITION if the object does not have it."""
         return condition_of(getattr(getattr(self, "status", None), "conditions", None), kind)
 
 
@@ -63,12 +67,14 @@ class ClusterPredicate(Struct, frozen=True, rename="camel", gc=False):
 
 
 class AddOnCoordinate(Struct, frozen=True, rename="camel", gc=False):
+    # A misspelt name is not a mistake for OCM: the score is missing, and counts as 0.
     resource_name: str = ""
     score_name: str = ""
 
 
 class ScoreCoordinate(Struct, frozen=True, rename="camel", gc=False):
     type: str = ""
+    # A built-in prioritizer that is configured twice counts once, the last time.
     built_in: str = ""
     add_on: AddOnCoordinate | None = None
 
@@ -79,15 +85,20 @@ class PrioritizerConfig(Struct, frozen=True, rename="camel", gc=False):
 
 
 class PrioritizerPolicy(Struct, frozen=True, rename="camel", gc=False):
+    # Additive, the default, begins with Balance and Steady at weight 1. Any other word than
+    # Additive and Exact empties the decision.
     mode: str | None = None
     configurations: tuple[PrioritizerConfig, ...] | None = None
 
 
 class Toleration(Struct, frozen=True, rename="camel", gc=False):
+    # An empty key matches all keys, but only with the operator Exists. An empty effect matches all
+    # effects.
     key: str = ""
     operator: str = ""
     value: str = ""
     effect: str = ""
+    # They count from the taint's timeAdded.
     toleration_seconds: Int64 | None = None
 
 
@@ -97,6 +108,7 @@ class DecisionGroup(Struct, frozen=True, rename="camel", gc=False):
 
 
 class GroupStrategy(Struct, frozen=True, rename="camel", gc=False):
+    # A number in quotes deletes the PlacementDecisions, and PlacementSatisfied stays True.
     clusters_per_decision_group: Int32 | str | None = None
     decision_groups: tuple[DecisionGroup, ...] | None = None
 
@@ -107,7 +119,10 @@ class DecisionStrategy(Struct, frozen=True, rename="camel", gc=False):
 
 class PlacementSpec(Struct, frozen=True, rename="camel", gc=False):
     cluster_sets: tuple[str, ...] | None = None
+    # 0 takes every cluster away. With -1 the controller panics at every look, and the old decision
+    # stays.
     number_of_clusters: Int32 | None = None
+    # One of them must match; without any, every cluster does.
     predicates: tuple[ClusterPredicate, ...] | None = None
     prioritizer_policy: PrioritizerPolicy | None = None
     tolerations: tuple[Toleration, ...] | None = None
@@ -128,6 +143,7 @@ class Taint(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
     key: str = ""
     value: str = ""
     effect: str = ""
+    # A webhook sets it for a new taint, and refuses a write that changes that of an old one.
     time_added: Timestamp | None = None
 
 
@@ -143,6 +159,7 @@ class ManagedClusterSpec(Struct, frozen=True, rename="camel", gc=False, omit_def
     """None if it is absent, which means false, or not known."""
     lease_duration_seconds: int | None = None
     managed_cluster_client_configs: tuple[ClientConfig, ...] | None = None
+    # A plain list: two writers without a resourceVersion overwrite each other.
     taints: tuple[Taint, ...] | None = None
 
 
@@ -208,7 +225,9 @@ class ManagedCluster(KubernetesObject, frozen=True, omit_defaults=True):
 
 
 class SetSelector(Struct, frozen=True, rename="camel", gc=False):
+    # By default, ExclusiveClusterSetLabel, the set has the clusters whose label names it.
     selector_type: str = ""
+    # With LabelSelector an absent selector selects nothing, and an empty one everything.
     label_selector: LabelSelector | None = None
 
 
@@ -242,7 +261,10 @@ class PlacementDecision(KubernetesObject, frozen=True):
 
     @property
     def cluster_names(self) -> tuple[str, ...]:
-        """Cluster names in the order of the page."""
+        """Cluster names in the order of the page.
+
+        OCM writes them in order of name, so nobody can see which cluster is best.
+        """
         decisions = self.status.decisions if self.status else None
         return tuple(decision.cluster_name for decision in decisions or ())
 
@@ -254,6 +276,7 @@ class ManagedClusterAddOn(KubernetesObject, frozen=True):
 
     @property
     def cluster(self) -> str:
+        """The cluster that the agent is on."""
         return self.metadata.namespace or ""
 
     @property

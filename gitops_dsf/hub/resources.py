@@ -8,6 +8,8 @@ from dsf_wire.constants import DSF_GROUP, DSF_VERSION, SCORE_GROUP, SCORE_PLURAL
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resource:
+    """A kind at its path, in all namespaces or in one."""
+
     plural: str
     group: str = ""
     version: str = "v1"
@@ -15,10 +17,13 @@ class Resource:
 
     @property
     def api_version(self) -> str:
+        """As objects of the kind have it."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def path(self) -> str:
+        """Where the API server lists the objects."""
+        # The core group has a path of its own.
         base = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
         inside = f"/namespaces/{self.namespace}" if self.namespace else ""
         return f"{base}{inside}/{self.plural}"
@@ -29,11 +34,15 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def within(self, namespace: str) -> Self:
+        """The same kind in one namespace."""
         return replace(self, namespace=namespace)
 
     def describe(self, name: str = "") -> str:
-        where = f" in namespace {self.namespace}" if self.namespace else ""
-        return f"{self.qualified_name} {name}{where}" if name else f"{self.qualified_name}{where}"
+        """`placements.GROUP web in namespace argocd`, as far as these are given."""
+        description = f"{self.qualified_name} {name}" if name else self.qualified_name
+        if self.namespace:
+            return f"{description} in namespace {self.namespace}"
+        return description
 
 
 ADDON_GROUP: Final = "addon.open-cluster-management.io"

@@ -59,6 +59,7 @@ def expired(valid_until: Moment | None, now: Moment) -> bool:
 
     At validUntil itself OCM 1.2.1 still counts it: it asks `now.After(validUntil)`.
     """
+    # OCM notices an expiry only at its next pass, which may be ten minutes later.
     return valid_until is not None and now > valid_until
 
 
@@ -67,6 +68,7 @@ def state_of(valid_until: float | None, *, filled: bool, ttl: float, now: float)
     if not filled:
         return ScoreState.EMPTY
     if valid_until is None:
+        # Upstream's agent writes no validUntil.
         return ScoreState.ENDLESS
     if expired(valid_until, now):
         return ScoreState.EXPIRED

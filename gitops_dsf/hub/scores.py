@@ -23,12 +23,16 @@ A scorer with one item has 200 different values, one with an item for each node 
 
 
 class ScoreItem(Struct, frozen=True, gc=False):
+    """One score of an object."""
+
     name: str
+    # One value outside -100..100 makes the API server refuse the whole list (OCM 1.2.1).
     value: Int32
 
 
 class ScoreStatus(Struct, frozen=True, rename="camel", gc=False):
     scores: tuple[ScoreItem, ...] | None = None
+    # Without it OCM counts the scores for ever, also when their agent is gone.
     valid_until: Timestamp | None = None
 
 
@@ -54,6 +58,7 @@ class ScoreMetadata(Struct, frozen=True, gc=False):
 
     @property
     def on_hub(self) -> bool:
+        """Whether the hub scorer wrote the object."""
         return self.labels is not None and self.labels.runs_on == RUNS_ON_HUB
 
 

@@ -191,6 +191,7 @@ class _Round:
 
     def _desired(self, key: str) -> DesiredMove | None:
         if self._ledger.of(key) is not None:
+            # One application moves once at a time.
             return None
         return self._desired_moves.of(key, self._shifts)
 
@@ -231,6 +232,7 @@ class _Round:
         """What the target receives, and what its scores have not measured yet."""
         now = self._situation.seconds
         limit = self._situation.pace.arrivals_per_cluster
+        # Arrivals that nobody admitted are in the ledger, too: their load is as real.
         arrivals = [move for move in self._ledger.moves if move.target == desired.target]
         coming = sum(move.under_way for move in arrivals)
         if coming >= limit:
@@ -278,9 +280,12 @@ class _Round:
         return max(ends, default=None)
 
     def _under_way(self) -> int:
+        """Moves that count against `concurrent`."""
+        # What OCM moved by itself does not: nobody could have held it back.
         return sum(move.admitted for move in self._ledger.under_way)
 
     def _is_full(self) -> bool:
+        """Whether the pace allows no further move."""
         return self._under_way() >= self._situation.pace.concurrent
 
     def _settle(self, placement: str) -> float:

@@ -93,6 +93,7 @@ class Round:
         surely: defaultdict[str, set[str]] = defaultdict(set)
         wanted: defaultdict[str, set[str]] = defaultdict(set)
         for cluster, possible in self._known.items():
+            # A write without an answer may or may not have taken effect, so both are possible.
             drawn = [_drawn_in(values) for values in possible]
             for name in set.union(*drawn):
                 maybe[name].add(cluster)
@@ -104,6 +105,7 @@ class Round:
         return lambda name: bool(wanted[name]) and maybe[name] == surely[name] == wanted[name]
 
     def _releasing(self) -> Callable[[str], Values]:
+        """Step 1: what should be published, by cluster, so that nothing is pushed by mistake."""
         settled = self._settled()
 
         def goal(cluster: str) -> Values:
@@ -117,6 +119,7 @@ class Round:
         return goal
 
     def _drawing(self) -> Callable[[str], Values]:
+        """Step 2: the items that draw, except those of a Placement that is still pushed away."""
         held = {name for name, _ in self._pushed()}
 
         def goal(cluster: str) -> Values:
@@ -129,6 +132,7 @@ class Round:
         return goal
 
     def _pushing(self) -> Callable[[str], Values]:
+        """Step 3: the items that push away, of Placements that are drawn as wanted."""
         settled = self._settled()
 
         def goal(cluster: str) -> Values:

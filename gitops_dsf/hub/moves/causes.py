@@ -102,6 +102,7 @@ def by_pace(points: float) -> MoveCause:
 
 
 def by_drain(cluster: str, maintenance: str) -> MoveCause:
+    """Of a move away from a cluster that is drained."""
     return MoveCause(Cause.DRAIN, f"{cluster} ({maintenance})" if maintenance else cluster)
 
 
@@ -119,6 +120,7 @@ def loss_of(name: str, cluster: ManagedCluster | None) -> MoveCause | None:
         return MoveCause(Cause.LOST, f"{name} is not on the hub any more")
     if cluster.deleting:
         return MoveCause(Cause.LOST, f"{name} is being deleted")
+    # OCM 1.2.1 sets and removes the taint after the condition, so either may still be there alone.
     if cluster.unreachable or any(taint.key in _UNREACHABLE for taint in cluster.taints):
         return MoveCause(Cause.LOST, f"OCM does not reach {name}")
     return None

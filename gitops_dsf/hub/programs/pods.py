@@ -42,7 +42,7 @@ def _container_obstacles(container: Mapping[str, Any]) -> Iterator[str]:
     name = container.get("name")
     image = container.get("image")
     if reason == "ImagePullBackOff":
-        # The message of a back-off does not say why the last pull failed.
+        # The message of a back-off does not say why the last pull failed, so it is left out.
         yield f"image {image} cannot be pulled ({reason})"
     elif reason in PULL_FAILURES and message:
         yield f"image {image} cannot be pulled ({reason}: {message})"

@@ -130,6 +130,7 @@ def placement_views(
             note = f"what OCM would decide is not known: {state}"
             yield ShownPlacement(structs.replace(view, note=note), ())
             continue
+        # By the hub's clock, because OCM compares validUntil with it.
         verdict = simulate(state, placement.key, inputs.now)
         eligible = _eligible(verdict)
         if cluster is None or cluster in eligible or cluster in (current or ()):
@@ -218,6 +219,7 @@ def _flips(
     if cluster is not None:
         explained = [name for name in names if name == cluster]
     elif ranking.selected:
+        # These two would change places first.
         explained = names[ranking.selected - 1 : ranking.selected + 1]
     else:
         explained = []

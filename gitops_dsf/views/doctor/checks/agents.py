@@ -33,6 +33,7 @@ def agents(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 
 def _agent(facts: DoctorFacts, addon: HubObject) -> Iterator[DoctorFinding]:
     cluster = namespace_of(addon)
+    # These come first, because an agent that was not installed cannot become Available.
     for kind in ("RegistrationApplied", "ManifestApplied"):
         applied = condition(addon, kind) or {}
         if applied.get("status") == "False":

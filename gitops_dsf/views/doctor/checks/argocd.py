@@ -147,6 +147,7 @@ def policy(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     data = (facts.one(FactSource.ARGOCD_PARAMETERS) or {}).get("data") or {}
     forced = str(data.get(POLICY) or "")
     if str(data.get(OVERRIDE) or "") != "true":
+        # These two delete Applications, whatever the set's own policy is.
         if forced in {"sync", "create-delete"}:
             yield error(
                 f"{POLICY} is {forced} for all: a set that never deletes is not obeyed, and an"

@@ -41,6 +41,8 @@ def placements(facts: DoctorFacts) -> Iterator[DoctorFinding]:
 def _placement(facts: DoctorFacts, placement: Placement) -> Iterator[DoctorFinding]:
     misconfigured = placement.condition("PlacementMisconfigured")
     satisfied = placement.condition("PlacementSatisfied")
+    # OCM 1.2.1 empties the decision of a misconfigured Placement, so every cluster loses the
+    # application (docs/decisions/scheduler.md#placements).
     if misconfigured.status == "True":
         yield error(
             f"Placement {placement.key} is misconfigured: {misconfigured.message}",
@@ -71,6 +73,8 @@ def _application_set_fix(facts: DoctorFacts, application_set: ApplicationSet) ->
     message = application_set.error
     if "placementdecisions" in message and "forbidden" in message:
         return "add the ServiceAccount to spec.argocd.decisionReaders in gitops-dsf.yaml and render"
+    # A merge keeps the number of the decision's clusters, so one that git does not list has no
+    # labels, which missingkey=error reports (docs/contributing/behaviour.md#templates).
     if _NO_CLUSTER.search(message):
         return "write the clusters that joined into clusters/ (gitops-dsf import), and render"
     annotate = facts.in_argocd("annotate", "--overwrite", "applicationset", application_set.name)
@@ -103,6 +107,7 @@ def clusters(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     unproven = sorted(eligible - named - proven - refused.keys())
     guessed = [name for name in unproven if name not in decided]
     lost = [name for name in unproven if name in decided]
+    # A Secret that names no cluster may be the one of a decided cluster, so that is not an error.
     if spare:
         guessed = [*lost, *guessed]
     else:

@@ -150,6 +150,8 @@ def _cluster(facts: DoctorFacts, name: str) -> Iterator[DoctorFinding]:
     if cluster is None:
         return
     available = cluster.condition(AVAILABLE_CONDITION)
+    # Only taints keep a Placement away: OCM 1.2.1 may also decide for a cluster that was never
+    # accepted, and nothing runs there (docs/decisions/scheduler.md).
     if cluster.spec is None or not cluster.spec.hub_accepts_client:
         yield error(
             f"{name} is not accepted, so its agent cannot reach the hub",
