@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     if after.absent:
         raise UsageError(f"{args.head} has no fleet repository in this folder")
     preview = _preview(args, base, before, after, data)
+    # A preview of a head with errors lists them, so it is written in any case.
     _write(args, preview, evidence=data.describe())
     if preview.head_errors:
         return 1
@@ -54,6 +55,7 @@ def _head(args: argparse.Namespace, base: Base, known: Known) -> Side:
 def _hub_data(args: argparse.Namespace, before: Side, after: Side) -> HubData:
     """The scores that either side ranks by, and with a pace the paced moves of the hub."""
     fleets = [side.fleet for side in (before, after) if side.fleet is not None]
+    # Without a pace there are no paced moves, and no rights to read them are needed.
     moves_in = None
     if after.fleet is not None and after.fleet.repository.spec.pace is not None:
         moves_in = after.fleet.repository.spec.hub_namespace

@@ -43,6 +43,7 @@ def refusals(
 
 
 def _may_leave(move: DecisionMove) -> bool:
+    # An unknown target may be any cluster, or none.
     return move.target == UNKNOWN or bool(move.origin)
 
 

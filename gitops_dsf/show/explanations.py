@@ -37,7 +37,7 @@ def what_would_flip(explanation: Explanation) -> str:
         return "\n  what would have to change: no score can flip this decision\n"
     weight = mean_weight(explanation.contributions)
     needed = plural(points_text(points_needed(explanation.margin, weight)), "point")
-    rival = f"{explanation.rival} ({points_text(points_of(explanation.rival_points or 0, weight))})"
+    rival = _rival(explanation, weight)
     lines = [""]
     if explanation.selected:
         lines.append(f"  what would have to change: it must lose {needed} against {rival}")
@@ -52,6 +52,12 @@ def what_would_flip(explanation: Explanation) -> str:
         else:
             lines.append(f"    {flip}")
     return printable_lines(lines)
+
+
+def _rival(explanation: Explanation, weight: int) -> str:
+    """The cluster that it would change places with, and its points."""
+    points = points_text(points_of(explanation.rival_points or 0, weight))
+    return f"{explanation.rival} ({points})"
 
 
 def _contributions(explanation: Explanation | ClusterReason) -> str:

@@ -19,11 +19,11 @@ def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
         yield f"  {draining_text(drain)}"
     for move in view.under_way:
         yield f"  {_under_way(move)}"
-    shown = view.waiting if everything else view.waiting[:MAX_ROWS]
-    for waiting in shown:
+    visible = view.waiting if everything else view.waiting[:MAX_ROWS]
+    for waiting in visible:
         yield f"  {waiting_text(waiting)}"
-    if len(shown) < len(view.waiting):
-        hidden = len(view.waiting) - len(shown)
+    if len(visible) < len(view.waiting):
+        hidden = len(view.waiting) - len(visible)
         yield f"  and {hidden} more that wait; --placement or --all shows them"
     if view.omitted:
         # The queue is in a ConfigMap, and those with the smallest gain have no room there.
@@ -34,6 +34,7 @@ def queue_lines(view: QueueView, *, everything: bool) -> Iterator[str]:
 
 
 def _under_way(move: MoveView) -> str:
+    # OCM places a new application by itself, from no cluster.
     text = (
         f"{move.placement}: {move.source or 'new'} -> {move.target}: {move.phase} since"
         f" {move.since}"
@@ -82,18 +83,18 @@ def _first_names(names: Sequence[str], count: int) -> str:
     """
     if not names:
         return ""
-    shown = names[:MAX_NAMED]
-    text = ", ".join(shown)
-    return f"{text} and {count - len(shown)} more" if len(shown) < count else text
+    visible = names[:MAX_NAMED]
+    text = ", ".join(visible)
+    return f"{text} and {count - len(visible)} more" if len(visible) < count else text
 
 
 def refuge_lines(views: Sequence[FailoverView], *, everything: bool) -> Iterator[str]:
     """Yields one line for each cluster that could fail."""
-    shown = views if everything else views[:MAX_ROWS]
-    for view in shown:
+    visible = views if everything else views[:MAX_ROWS]
+    for view in visible:
         moves = [f"{move.placement.partition('/')[2]} -> {move.target}" for move in view.moves]
         max_named = len(moves) if everything else MAX_ROWS
         yield f"  if {view.cluster} fails: {names_text(moves, most=max_named)}"
-    if len(shown) < len(views):
-        hidden = plural(len(views) - len(shown), "cluster")
+    if len(visible) < len(views):
+        hidden = plural(len(views) - len(visible), "cluster")
         yield f"  and {hidden} more; --cluster or --all shows them"

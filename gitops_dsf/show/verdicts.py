@@ -182,10 +182,10 @@ def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
             " eligible"
         )
     names = sorted(verdict.scores or ())
-    shown = names[:rows]
-    eligible = f"  eligible: {', '.join(shown) or 'none'}"
-    if len(shown) < len(names):
-        eligible += f" and {len(names) - len(shown)} more (--all shows them)"
+    visible = names[:rows]
+    eligible = f"  eligible: {', '.join(visible) or 'none'}"
+    if len(visible) < len(names):
+        eligible += f" and {len(names) - len(visible)} more (--all shows them)"
     lines.append(eligible)
     return printable_lines(lines) + _dropped(verdict, rows)
 
@@ -223,13 +223,12 @@ def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> s
     headers = ["rank", "", "cluster", "points"]
     headers += [_weighted(result.name, result.weight) for result in verdict.prioritizers]
     weight = mean_weight(verdict.prioritizers)
-    shown = ranking.order
+    visible = ranking.order
     if rows is not None:
-        # The first cluster that is not selected is shown as well: it would be the next to come
-        # in.
-        shown = ranking.order[: max(rows, min(ranking.selected + 1, MAX_ROWS))]
+        # The first cluster that is not selected is shown as well: it would come in next.
+        visible = ranking.order[: max(rows, min(ranking.selected + 1, MAX_ROWS))]
     lines = []
-    for number, index in enumerate(shown, start=1):
+    for number, index in enumerate(visible, start=1):
         name = verdict.state.names[ranking.clusters[index]]
         # The clusters of a paced Placement are not always the first of this ranking.
         mark = "*" if name in chosen else ""
@@ -242,7 +241,7 @@ def _ranking(verdict: Verdict, rows: int | None, *, chosen: frozenset[str]) -> s
     text = table(headers, lines, right={0, *range(3, len(headers))})
     if any(cell in {MISSING, EXPIRED} for line in lines for cell in line[4:]):
         text += f"  ({MISSING} and {EXPIRED} scores count as 0)\n"
-    return text + _more_clusters(len(ranking.order) - len(shown))
+    return text + _more_clusters(len(ranking.order) - len(visible))
 
 
 def _score(verdict: Verdict, prioritizer: Prioritizer, value: int | None, cluster: str) -> str:
@@ -261,9 +260,9 @@ def _dropped(verdict: Verdict, rows: int | None) -> str:
     if not verdict.dropped:
         return ""
     lines = [[name, drop.filter, drop.reason] for name, drop in verdict.dropped.items()]
-    shown = lines[:rows]
-    text = table(["out", "by", "because"], shown)
-    return text + _more_clusters(len(lines) - len(shown))
+    visible = lines[:rows]
+    text = table(["out", "by", "because"], visible)
+    return text + _more_clusters(len(lines) - len(visible))
 
 
 def _more_clusters(count: int) -> str:

@@ -54,6 +54,7 @@ def maintenance_text(window: MaintenanceChange) -> str:
 
 def maintenance_lines(window: MaintenanceChange, *, max_names: int) -> Iterator[str]:
     """Yields who leaves in which wave, and who does not."""
+    # Times are written by ISO 8601: ten characters of the day, and the time from the twelfth on.
     first_day = window.waves[0].at[:10] if window.waves else ""
     for wave in window.waves:
         moves = ", ".join(map(move_text, wave.moves))

@@ -51,7 +51,10 @@ class AppliedObjects:
         A clusterDecisionResource generator looks for the decision in the namespace of its
         ApplicationSet only.
         """
-        names = defaultdict[str, set[str]](set, {key: set() for key in self.placements})
+        # A Placement that no ApplicationSet follows has an entry as well.
+        names = defaultdict[str, set[str]](set)
+        for key in self.placements:
+            names[key] = set()
         for manifest in self._of_kind("ApplicationSet"):
             metadata = manifest["metadata"]
             for placement in placements_followed(manifest["spec"].get("generators")):
@@ -64,10 +67,11 @@ class AppliedObjects:
 
         The name says which set it binds: a webhook of OCM refuses a binding with another name.
         """
-        return frozenset(
-            (manifest["metadata"]["namespace"], manifest["metadata"]["name"])
-            for manifest in self._of_kind("ManagedClusterSetBinding")
-        )
+        bindings = set()
+        for manifest in self._of_kind("ManagedClusterSetBinding"):
+            metadata = manifest["metadata"]
+            bindings.add((metadata["namespace"], metadata["name"]))
+        return frozenset(bindings)
 
     @cached_property
     def assumed_bindings(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
@@ -77,6 +81,7 @@ class AppliedObjects:
         set that is bound in its namespace. Where none is rendered there, any set may be.
         """
         bound_namespaces = {namespace for namespace, _ in self.bindings}
+        # OCM creates the built-in sets itself, so they need no declaration.
         declared_sets = {cluster_set.metadata.name for cluster_set in self.fleet.cluster_sets}
         every_set = sorted({*BUILT_IN_SETS, *declared_sets})
         assumed = dict[str, tuple[tuple[str, str], ...]]()
@@ -100,4 +105,5 @@ def applied(fleet: CheckedFleet) -> AppliedObjects:
 
     Base and head of a preview are remembered, and two more for programs that compare several.
     """
+    # Fleets are equal only to themselves, so nothing is compared here, and nothing is mixed up.
     return AppliedObjects(fleet)

@@ -6,6 +6,7 @@ same way, and a reader wants to see that once.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -68,11 +69,7 @@ def source_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[Sourc
     wrote.
     """
     changes = _changes(_written(base), _written(head), shown_if_new=_DEPLOYMENT_FIELDS)
-    return grouped(
-        change
-        for change in changes
-        if change.kind != "ManagedClusterSetBinding" or change.change is ChangeKind.CHANGED
-    )
+    return grouped(filter(_is_written_change, changes))
 
 
 def placement_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[PlacementChange, ...]:
@@ -112,12 +109,21 @@ def grouped(changes: Iterable[SourceChange]) -> tuple[SourceChange, ...]:
     return tuple(map(_joined, groups.values()))
 
 
+def _is_written_change(change: SourceChange) -> bool:
+    """Whether it is more than a binding that comes or goes.
+
+    A binding that people wrote may still get other labels or annotations.
+    """
+    return change.kind != "ManagedClusterSetBinding" or change.change is ChangeKind.CHANGED
+
+
 def _joined(same: list[SourceChange]) -> SourceChange:
-    names = [name for change in same for name in change.names]
+    names = chain.from_iterable(change.names for change in same)
     return msgspec.structs.replace(same[0], names=tuple(names))
 
 
 def _without_name(field: FieldChange, name: str) -> FieldChange:
+    # A paced Placement reads items of moves that have its own name.
     return FieldChange(
         path=field.path.replace(f"/{name}]", f"/{_ITSELF}]"),
         before=_ITSELF if field.before == name else field.before,

@@ -18,7 +18,7 @@ from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove
 from gitops_dsf.pacing.maintenance import effect_of, tainted_by, without_drained
-from gitops_dsf.pacing.waves import MAX_WAVES, waves
+from gitops_dsf.pacing.waves import MAX_WAVES, AdmittedWave, waves
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState, Verdict
 from gitops_dsf.views.preview.applied import applied
@@ -102,9 +102,7 @@ def paced_waves(
     return PacedWaves(
         undecided=tuple(key for key in situation.paced if not state.decisions_of.get(_split(key))),
         under_way=tuple(map(PacedMove.of, ledger.under_way)),
-        waves=tuple(
-            PacedWave(moves=tuple(map(_desired, wave.moves))) for wave in computed[:max_waves]
-        ),
+        waves=tuple(map(_paced_wave, computed[:max_waves])),
         complete=len(computed) <= max_waves,
     )
 
@@ -150,6 +148,10 @@ def desired_paced_move(verdict: Verdict) -> DesiredPacedMove | None:
     paced = Paced.of(verdict.source, ranking)
     desired = desired_move(paced, state=verdict.state, now=verdict.now)
     return None if desired is None else _desired(desired)
+
+
+def _paced_wave(wave: AdmittedWave) -> PacedWave:
+    return PacedWave(moves=tuple(map(_desired, wave.moves)))
 
 
 def _desired(move: DesiredMove) -> DesiredPacedMove:

@@ -56,6 +56,7 @@ class WindowEffects:
         self._simulations_left = MAX_SIMULATED
         placements = applied(self._head).placements
         decisions = decided(transition.after.decisions.values())
+        # Other Placements on the hub are not of this repository, and nobody here moves them.
         self._decided = {key: names for key, names in decisions.items() if key in placements}
 
     def effect(
@@ -67,9 +68,7 @@ class WindowEffects:
         is_open: bool,
     ) -> WindowEffect:
         """What follows in this period of the window, from now on if it is open already."""
-        on_clusters = [
-            key for key, names in self._decided.items() if not clusters.isdisjoint(names)
-        ]
+        on_clusters = self._on(clusters)
         if maintenance.action is MaintenanceAction.CORDON:
             return WindowEffect(stays=tuple(sorted(on_clusters)))
         paced = self._paced(on_clusters)
@@ -96,7 +95,9 @@ class WindowEffects:
         max_waves = min(MAX_WAVES, self._simulations_left // max(1, len(leaving)))
         computed = self._computed_waves(situation, leaving, max_waves)
         complete = max_waves > 0 and len(computed) <= max_waves
-        remaining = {(key, name) for key in leaving for name in clusters & self._decided_for(key)}
+        remaining: set[tuple[str, str]] = set()
+        for key in leaving:
+            remaining.update((key, name) for name in clusters & self._decided_for(key))
         departures = []
         late: set[str] = set()
         for wave in computed[:max_waves]:
@@ -107,12 +108,8 @@ class WindowEffects:
                 continue
             remaining.difference_update((move.placement, move.source) for move in moves)
             if moves:
-                departures.append(
-                    DepartureWave(
-                        at=local_time(wave.at, maintenance.zone),
-                        moves=tuple(map(PacedMove.of, moves)),
-                    )
-                )
+                begin = local_time(wave.at, maintenance.zone)
+                departures.append(DepartureWave(at=begin, moves=tuple(map(PacedMove.of, moves))))
         held: set[str] = set()
         if complete:
             # All waves are known, so what has not left waits for something else than its turn.
@@ -136,6 +133,10 @@ class WindowEffects:
         computed = list(islice(following, max_waves + 1))
         self._simulations_left -= len(computed) * len(leaving)
         return computed
+
+    def _on(self, clusters: frozenset[str]) -> list[str]:
+        """Placements that have chosen one of these clusters."""
+        return [key for key, names in self._decided.items() if not clusters.isdisjoint(names)]
 
     def _decided_for(self, key: str) -> frozenset[str]:
         return self._decided.get(key, frozenset())
