@@ -20,6 +20,8 @@ FORGES: Final = {
 
 def check_url(url: str) -> None:
     """Raises UsageError for a URL that Argo CD cannot clone, or that holds credentials."""
+    # A URL of a page of the forge is what people copy first. And the template has the URL without
+    # quotes, so YAML must read it as it is.
     if git_fault(url) or browsed_branch(url)[0] or url != scalar(url):
         raise UsageError(
             f"{url!r} is not a git URL: write it as Argo CD clones it, such as"
@@ -38,6 +40,7 @@ def check_url(url: str) -> None:
 
 def forge_of(url: str) -> str | None:
     """Returns the forge that serves a URL, if its host says it."""
+    # The scheme or the user of ssh come first, and ssh has a colon behind the host.
     host = re.sub(r"^[a-z+]+://|[^/@]*@", "", url).partition("/")[0]
     for part, forge in FORGES.items():
         if part in host:

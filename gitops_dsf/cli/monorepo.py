@@ -44,6 +44,7 @@ class Place:
 
     @property
     def is_below(self) -> bool:
+        """Whether the fleet is in a folder of a larger repository."""
         return bool(self.folder)
 
     def check_nameable(self) -> None:
@@ -67,6 +68,7 @@ class RootFiles:
 
 def place_of(target: Path) -> Place:
     """Returns where a new fleet is in git. Raises UsageError inside of another fleet repository."""
+    # A link may lead into another repository.
     real = target.resolve()
     top = top_of(real)
     for parent in real.parents:
@@ -116,10 +118,12 @@ def split(
 def _workflow(text: str, path: str, place: Place, name: str) -> str:
     """A workflow of GitHub or Gitea, with a name of its own, for the folder of the fleet."""
     forge_folder = path.partition("/")[0]
-    cached = "cache-dependency-path: "
+    # Two fleets of a repository have a workflow each, and a forge lists them by name.
     text = text.replace("name: gitops-dsf\n", f"name: gitops-dsf {name}\n", 1)
     text = text.replace(".github/", f"{forge_folder}/")
-    return text.replace(cached, f"{cached}{place.folder}/").replace(FLEET_FOLDER, place.folder)
+    # The cache of dependencies is looked up from the root of the repository.
+    text = text.replace("cache-dependency-path: ", f"cache-dependency-path: {place.folder}/")
+    return text.replace(FLEET_FOLDER, place.folder)
 
 
 def _owners(text: str, place: Place, name: str) -> str:
@@ -130,6 +134,7 @@ def _owners(text: str, place: Place, name: str) -> str:
 
 
 def _placed(root: Mapping[str, str], place: Place) -> RootFiles:
+    """The files of the root that can be written, and what people must add to others."""
     files: dict[str, bytes] = {}
     additions: dict[str, str] = {}
     for path, text in root.items():

@@ -78,6 +78,7 @@ def scaffold(
     _check_words(name=name, git_url=git_url, registry=registry)
     kept = _check_target(target)
     place = place_of(target)
+    # The files of these name the folder of the fleet.
     if forge or {"codeowners", "pre-commit"} & extras:
         place.check_nameable()
     if hashes and wheels is None:
@@ -99,6 +100,7 @@ def scaffold(
         template = with_wheels(template, wheels)
     if not examples:
         template = without_examples(template)
+    # A README or a licence that the forge has written stays.
     files = {path: content for path, content in template.items() if path not in kept}
     root = RootFiles(files={}, additions={})
     if place.is_below:

@@ -55,6 +55,7 @@ def template_files(
 
 def with_registry(template: Mapping[str, bytes], registry: str) -> Mapping[str, bytes]:
     """Returns the template with the images of a registry, which are comments in it."""
+    # They are comments because no public registry has the images (docs/start/install.md).
     settings = template[SETTINGS_FILE].decode()
     named = _IMAGE_COMMENT.sub(rf"\g<1>\g<2>{registry}/", settings)
     return {**template, SETTINGS_FILE: named.encode()}
@@ -65,6 +66,7 @@ def without_examples(template: Mapping[str, bytes]) -> Mapping[str, bytes]:
     files = {
         path: content for path, content in template.items() if path.partition("/")[0] not in FOLDERS
     }
+    # git keeps no empty folders.
     return files | {f"{folder}/.gitkeep": b"" for folder in FOLDERS}
 
 

@@ -16,6 +16,7 @@ def run(args: argparse.Namespace) -> int:
     Raises UsageError when nobody can be asked, and HubError.
     """
     context = chosen_context(args)
+    # Who names the context means it. The current one may be that of another hub.
     if not (args.context or args.yes or args.dry_run or _agreed(context)):
         print("nothing was changed", file=sys.stderr)
         return 1
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _agreed(context: str) -> bool:
-    """Asks whether the current context of the kubeconfig is meant. It may be another hub."""
+    """Asks whether the current context of the kubeconfig is meant. Raises UsageError."""
     if not sys.stdin.isatty():
         raise UsageError(
             f"uninstall needs the name of the hub: write --context {context}, or --yes for the"

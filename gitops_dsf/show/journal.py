@@ -53,12 +53,12 @@ def explained_text(record: Record) -> str:
 
 
 def _head(record: Record) -> Iterator[str]:
+    """What moved, why, and when."""
     yield f"{time_text(record)} UTC: {record.placement} {_what(record)}"
-    names = ", ".join(record.applications)
     if len(record.applications) == 1:
-        yield f"  ApplicationSet {names}"
+        yield f"  ApplicationSet {record.applications[0]}"
     elif record.applications:
-        yield f"  ApplicationSets {names}"
+        yield f"  ApplicationSets {', '.join(record.applications)}"
     if record.cause is not None:
         yield f"  cause: {record.cause}"
     yield f"  live commit of the fleet repository: {record.commit or 'not known'}"
@@ -67,8 +67,10 @@ def _head(record: Record) -> Iterator[str]:
         if record.gain is None:
             yield f"  admitted at {admitted} UTC"
         else:
-            gain = f"{record.gain:+.1f}"
-            yield f"  admitted at {admitted} UTC, for {gain} points by the written weights"
+            yield (
+                f"  admitted at {admitted} UTC, for {record.gain:+.1f} points by the written"
+                " weights"
+            )
     if record.doubt:
         yield f"  note: {record.doubt}"
 
@@ -79,6 +81,7 @@ def time_text(record: Record) -> str:
 
 
 def _what(record: Record) -> str:
+    """What happened to the decision."""
     if record.kind == "Start":
         return f"is decided for {_to(record)}; the decision before is not known"
     if record.from_ is None:

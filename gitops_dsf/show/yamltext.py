@@ -13,6 +13,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """A text in double quotes if it has characters that must be escaped."""
     style = None if printable(text) == text else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
@@ -26,12 +27,17 @@ def yaml_text(json_text: str) -> str:
     text: str = yaml.dump(
         content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000_000
     )
-    # What is left is in double quotes, where YAML has these escapes. PyYAML 6 takes more characters
-    # for printable than Python, such as those that turn the direction of writing.
+    # The runner of GitHub's workflows obeys such a line (`dsf_wire.text`). What is left of it is in
+    # double quotes, where YAML has these escapes.
     text = text.replace("##[", "\\x23#[")
-    return "\n".join(
-        line if line.isprintable() else "".join(map(_character, line)) for line in text.split("\n")
-    )
+    # PyYAML 6 takes more characters for printable than Python, such as those that turn the direction
+    # of writing.
+    return "\n".join(_printable(line) for line in text.split("\n"))
+
+
+def _printable(line: str) -> str:
+    """A line with escapes for what is not printable."""
+    return line if line.isprintable() else "".join(map(_character, line))
 
 
 def _character(character: str) -> str:
