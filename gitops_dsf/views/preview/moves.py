@@ -137,31 +137,31 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         after = pair.certainty.certain
     if before == after and pair.is_decided:
         return None
-    left = tuple(sorted(before - after))
-    joined = tuple(sorted(after - before))
+    origin = tuple(sorted(before - after))
+    target = tuple(sorted(after - before))
     possible: tuple[str, ...] = ()
     open_places = None
-    shown = (*left[:MAX_STANDINGS], *joined[:MAX_STANDINGS])
+    listed = (*origin[:MAX_STANDINGS], *target[:MAX_STANDINGS])
     if pair.is_decided or pair.after is None or pair.certainty is None:
-        reason = reason_of(pair, left, joined)
+        reason = reason_of(pair, origin, target)
     else:
         possible = tuple(sorted(pair.certainty.open))
         open_places = _open_places(pair.after, pair.certainty)
         reason = open_reason(pair, pair.after, possible=possible, places=open_places)
-        others = [cluster for cluster in possible if cluster not in left]
-        shown = left[:MAX_STANDINGS]
+        others = [cluster for cluster in possible if cluster not in origin]
+        listed = origin[:MAX_STANDINGS]
         if is_bounded(pair):
-            shown = (*shown, *others[:MAX_STANDINGS])
+            listed = (*listed, *others[:MAX_STANDINGS])
     bounds = sums_by_people(pair)
     reasons = [reason, *_followed_instead(pair.placement, followers, head)]
     return DecisionMove(
         application=pair.placement,
         followers=followers,
-        origin=left,
-        target=joined if pair.is_decided else UNKNOWN,
+        origin=origin,
+        target=target if pair.is_decided else UNKNOWN,
         stays=len(before & after),
         reason="; ".join(reasons),
-        standings=tuple(_standing(pair, cluster, bounds) for cluster in shown),
+        standings=tuple(_standing(pair, cluster, bounds) for cluster in listed),
         possible=possible,
         open_places=open_places,
     )

@@ -29,7 +29,7 @@ def is_bounded(pair: VerdictPair) -> bool:
     )
 
 
-def reason_of(pair: VerdictPair, left: tuple[str, ...], joined: tuple[str, ...]) -> str:
+def reason_of(pair: VerdictPair, origin: tuple[str, ...], target: tuple[str, ...]) -> str:
     """Why a known decision changes, by the first cluster that it leaves, else that it moves to."""
     verdict = pair.after
     if verdict is None:
@@ -37,18 +37,18 @@ def reason_of(pair: VerdictPair, left: tuple[str, ...], joined: tuple[str, ...])
     if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
         return verdict.notes[0] if verdict.notes else str(verdict.outcome)
     by_scores = as_people_wrote(verdict)
-    cluster = joined[0] if pair.before is None else (left or joined)[0]
+    cluster = target[0] if pair.before is None else (origin or target)[0]
     bounds = sums_by_people(pair)
     if bounds is None or cluster not in bounds.sums:
         reason = _explained(by_scores, cluster)
     else:
         # The verdict has the middle of the bounds, which nobody should read as known.
-        reason = _bounded_reason(pair, by_scores, bounds, (*joined[:1], *left[:1]))
+        reason = _bounded_reason(pair, by_scores, bounds, (*target[:1], *origin[:1]))
     if pair.before is None:
         return f"new Placement; {reason}"
-    if joined and not by_scores.chosen.issuperset(joined):
+    if target and not by_scores.chosen.issuperset(target):
         # A paced Placement ranks by items of moves, so it can go where the scores do not lead.
-        return f"{reason}; {names_text(joined)} is where the reconciler planned that it goes"
+        return f"{reason}; {names_text(target)} is where the reconciler planned that it goes"
     return reason
 
 
