@@ -1,1 +1,4 @@
-"""Schemas that are derived from the models: CRDs and JSON Schemas."""
+"""Schemas that are made from the models of the kinds.
+
+`crd` has the CustomResourceDefinitions, from models by way of `structural`; `editor` has the JSON Schemas.
+"""

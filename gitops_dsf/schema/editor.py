@@ -23,11 +23,17 @@ from gitops_dsf.repository.model.declared import KINDS
 from gitops_dsf.repository.model.field_rules import Schema, rules_of
 from gitops_dsf.repository.model.foreign import RawPlacement
 from gitops_dsf.resolve.raw_placements import UNREAD
-from gitops_dsf.schema.crd import json_schema
+from gitops_dsf.schema.structural import json_schema
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 FILE: Final = ".schemas/gitops-dsf.json"
 """Where a fleet repository has it. The editor settings and the first lines of files name it."""
+
+# What OCM's controllers say of a field and its CRD does not, by the name of its object and its own.
+_BESIDES: Final[dict[str, Schema]] = {
+    "matchExpressions.operator": {"enum": list(OPERATORS)},
+    "spec.numberOfClusters": {"minimum": 0},
+}
 
 
 def kind_file(api_version: str, kind: str) -> str:
@@ -47,12 +53,13 @@ def kind_schema(api_version: str, kind: str) -> Schema:
 def bundle() -> str:
     """The schema of any document of a fleet repository, with the same bytes on every machine."""
     definitions: dict[str, Schema] = {}
-    choices = []
-    for key in sorted(KINDS):
-        schema = kind_schema(*key)
+    choices: list[Schema] = []
+    for api_version, kind in sorted(KINDS):
+        schema = kind_schema(api_version, kind)
         del schema["$schema"]
         definitions |= schema.pop("$defs")
-        is_kind = {"required": ["kind"], "properties": {"kind": {"const": key[1]}}}
+        # One condition for each kind, so that editors report the mistakes of that kind alone.
+        is_kind = {"required": ["kind"], "properties": {"kind": {"const": kind}}}
         choices.append({"if": is_kind, "then": schema})
     whole = {
         "$schema": DRAFT,
@@ -77,7 +84,9 @@ def editor_schemas() -> Mapping[str, Schema]:
 
 def _schema(model: type[Authored]) -> Schema:
     plain = json_schema(model)
-    definitions = {name: _definition(name, item) for name, item in plain.pop("$defs", {}).items()}
+    definitions: dict[str, Schema] = {}
+    for name, definition in plain.pop("$defs", {}).items():
+        definitions[name] = _definition(name, definition)
     top = _definition(model.__name__, plain)
     if model is RawPlacement:
         top["properties"]["spec"] = _placement_spec()
@@ -101,28 +110,27 @@ def _definition(name: str, schema: Schema) -> Schema:
     rules = [
         dict(rule.json) | {"description": rule.message} for rule in rules_of(name) if rule.json
     ]
-    return result | ({"allOf": rules} if rules else {})
+    if rules:
+        result["allOf"] = rules
+    return result
 
 
 def _field(schema: Schema) -> Schema:
-    shown = (item for item in schema.items() if item[0] != "title" and item != ("default", None))
-    return dict(shown)
-
-
-_BESIDES: Final[dict[str, Schema]] = {
-    "matchExpressions.operator": {"enum": list(OPERATORS)},
-    "spec.numberOfClusters": {"minimum": 0},
-}
-"""What OCM's controllers say of a field, by the name of its object and its own."""
+    field: Schema = {}
+    for key, value in schema.items():
+        # A default of null only says that the field may be absent.
+        if key == "title" or (key == "default" and value is None):
+            continue
+        field[key] = value
+    return field
 
 
 def _placement_spec() -> Schema:
-    """The schema of `spec` of a hand-written Placement:
-
-    OCM's CRD, and what an editor can check besides.
-    """
-    found = _strict("spec", fields.placement_spec())
-    return {**found, "properties": {**{name: {} for name in UNREAD}, **found["properties"]}}
+    """The schema of `spec` of a hand-written Placement, which is stricter than OCM's CRD."""
+    schema = _strict("spec", fields.placement_spec())
+    # Fields that the CRD has and no controller reads are allowed: `validate` says so.
+    properties = {name: {} for name in UNREAD} | schema["properties"]
+    return {**schema, "properties": properties}
 
 
 def _strict(name: str, schema: Schema) -> Schema:
@@ -133,11 +141,10 @@ def _strict(name: str, schema: Schema) -> Schema:
         return {**schema, "items": _strict(name, schema["items"])}
     if "properties" not in schema:
         return schema
-    inside = {
-        field: {**_strict(field, value), **_BESIDES.get(f"{name}.{field}", {})}
-        for field, value in schema["properties"].items()
-    }
-    return {**schema, "properties": inside, "additionalProperties": False}
+    properties: dict[str, Schema] = {}
+    for field, inside in schema["properties"].items():
+        properties[field] = {**_strict(field, inside), **_BESIDES.get(f"{name}.{field}", {})}
+    return {**schema, "properties": properties, "additionalProperties": False}
 
 
 def summaries_schema() -> Schema:

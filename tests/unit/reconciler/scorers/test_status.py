@@ -13,7 +13,7 @@ from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness import Assessment
 from gitops_dsf.reconciler.scorers.probes import ConfigSync, Health, HealthStatus, compare
 from gitops_dsf.reconciler.scorers.status import desired_status, patch
-from gitops_dsf.schema.crd import DynamicScorerStatus
+from gitops_dsf.schema.scorer_status import DynamicScorerStatus
 from gitops_dsf.sync.page import FetchedPage, PageFault
 from tests.support import typed
 from tests.support.apiserver import merged
