@@ -49,6 +49,7 @@ def advise(
     terms = tuple(replace(term, weight=term.weight // factor) for term in prepared.terms)
     plain = replace(prepared, terms=terms, steady=0)
     trials: list[Trial] = []
+    # Columns and expiries are those of a deadband, so they are computed once for all its trials.
     for deadband, tracks in histories.items():
         scores = GridScores(tracks=tracks, grid=grid)
         expiries = score_expiries(plain, tracks, grid=grid)

@@ -56,6 +56,7 @@ def measure(
     that no other recorded move entered or left at that time. What else happened there is in the
     spread.
     """
+    # Departures, too: they give load back.
     touched: dict[str, list[float]] = {}
     for move in everybody:
         for cluster in (*move.joined, *move.left):
@@ -71,6 +72,7 @@ def measure(
     if len(cases) < MIN_CASES:
         return None
     measured = MeasuredDemand(cases=len(cases), mean=fmean(cases), spread=stdev(cases))
+    # Below half a point a demand would be rounded to 0.
     return measured if measured.mean >= max(0.5, SURE * measured.error) else None
 
 

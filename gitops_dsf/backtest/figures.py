@@ -92,6 +92,7 @@ def _lead(
     change_back: Return, change: DecisionChange, prepared: PreparedPlacement, scores: GridScores
 ) -> dict[str, float]:
     """Points by which the cluster led the one that took its place, at a change, by score."""
+    # Changes are at points of the grid. The division may be a little beside a whole number.
     number = round((change.at - scores.grid.start) / scores.grid.step)
     lead: dict[str, float] = {}
     for term in prepared.terms:

@@ -46,6 +46,7 @@ class GridPublisher(ReplayedPublisher):
         columns: list[tuple[Labels, list[float]]] = []
         for labels, values in results.items():
             columns.append((labels, values.tolist()))
+        # A cluster without results has one row of NaN, so each point is a cycle, if a failed one.
         points = max((len(values) for _, values in columns), default=0)
         for number in range(points):
             items = self.items([(labels, values[number]) for labels, values in columns])
@@ -86,6 +87,7 @@ class GridPublisher(ReplayedPublisher):
         times: list[float] = []
         column: list[int] = []
         for now, score in zip(moments, scores.tolist(), strict=True):
+            # What was due since the last point: refreshes, and a change after its minimum interval.
             while due < now:
                 times.append(due)
                 column.append(wanted)
@@ -94,6 +96,7 @@ class GridPublisher(ReplayedPublisher):
                 due += refresh
             wanted = score
             if score == ABSENT:
+                # The agent renews nothing after a failed cycle.
                 due = NEVER
                 continue
             due = last_write + (refresh if -deadband < score - last < deadband else delay)

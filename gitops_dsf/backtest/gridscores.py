@@ -39,6 +39,7 @@ class GridScores:
 
     def column(self, resource: str, dimension: str, cluster: str) -> Column | None:
         """The score at each point; 0 where there is none. None if it is never published."""
+        # Many Placements rank by the same few scores.
         key = _ColumnKey(resource, dimension, cluster)
         if key in self._columns:
             return self._columns[key]
@@ -60,6 +61,7 @@ class GridScores:
         track = self.tracks.get(resource, {}).get(cluster)
         if track is None or dimension not in track.values:
             return None
+        # Without a copy: a history has millions of writes.
         values = np.frombuffer(track.values[dimension], dtype=np.int8)
         written = np.concatenate((_BEFORE_THE_FIRST_WRITE, values))
         # Each value stands from its first point to the first point of the next write.

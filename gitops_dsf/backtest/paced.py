@@ -95,6 +95,7 @@ class PacedReplay:
         for first, sums in self._table.blocks():
             for row in range(len(sums)):
                 is_eligible = sums[row] > OUT
+                # Nobody becomes or ceases to be eligible at most points.
                 if not np.array_equal(is_eligible, was_eligible):
                     was_eligible = is_eligible
                     self._decide_at_once(first + row, sums[row])
@@ -116,12 +117,14 @@ class PacedReplay:
             stays = members & is_eligible
             if self._decided[row] and stays.sum() == members.sum() == count:
                 continue
+            # Who may stay stays: only the pace exchanges clusters that are eligible.
             ranks = np.where(stays, NOBODY, table.ranks(sums[row]))
             chosen = np.zeros(len(members), dtype=np.bool_)
             chosen[np.argsort(-ranks)[:count]] = True
             is_first = not self._decided[row]
             table.members[row] = chosen
             self._keep(row, number)
+            # The first decisions are not moves: the applications ran there before the span.
             if not is_first:
                 self._record_own_moves(row, number, before=members, after=chosen)
 

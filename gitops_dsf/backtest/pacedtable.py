@@ -100,6 +100,7 @@ class PacedTable:
         parts = list(self._parts())
         for first in range(0, count, size):
             end = min(first + size, count)
+            # Whoever is in no part is not eligible.
             sums = np.full((end - first, *shape), OUT, dtype=np.int64)
             for part in parts:
                 low = max(first, part.first)
@@ -168,6 +169,7 @@ class MovesAtPoint:
         row = table.rows[key]
         members = table.members[row]
         wanted = table.wanted[row]
+        # OCM fills up such a decision itself.
         if int(members.sum()) != wanted:
             return None
         sums = self._shifted(row, shifts)

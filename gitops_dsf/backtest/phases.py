@@ -49,12 +49,14 @@ def moves_with_phases(
     """
     grid = backtest.grid
     tracks = backtest.scores.tracks
+    # The points of the grid are points of the finer one, too.
     fine = TimeGrid(start=grid.start, step=grid.step / PARTS, count=(grid.count - 1) * PARTS + 1)
     chosen = _chosen(backtest, points=fine.count)
     moves: dict[str, tuple[int, ...]] = {placement.prepared.key: () for placement in chosen}
     for number in range(REPLAYS):
 
         def earlier(resource: str, cluster: str, number: int = number) -> float:
+            # Earlier, never later: at a point a store has the last raw score before it.
             phase_of = "" if resource in together else cluster
             return intervals[resource] * stable_fraction(resource, phase_of, f"replay {number}")
 

@@ -87,6 +87,8 @@ class RankedTrack(NamedTuple):
 
 def prepare(placement: Placement, *, state: HubState, start: float) -> PreparedPlacement:
     """Simulates a pass without scores at `start` (Unix seconds), and keeps what no pass changes."""
+    # Predicates on scores are left out, because the scores of the past are not in the state. The
+    # required ones are applied at each point (`gitops_dsf.backtest.sums.stretches`).
     verdict = simulate_placement(
         without_score_predicates(placement), state=state, now=datetime.fromtimestamp(start, UTC)
     )

@@ -94,6 +94,7 @@ class Replay:
         )
         chosen = tuple(sorted(verdict.chosen))
         replayed.take(number, chosen, regret(prepared, verdict))
+        # OCM writes only changed decisions, and none in a pass that fails.
         if verdict.outcome is Outcome.SCHEDULED and verdict.chosen != verdict.current:
             self._decide(prepared.key, chosen)
         return verdict
@@ -114,6 +115,7 @@ class Replay:
         if until == self._written:
             return
         self._written = until
+        # Each write replaces the whole object, so only the last one before the time counts.
         for resource, by_cluster in self._tracks.items():
             for cluster, track in by_cluster.items():
                 write = self._next.get((resource, cluster), 0)
@@ -192,6 +194,7 @@ def _triggers(prepared: PreparedPlacement, tracks: Tracks, grid: TimeGrid) -> di
     resyncs = int((grid.end - grid.start) // RESYNC_SECONDS) + 1
     times.update(grid.start + number * RESYNC_SECONDS for number in range(resyncs))
     triggers: dict[int, float] = {}
+    # Of several triggers in a step the last one stays.
     for trigger in sorted(times):
         if trigger >= grid.start:
             number = math.ceil((trigger - grid.start) / grid.step)

@@ -64,12 +64,14 @@ def sum_blocks(
     for start in range(first, last, size):
         stop = min(start + size, last)
         sums = np.empty((stop - start, len(columns)), dtype=np.int64)
+        # 64 bits: scores are up to 100, weights up to 10, and `multiplier` and width come on top.
         sums[:] = np.asarray(prepared.constant, dtype=np.int64)
         for term in prepared.terms:
             for name, column in columns.items():
                 values = scores.column(term.resource, term.score, name)
                 if values is not None:
                     sums[:, column] += values[start:stop] * np.int64(term.weight)
+        # A column has an expired score, too, because OCM counts it until it notices the expiry.
         for span in uncounted:
             low = max(span.first, start)
             high = min(span.end, stop)

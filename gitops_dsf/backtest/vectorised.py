@@ -52,6 +52,7 @@ def decide(
         blocks = sum_blocks(part, scores, expiries, first=stretch.first, end=stretch.end)
         for block in blocks:
             lost += fold.add(block.first, block.sums)
+    # Sums are whole numbers. One division at the end rounds once.
     regret = lost / prepared.total_weight / len(scores.times)
     return DecisionLine(key=prepared.key, decided=tuple(decided), regret=regret)
 
@@ -83,6 +84,7 @@ class _Fold:
 
     def add(self, first: int, sums: Ints) -> int:
         """Takes the sums of points from `first` on. Returns their regret times the weights."""
+        # Of all candidates, or of none, the scores choose nobody.
         if self._count in (0, self._width):
             self._keep(first, np.arange(self._count))
             return 0
@@ -106,6 +108,7 @@ class _Fold:
         ranked = keys.copy()
         ranked[self._members] += self._bonus
         rest = self._width - self._count
+        # In order of name, as OCM writes a decision.
         return np.sort(np.argpartition(ranked, rest)[rest:])
 
     def _next_move(self, ranks: "_Ranks", row: int) -> int | None:
@@ -120,6 +123,8 @@ class _Fold:
                 weakest = reduce(np.minimum, columns)
             else:
                 weakest = ranks.keys[rows].take(self._members, axis=1).min(axis=1)
+            # The leaders are one more than are chosen. So if somebody outside beats the weakest
+            # member, one of the leaders does.
             is_before = ranks.leading[rows] > (weakest + self._bonus)[:, np.newaxis]
             is_before &= is_outside.take(ranks.leaders[rows])
             first = int(is_before.argmax())

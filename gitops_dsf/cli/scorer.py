@@ -1,4 +1,4 @@
-"""gitops-dsf scorer: the command of the scorer SDK, extended by a check of the PromQL in /config."""
+"""gitops-dsf scorer: the command of the scorer SDK, with a check of the PromQL in /config."""
 
 import argparse
 

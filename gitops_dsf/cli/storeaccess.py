@@ -68,6 +68,7 @@ def headers(written: Sequence[str]) -> dict[str, str]:
         try:
             values[name] = header_secret(value)
         except SecretFault as fault:
+            # The cause is left out, because its frames hold the value.
             raise UsageError(f"--header {name}: the value {fault}") from None
     return values
 

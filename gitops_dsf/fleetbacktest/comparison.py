@@ -128,6 +128,8 @@ class RevisionComparison:
         Only the last revision gets advice. `window` is that of returns, in seconds.
         """
         histories = [revision.finish() for revision in self._revisions]
+        # Reading has ended: scores without any result make Placements unknown before the beginning
+        # is looked for.
         beginning = self._beginning(histories)
         results: list[RevisionResult] = []
         for revision, of_revision in zip(self._revisions, histories, strict=True):
@@ -176,6 +178,7 @@ class RevisionComparison:
             for key, placement in revision.placements.items()
             if key not in revision.unknown
         }
+        # Clusters and taints are those of now. Scores and decisions of now are none of the past.
         state = hub_state(revision.fleet, self._snapshot, scores={}, decisions=(), only=placements)
         return run(
             placements.values(),

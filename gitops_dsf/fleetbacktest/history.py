@@ -116,6 +116,7 @@ class RevisionHistory:
                 is_known = ~np.isnan([*raw_scores.values()]).all(axis=0)
                 before = int(is_known.argmax()) if is_known.any() else count
                 leading[cluster] = first + before
+            # Of several series the one with the fewest gaps counts.
             gaps = [int(np.count_nonzero(np.isnan(values))) for values in raw_scores.values()]
             missing[cluster] = missing.get(cluster, 0) + min(gaps)
 
@@ -226,6 +227,7 @@ def history_of(
         ranks[key] = tuple(score.resource for score in ranked_by(placement))
         resources.extend(ranks[key])
     questions = questions_of(resources, fleet=fleet, before=before, can_query=can_query)
+    # Each deadband publishes other scores of the same raw ones, which are read only once.
     publishers: dict[int | None, dict[str, dict[str, GridPublisher]]] = {}
     for deadband in (None, *deadbands):
         publishers[deadband] = {

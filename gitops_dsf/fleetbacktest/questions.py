@@ -54,6 +54,7 @@ def questions_of(
     store evaluates queries.
     """
     questions = Questions()
+    # In the order of the Placements, so that equal repositories give equal output.
     for resource in dict.fromkeys(resources):
         scorer = fleet.scorer_by_resource.get(resource)
         if scorer is None:

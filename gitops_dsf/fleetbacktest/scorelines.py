@@ -51,6 +51,7 @@ def score_lines(backtest: Backtest, key: str, named: Sequence[str], *, start: fl
     size = max(1, math.ceil(grid.count / MAX_POINTS))
     means = _means(backtest, prepared, size=size)
     times = [grid.start - start + row * size * grid.step for row in range(len(means))]
+    # The named clusters had the application, so their lines explain the decisions.
     lines: dict[str, Sequence[LinePoint]] = {}
     for name in _clusters(prepared, named, means):
         lines[name] = _line(times, means[:, prepared.names.index(name)])

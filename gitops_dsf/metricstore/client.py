@@ -74,6 +74,7 @@ class MetricStore:
         self._token = token
         self._client = webclient.client(
             verify=trust or _trust(url),
+            # httpx limits each read. `_ask` limits the whole answer.
             timeout=httpx.Timeout(SECONDS, pool=None),
             headers={
                 "User-Agent": f"gitops-dsf/{__version__}",
@@ -126,6 +127,7 @@ class MetricStore:
                     raise
                 length = max(SMALLEST_PAGE, length // 4)
                 continue
+            # A store may answer with more clusters than the fleet has.
             self._read += answer.samples
             self.refuse_beyond(self._read)
             yield StoredPage(first=first, count=length, answer=answer)
@@ -141,6 +143,7 @@ class MetricStore:
         """
         asked = {
             "query": query,
+            # Prometheus knows times in milliseconds.
             "start": f"{start:.3f}",
             "end": f"{start + (count - 1) * step:.3f}",
             "step": f"{step:g}",

@@ -65,6 +65,7 @@ def judge(
     for index, finding in enumerate(expect.findings):
         position = test.at("spec", "expect", "findings", index)
         yield from _judge_finding(findings, documents, finding, position)
+    # A test of findings alone may be of a repository with errors.
     if not (expect.scores or expect.decisions or expect.moves):
         return
     if fleet is None:

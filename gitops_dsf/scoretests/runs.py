@@ -65,6 +65,7 @@ def run_scorers(
         scorer = fleet.scorer_by_name[key.scorer]
         if scorer.spec.score_destination != ADD_ON_PLACEMENT_SCORE:
             continue
+        # What a test gives elsewhere has no effect. `reasons` says so.
         if key.cluster in fleet.runs_on[key.scorer]:
             replayed.setdefault(scorer.resource_name, {})[key.cluster] = _run(
                 summarise(fleet.on_cluster(scorer, key.cluster)),

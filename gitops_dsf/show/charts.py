@@ -171,6 +171,7 @@ class Chart:
                 f'<rect x="{left:.1f}" y="{top:.1f}"'
                 f' width="{max(right - left - 1.5, 1.0):.1f}" height="18" rx="3"/>'
             )
+            # A name that does not fit is only in the title.
             if bar.name and right - left - 10 >= len(bar.name) * LETTER:
                 yield (
                     f'<text x="{(left + right) / 2:.1f}" y="{top + 13:.1f}"'
@@ -221,6 +222,7 @@ def _apart(heights: Sequence[float], *, low: float, high: float) -> list[float]:
     for height in heights:
         apart.append(max(height, least))
         least = apart[-1] + LABEL_GAP
+    # From the bottom up, so that names that were moved down push those above them.
     most = high
     for index in reversed(range(len(apart))):
         apart[index] = min(apart[index], most)
