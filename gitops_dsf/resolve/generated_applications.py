@@ -82,6 +82,7 @@ def _of_copied(context: Context) -> Iterator[Generated]:
             if followed in rankings:
                 clusters |= eligible(context, rankings[followed])
             elif followed in placements:
+                # Where the clusters of a Placement are not known, nothing is said about names.
                 clusters |= choosable(context, placements[followed]) or frozenset()
         yield Generated(
             item=application_set, prefix=match[1], suffix=match[2], clusters=frozenset(clusters)

@@ -29,6 +29,7 @@ class Weights:
 def choose(points: int, weights: Sequence[int]) -> Weights | None:
     """Returns the smallest weights with exactly this stickiness; None if there are none."""
     if points == 0:
+        # Without Steady, OCM moves for a lead of one point.
         return Weights(factor=1, steady=0)
     for value, possible in _possible(tuple(weights)):
         if value == points:
@@ -63,6 +64,7 @@ def _possible(weights: tuple[int, ...]) -> list[tuple[Fraction, Weights]]:
     possible = []
     for steady in range(1, MAX_WEIGHT + 1):
         for factor in range(1, MAX_WEIGHT // largest + 1):
+            # Weights with a common divisor give the same points as smaller ones.
             if gcd(steady, factor) == 1:
                 points = Fraction(STEADY_POINTS * steady, factor * total)
                 possible.append((points, Weights(factor=factor, steady=steady)))

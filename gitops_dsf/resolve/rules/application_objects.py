@@ -28,6 +28,7 @@ def applications_bring_different_objects(context: Context) -> Iterator[Diagnosti
         if not namespace or not sources:
             continue
         content = json.dumps([namespace, sources], sort_keys=True, default=str)
+        # One finding is enough: many sets with one source would have a finding for each pair.
         for other in by_content[content]:
             if shared := applications.clusters & other.clusters:
                 yield codes.SAME_OBJECTS.at(

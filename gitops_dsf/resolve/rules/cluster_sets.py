@@ -63,8 +63,10 @@ def clusters_are_in_a_set(context: Context) -> Iterator[Diagnostic]:
         chosen.update(ranking.value.spec.placement.cluster_sets)
     for placement in context.declared.placements:
         sets = placement.value.spec.get("clusterSets")
+        # Without clusterSets, OCM takes every set with a binding in the namespace of the Placement
+        # (docs/decisions/scheduler.md#the-pass-step-by-step), and bindings may be on the hub only.
         if not isinstance(sets, list) or not sets:
-            return  # it chooses from all sets that are bound in its namespace
+            return
         chosen.update(name for name in sets if isinstance(name, str))
     if not chosen or not all(map(context.inventory.knows_set, chosen)):
         return

@@ -85,6 +85,7 @@ def pages_get_what_they_may(context: Context) -> Iterator[Diagnostic]:
                 " API is at another host, and nobody allowed this one",
                 f"add {recipient.host} to spec.allowedTokenHosts in gitops-dsf.yaml",
             )
+            # The reconciler sends nothing unless all hosts may get it, so one finding is enough.
             break
 
 

@@ -17,9 +17,11 @@ def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
     positions: dict[tuple[str, str, str], Position] = {}
     for application in declared.applications:
         positions["ApplicationSet", home, application.name] = application.position
+        # One with a ref renders no Placement of its own.
         if application.value.spec.placement.ref is None:
             positions["Placement", home, application.name] = application.position
     others: tuple[RankingItem | CarriedItem, ...] = (*declared.carried, *declared.scored_placements)
+    # In order of files, so that the finding is about the later one, whatever its kind is.
     for copied in sorted(others, key=_position):
         is_scored = copied.document.kind == "ScoredPlacement"
         kind = "Placement" if is_scored else copied.document.kind

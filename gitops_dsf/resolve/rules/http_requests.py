@@ -32,6 +32,7 @@ def headers_can_be_sent(context: Context) -> Iterator[Diagnostic]:
     for variant in context.source_variants:
         seen: set[str] = set()
         for index, header in enumerate(variant.value.headers):
+            # Case does not count in names of headers (RFC 9110, section 5.1).
             name = header.name.lower()
             path = (*variant.path, "headers", index)
             if fault := name_fault(header.name):

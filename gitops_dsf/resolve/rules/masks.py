@@ -53,6 +53,7 @@ def masks_are_written_once(context: Context) -> Iterator[Diagnostic]:
 
 
 def _masks(context: Context) -> Iterator[tuple[Item[DynamicScoringConfig], int, Mask]]:
+    # There is one such object. Another one has an error for its name.
     for config in context.declared.scoring_configs[:1]:
         for index, mask in enumerate(config.value.spec.masks):
             yield config, index, mask
