@@ -1,4 +1,6 @@
-"""The README in the metadata of gitops-dsf: package indexes show its text and have no other file."""
+"""The README in the metadata of gitops-dsf: package indexes show its text and have no other
+file.
+"""
 
 import re
 from pathlib import Path
@@ -10,7 +12,10 @@ _LINK: Final = re.compile(r"(!?)\[([^]]*)\]\((?![a-z]+:|#)([^)\s]+)\)")
 
 
 class ReadmeHook(MetadataHookInterface):
-    """Reads README.md. The URL is that of [project.urls], which is there once the names are reserved."""
+    """Reads README.md.
+
+    The URL is that of [project.urls], which is there once the names are reserved.
+    """
 
     def update(self, metadata: dict[str, Any]) -> None:
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
@@ -24,8 +29,9 @@ class ReadmeHook(MetadataHookInterface):
 
 
 def without_relative_links(text: str, *, repository: str | None, tag: str) -> str:
-    """Relative links lead to the repository at the tag. While it has no URL, only their text stays, and
-    images are left out.
+    """Relative links lead to the repository at the tag.
+
+    While it has no URL, only their text stays, and images are left out.
     """
 
     def replace(link: re.Match[str]) -> str:

@@ -29,8 +29,8 @@ SCORERS: Final = {
     "cpu-headroom-forecast": ("headroom_forecast", "cpu-headroom-forecast.scoring.svc:8000"),
     "vcpu-cost": ("cost", "vcpu-cost.scoring.svc:8000"),
 }
-"""By score name: the folder below examples/scorers, which is also the module, and `host:port` as the
-clusters write it.
+"""By score name: the folder below examples/scorers, which is also the module, and `host:port` as
+the clusters write it.
 """
 EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples" / "scorers"
 

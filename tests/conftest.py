@@ -1,5 +1,5 @@
-"""What every test shares: a clean environment, hypothesis without deadlines, and the switch that refreshes
-golden files.
+"""What every test shares: a clean environment, hypothesis without deadlines, and the switch that
+refreshes golden files.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ LONGEST = (
     "unit/agent/test_many_results.py",
     "contract/test_version.py",
 )
-"""Files with tests, or with groups of tests, of more than five seconds. They begin first: at the end no
-process is left alone with one of them.
+"""Files with tests, or with groups of tests, of more than five seconds. They begin first: at the
+end no process is left alone with one of them.
 """
 ID_CHARACTERS = 80
 """Of a parameter in the name of a test."""
 GARBAGE: Final = 20_000
-"""Objects that are made before garbage is looked for, as in the agent. At Python's 700 the looks take a
-thirtieth of the time.
+"""Objects that are made before garbage is looked for, as in the agent. At Python's 700 the looks
+take a thirtieth of the time.
 """
 TESTS: Final = Path(__file__).parent
 UV: Final = Path(sys.executable).with_name("uv")
@@ -64,7 +64,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_asyncio_loop_factories(
     item: pytest.Item,
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Coroutines run in virtual time, unless they wait for another process or thread and are marked so."""
+    """Coroutines run in virtual time, unless they wait for another process or thread and are marked
+    so.
+    """
     real = (
         item.get_closest_marker("real_time")
         or "hub" in item.path.relative_to(item.config.rootpath).parts
@@ -74,8 +76,10 @@ def pytest_asyncio_loop_factories(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first. Tests that share a fixture of their module run in one worker, so that the
-    fixture is made once. So do the unit tests of a file, so that the controller sends fewer messages.
+    """The longest files first.
+
+    Tests that share a fixture of their module run in one worker, so that the fixture is made once.
+    So do the unit tests of a file, so that the controller sends fewer messages.
     """
     first = {TESTS / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: first.get(item.path, len(first)))
@@ -92,8 +96,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Groups(LoadGroupScheduling):
-    """Groups of tests. After each test, pytest-xdist adds up all groups that its worker ever had, so the time
-    that it needs grows with the square of their number. This one forgets those that are done.
+    """Groups of tests.
+
+    After each test, pytest-xdist adds up all groups that its worker ever had, so the time that it
+    needs grows with the square of their number. This one forgets those that are done.
     """
 
     def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
@@ -108,13 +114,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups | Non
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Short names for long texts. Every process of pytest-xdist sends the names of all tests, and each test's
-    name with each of its reports.
+    """Short names for long texts.
+
+    Every process of pytest-xdist sends the names of all tests, and each test's name with each of
+    its reports.
     """
     if not isinstance(val, str | bytes) or len(val) <= ID_CHARACTERS:
         return None
     content = val.encode("utf-8", "surrogatepass") if isinstance(val, str) else val
-    return f"{ascii(val[:ID_CHARACTERS])[:ID_CHARACTERS]}... {len(val)} long, {zlib.crc32(content):08x}"
+    return (
+        f"{ascii(val[:ID_CHARACTERS])[:ID_CHARACTERS]}... {len(val)} long,"
+        f" {zlib.crc32(content):08x}"
+    )
 
 
 def pytest_sessionstart() -> None:
@@ -123,15 +134,17 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Cleans the environment once for all tests; for each of them takes longer. The hub suite does it itself.
+    """Cleans the environment once for all tests; for each of them takes longer.
+
+    The hub suite does it itself.
 
     No collection of a test's garbage need go through the modules and thousands of tests.
     """
     beside = [_folder(item.path) == "hub" for item in session.items]
     if not all(beside):
         environment.clean(os.environ)
-        # No test trusts the machine's authorities; to read them takes 40 ms for each client. The programs of
-        # the hub suite fetch from the network, so they keep them.
+        # No test trusts the machine's authorities; to read them takes 40 ms for each client. The
+        # programs of the hub suite fetch from the network, so they keep them.
         if not any(beside):
             os.environ["SSL_CERT_FILE"] = str(AUTHORITY)
     gc.freeze()
@@ -149,8 +162,8 @@ def _folder(path: Path) -> str:
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """What the tests of a file leave behind, such as caches, stays to the end.
 
-    Agents collect every ten seconds of virtual time. In a process that has run many tests, each collection
-    would take 50 ms.
+    Agents collect every ten seconds of virtual time. In a process that has run many tests, each
+    collection would take 50 ms.
     """
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
@@ -159,8 +172,10 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(scope="session")
 def warm_programs() -> Iterator[Path]:
-    """A folder for PATH with `python` and our programs, which start at once. The tests that use it run in one
-    worker, and the demo in another, so that two servers are started.
+    """A folder for PATH with `python` and our programs, which start at once.
+
+    The tests that use it run in one worker, and the demo in another, so that two servers are
+    started.
     """
     with warm_python() as folder:
         yield folder
@@ -168,7 +183,10 @@ def warm_programs() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with our wheels. The tests that use it run in one worker, so that they are built once."""
+    """A folder with our wheels.
+
+    The tests that use it run in one worker, so that they are built once.
+    """
     out = tmp_path_factory.mktemp("wheels")
     words = ("build", "--quiet", "--all-packages", "--wheel", "--offline", "--no-build-isolation")
     _uv(*words, "--python", sys.executable, "--out-dir", str(out))
@@ -177,8 +195,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def pipeline_programs(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for PATH with what the pipeline of a new fleet needs: gitops-dsf without any extra, and
-    without the distribution that only extras use.
+    """A folder for PATH with what the pipeline of a new fleet needs: gitops-dsf without any extra,
+    and without the distribution that only extras use.
     """
     root = tmp_path_factory.mktemp("pipeline")
     scaffold(target=root / "fleet", name="fleet", wheels=wheels)

@@ -6,10 +6,10 @@ Built twice from the same commit, all files but the images have the same bytes. 
 tools.release --notes v1.2.0` prints the section of CHANGELOG.md, and fails for a tag that is not
 the version of the checkout, or has none.
 
-`--images [agent|reconciler|cli ...]` builds targets of images/Containerfile and nothing else: OCI archives,
-with buildah. It works as root and, where user namespaces are allowed, for everybody. Where the
-public Python image cannot be pulled, `sh images/base.sh` makes another base, to be named with
---base.
+`--images [agent|reconciler|cli ...]` builds targets of images/Containerfile and nothing else: OCI
+archives, with buildah. It works as root and, where user namespaces are allowed, for everybody.
+Where the public Python image cannot be pulled, `sh images/base.sh` makes another base, to be named
+with --base.
 """
 
 import argparse

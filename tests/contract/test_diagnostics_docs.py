@@ -1,4 +1,5 @@
-"""The codes of findings: each is explained, its bad example gives the finding, and its good one none.
+"""The codes of findings: each is explained, its bad example gives the finding, and its good one
+none.
 
 Some codes cannot be shown by a few lines. Their findings are made here, or are in
 tests/golden/findings.txt.
@@ -53,8 +54,8 @@ PLACES = {
     "DSF502": "gitops-dsf.yaml:11:20",
     "DSF503": "apps/web.yaml:12:5",
 }
-"""Where the findings are that tests/golden/findings.txt does not have. Those about a whole file or the whole
-repository are at its first character.
+"""Where the findings are that tests/golden/findings.txt does not have. Those about a whole file or
+the whole repository are at its first character.
 """
 
 LINE = re.compile(r"^(\S+:\d+:\d+): (?:error|warning|notice) (DSF\d{3}): ", re.MULTILINE)

@@ -1,8 +1,8 @@
 """README and docs: every link leads somewhere, and every block is what it says.
 
-YAML is a whole object, a part of a file of a fleet repository, or the configuration of another program; its
-first line or its title names the file or the program. Commands exist with their arguments. Python and shell
-sessions (`console`) stand on pages that a test runs.
+YAML is a whole object, a part of a file of a fleet repository, or the configuration of another
+program; its first line or its title names the file or the program. Commands exist with their
+arguments. Python and shell sessions (`console`) stand on pages that a test runs.
 """
 
 import re
@@ -45,7 +45,9 @@ NOT_OURS = ("tests/data/", "tests/golden/", "schemas/", "repo-template/", "examp
 
 
 def dead(file: Path, target: str) -> bool:
-    """Whether a link or a citation leads nowhere, from the file or from the root of the repository."""
+    """Whether a link or a citation leads nowhere, from the file or from the root of the
+    repository.
+    """
     path, _, anchor = target.partition("#")
     found = [
         page for page in ((file.parent / path).resolve(), ROOT / path) if path and page.exists()

@@ -1,6 +1,8 @@
-"""schemas/output has the JSON of every verb that prints JSON, and the JSON of real runs is what it says.
+"""schemas/output has the JSON of every verb that prints JSON, and the JSON of real runs is what it
+says.
 
-The runs are those of all tests that use `tests.support.commandline`; here are verbs that need no hub.
+The runs are those of all tests that use `tests.support.commandline`; here are verbs that need no
+hub.
 """
 
 from pathlib import Path

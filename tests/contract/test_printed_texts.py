@@ -1,8 +1,8 @@
 """Everything that a program prints goes through the functions that make texts of others harmless.
 
-A text that is printed as it is may be a command for the runner of a pipeline, or control a terminal (see
-`dsf_wire.text`). So each print of the programs is fixed text, or the result of one of the functions below, or
-it has a reason in this file.
+A text that is printed as it is may be a command for the runner of a pipeline, or control a terminal
+(see `dsf_wire.text`). So each print of the programs is fixed text, or the result of one of the
+functions below, or it has a reason in this file.
 """
 
 import ast

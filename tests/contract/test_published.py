@@ -1,5 +1,5 @@
-"""What forges and package indexes read: pipelines and hooks, also those of a new repository, say what is true
-of this one, and a tag publishes everything.
+"""What forges and package indexes read: pipelines and hooks, also those of a new repository, say
+what is true of this one, and a tag publishes everything.
 """
 
 import re
@@ -83,7 +83,8 @@ def test_no_link_of_a_published_readme_needs_the_repository_around_it(folder: Pa
 
 def test_links_of_a_published_readme_lead_to_its_tag() -> None:
     text = (
-        "See [Installing](docs/start/upgrade.md#uninstalling), [OCM](https://open-cluster-management.io) and"
+        "See [Installing](docs/start/upgrade.md#uninstalling),"
+        " [OCM](https://open-cluster-management.io) and"
         " [above](#try-it).\n\n![A report](docs/images/report.png)\n\n## Next\n"
     )
     place = "https://forge.example.com/team/gitops-dsf"

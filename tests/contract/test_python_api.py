@@ -1,8 +1,8 @@
-"""The public Python API (docs/reference/outputs.md): what it exports, with every signature, is the recorded
-text beside this file.
+"""The public Python API (docs/reference/outputs.md): what it exports, with every signature, is the
+recorded text beside this file.
 
-A difference is a decision: `make golden` records it, and the changelog tells users. What is promised of a
-class is all that is public in it, unless PARTLY names less.
+A difference is a decision: `make golden` records it, and the changelog tells users. What is
+promised of a class is all that is public in it, unless PARTLY names less.
 """
 
 import ast
@@ -30,8 +30,10 @@ PARTLY: dict[str, Collection[str]] = {
     "Verdict": re.findall(
         r"\w+",
         "after candidates chosen cluster_sets current decisions drop_of dropped evicted "
-        "evicts_everything filters groups next_expiry misconfigured notes now outcome panic placement "
-        "prioritizer_scores ranked requeue_at satisfied scores status sync_error to_dict unscheduled "
+        "evicts_everything filters groups next_expiry misconfigured notes now outcome"
+        " panic placement "
+        "prioritizer_scores ranked requeue_at satisfied scores status sync_error to_dict"
+        " unscheduled "
         "unsupported",
     ),
 }

@@ -1,5 +1,5 @@
-"""docs/reference/upstream.md: a manifest that is valid upstream is accepted, but for the table of what is
-refused, and each row is true.
+"""docs/reference/upstream.md: a manifest that is valid upstream is accepted, but for the table of
+what is refused, and each row is true.
 """
 
 import re

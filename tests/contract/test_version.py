@@ -22,8 +22,8 @@ OTHERS = (
     *("*/go.mod", "*/go.sum", "uv.lock", "CHANGELOG.md", "*/pyproject.toml.tmpl"),
     *("tests/[!g]*", "tools/version.py"),
 )
-"""Files with versions of other programs, of past releases, of projects that users create, or of examples in
-tests.
+"""Files with versions of other programs, of past releases, of projects that users create, or of
+examples in tests.
 """
 
 
@@ -62,7 +62,9 @@ def says_other_versions(path: str) -> bool:
 
 
 def test_no_line_says_the_version_without_being_a_place() -> None:
-    """So that `make version` finds every line: a new kind of place needs a pattern, or is one of OTHERS."""
+    """So that `make version` finds every line: a new kind of place needs a pattern, or is one of
+    OTHERS.
+    """
     now = version.current(ROOT)
     alone = re.compile(rf"(?<![\w.]){re.escape(now)}(?!\.?\w)")
     known = {(place.path, place.line) for place in version.places(ROOT)}

@@ -1,7 +1,7 @@
 """Pages that are walked as a reader does it.
 
-README.md, CONTRIBUTING.md, docs/start/quickstart.md, docs/decisions/one-decision.md, docs/decisions/backtest.md,
-docs/decisions/preview.md and docs/scores/your-own-api.md.
+README.md, CONTRIBUTING.md, docs/start/quickstart.md, docs/decisions/one-decision.md,
+docs/decisions/backtest.md, docs/decisions/preview.md and docs/scores/your-own-api.md.
 """
 
 import os
@@ -98,7 +98,9 @@ def test_the_page_of_a_scoring_api_leads_to_one_that_agents_can_use(
 
 
 def walk(page: Path, folder: Path, programs: Path) -> None:
-    """Runs the commands of a page, writes its files and makes its edits, in the order of the page."""
+    """Runs the commands of a page, writes its files and makes its edits, in the order of the
+    page.
+    """
     for block in blocks(page):
         if block.language == "console":
             for command, expected in commands(block.text):
@@ -213,7 +215,9 @@ def test_the_tests_of_the_preview_page_pass_and_fail_as_shown(fleet: Path) -> No
 
 
 def test_the_first_change_of_contributing_works() -> None:
-    """The example's test fails on Series as it is, and passes on one with the example's property."""
+    """The example's test fails on Series as it is, and passes on one with the example's
+    property.
+    """
     test, code = (block.text for block in blocks(ROOT / "CONTRIBUTING.md", "python"))
     scope: dict[str, Any] = {}
     exec(compile(test, "test_series.py", "exec"), scope)  # noqa: S102 - the document's own example

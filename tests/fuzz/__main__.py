@@ -1,7 +1,7 @@
 """`python -m tests.fuzz [READER ...] [--minutes N]`: looks for bytes that break a reader.
 
-Each reader runs in a process of its own and begins with its corpus, tests/fuzz/corpus/READER. What breaks a
-reader is written there and named; `make test` reads the corpus again from then on.
+Each reader runs in a process of its own and begins with its corpus, tests/fuzz/corpus/READER. What
+breaks a reader is written there and named; `make test` reads the corpus again from then on.
 """
 
 import argparse
@@ -88,7 +88,9 @@ def _started(name: str, folder: Path, *, end: float) -> Run:
 
 
 def _fuzz(name: str, folder: Path, *, end: float) -> int:
-    """Runs until `end` (Unix seconds) or until an input breaks the reader; the process ends here."""
+    """Runs until `end` (Unix seconds) or until an input breaks the reader; the process ends
+    here.
+    """
     import atheris
 
     with atheris.instrument_imports(include=list(INSTRUMENTED), enable_loader_override=False):

@@ -1,7 +1,7 @@
 """What is fuzzed: each reader takes bytes, and checks what must hold whatever the bytes are.
 
-A reader may raise nothing: errors of its module's own types are answers. Time and memory are bounded by the
-fuzzer for each input.
+A reader may raise nothing: errors of its module's own types are answers. Time and memory are
+bounded by the fuzzer for each input.
 """
 
 import json
@@ -129,8 +129,8 @@ def expression(content: bytes) -> None:
 
 
 def native(content: bytes) -> None:
-    """Long texts for the parsers that are not Python: what stands between the first two NUL bytes is
-    repeated. None of them may end the process.
+    """Long texts for the parsers that are not Python: what stands between the first two NUL bytes
+    is repeated. None of them may end the process.
     """
     head, piece, *tail = [*content.decode(errors="replace").split("\0", 2), ""]
     times = (LONGEST_TEXT - len(head)) // max(len(piece), 1)
@@ -145,8 +145,9 @@ def native(content: bytes) -> None:
 
 
 def scores(content: bytes) -> None:
-    """The answer of a scoring API. Each result is kept or counted, as the standard library counts them, also
-    by the hub scorer.
+    """The answer of a scoring API.
+
+    Each result is kept or counted, as the standard library counts them, also by the hub scorer.
     """
     label_sets = LabelSets(template="${node}", cluster="c1", score_name="s")
     of_clusters = ClusterLabelSets(template="${node}", score_name="s", label="cluster")
@@ -167,7 +168,10 @@ def scores(content: bytes) -> None:
 
 
 def series(content: bytes) -> None:
-    """The answer of a metric source. Pieces and the whole give the same series, and the parts are JSON."""
+    """The answer of a metric source.
+
+    Pieces and the whole give the same series, and the parts are JSON.
+    """
     try:
         whole: SeriesText | None = _driven(promjson.read([content], where="the source"))
     except AgentError:
@@ -205,7 +209,9 @@ def series(content: bytes) -> None:
 
 
 def _as_scores(series: SeriesText) -> None:
-    """The series as the results of a Query scorer: each is kept or counted, and pieces give the same."""
+    """The series as the results of a Query scorer: each is kept or counted, and pieces give the
+    same.
+    """
     found: list[Any] = []
     module: Any = scoring_batches
     most = module.BATCH
@@ -221,8 +227,9 @@ def _as_scores(series: SeriesText) -> None:
 
 
 def kubernetes(content: bytes) -> None:
-    """Objects of an API server, one on each line. Every measure is a number, and nothing is left of objects
-    that are gone.
+    """Objects of an API server, one on each line.
+
+    Every measure is a number, and nothing is left of objects that are gone.
     """
     totals, pods = Totals(), dict[str, objects.Pod]()
     usage: Mapping[str, objects.NodeUsage] = {}
@@ -247,8 +254,9 @@ def kubernetes(content: bytes) -> None:
 
 
 def history(content: bytes) -> None:
-    """A saved answer of a metric store, packed or not. Samples are in order of time, and equal to those that
-    the standard library finds.
+    """A saved answer of a metric store, packed or not.
+
+    Samples are in order of time, and equal to those that the standard library finds.
     """
     packed = content.startswith(b"\x1f\x8b")
     with tempfile.TemporaryDirectory() as folder:
@@ -292,7 +300,10 @@ def journal(content: bytes) -> None:
 
 
 def values(content: bytes) -> None:
-    """The values of a series in a ScoreTest. They are bounded, and a mistake is inside of the text."""
+    """The values of a series in a ScoreTest.
+
+    They are bounded, and a mistake is inside of the text.
+    """
     text = content.decode(errors="replace")
     try:
         found = expand(text)
@@ -327,7 +338,8 @@ _FLEET: Final = {
     ),
     "clusters/a.yaml": (
         "# ours\napiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
-        "metadata:\n  name: a  # fixed\n  labels: {env: prod}\nspec: {taints: [{key: k, effect: NoSelect}]}\n"
+        "metadata:\n  name: a  # fixed\n  labels: {env: prod}\nspec:"
+        " {taints: [{key: k, effect: NoSelect}]}\n"
     ),
 }
 
@@ -377,7 +389,8 @@ READERS: Final[Mapping[str, Reader]] = {
     "repository": Reader(
         read=repository,
         words=(
-            "apiVersion: ", "kind: ", "metadata:\n", "name: ", "---\n", "...\n", "- ", "? ", ": ", "&a ",
+            "apiVersion: ", "kind: ", "metadata:\n", "name: ", "---\n", "...\n", "- ", "? ", ": ", ("&a"
+" "),
             "*a", "!!", "!!str ", "<<: ", "|\n", ">-\n", "|2\n", "'", '"', "\\", "{", "}", "[", "]", ",",
             "#", "%YAML 1.1\n", "\t", "\ufeff", "\x85", "\u2028", "~", "null", "yes", "017", "0o7", "1e3",
             ".inf", ".nan", "1_0", "12:30",
@@ -386,19 +399,23 @@ READERS: Final[Mapping[str, Reader]] = {
     "fleet": Reader(
         read=fleet,
         words=(
-            "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\n",
+            ("apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind:"
+" DynamicScorer\n"),
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: MetricSource\n",
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplication\n",
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\n",
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoreTest\n", "given: {", "expect: {",
             "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n",
             "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n",
-            "apiVersion: gitops-dsf.io/v1alpha1\nkind: Maintenance\n", "action: Drain", "schedule: {days: [",
+            "apiVersion: gitops-dsf.io/v1alpha1\nkind: Maintenance\n", "action: Drain", ("schedule:"
+" {days: ["),
             "zone: ", "start: '2000-01-01T00:00:00+23:59'", "end: '2999-12-31T23:59:59-23:59'",
             "---\n", "metadata: {name: ", "labels: {", "spec: {", "source: {", "type: Kubernetes",
             "type: OpenTelemetry", "ref: a", "variants: [", "clusterSelector: {matchLabels: {",
-            "matchExpressions: [{key: a, operator: In, values: [", "host: 'http://a.svc'", "auth: {",
-            "tokenSecretRef: {name: a, key: b}", "headers: [", "params: {query: ", "scoring: {type: Query",
+            "matchExpressions: [{key: a, operator: In, values: [", "host: 'http://a.svc'", ("auth:"
+" {"),
+            "tokenSecretRef: {name: a, key: b}", "headers: [", "params: {query: ", ("scoring:"
+" {type: Query"),
             "runsOn: Hub", "clusterLabel: {name: ", "predicates: [", "prioritizerPolicy: {",
             "generators: [", "{}", "[]", "null", "yes", "1", "}", "]", ", ", ": ", "'",
         ),
@@ -477,9 +494,11 @@ READERS: Final[Mapping[str, Reader]] = {
     "hub": Reader(
         read=hub,
         words=(
-            "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: ",
+            ("apiVersion: cluster.open-cluster-management.io/v1\nkind:"
+" ManagedCluster\nmetadata: {name: "),
             "apiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSet\n",
-            "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\n",
+            ("apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind:"
+" DynamicScorer\n"),
             "labels: {", "spec: {", "taints: [", "{key: a, effect: NoSelect}", "status: {",
             "clusterClaims: [", "allocatable: {", "kind: List\nitems:\n", "---\n",
             '{"kind":"List","items":[', '"metadata":{"name":"', "hubAcceptsClient: false",
@@ -487,6 +506,7 @@ READERS: Final[Mapping[str, Reader]] = {
         ),
     ),
 }  # fmt: skip
-"""By name: the loader, the rules, the readers of queries, the native parsers, the readers of results,
-sources, nodes and pods, saved answers of metric stores, journals, values of tests, and import.
+"""By name: the loader, the rules, the readers of queries, the native parsers, the readers of
+results, sources, nodes and pods, saved answers of metric stores, journals, values of tests, and
+import.
 """

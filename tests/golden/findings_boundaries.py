@@ -1,6 +1,6 @@
 # ruff: noqa: E501 - texts of documents
-"""Small repositories for tests/golden/test_findings.py: settings, images, hosts and URLs, templates of Argo CD,
-and documents that cannot be told apart.
+"""Small repositories for tests/golden/test_findings.py: settings, images, hosts and URLs, templates
+of Argo CD, and documents that cannot be told apart.
 """
 
 from collections.abc import Iterator

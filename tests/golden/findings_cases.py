@@ -1,5 +1,8 @@
 # ruff: noqa: E501 - texts of documents
-"""Small repositories for tests/golden/test_findings.py, by name. Each is near the limit of a rule."""
+"""Small repositories for tests/golden/test_findings.py, by name.
+
+Each is near the limit of a rule.
+"""
 
 from collections.abc import Iterator, Mapping
 

@@ -27,7 +27,8 @@ def _work(
     name: str = "patch",
 ) -> str:
     return (
-        f"apiVersion: gitops-dsf.io/v1alpha1\nkind: Maintenance\nmetadata: {{name: {name}}}\nspec:\n"
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: Maintenance\nmetadata: {name:"
+        f" {name}}}\nspec:\n"
         f"  action: {action}\n  {what}\n  {window.replace(', end', chr(10) + '  end')}\n"
     )
 

@@ -1,6 +1,6 @@
 # ruff: noqa: E501 - texts of documents
-"""Small repositories for tests/golden/test_findings.py: where scorers run, what they ask, and mistakes beside
-each other.
+"""Small repositories for tests/golden/test_findings.py: where scorers run, what they ask, and
+mistakes beside each other.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,6 +1,8 @@
-"""The findings about many small repositories, word for word: code, place, message and hint, and no others.
+"""The findings about many small repositories, word for word: code, place, message and hint, and no
+others.
 
-Most are near a limit of a rule, on either side. `make golden` writes what the rules say now; review the diff.
+Most are near a limit of a rule, on either side. `make golden` writes what the rules say now; review
+the diff.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,7 +40,9 @@ def groups(module: ModuleType) -> Mapping[str, Mapping[str, Documents]]:
 
 
 def _once(cases: Iterable[tuple[str, Documents]]) -> Mapping[str, Documents]:
-    """A case of the name of another one would not be run, and one of its documents shows nothing."""
+    """A case of the name of another one would not be run, and one of its documents shows
+    nothing.
+    """
     by_name: dict[str, Documents] = {}
     names: dict[tuple[tuple[str, str], ...], str] = {}
     for name, documents in cases:

@@ -1,5 +1,7 @@
-"""A repository with every field and every byte that it renders to. `make golden` writes what the generator
-says now; review the diff. Two more repositories render without findings, to objects that are known.
+"""A repository with every field and every byte that it renders to.
+
+`make golden` writes what the generator says now; review the diff. Two more repositories render
+without findings, to objects that are known.
 """
 
 import difflib
@@ -72,7 +74,9 @@ def test_the_template_renders_an_application_and_a_work_for_each_cluster() -> No
 
 
 def test_for_upstreams_controller_its_own_resources_are_rendered_as_they_are() -> None:
-    """Upstream's samples: six of seven scorers say the rest on /config, which its controller reads."""
+    """Upstream's samples: six of seven scorers say the rest on /config, which its controller
+    reads.
+    """
     result = produce(REPOSITORY)
     assert result.diagnostics == ()
     found = objects(result)

@@ -1,4 +1,5 @@
-"""The JSON of every verb that prints JSON, byte for byte but for moments, ages and paths of this run.
+"""The JSON of every verb that prints JSON, byte for byte but for moments, ages and paths of this
+run.
 
 `make golden` writes what the verbs print now; review the diff. Programs of others read these keys.
 """
@@ -86,7 +87,9 @@ def _diff(folder: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def _drained(verb: str) -> Callable[[Path], "subprocess.CompletedProcess[str]"]:
-    """Paced applications on a cluster that is drained now, on one that will be, and windows that differ."""
+    """Paced applications on a cluster that is drained now, on one that will be, and windows that
+    differ.
+    """
 
     def run(folder: Path) -> "subprocess.CompletedProcess[str]":
         made = herd_fleet(folder / "fleet", pace={**PACE, "settleSeconds": 600}, demand=2)

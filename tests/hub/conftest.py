@@ -1,9 +1,10 @@
 """Fixtures of the hub suite: one control plane for each process that runs tests.
 
-`FAMILY` (comma list, default all) says which families of programs may run: `FAMILY=kubernetes,ocm pytest
-tests/hub`. A test that needs families says so with `pytest.mark.family("ocm", ...)` and is skipped, visibly,
-when one is left out. The hub is shared: a test brings what it needs, waits for it, and takes it away again;
-scenes belong to one module. What a module leaves nevertheless is taken away before the next one begins.
+`FAMILY` (comma list, default all) says which families of programs may run: `FAMILY=kubernetes,ocm
+pytest tests/hub`. A test that needs families says so with `pytest.mark.family("ocm", ...)` and is
+skipped, visibly, when one is left out. The hub is shared: a test brings what it needs, waits for
+it, and takes it away again; scenes belong to one module. What a module leaves nevertheless is taken
+away before the next one begins.
 """
 
 import os
@@ -39,8 +40,8 @@ LONGEST = (
     "addon",
     "world_ocm",
 )
-"""Files of more than half a minute. They begin first: at the end no process is left alone with one of
-them.
+"""Files of more than half a minute. They begin first: at the end no process is left alone with one
+of them.
 """
 LOG_LINES = 12
 ARGOCD = ("argocd", "argocd-oldest")
@@ -53,7 +54,9 @@ _plane = pytest.StashKey[ControlPlane]()
 
 @pytest.fixture(autouse=True)
 def _clean_environment() -> Iterator[None]:
-    """For each test: the fixtures of the suite build and start programs as the person does who runs it."""
+    """For each test: the fixtures of the suite build and start programs as the person does who runs
+    it.
+    """
     with mock.patch.dict(os.environ):
         environment.clean(os.environ)
         yield
@@ -94,7 +97,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _alone(request: pytest.FixtureRequest) -> None:
-    """Nothing of other modules is on the hub. Before the first module that uses it there is no hub."""
+    """Nothing of other modules is on the hub.
+
+    Before the first module that uses it there is no hub.
+    """
     plane = request.config.stash.get(_plane, None)
     if plane is not None:
         remove_leftovers(plane.hub.admin)

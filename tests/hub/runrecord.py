@@ -8,7 +8,10 @@ from typing import Final
 from tests.hub.controlplane.family import HUB
 
 PAGE: Final = HUB.parents[1] / "docs/start/upgrade.md"
-HEAD: Final = "| Argo CD | OCM | Kubernetes | on | passed | failed | skipped |\n|---|---|---|---|---|---|---|\n"
+HEAD: Final = (
+    "| Argo CD | OCM | Kubernetes | on | passed | failed | skipped"
+    " |\n|---|---|---|---|---|---|---|\n"
+)
 ARGOCD: Final = "github.com/argoproj/argo-cd/v3"
 OTHERS: Final = ("open-cluster-management.io/ocm", "k8s.io/kubernetes")
 

@@ -1,5 +1,6 @@
-"""The add-on installs from our YAML alone: a ServiceMonitor where the Prometheus operator is, and what is
-said where it is not; another image and other nodes of the agent; and it leaves what people own when it goes.
+"""The add-on installs from our YAML alone: a ServiceMonitor where the Prometheus operator is, and
+what is said where it is not; another image and other nodes of the agent; and it leaves what people
+own when it goes.
 """
 
 from collections.abc import Iterator
@@ -32,8 +33,10 @@ SELECTED = {"clusterSelector": {"matchLabels": {"monitoring": "operator"}}}
 
 @pytest.fixture(scope="module")
 def operator(control_plane: ControlPlane) -> Iterator[None]:
-    """The operator's kind on one of the two clusters. It stays for all tests: OCM's work agent may need more
-    than a minute to find a kind that was removed and comes back.
+    """The operator's kind on one of the two clusters.
+
+    It stays for all tests: OCM's work agent may need more than a minute to find a kind that was
+    removed and comes back.
     """
     spoke = control_plane.spokes[OPERATED].admin
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}

@@ -1,4 +1,6 @@
-"""The agent works with the rights that we render, and has no others, on the hub and on its spoke."""
+"""The agent works with the rights that we render, and has no others, on the hub and on its
+spoke.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -108,8 +110,9 @@ def filled(name: str, items: Mapping[str, int]) -> Object:
 
 @pytest.fixture(autouse=True)
 def objects(rights: Rights) -> Iterator[Client]:
-    """The hub's administrator, for objects of another team. All scores of cluster1 are deleted before and
-    afterwards.
+    """The hub's administrator, for objects of another team.
+
+    All scores of cluster1 are deleted before and afterwards.
     """
     delete_scores(rights.installation.hub, "cluster1")
     yield rights.installation.hub
@@ -157,8 +160,8 @@ def test_it_does_not_write_to_scores_of_others(rights: Rights, objects: Client) 
 
 
 def test_it_moves_no_application(rights: Rights, objects: Client) -> None:
-    """An item of gitops-dsf-moves carries out a paced move, so an agent neither makes nor changes nor takes
-    away one, whatever its labels are.
+    """An item of gitops-dsf-moves carries out a paced move, so an agent neither makes nor changes
+    nor takes away one, whatever its labels are.
     """
     moves = score("gitops-dsf-moves", labels=OURS)
     # Two policies refuse this one, and the API server tells of either.
@@ -208,8 +211,9 @@ NOT_OURS: dict[str, tuple[Object, str]] = {
 def test_its_scores_have_no_metadata_but_our_labels(
     rights: Rights, objects: Client, what: str
 ) -> None:
-    """A finalizer would keep the namespace of the cluster, an owner would have the score deleted, and
-    annotations fill the hub. What others wrote on it stays, and the agent still renews its scores.
+    """A finalizer would keep the namespace of the cluster, an owner would have the score deleted,
+    and annotations fill the hub. What others wrote on it stays, and the agent still renews its
+    scores.
     """
     change, message = NOT_OURS[what]
     if what != "label removed":
@@ -277,9 +281,9 @@ def test_it_writes_no_more_than_an_agent_publishes(
 def test_the_largest_object_that_it_may_write_is_not_refused(
     rights: Rights, objects: Client
 ) -> None:
-    """The API server's cost limit for expressions is not exceeded, neither when the scores are new nor when
-    they are renewed. By merge patches: of so many items an apply costs the API server five times as much, and
-    on a busy machine more than the 34 s that it gives itself.
+    """The API server's cost limit for expressions is not exceeded, neither when the scores are new
+    nor when they are renewed. By merge patches: of so many items an apply costs the API server five
+    times as much, and on a busy machine more than the 34 s that it gives itself.
     """
     rights.agent.create(score(RESOURCE))
     for value in (1, 2):

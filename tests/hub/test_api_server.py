@@ -80,8 +80,8 @@ def listed(values: Values) -> list[Object]:
 
 
 class Upstream:
-    """Writes as the upstream agent does: a create, whose status is dropped, then read, change and update
-    of the status.
+    """Writes as the upstream agent does: a create, whose status is dropped, then read, change and
+    update of the status.
     """
 
     def __init__(self, send: Server) -> None:

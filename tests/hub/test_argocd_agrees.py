@@ -1,5 +1,5 @@
-"""`validate` and Argo CD agree about applications: 200 with mistakes and without, through Argo CD's own CRD,
-generators and templates; and what Argo CD makes of labels and claims of clusters.
+"""`validate` and Argo CD agree about applications: 200 with mistakes and without, through Argo CD's
+own CRD, generators and templates; and what Argo CD makes of labels and claims of clusters.
 """
 
 import json
@@ -31,8 +31,8 @@ pytestmark = [pytest.mark.family("argocdgenerator")]
 SEED, COUNT = 20_261_123, 200
 CLUSTERS = ("east", "west")
 OURS = frozenset({"DSF344", "DSF358", "DSF368"})
-"""Templates that Argo CD would run: all teams would pay for them, a text in them would be empty, or they use
-labels that nothing renders.
+"""Templates that Argo CD would run: all teams would pay for them, a text in them would be empty, or
+they use labels that nothing renders.
 """
 LABELS: Mapping[str, Fields] = {
     "east": {"env": "prod", "region": "us", "example.com/tier": "gold"},

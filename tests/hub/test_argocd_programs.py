@@ -18,7 +18,10 @@ COMMAND = ("admin", "settings", "resource-overrides", "health")
 def test_argocd_itself_gives_the_verdicts_of_our_cases(
     tmp_path: Path, argocd_binaries: Binaries
 ) -> None:
-    """The offline command runs the script of the ConfigMap in Argo CD's own Lua. It needs no server."""
+    """The offline command runs the script of the ConfigMap in Argo CD's own Lua.
+
+    It needs no server.
+    """
     program = str(argocd_binaries.path("argocd"))
     environment = {"HOME": str(tmp_path), "ARGOCD_BINARY_NAME": "argocd", "PATH": "/usr/bin:/bin"}
 

@@ -1,5 +1,5 @@
-"""Argo CD applies the rendered tree from git: it settles, heals, prunes, shows no perpetual difference, and
-deletes no application.
+"""Argo CD applies the rendered tree from git: it settles, heals, prunes, shows no perpetual
+difference, and deletes no application.
 """
 
 import json
@@ -115,7 +115,9 @@ class Synced:
         wait_for(lambda: all(self.rests(name) for name in self.names), what="no sync is under way")
 
     def rests(self, name: str) -> bool:
-        """Whether no sync runs or is asked for; what was healed shows as Synced before its sync has ended."""
+        """Whether no sync runs or is asked for; what was healed shows as Synced before its sync has
+        ended.
+        """
         found = self.hub.get(APPLICATION, name, namespace="argocd")
         return (
             "operation" not in found
@@ -123,7 +125,9 @@ class Synced:
         )
 
     def start_reconciler(self) -> None:
-        """Says what the controllers of Deployment and PodDisruptionBudget would once the pods are ready."""
+        """Says what the controllers of Deployment and PodDisruptionBudget would once the pods are
+        ready.
+        """
         deployment = self.hub.get(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE)
         replicas = deployment["spec"]["replicas"]
         status: Object = dict.fromkeys(
@@ -179,9 +183,9 @@ def scene(
         scene = Synced(installation=installation, hub=hub, names=names)
         wait_until_there(hub, APPLICATION_SET, GUESTBOOK, namespace="argocd")
         wait_for(lambda: decided(hub, GUESTBOOK), what="OCM made a first decision")
-        # Created together with its Placement, the ApplicationSet found no decision and would look again in 3
-        # minutes only. The reconciler gives it this annotation; until then it is Degraded, and that is all
-        # that is.
+        # Created together with its Placement, the ApplicationSet found no decision and would look
+        # again in 3 minutes only. The reconciler gives it this annotation; until then it is
+        # Degraded, and that is all that is.
         refresh_set(hub, GUESTBOOK)
         for name in set(names) - {RECONCILER_APPLICATION}:
             wait_until_settled(hub, name, revision=head)
@@ -195,7 +199,9 @@ def scene(
 
 @pytest.fixture
 def synced(scene: Synced) -> Synced:
-    """As the module began: whatever a test before has changed in git, and with nothing of it under way."""
+    """As the module began: whatever a test before has changed in git, and with nothing of it under
+    way.
+    """
     git("rm", "-r", "--quiet", "--ignore-unmatch", ".", folder=scene.fleet.root)
     git("checkout", "--quiet", scene.first, "--", ".", folder=scene.fleet.root)
     head = scene.fleet.publish("As it began")
@@ -238,8 +244,8 @@ def test_every_scalar_reads_back_as_written(synced: Synced) -> None:
 
 
 def missing(wanted: Any, found: Any, where: str = "") -> list[str]:
-    """Where ``found`` does not hold what ``wanted`` says; fields that only the server has are its own
-    business.
+    """Where ``found`` does not hold what ``wanted`` says; fields that only the server has are its
+    own business.
     """
     if isinstance(wanted, dict) and isinstance(found, dict):
         return [
@@ -276,8 +282,8 @@ def test_there_is_no_perpetual_difference(synced: Synced) -> None:
 
 
 def test_a_move_leaves_every_application_synced(synced: Synced) -> None:
-    """The ApplicationSet controller writes the whole object when it takes the annotation away that asks for a
-    refresh: nothing that is rendered may be lost on the way.
+    """The ApplicationSet controller writes the whole object when it takes the annotation away that
+    asks for a refresh: nothing that is rendered may be lost on the way.
     """
     hub = synced.hub
     unsynced: set[tuple[str, str]] = set()
@@ -334,8 +340,9 @@ def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     wait_until_gone(spoke, "v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE)
     synced.settled(head)
     assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster1")
-    # OCM makes the ClusterManagementAddOn its owner, and Argo CD never prunes what has one: the agent stays,
-    # without work or rights, until somebody deletes this object or OCM does together with the ManagedCluster.
+    # OCM makes the ClusterManagementAddOn its owner, and Argo CD never prunes what has one: the
+    # agent stays, without work or rights, until somebody deletes this object or OCM does together
+    # with the ManagedCluster.
     left = synced.hub.get(ADDON, ADDON_NAME, namespace="cluster2")
     assert [owner["kind"] for owner in left["metadata"]["ownerReferences"]] == [
         "ClusterManagementAddOn"
@@ -390,7 +397,9 @@ def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
 
 
 def test_the_works_may_not_enter_a_namespace_of_the_platform(synced: Synced) -> None:
-    """As a cluster of such a name would, whose rights are rendered into the namespace of its name."""
+    """As a cluster of such a name would, whose rights are rendered into the namespace of its
+    name.
+    """
     namespaces = ("openshift-config", "kube-public", "dynamic-scoring", "multicluster-engine")
     name = "gitops-dsf-works-00"
     files = {place: synced.fleet.root / f"rendered/works-00/{place}.yaml" for place in namespaces}
@@ -478,8 +487,8 @@ def operation(synced: Synced, name: str) -> dict[str, str]:
 
 
 def remove_applications(hub: Client, names: tuple[str, ...]) -> None:
-    """The bootstrap first, or it would heal what is taken away; generated Applications with what they
-    brought.
+    """The bootstrap first, or it would heal what is taken away; generated Applications with what
+    they brought.
     """
     for name in names:
         hub.delete(APPLICATION, name, namespace="argocd")

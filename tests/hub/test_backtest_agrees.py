@@ -1,8 +1,8 @@
-"""A story of 250 writes of scores: the backtest decides what the real placement controller decided, write by
-write.
+"""A story of 250 writes of scores: the backtest decides what the real placement controller decided,
+write by write.
 
-After each write a beat follows: a score that makes a Placement of its own change its decision. OCM has one
-worker, so when that decision has changed, the write before it has been handled.
+After each write a beat follows: a score that makes a Placement of its own change its decision. OCM
+has one worker, so when that decision has changed, the write before it has been handled.
 """
 
 import random
@@ -122,8 +122,8 @@ def _decisions(hub: Client) -> Decisions:
 
 
 def _handled(hub: Client, number: int, ours: Decisions) -> None:
-    """Waits until the beat of a step has been handled, and the other Placements have these decisions. OCM may
-    meet a conflict with its own last write, and then decides after the beat.
+    """Waits until the beat of a step has been handled, and the other Placements have these
+    decisions. OCM may meet a conflict with its own last write, and then decides after the beat.
     """
     first, second = NAMES[:2]
     publish(hub, first, BEAT, {"beat": 10 if number % 2 else -10})

@@ -60,7 +60,10 @@ def _fleet(root: Path) -> Fleet:
 
 
 def test_two_days_of_a_fleet(tmp_path: Path) -> None:
-    """The portal follows each turn of the second cluster. For the shop a turn is a third as large."""
+    """The portal follows each turn of the second cluster.
+
+    For the shop a turn is a third as large.
+    """
     fleet = _fleet(tmp_path / "fleet")
     end = int(time.time()) // DAY * DAY - 3 * 3600  # at the same time of day whenever the test runs
     history: list[str] = []

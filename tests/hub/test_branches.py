@@ -1,5 +1,6 @@
-"""Branches of the fleet repository that a reconciler keeps: the journal, which has each real move once, the
-snapshot of the hub, with which simulate says what OCM decided, and proposals of clusters that joined.
+"""Branches of the fleet repository that a reconciler keeps: the journal, which has each real move
+once, the snapshot of the hub, with which simulate says what OCM decided, and proposals of clusters
+that joined.
 """
 
 import json
@@ -87,8 +88,8 @@ class BranchPlane:
 def scene(
     control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
 ) -> Iterator[BranchPlane]:
-    """The application is on cluster1, then a reconciler begins, the application moves, and a cluster
-    joins.
+    """The application is on cluster1, then a reconciler begins, the application moves, and a
+    cluster joins.
     """
     fleet = new_fleet(git_server, "branches")
     with installed(fleet, control_plane), ExitStack() as stack:

@@ -1,7 +1,7 @@
 """`gitops-dsf doctor` and `gitops-dsf status` on a real hub.
 
-doctor is content where all is well; what is broken is found, and the printed command repairs it. What status
-says of scores, decisions and applications is what OCM and Argo CD made of them.
+doctor is content where all is well; what is broken is found, and the printed command repairs it.
+What status says of scores, decisions and applications is what OCM and Argo CD made of them.
 """
 
 import json
@@ -65,8 +65,8 @@ WORKLOADS = (
 
 @dataclass(kw_only=True)
 class Clinic:
-    """A hub on which everything is as it should be: what the control plane lacks (pods, operators, agents) is
-    there as objects.
+    """A hub on which everything is as it should be: what the control plane lacks (pods, operators,
+    agents) is there as objects.
     """
 
     hub: Client

@@ -1,8 +1,8 @@
-"""A leader that is frozen (SIGSTOP) anywhere on its way to a deletion, and goes on (SIGCONT) when another
-replica leads: the last copy is never deleted.
+"""A leader that is frozen (SIGSTOP) anywhere on its way to a deletion, and goes on (SIGCONT) when
+another replica leads: the last copy is never deleted.
 
-`make soak-hub` stops it at every read. The others of these tests stand for one place each: a read, the patch,
-the DELETE, the connection, the network.
+`make soak-hub` stops it at every read. The others of these tests stand for one place each: a read,
+the patch, the DELETE, the connection, the network.
 """
 
 import threading
@@ -52,14 +52,15 @@ STOPS = [
 def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_any_read(
     scene: FrozenLeaderPlane, reading: int, read: str
 ) -> None:
-    """The first replica does not look at its claim on the Lease: what is left is the write that both must
-    win.
+    """The first replica does not look at its claim on the Lease: what is left is the write that
+    both must win.
     """
     with scene.replicas(changes="unfenced") as (first, second):
         with frozen(scene, first, Step(reading, read)):
             scene.second_removes_the_other_copy(second)
         scene.the_last_copy_stays(first)
-    # Whether it sends its deletion before it notices depends on the machine; the stories below hold one up.
+    # Whether it sends its deletion before it notices depends on the machine; the stories below hold
+    # one up.
     assert set(scene.deletions()) <= {409}, "the API server refused what it sent"
 
 
@@ -93,7 +94,8 @@ def test_a_deletion_is_refused_that_was_on_its_way_for_long(scene: FrozenLeaderP
 
             def asked(word: str) -> None:
                 if deletes(word) and not held.is_set():
-                    # At once: a replica that still runs gives up after less than a second, and asks again.
+                    # At once: a replica that still runs gives up after less than a second, and asks
+                    # again.
                     first.freeze()
                     held.set()
                     gate.wait(200)
@@ -136,7 +138,9 @@ def test_a_removal_that_is_stopped_before_it_has_a_connection_sends_nothing(
 
 
 def test_a_score_that_its_agent_has_renewed_is_not_deleted(scene: FrozenLeaderPlane) -> None:
-    """The same for the deletion of a dead score: the agent came back while its sender was stopped."""
+    """The same for the deletion of a dead score: the agent came back while its sender was
+    stopped.
+    """
     scene.dead_score()
     try:
         with scene.replicas(changes="body") as (first, second):

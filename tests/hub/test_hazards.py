@@ -1,5 +1,5 @@
-"""What OCM does when a rule of ours is ignored: the reason of each rule, seen on the real controllers.
-docs/decisions/scheduler.md lists them.
+"""What OCM does when a rule of ours is ignored: the reason of each rule, seen on the real
+controllers. docs/decisions/scheduler.md lists them.
 """
 
 import json
@@ -54,12 +54,15 @@ def clusters(control_plane: ControlPlane, hub: Client) -> Iterator[tuple[str, ..
 
 
 class Hand:
-    """A person who writes Placements and scores by hand; what they wrote is taken away after the test."""
+    """A person who writes Placements and scores by hand; what they wrote is taken away after the
+    test.
+    """
 
     def __init__(self, plane: ControlPlane, prefix: str) -> None:
         self.plane, self.hub, self._prefix, self._number = plane, plane.hub.admin, prefix, 0
         self.load = f"{prefix}-load"
-        """Scores of a name of their own: OCM's cache could still hold those that the test before took away.
+        """Scores of a name of their own: OCM's cache could still hold those that the test before
+        took away.
         """
         self.cpu = score_prioritizer(self.load, "cpu")
 
@@ -175,8 +178,8 @@ def test_zero_clusters_takes_every_cluster_away(hand: Hand) -> None:
 def test_a_negative_number_of_clusters_panics_in_the_controller_at_every_look(
     hand: Hand, control_plane: ControlPlane
 ) -> None:
-    """The process survives, because OCM's start-up switches the crash on panic off unless OPENSHIFT_ON_PANIC
-    asks for it.
+    """The process survives, because OCM's start-up switches the crash on panic off unless
+    OPENSHIFT_ON_PANIC asks for it.
     """
     log = control_plane.processes.running["placement"].log
     start = log.stat().st_size
@@ -279,7 +282,8 @@ def test_a_cluster_that_joins_more_than_a_hundred_shifts_their_pages(
 def test_a_binding_must_be_named_as_its_set(hub: Client, clusters: tuple[str, ...]) -> None:
     with pytest.raises(
         ApiError,
-        match="The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet",
+        match="The ManagedClusterSetBinding must have the same name as the target"
+        " ManagedClusterSet",
     ):
         hub.create(binding(NAMESPACE, namespace=NAMESPACE, name="another-name"))
 
@@ -311,7 +315,8 @@ def test_without_steady_one_point_moves_the_decision_and_with_it_a_hundred_do_no
 ) -> None:
     hand.scores(a={"cpu": 51}, b={"cpu": 50}, c={"cpu": 0})
     nervous = hand.places(numberOfClusters=1, prioritizerPolicy=exact(hand.cpu))
-    # Additive is what a Placement has that writes no mode: Balance and Steady count, too, each with weight 1.
+    # Additive is what a Placement has that writes no mode: Balance and Steady count, too, each with
+    # weight 1.
     unwritten = hand.places(numberOfClusters=1, prioritizerPolicy={"configurations": [hand.cpu]})
     for name in (nervous, unwritten):
         wait_for(lambda name=name: len(hand.decided(name)) == 1, what="decided")  # type: ignore[misc]
@@ -390,7 +395,9 @@ def test_one_value_beyond_100_refuses_all_scores(hub: Client, hand: Hand) -> Non
 
 
 def test_a_create_drops_the_scores(hub: Client, hand: Hand) -> None:
-    """The status is a subresource: what one apply from git could deliver is an object without scores."""
+    """The status is a subresource: what one apply from git could deliver is an object without
+    scores.
+    """
     status = {"scores": [{"name": "cpu", "value": 5}]}
     created = hub.create(manifest(SCORE, hand.load, namespace=A, status=status))
     assert "status" not in created
@@ -400,7 +407,9 @@ def test_a_create_drops_the_scores(hub: Client, hand: Hand) -> None:
 def test_a_work_may_have_512000_bytes_and_not_one_more(
     hub: Client, clusters: tuple[str, ...], over: int
 ) -> None:
-    """The sum is ours, too (DSF501): compact JSON, and four bytes for each manifest of this size."""
+    """The sum is ours, too (DSF501): compact JSON, and four bytes for each manifest of this
+    size.
+    """
     empty = len(json.dumps(config_map("large", ""), separators=(",", ":"))) + 4
     body = work(A, "large", [config_map("large", "x" * (LIMIT + over - empty))])
     said = rf"the size of manifests is {LIMIT + 1} bytes which exceeds the {LIMIT} limit"

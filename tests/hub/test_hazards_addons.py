@@ -1,5 +1,5 @@
-"""What OCM's add-on manager does with an add-on unlike ours: the reason of each choice in what we render.
-docs/decisions/scheduler.md lists them.
+"""What OCM's add-on manager does with an add-on unlike ours: the reason of each choice in what we
+render. docs/decisions/scheduler.md lists them.
 """
 
 from collections.abc import Iterator
@@ -36,8 +36,8 @@ ROLE = f"{RBAC}/ClusterRole"
 
 
 def tiny_addon(addon: str, *others: Object) -> list[Object]:
-    """An add-on whose agent may read and create scores in its cluster's namespace on the hub, installed by
-    hand per cluster. Its template has these other manifests, too.
+    """An add-on whose agent may read and create scores in its cluster's namespace on the hub,
+    installed by hand per cluster. Its template has these other manifests, too.
     """
     name, labels = f"{addon}-agent", {"app": f"{addon}-agent"}
     pod = {
@@ -128,8 +128,8 @@ def defined(hub: Client, items: list[Object]) -> Iterator[None]:
 def test_rights_of_the_template_let_one_clusters_agent_write_another_clusters_scores(
     control_plane: ControlPlane, hub: Client
 ) -> None:
-    """OCM binds to the group of all agents of the add-on; our works carry a RoleBinding for the one cluster
-    instead.
+    """OCM binds to the group of all agents of the add-on; our works carry a RoleBinding for the one
+    cluster instead.
     """
     addon = "hazard-rights"
     with defined(hub, tiny_addon(addon)):
@@ -201,8 +201,8 @@ def test_two_current_cluster_permissions_collide(hub: Client) -> None:
 
 
 def test_a_deployment_config_without_a_namespace_moves_the_agent(hub: Client) -> None:
-    """The CRD fills in a default, and with it every namespaced object moves and the Namespace itself is
-    renamed.
+    """The CRD fills in a default, and with it every namespaced object moves and the Namespace
+    itself is renamed.
     """
     addon = "hazard-moved"
     items = tiny_addon(addon)
@@ -224,7 +224,9 @@ def test_a_deployment_config_without_a_namespace_moves_the_agent(hub: Client) ->
 
 
 def test_braces_in_a_template_are_erased(hub: Client) -> None:
-    """Any other template language inside (alerts, dashboards, Helm) loses its variables without a word."""
+    """Any other template language inside (alerts, dashboards, Helm) loses its variables without a
+    word.
+    """
     addon = "hazard-braces"
     text = "cluster {{CLUSTER_NAME}}: {{ CLUSTER_NAME }} and {{ $labels.pod }}"
     with defined(
@@ -239,8 +241,8 @@ def test_braces_in_a_template_are_erased(hub: Client) -> None:
 def test_installing_by_placement_removes_what_people_installed(
     control_plane: ControlPlane, hub: Client
 ) -> None:
-    """Every ManagedClusterAddOn outside of the decision goes; and a Placement that is not there counts as an
-    empty decision.
+    """Every ManagedClusterAddOn outside of the decision goes; and a Placement that is not there
+    counts as an empty decision.
     """
     addon, place = "hazard-install", "hazard-install"
     chosen, other = "hazard-install-a", "hazard-install-b"

@@ -22,7 +22,9 @@ HOOK = {"helm.sh/hook": "post-install", "helm.sh/hook-delete-policy": "hook-succ
 
 @dataclass(frozen=True, kw_only=True)
 class Applied:
-    """An Application over the folder `applied` of a repository, with a namespace, all of one name."""
+    """An Application over the folder `applied` of a repository, with a namespace, all of one
+    name.
+    """
 
     hub: Client
     repository: GitRepository

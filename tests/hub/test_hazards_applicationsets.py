@@ -1,11 +1,11 @@
 """What Argo CD does with an ApplicationSet unlike ours: the reason of rules DSF401 to DSF408.
 docs/decisions/scheduler.md lists them.
 
-The decisions are written by hand here, so that each test says exactly what the controller finds; how they are
-read is as we render it.
+The decisions are written by hand here, so that each test says exactly what the controller finds;
+how they are read is as we render it.
 
-Every test has names of its own. The controller may act once more after its ApplicationSet is deleted, so a
-name that comes back could meet what a test before has left.
+Every test has names of its own. The controller may act once more after its ApplicationSet is
+deleted, so a name that comes back could meet what a test before has left.
 """
 
 import uuid
@@ -33,7 +33,9 @@ REFRESH = "argocd.argoproj.io/application-set-refresh"
 
 
 class Followers:
-    """One ApplicationSet over decisions that a test writes by hand, and the Applications it made."""
+    """One ApplicationSet over decisions that a test writes by hand, and the Applications it
+    made.
+    """
 
     def __init__(self, hub: Client) -> None:
         self.hub = hub
@@ -123,8 +125,9 @@ class Followers:
         return error_of(self.hub, self.name)
 
     def is_content(self) -> None:
-        """It complains of nothing. That an update came too late is said until its next look, which follows at
-        once.
+        """It complains of nothing.
+
+        That an update came too late is said until its next look, which follows at once.
         """
         wait_for(
             lambda: not self.error(),
@@ -154,12 +157,14 @@ class Followers:
 
 @pytest.fixture(scope="module")
 def readable(argocd: ArgoCD, control_plane: ControlPlane, hub: Client) -> Iterator[None]:
-    """The controller may list decisions, as our rendered Role lets it, and Argo CD knows both spokes."""
+    """The controller may list decisions, as our rendered Role lets it, and Argo CD knows both
+    spokes.
+    """
     rules = [{"apiGroups": [CLUSTER], "resources": ["placementdecisions"], "verbs": ["list"]}]
     hub.apply(manifest(f"{RBAC}/ClusterRole", READERS, rules=rules))
     hub.apply(bound(READERS, READERS, namespace=NAMESPACE, account=(NAMESPACE, CONTROLLER)))
-    # A role counts a moment after it is written, and a look that is refused would be the last for three
-    # minutes.
+    # A role counts a moment after it is written, and a look that is refused would be the last for
+    # three minutes.
     with Client(control_plane.hub.service_account_kubeconfig(NAMESPACE, CONTROLLER)) as controller:
         wait_for(
             lambda: [controller.list(DECISION, namespace=NAMESPACE)],
@@ -234,8 +239,8 @@ def test_a_cluster_on_two_pages_is_an_error_that_deletes_nothing(followers: Foll
 def test_an_application_that_two_sets_would_make_stays_with_the_first(
     followers: Followers, hub: Client
 ) -> None:
-    """The names of `a` on the cluster `b-1` and of `a-b` on `1` are one name; here the second set writes it
-    out.
+    """The names of `a` on the cluster `b-1` and of `a-b` on `1` are one name; here the second set
+    writes it out.
     """
     followers.page(1, "cluster1")
     followers.follow("create-update")
@@ -257,7 +262,9 @@ def test_an_application_that_two_sets_would_make_stays_with_the_first(
 
 
 def test_a_cluster_on_no_page_for_a_moment_loses_its_application(followers: Followers) -> None:
-    """What happens when the controller looks between two writes of a decision with more than 100 clusters."""
+    """What happens when the controller looks between two writes of a decision with more than 100
+    clusters.
+    """
     followers.begin(pages=2)
     before = followers.applications()["cluster2"]["metadata"]["uid"]
     followers.page(2)
@@ -294,9 +301,10 @@ def test_removing_a_cluster_secret_deletes_the_application(
 def test_after_an_error_the_controller_looks_again_in_minutes_whatever_is_asked_for(
     followers: Followers,
 ) -> None:
-    """`requeueAfterSeconds` is 3 here. Only the annotation makes it look, and after an error it must have
-    another value than before: the controller removes it when it succeeds, and the same value once more is no
-    change.
+    """`requeueAfterSeconds` is 3 here.
+
+    Only the annotation makes it look, and after an error it must have another value than before:
+    the controller removes it when it succeeds, and the same value once more is no change.
     """
     followers.hub.delete("v1/ConfigMap", followers.name, namespace=NAMESPACE)
     followers.page(1, *SPOKES)
@@ -351,7 +359,10 @@ def test_without_go_template_a_go_template_stays_as_it_is(followers: Followers) 
 def test_a_set_takes_over_an_application_that_nobody_owns(
     followers: Followers, hub: Client
 ) -> None:
-    """Those of rendered/argocd have no owner. The set writes its own source and project into one."""
+    """Those of rendered/argocd have no owner.
+
+    The set writes its own source and project into one.
+    """
     ours = f"{followers.name}-cluster1"
     source = {"repoURL": "https://git.example.invalid/fleet.git", "path": "rendered/delivery"}
     spec = {"project": "gitops-dsf", "source": source, "destination": {"name": "cluster2"}}

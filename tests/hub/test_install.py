@@ -1,5 +1,5 @@
-"""`gitops-dsf install` and `uninstall` on a real hub with OCM and Argo CD: an empty hub, a loop that runs, a
-second run that changes nothing, and what stays afterwards.
+"""`gitops-dsf install` and `uninstall` on a real hub with OCM and Argo CD: an empty hub, a loop
+that runs, a second run that changes nothing, and what stays afterwards.
 """
 
 import json
@@ -145,7 +145,8 @@ def test_from_an_empty_hub_to_a_loop_and_back(empty: Empty, control_plane: Contr
             timeout=180,
             seen=lambda: installing.result() if installing.done() else empty.ours(),
         )
-        # At its own speed: with a Lease of 3 s it would end on a busy machine, and nobody starts it again.
+        # At its own speed: with a Lease of 3 s it would end on a busy machine, and nobody starts it
+        # again.
         with reconciling(control_plane, until="answers"):
             # In place of a kubelet, which says so about the pods that this process stands for.
             ready = {"replicas": 1, "readyReplicas": 1}

@@ -1,7 +1,8 @@
 """Our images of the agent and of the reconciler as pods of real nodes.
 
-Nothing is simulated but the registration agent of OCM, which would write the Secret with the agent's hub
-credentials. The bridge of the pods enforces no NetworkPolicies, so nothing here says anything about them.
+Nothing is simulated but the registration agent of OCM, which would write the Secret with the
+agent's hub credentials. The bridge of the pods enforces no NetworkPolicies, so nothing here says
+anything about them.
 """
 
 import base64
@@ -109,8 +110,8 @@ def secret(name: str, content: dict[str, bytes]) -> Object:
 
 
 def hub_kubeconfig(plane: ControlPlane, cluster: str) -> Object:
-    """The Secret that OCM's registration agent would write: a kubeconfig with the names of the files beside
-    it, and a new client certificate.
+    """The Secret that OCM's registration agent would write: a kubeconfig with the names of the
+    files beside it, and a new client certificate.
     """
     identity = addon_identity(cluster=cluster, addon=ADDON_NAME)
     pair = plane.hub.authority.client(identity.user, identity.groups)

@@ -1,5 +1,5 @@
-"""Source type Kubernetes on a real API server: the values of measures equal a calculation by hand, and the
-agent has the rights for it.
+"""Source type Kubernetes on a real API server: the values of measures equal a calculation by hand,
+and the agent has the rights for it.
 """
 
 import re
@@ -145,7 +145,10 @@ class Scene:
     agent: AgentProgram
 
     def expect(self, query: str, values: dict[str, float]) -> None:
-        """Waits until a measure has these values. Another test may just have changed the cluster."""
+        """Waits until a measure has these values.
+
+        Another test may just have changed the cluster.
+        """
         wait_for(
             lambda: self.values(query) == pytest.approx(values),
             what=f"{query} is {values}",

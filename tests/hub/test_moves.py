@@ -1,9 +1,10 @@
-"""Make before break on a real hub, with the reconciler's own account: the old copy goes, with its workload,
-when the new one is Healthy. The template of the application reads a label of its cluster. A paced move counts
-as under way until the old copy is gone, and OCM leaves a lost cluster also then.
+"""Make before break on a real hub, with the reconciler's own account: the old copy goes, with its
+workload, when the new one is Healthy. The template of the application reads a label of its cluster.
+A paced move counts as under way until the old copy is gone, and OCM leaves a lost cluster also
+then.
 
-Deployments run nowhere here, so a test says what their status is, and real Argo CD concludes their health
-from it.
+Deployments run nowhere here, so a test says what their status is, and real Argo CD concludes their
+health from it.
 """
 
 from collections.abc import Iterator
@@ -84,7 +85,9 @@ class MovePlane:
         return self.plane.spokes[cluster].admin.find(DEPLOYMENT, cluster, namespace=name)
 
     def report(self, name: str, cluster: str, status: Object, *, health: str) -> None:
-        """Says what a Deployment controller would, and waits until Argo CD has concluded this health."""
+        """Says what a Deployment controller would, and waits until Argo CD has concluded this
+        health.
+        """
 
         def look() -> bool:
             # Argo CD may have replaced the Deployment since: said once more, it does no harm.
@@ -96,7 +99,10 @@ class MovePlane:
         wait_for(look, what=f"the copy on {cluster} is {health}", seen=lambda: self.states(name))
 
     def settle(self, name: str, *clusters: str) -> None:
-        """The application runs on these clusters and nowhere else, Healthy. Needs a reconciler that runs."""
+        """The application runs on these clusters and nowhere else, Healthy.
+
+        Needs a reconciler that runs.
+        """
         self.prefer(name, *clusters)
         wait_for(
             lambda: set(self.copies(name)) >= set(clusters),
@@ -134,8 +140,9 @@ def deployment(cluster: str) -> str:
 def moving(
     control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, name: str, **spec: Any
 ) -> Iterator[MovePlane]:
-    """A fleet with one application, which deploys the folder of its cluster's region. `spec` is added to that
-    of gitops-dsf.yaml.
+    """A fleet with one application, which deploys the folder of its cluster's region.
+
+    `spec` is added to that of gitops-dsf.yaml.
     """
     fleet = new_fleet(git_server, FLEET, repository=name, guestbook=False)
     workload = git_server.create(f"{name}-workload")
@@ -268,8 +275,9 @@ def test_a_label_counts_once_it_changes_in_git(scene: MovePlane) -> None:
 
 @PACED
 def test_a_paced_move_with_its_handover(scene: MovePlane) -> None:
-    """The scores change while nobody reconciles, and nothing moves. Then it is admitted, OCM follows, and the
-    move lasts until the old copy is gone.
+    """The scores change while nobody reconciles, and nothing moves.
+
+    Then it is admitted, OCM follows, and the move lasts until the old copy is gone.
     """
 
     def decides(cluster: str) -> None:

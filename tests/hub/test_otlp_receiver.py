@@ -1,7 +1,7 @@
 """Metrics that are pushed over OTLP become a score on the hub.
 
-The receiver is the suite's Prometheus, with the flags and the configuration file that OCM delivered to the
-spoke. The metrics come from OpenTelemetry's own SDK and exporter.
+The receiver is the suite's Prometheus, with the flags and the configuration file that OCM delivered
+to the spoke. The metrics come from OpenTelemetry's own SDK and exporter.
 """
 
 import re
@@ -87,8 +87,9 @@ def collected(
         wait_for_deployment(control_plane, COLLECTED)
         wait_for(lambda: sidecar(spoke), what="the Deployment has the receiver")
         wait_until_there(spoke, "v1/ConfigMap", OTLP, namespace=AGENT_NAMESPACE)
-        # The agent and the receiver share the network of their pod, and no proxy is asked for a loopback
-        # address. So the receiver needs the very port of its pod: no other test may take it.
+        # The agent and the receiver share the network of their pod, and no proxy is asked for a
+        # loopback address. So the receiver needs the very port of its pod: no other test may take
+        # it.
         address = f"127.0.0.1:{RECEIVER_PORT}"
         receiver = f"http://{address}"
         environment = stack.enter_context(cluster_dns({SCORING: api.url}))

@@ -1,8 +1,9 @@
-"""Paced moves on real OCM, with the reconciler's own account and policies: a herd is spread within the pace,
-OCM leaves a lost cluster at once while no reconciler runs, switching the pace moves nothing by itself, and
-maintenance drains and cordons clusters.
+"""Paced moves on real OCM, with the reconciler's own account and policies: a herd is spread within
+the pace, OCM leaves a lost cluster at once while no reconciler runs, switching the pace moves
+nothing by itself, and maintenance drains and cordons clusters.
 
-The clusters are without agents, and the scores are what an agent would measure: points that are free.
+The clusters are without agents, and the scores are what an agent would measure: points that are
+free.
 """
 
 import os
@@ -224,7 +225,9 @@ def herd(scene: Herd) -> Iterator[Herd]:
 
 
 class History:
-    """Every version of the decisions and of the ledger since a moment, in the order of the API server."""
+    """Every version of the decisions and of the ledger since a moment, in the order of the API
+    server.
+    """
 
     def __init__(self, herd: Herd) -> None:
         self._herd, self._paths = herd, {}
@@ -241,7 +244,10 @@ class History:
                 self._seen[int(self._paths[path])] = item
 
     def judge(self, pace: Object) -> list[tuple[str, str, str]]:
-        """The moves in their order. Each was admitted and under way when OCM made it, and the pace held."""
+        """The moves in their order.
+
+        Each was admitted and under way when OCM made it, and the pace held.
+        """
         self.read()
         moves, under_way = list[tuple[str, str, str]](), set[tuple[str, str, str]]()
         for version in sorted(self._seen):
@@ -274,8 +280,8 @@ def admitted(reconciler: Reconciler) -> float:
 
 
 def test_a_herd_is_spread_within_the_pace(herd: Herd) -> None:
-    """Twenty applications on a cluster with 40 points, others with 62, 58 and 55: never more than two under
-    way, and within ten points of even at the end.
+    """Twenty applications on a cluster with 40 points, others with 62, 58 and 55: never more than
+    two under way, and within ten points of even at the end.
     """
     herd.place(20)
     herd.all_on("herd1")
@@ -300,13 +306,16 @@ def test_a_herd_is_spread_within_the_pace(herd: Herd) -> None:
         assert 1 <= most <= PACE["concurrent"]
         before = herd.where()
         hold_for(lambda: herd.where() == before, what="nobody moves back", seconds=2)
-        # The scores of this test lag behind the moves, so that one of them may be mended by another.
+        # The scores of this test lag behind the moves, so that one of them may be mended by
+        # another.
         assert 20 - herd.counts()["herd1"] <= admitted(running) <= 10
         herd.leaves_nothing()
 
 
 def test_a_lost_cluster_is_left_without_a_reconciler(herd: Herd) -> None:
-    """OCM decides at once, also for an application whose move was admitted and never carried out."""
+    """OCM decides at once, also for an application whose move was admitted and never carried
+    out.
+    """
     herd.place(5)
     herd.all_on("herd1")
     with herd.reconciling({**PACE, "concurrent": 1}) as running:
@@ -334,7 +343,10 @@ def test_without_a_reconciler_no_move_begins(herd: Herd) -> None:
 
 
 def test_the_pace_is_switched_on_and_off(herd: Herd) -> None:
-    """On: nobody moves. Off: those move that the scores ask for, and what the pace left is taken away."""
+    """On: nobody moves.
+
+    Off: those move that the scores ask for, and what the pace left is taken away.
+    """
     herd.place(3, paced=False)
     herd.all_on("herd1")
     herd.free = {"herd1": 50, "herd2": 60, "herd3": 0, "herd4": 0}
@@ -370,9 +382,9 @@ def window(action: str, *clusters: str, seconds: float = 86_400) -> Object:
 
 
 def test_a_drain_goes_on_whoever_dies(herd: Herd) -> None:
-    """Fifty applications leave the cluster that is best by its scores, each one once and within the pace,
-    while the reconciler is killed twice. The taint goes when the window ends, nobody returns, and the taint
-    of somebody else stays.
+    """Fifty applications leave the cluster that is best by its scores, each one once and within the
+    pace, while the reconciler is killed twice. The taint goes when the window ends, nobody returns,
+    and the taint of somebody else stays.
     """
     herd.place(50)
     herd.all_on("herd1")
@@ -447,8 +459,8 @@ def test_a_cordon_ends_with_its_window(herd: Herd) -> None:
 
 
 def test_a_lost_cluster_is_left_for_the_refuges_without_a_reconciler(herd: Herd) -> None:
-    """Twenty applications on a cluster that becomes unreachable, others with 62, 58 and 55 points: they are
-    within ten points of even at once, and nothing moved before.
+    """Twenty applications on a cluster that becomes unreachable, others with 62, 58 and 55 points:
+    they are within ten points of even at once, and nothing moved before.
     """
     herd.free = {"herd1": 90, "herd2": 62, "herd3": 58, "herd4": 55}
     herd.measure()
@@ -484,7 +496,9 @@ def test_a_lost_cluster_is_left_for_the_refuges_without_a_reconciler(herd: Herd)
 
 
 def test_a_placement_of_two_clusters_leaves_the_one_that_was_admitted(herd: Herd) -> None:
-    """Although the scores would have it leave the other one, as soon as an item draws it to the target."""
+    """Although the scores would have it leave the other one, as soon as an item draws it to the
+    target.
+    """
     herd.free = {"herd1": 60, "herd2": 50, "herd3": 0, "herd4": 0}
     for cluster, value in herd.free.items():
         publish(herd.hub, cluster, RESOURCE, {RESOURCE: value})

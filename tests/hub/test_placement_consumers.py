@@ -1,5 +1,5 @@
-"""ScoredPlacements for other consumers: OCM decides for them in their namespaces, and every example of
-docs/decisions/consumers.md is what the consumer's CRD takes.
+"""ScoredPlacements for other consumers: OCM decides for them in their namespaces, and every example
+of docs/decisions/consumers.md is what the consumer's CRD takes.
 """
 
 import re

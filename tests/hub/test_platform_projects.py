@@ -1,7 +1,9 @@
-"""No Application of anybody else gets into the AppProjects of the platform, or takes the place of ours.
+"""No Application of anybody else gets into the AppProjects of the platform, or takes the place of
+ours.
 
-The projects, the policy and the Applications are those of rendered/argocd; Argo CD's own controller of
-ApplicationSets asks. The fleet repository has a branch that anybody may push, with a ManifestWork in it.
+The projects, the policy and the Applications are those of rendered/argocd; Argo CD's own controller
+of ApplicationSets asks. The fleet repository has a branch that anybody may push, with a
+ManifestWork in it.
 """
 
 import uuid
@@ -45,7 +47,10 @@ Follow = Callable[..., None]
 
 @dataclass(frozen=True, kw_only=True)
 class Platform:
-    """What people apply of a fleet, with one Application, that of the works. It syncs nothing by itself."""
+    """What people apply of a fleet, with one Application, that of the works.
+
+    It syncs nothing by itself.
+    """
 
     hub: Client
     url: str
@@ -153,8 +158,9 @@ def test_an_application_set_does_not_use_the_rights_of_the_platform(
 def test_an_application_set_does_not_take_the_platforms_application_over(
     platform: Platform, follow: Follow, name: str
 ) -> None:
-    """The controller makes an Application of the generated name its own if nobody owns it. With another
-    source in it, Argo CD would prune all works.
+    """The controller makes an Application of the generated name its own if nobody owns it.
+
+    With another source in it, Argo CD would prune all works.
     """
     before = platform.live()
     spec = {"project": "default", "source": platform.source(), "destination": {"server": HUB}}
@@ -214,7 +220,9 @@ def test_a_template_patch_does_not_change_the_project(
 
 @pytest.fixture(scope="module")
 def controller(platform: Platform, control_plane: ControlPlane) -> Iterator[Client]:
-    """The rights of Argo CD's controller of ApplicationSets: to write Applications, and no AppProjects."""
+    """The rights of Argo CD's controller of ApplicationSets: to write Applications, and no
+    AppProjects.
+    """
     with Client(control_plane.hub.service_account_kubeconfig(NAMESPACE, CONTROLLER)) as client:
         yield client
 
@@ -272,7 +280,10 @@ def test_what_is_rendered_and_what_has_no_part_in_it_is_taken(
 
 
 def test_administrators_may_do_what_they_may_do_to_the_projects(platform: Platform) -> None:
-    """They could change the AppProjects as well. In an emergency they pin a commit, or stop a sync."""
+    """They could change the AppProjects as well.
+
+    In an emergency they pin a commit, or stop a sync.
+    """
     spec, hub = platform.spec, platform.hub
     assert (
         answer(hub, {"spec": {**spec, "source": {**spec["source"], "targetRevision": "v1"}}}) == ""
@@ -309,8 +320,9 @@ def test_argocd_goes_on_to_write_the_state_of_the_platforms_applications(
 def test_an_application_that_is_no_longer_rendered_can_go(
     platform: Platform, controller: Client
 ) -> None:
-    """The policy of a fleet with fewer shards does not know its name. What only takes a finalizer away
-    changes no spec.
+    """The policy of a fleet with fewer shards does not know its name.
+
+    What only takes a finalizer away changes no spec.
     """
     hub, name = platform.hub, "gitops-dsf-works-100"
     finalizers = {"finalizers": ["resources-finalizer.argocd.argoproj.io"]}

@@ -1,5 +1,5 @@
-"""What `validate` says about tolerations, node selectors and resources is what a real API server says. It
-takes a policy over the agents' connections.
+"""What `validate` says about tolerations, node selectors and resources is what a real API server
+says. It takes a policy over the agents' connections.
 """
 
 from pathlib import Path

@@ -1,7 +1,9 @@
-"""What a tag publishes: the step of the release workflow that pushes, signs and attests, run as written.
+"""What a tag publishes: the step of the release workflow that pushes, signs and attests, run as
+written.
 
-The registry is a real one with TLS and a password. Two things stand in for the public ones: the images are
-small, and cosign signs with a key, because signatures without keys need a public service.
+The registry is a real one with TLS and a password. Two things stand in for the public ones: the
+images are small, and cosign signs with a key, because signatures without keys need a public
+service.
 """
 
 import base64

@@ -1,5 +1,5 @@
-"""The reconciler's account on a real hub: every act that it needs works, and nothing else does, by RBAC or by
-an admission policy.
+"""The reconciler's account on a real hub: every act that it needs works, and nothing else does, by
+RBAC or by an admission policy.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,7 +45,9 @@ Held = set[tuple[str, str, str]]
 
 @dataclass(kw_only=True)
 class Guarded:
-    """An installed fleet, an ApplicationSet that generates nothing, and the reconciler's account."""
+    """An installed fleet, an ApplicationSet that generates nothing, and the reconciler's
+    account.
+    """
 
     hub: Client
     account: Client
@@ -410,7 +412,9 @@ ITEMS: Object = {"scores": [{"name": "argocd/web", "value": 100}]}
 
 @pytest.fixture
 def addon(guarded: Guarded, control_plane: ControlPlane) -> Iterator[Client]:
-    """Another add-on, which may do everything with the AddOnPlacementScores of its cluster's namespace."""
+    """Another add-on, which may do everything with the AddOnPlacementScores of its cluster's
+    namespace.
+    """
     hub, user = guarded.hub, "system:open-cluster-management:cluster:cluster1:addon:other"
     rule = {
         "apiGroups": ["cluster.open-cluster-management.io"],
@@ -430,7 +434,8 @@ def addon(guarded: Guarded, control_plane: ControlPlane) -> Iterator[Client]:
         )
     )
     with control_plane.hub.client(Identity(user=user, groups=())) as client:
-        # Until the API server knows the rights, the list is refused, which wait_for takes as "not yet".
+        # Until the API server knows the rights, the list is refused, which wait_for takes as "not
+        # yet".
         wait_for(
             lambda: isinstance(client.list(SCORE, namespace="cluster1"), list),
             what="the rights of the add-on",
@@ -495,7 +500,9 @@ def test_an_administrator_moves_nothing_by_mistake_and_takes_away_what_is_left(
 
 
 def test_a_cluster_goes_with_its_namespace(guarded: Guarded) -> None:
-    """The controller that empties namespaces deletes its items, and so does the garbage collector."""
+    """The controller that empties namespaces deletes its items, and so does the garbage
+    collector.
+    """
     hub = guarded.hub
     hub.create(manifest("v1/Namespace", "leaving"))
     owner = hub.create(manifest(CONFIG_MAP, "owner", namespace="leaving"))

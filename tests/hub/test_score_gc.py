@@ -1,5 +1,5 @@
-"""Score garbage collection on a real hub: dead scores are deleted, OCM decides anew, and all other scores
-stay. The status of the scorer says so.
+"""Score garbage collection on a real hub: dead scores are deleted, OCM decides anew, and all other
+scores stay. The status of the scorer says so.
 """
 
 import time
@@ -96,8 +96,8 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(scene: DeadScoreHub)
             what="they are counted",
             seen=reconciler.process.tail,
         )
-        # Its agent may have gone, but its score still exists: the predicate holds, and stickiness keeps the
-        # decision.
+        # Its agent may have gone, but its score still exists: the predicate holds, and stickiness
+        # keeps the decision.
         assert scene.decision() == [GONE]
         assert scene.scored() == everywhere
         ours = everywhere - {LIVING, FOREIGN, UNLABELLED}

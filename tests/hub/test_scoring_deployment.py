@@ -1,5 +1,5 @@
-"""The real API servers take what `scorer new` and docs/scores/scoring-apis.md write, and OCM brings it to
-a cluster.
+"""The real API servers take what `scorer new` and docs/scores/scoring-apis.md write, and OCM brings
+it to a cluster.
 """
 
 import re

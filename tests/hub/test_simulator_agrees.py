@@ -1,8 +1,8 @@
 """The simulator says beforehand what the real placement controller then decides: decisions, labels,
 conditions, first and second pass.
 
-Each test reads the hub, lets the simulator predict, makes the change, and compares with what OCM wrote. No
-test depends on another: a prediction starts from whatever is on the hub.
+Each test reads the hub, lets the simulator predict, makes the change, and compares with what OCM
+wrote. No test depends on another: a prediction starts from whatever is on the hub.
 """
 
 import time
@@ -207,9 +207,10 @@ def fleet(control_plane: ControlPlane, hub: Client) -> Iterator[Client]:
 
 @pytest.fixture
 def several(fleet: Client) -> Iterator[Callable[[str], list[str]]]:
-    """Makes several Placements for a test that changes clusters or scores. They go with it, and OCM comes to
-    rest: it looks at all other Placements of the fleet, too, and one that balances depends on what it finds
-    there.
+    """Makes several Placements for a test that changes clusters or scores.
+
+    They go with it, and OCM comes to rest: it looks at all other Placements of the fleet, too, and
+    one that balances depends on what it finds there.
     """
     made: list[str] = []
 
@@ -230,15 +231,16 @@ def test_a_new_placement_is_decided_as_predicted(fleet: Client, name: str) -> No
     assert predicted.outcome is Outcome.SCHEDULED
     fleet.create(body)
     agrees(fleet, predicted)
-    # Its own decisions are there now: a second pass of the simulator changes nothing, as OCM's own second
-    # pass did not.
+    # Its own decisions are there now: a second pass of the simulator changes nothing, as OCM's own
+    # second pass did not.
     again = simulate(observed(fleet), f"{NAMESPACE}/{name}")
     assert expected(again) == expected(predicted)
 
 
 def test_a_name_too_long_for_a_label_is_never_decided(fleet: Client) -> None:
-    """The simulator names the error. OCM ends its pass on it before it writes anything, so that not even a
-    condition tells people.
+    """The simulator names the error.
+
+    OCM ends its pass on it before it writes anything, so that not even a condition tells people.
     """
     body = placement(TOO_LONG, namespace=NAMESPACE, numberOfClusters=1)
     predicted = beforehand(fleet, body)
@@ -304,8 +306,8 @@ def test_a_changed_score_is_followed_as_predicted(
         cluster: scores_of(fleet.get(SCORE, LOAD, namespace=cluster))
         for cluster in ("agree-a", "agree-c", "agree-f")
     }
-    # One change at a time: two would be two passes, and with Steady the first decides where the second
-    # starts.
+    # One change at a time: two would be two passes, and with Steady the first decides where the
+    # second starts.
     moved = 0
     try:
         for cluster, cpu in (("agree-c", 99), ("agree-a", 60), ("agree-f", 5), ("agree-c", -100)):
@@ -344,8 +346,8 @@ def test_a_new_taint_is_followed_as_predicted(
 
 
 def create_several(fleet: Client, prefix: str) -> list[str]:
-    """Placements that do not look at the decisions of others (Balance), so that the order of their passes
-    plays no part.
+    """Placements that do not look at the decisions of others (Balance), so that the order of their
+    passes plays no part.
     """
     scored = (
         "best-cpu",

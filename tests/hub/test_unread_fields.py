@@ -1,7 +1,7 @@
 """Which fields of Placements OCM's CRD has and OCM's own source never reads.
 
-The source is that of the pinned modules, in the Go module cache. When a pin moves this says what the new OCM
-reads, or has besides.
+The source is that of the pinned modules, in the Go module cache. When a pin moves this says what
+the new OCM reads, or has besides.
 """
 
 import re
@@ -37,8 +37,8 @@ def modules() -> dict[str, Path]:
 
 @lru_cache(maxsize=1)
 def selected() -> frozenset[str]:
-    """Every Go name that OCM's own code selects (`x.Name`) or sets (`Name:`), tests and generated code left
-    out.
+    """Every Go name that OCM's own code selects (`x.Name`) or sets (`Name:`), tests and generated
+    code left out.
     """
     names: set[str] = set()
     for module in READERS:

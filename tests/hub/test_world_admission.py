@@ -1,4 +1,6 @@
-"""The admission of the world refuses what a real API server refuses by the rendered policies, and nothing else."""
+"""The admission of the world refuses what a real API server refuses by the rendered policies, and
+nothing else.
+"""
 
 import copy
 import random

@@ -1,5 +1,6 @@
-"""What the world's API server adds to that of the other tests is what a real one does: watches that continue
-from a version, versions that are too old or too new, finalizers, and a namespace that is terminating.
+"""What the world's API server adds to that of the other tests is what a real one does: watches that
+continue from a version, versions that are too old or too new, finalizers, and a namespace that is
+terminating.
 """
 
 import json
@@ -223,8 +224,8 @@ class Drawn:
 
 
 def too_old_and_too_new(send: Sender) -> Iterator[object]:
-    """A watch from a version before all that is known of this kind, whose CRD came later, and from one that
-    nobody has written yet.
+    """A watch from a version before all that is known of this kind, whose CRD came later, and from
+    one that nobody has written yet.
     """
     [(kind, status)] = send.events(SCORES, since="1", until=lambda event: event[0] == "ERROR")
     yield kind, status["kind"], status["code"], status["reason"], status["status"]

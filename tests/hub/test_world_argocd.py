@@ -1,8 +1,8 @@
-"""The world's models of Argo CD do what Argo CD does: the ApplicationSet controller, and the application
-controller as far as copies come, are refreshed and go.
+"""The world's models of Argo CD do what Argo CD does: the ApplicationSet controller, and the
+application controller as far as copies come, are refreshed and go.
 
-Sequences are played on the models and on the real controllers side by side, one step of each sequence after
-the other. OCM does not decide here: a step writes the pages of a decision.
+Sequences are played on the models and on the real controllers side by side, one step of each
+sequence after the other. OCM does not decide here: a step writes the pages of a decision.
 """
 
 import json
@@ -53,7 +53,9 @@ def application_set(name: str, url: str) -> Object:
 
 
 def said_of(side: Side, *, workloads: set[tuple[str, str]]) -> dict[str, Any]:
-    """What there is of sets, Applications and workloads, without what each side names in its own way."""
+    """What there is of sets, Applications and workloads, without what each side names in its own
+    way.
+    """
     found: dict[str, Any] = {}
     for item in side.list(APPLICATION_SET, namespace=ARGOCD):
         annotations = item["metadata"].get("annotations") or {}
@@ -175,7 +177,9 @@ class Pair:
 
 @pytest.fixture(scope="module")
 def readable(argocd: ArgoCD, control_plane: ControlPlane, hub: Client) -> Iterator[None]:
-    """The controller may list decisions, as our rendered Role lets it, and Argo CD knows both spokes."""
+    """The controller may list decisions, as our rendered Role lets it, and Argo CD knows both
+    spokes.
+    """
     rules = [{"apiGroups": [CLUSTER], "resources": ["placementdecisions"], "verbs": ["list"]}]
     hub.apply(manifest(f"{RBAC}/ClusterRole", READERS, rules=rules))
     hub.apply(bound(READERS, READERS, namespace=ARGOCD, account=(ARGOCD, CONTROLLER)))
@@ -332,13 +336,16 @@ class Drawn:
         return (self.merge(APPLICATION, name, change),)
 
     def looks_again(self) -> None:
-        """A change of an Application makes the controller look, and so the pages that nobody asked it to look
-        at count now.
+        """A change of an Application makes the controller look, and so the pages that nobody asked
+        it to look at count now.
         """
         self.looks()
 
     def deletes(self) -> tuple[Step, ...]:
-        """Our reconciler or somebody else deletes an Application. One that is decided comes again."""
+        """Our reconciler or somebody else deletes an Application.
+
+        One that is decided comes again.
+        """
         if not self.copies:
             return ()
         cluster = self.random.choice(sorted(self.copies))

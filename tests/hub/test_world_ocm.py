@@ -1,7 +1,7 @@
 """The world's model of OCM's placement controller does what the real one does.
 
-Sequences are played on the model and on the real program side by side, one step of each sequence after the
-other. After each step both come to rest, and what they wrote is compared.
+Sequences are played on the model and on the real program side by side, one step of each sequence
+after the other. After each step both come to rest, and what they wrote is compared.
 """
 
 import random
@@ -227,7 +227,9 @@ def created(item: Object) -> Step:
 
 
 class Drawn:
-    """A sequence: two Placements that are ranked by two scores of their own, and what happens to them."""
+    """A sequence: two Placements that are ranked by two scores of their own, and what happens to
+    them.
+    """
 
     def __init__(self, number: int) -> None:
         self.random = random.Random(f"{number} placements")
@@ -253,7 +255,9 @@ class Drawn:
             )()
 
     def publishes(self) -> tuple[Step, ...]:
-        """One score of one cluster, rarely of one that is not in the set, or of which the object goes."""
+        """One score of one cluster, rarely of one that is not in the set, or of which the object
+        goes.
+        """
         cluster = self.random.choice([*CLUSTERS, *CLUSTERS, OUTSIDE])
         resource = self.random.choice([self.score, self.score, f"{self.score}-other"])
         place: Any = {"kind": SCORE, "name": resource, "namespace": cluster}
@@ -441,7 +445,9 @@ def test_a_score_that_expires_is_no_trigger(pair: Pair) -> None:
 
 
 def test_the_decision_of_another_placement_is_no_trigger(pair: Pair) -> None:
-    """`Balance` reads the decisions of all Placements, and yet the controller does not look again."""
+    """`Balance` reads the decisions of all Placements, and yet the controller does not look
+    again.
+    """
     balanced = ranked_by("none") | {"prioritizerPolicy": exact(builtin("Balance"))}
     pair.play(step("create", PLACEMENT, "balanced", spec=balanced))
     first = chosen_of(pair.model, "balanced")

@@ -1,5 +1,5 @@
-"""The world's model of OCM's registration does what the real controllers do: the condition and the taint of
-a cluster that is lost and returns.
+"""The world's model of OCM's registration does what the real controllers do: the condition and the
+taint of a cluster that is lost and returns.
 """
 
 import random
@@ -161,8 +161,9 @@ def test_the_controllers_do_what_their_model_does(both: Both) -> None:
 
 
 def test_the_condition_follows_the_lease_to_the_second(both: Both, hub: Client) -> None:
-    """After five times its duration, which is 60 s unless somebody changes it. The model assumes 300 s since
-    a renewal that was up to a minute ago.
+    """After five times its duration, which is 60 s unless somebody changes it.
+
+    The model assumes 300 s since a renewal that was up to a minute ago.
     """
     name = TIMED
     renewed = time.time()

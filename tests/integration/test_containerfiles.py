@@ -1,8 +1,8 @@
-"""Every Containerfile, really built as `make images` builds it and run by podman with a read-only root: the
-agent, the reconciler, the command line, and what `scorer new` writes.
+"""Every Containerfile, really built as `make images` builds it and run by podman with a read-only
+root: the agent, the reconciler, the command line, and what `scorer new` writes.
 
-The base is the one of images/base.sh, for scorers under the name of the public Python image and with our
-wheels, because no index has them.
+The base is the one of images/base.sh, for scorers under the name of the public Python image and
+with our wheels, because no index has them.
 """
 
 import json
@@ -129,7 +129,8 @@ def test_the_program_of_an_image_runs(built: Podman, image: str, program: str, u
     assert VERSION in built.start(image, "--version", program=[program])
     ask = (
         "import importlib.util, json, os, sysconfig; print(json.dumps([os.getuid(),"
-        " importlib.util.find_spec('pip') is None, os.access(sysconfig.get_path('stdlib'), os.W_OK)]))"
+        " importlib.util.find_spec('pip') is None,"
+        " os.access(sysconfig.get_path('stdlib'), os.W_OK)]))"
     )
     python = program.rpartition("/")[0] + "/python"
     assert json.loads(built.start(image, "-c", ask, program=[python])) == [user, True, False]

@@ -1,7 +1,8 @@
-"""Texts of others in the log of a pipeline: names of files, objects of a hub, pages, histories. The runners
-of GitHub and Gitea read commands from the output, `::add-mask::x` at the beginning of a line and
-`##[add-mask]x` anywhere in it (actions/runner, src/Runner.Common/ActionCommand.cs). No such text may begin a
-line of its own, control a terminal, or turn the direction of writing.
+"""Texts of others in the log of a pipeline: names of files, objects of a hub, pages, histories.
+
+The runners of GitHub and Gitea read commands from the output, `::add-mask::x` at the beginning of a
+line and `##[add-mask]x` anywhere in it (actions/runner, src/Runner.Common/ActionCommand.cs). No
+such text may begin a line of its own, control a terminal, or turn the direction of writing.
 """
 
 import json
@@ -107,7 +108,9 @@ def test_names_and_contents_of_sources(fleet: GitFleet, words: list[str]) -> Non
 
 
 def _hub(folder: Path) -> Path:
-    """A hub whose objects have hostile names and values wherever a JSON of kubectl can have them."""
+    """A hub whose objects have hostile names and values wherever a JSON of kubectl can have
+    them.
+    """
     api, dsf = "cluster.open-cluster-management.io", "v1alpha1"
 
     def meta(name: str, **more: Any) -> dict[str, Any]:

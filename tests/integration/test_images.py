@@ -1,6 +1,6 @@
-"""The targets of images/Containerfile: everything is pinned and hashed, nothing of the generator is in the
-agent's image, and the reconciler's starts what its Deployment asks for. test_containerfiles.py builds and
-runs them.
+"""The targets of images/Containerfile: everything is pinned and hashed, nothing of the generator is
+in the agent's image, and the reconciler's starts what its Deployment asks for.
+test_containerfiles.py builds and runs them.
 """
 
 import json
@@ -24,7 +24,9 @@ Stage = list[Instruction]
 
 
 def stages(file: str) -> dict[str, Stage]:
-    """The instructions of each stage, as (name, text), by its name; "" is what stands before the first one."""
+    """The instructions of each stage, as (name, text), by its name; "" is what stands before the
+    first one.
+    """
     lines = [
         line
         for line in (ROOT / file).read_text(encoding="utf-8").splitlines()
@@ -50,7 +52,9 @@ def commands(stage: Stage) -> list[str]:
 
 
 def requirements(stage: Stage, output: str, *, source: Path, folder: Path) -> set[str]:
-    """What the stage's own command exports from the lock of ``source``, each with a version and a hash."""
+    """What the stage's own command exports from the lock of ``source``, each with a version and a
+    hash.
+    """
     (command,) = [
         command for command in commands(stage) if command.endswith(f"--output-file /tmp/{output}")
     ]
@@ -84,7 +88,9 @@ RECONCILER = STAGES["reconciler"]
 
 
 def test_the_base_and_the_installer_are_pinned() -> None:
-    """One base, with a full version and the project's Python; uv has the version of the Makefile."""
+    """One base, with a full version and the project's Python; uv has the version of the
+    Makefile.
+    """
     (base,) = texts(HEAD, "ARG")
     assert re.fullmatch(r"PYTHON_IMAGE=docker\.io/library/python:3\.11\.\d+-slim-[a-z]+", base)
     bases = {texts(stage, "FROM")[0].partition(" AS ")[0] for name, stage in STAGES.items() if name}

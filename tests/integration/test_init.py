@@ -1,5 +1,5 @@
-"""`init`: a repository that is valid and renders as it is, in a checkout and from the wheel; and refusals
-that write nothing.
+"""`init`: a repository that is valid and renders as it is, in a checkout and from the wheel; and
+refusals that write nothing.
 """
 
 import re
@@ -266,7 +266,9 @@ def test_the_default_name_comes_from_the_folder(tmp_path: Path, folder: str, nam
 
 
 def test_the_wheel_holds_the_whole_template(wheels: Path) -> None:
-    """Dotfiles and workflows included; a wheel without them would make a repository without checks."""
+    """Dotfiles and workflows included; a wheel without them would make a repository without
+    checks.
+    """
     (wheel,) = wheels.glob("gitops_dsf-*.whl")
     prefix = "gitops_dsf/_data/repo-template/"
     inside = {

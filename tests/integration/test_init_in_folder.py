@@ -1,5 +1,5 @@
-"""`init` in a folder of a git repository: what forges, owners and hooks read only at its root is there, for
-this folder alone, and everything works from there.
+"""`init` in a folder of a git repository: what forges, owners and hooks read only at its root is
+there, for this folder alone, and everything works from there.
 """
 
 import json
@@ -193,7 +193,8 @@ def test_a_path_that_is_right_or_of_another_repository_is_not_told(mono: Mono) -
     for path in (f"path: {FOLDER}", f"path: /{FOLDER}/", f"path: ./{FOLDER}"):
         settings.write_text(right.replace(f"path: {FOLDER}", path), "utf-8")
         assert "DSF039" not in gitops_dsf("validate", cwd=mono.fleet).stdout, path
-    # A copy of the sources in another repository, such as a mirror: nobody knows where Argo CD finds them.
+    # A copy of the sources in another repository, such as a mirror: nobody knows where Argo CD
+    # finds them.
     settings.write_text(right.replace(f"path: {FOLDER}", "path: ''"), "utf-8")
     git("remote", "set-url", "origin", "https://git.example.com/team/mirror.git", folder=mono.top)
     assert "DSF039" not in gitops_dsf("validate", cwd=mono.fleet).stdout

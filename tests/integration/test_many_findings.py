@@ -1,5 +1,5 @@
-"""Files whose every line is a mistake, up to 8 MiB, the largest that is read: what is wrong is said with
-bounded output and memory, and how much more there is.
+"""Files whose every line is a mistake, up to 8 MiB, the largest that is read: what is wrong is said
+with bounded output and memory, and how much more there is.
 """
 
 import json
@@ -21,7 +21,9 @@ SCORER = (
 
 
 def _fields(line: str, *, documents: int = 1) -> str:
-    """Documents of a scorer, each of 1 MiB, whose spec has lines like this one, each with a number."""
+    """Documents of a scorer, each of 1 MiB, whose spec has lines like this one, each with a
+    number.
+    """
     count = ((1 << 20) - len(SCORER) - 16) // (len(line) + 6)
     one = SCORER + "".join(
         f"  {line.format(number)}\n" for number in range(100_000, 100_000 + count)
@@ -33,7 +35,8 @@ SHAPES = {
     "documents that are no objects": "---\n1\n" * (SIZE // 6),
     "documents of an unknown kind": "---\na: 1\n" * (SIZE // 9),
     "unknown fields": _fields("f{}: 1"),
-    # Two documents need no more memory than one, but for their texts. This shape is the cheapest for that.
+    # Two documents need no more memory than one, but for their texts. This shape is the cheapest
+    # for that.
     "fields written twice": _fields("description: {}", documents=2),
     "values that readers disagree about": _fields("f{}: yes"),
 }

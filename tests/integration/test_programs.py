@@ -1,6 +1,6 @@
 """Verbs as processes of their own; the other tests run their code in the test's process
-(tests.support.commandline). Those that need no extra run in the environment that the pipeline of a new fleet
-installs.
+(tests.support.commandline). Those that need no extra run in the environment that the pipeline of a
+new fleet installs.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""`make release`, really built, without the images: the same bytes twice, and installed by pip, also by the
-pipelines of a new fleet. Hooks, really installed from a clone.
+"""`make release`, really built, without the images: the same bytes twice, and installed by pip,
+also by the pipelines of a new fleet. Hooks, really installed from a clone.
 """
 
 import json
@@ -98,7 +98,9 @@ def test_pip_installs_from_the_folder(
 
 
 class Job:
-    """A runner's machine: an empty home, and a virtual environment in place of the image of the job."""
+    """A runner's machine: an empty home, and a virtual environment in place of the image of the
+    job.
+    """
 
     def __init__(self, folder: Path, origin: Path, forge: str) -> None:
         self.origin, self.forge = origin, forge
@@ -114,7 +116,10 @@ class Job:
         (folder / "home").mkdir()
 
     def run(self, name: str, revision: str, *depth: str, **variables: str) -> str:
-        """Runs the commands of a job of the pipeline file, in a clone at a revision. Returns its output."""
+        """Runs the commands of a job of the pipeline file, in a clone at a revision.
+
+        Returns its output.
+        """
         git("clone", "--quiet", "--no-checkout", *depth, f"file://{self.origin}", self.clone)
         git("checkout", "--quiet", "--detach", revision, cwd=self.clone)
         script = "\n".join(self._commands(name))
@@ -139,8 +144,9 @@ def git(*words: str | Path, cwd: Path | None = None) -> str:
 def test_the_first_push_of_a_fresh_fleet_is_green(
     builds: tuple[Path, Path], tmp_path: Path, forge: str, more: list[str]
 ) -> None:
-    """The commands of the pipeline file itself, as the forge runs them: after the first push, and for the
-    first pull request. Our distributions are those of the release, what they need comes from the index.
+    """The commands of the pipeline file itself, as the forge runs them: after the first push, and
+    for the first pull request. Our distributions are those of the release, what they need comes
+    from the index.
     """
     fleet, origin = tmp_path / "fleet", tmp_path / "origin.git"
     made = gitops_dsf("init", "fleet", "--forge", forge, "--wheels", builds[0], *more, cwd=tmp_path)
@@ -259,7 +265,10 @@ def test_the_hooks_of_a_new_repository_run_what_its_pipelines_install(
 def test_the_hooks_run_for_a_commit_that_only_deletes(
     tmp_path: Path, pipeline_programs: Path, folder: str
 ) -> None:
-    """Also in a folder of a larger repository. A scorer that is deleted leaves a stale rendered/ behind."""
+    """Also in a folder of a larger repository.
+
+    A scorer that is deleted leaves a stale rendered/ behind.
+    """
     mono = tmp_path / "mono"
     mono.mkdir()
     git("init", "--quiet", cwd=mono)

@@ -1,4 +1,6 @@
-"""`ci publish` against real git, races included; and what the workflow files of a new repository call."""
+"""`ci publish` against real git, races included; and what the workflow files of a new repository
+call.
+"""
 
 import os
 import subprocess
@@ -89,7 +91,9 @@ def render_is_clean(fleet: Fleet, tmp_path: Path) -> bool:
 
 
 def test_a_push_that_loses_a_race_is_rendered_again_on_top(fleet: Fleet, tmp_path: Path) -> None:
-    """Another merge lands between fetch and push: its change is neither overwritten nor left unrendered."""
+    """Another merge lands between fetch and push: its change is neither overwritten nor left
+    unrendered.
+    """
     other = tmp_path / "other"
     fleet.git("clone", "--quiet", str(fleet.origin), str(other), cwd=tmp_path)
     fleet.edit("scorers/cpu-headroom.yaml", "interval: 60", "interval: 90", cwd=other)

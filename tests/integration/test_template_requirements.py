@@ -1,4 +1,6 @@
-"""What `init --wheels --hashes` makes pipelines install: nothing without a hash or with another one."""
+"""What `init --wheels --hashes` makes pipelines install: nothing without a hash or with another
+one.
+"""
 
 import re
 import subprocess
@@ -75,7 +77,9 @@ def index_of_others(folder: Path) -> str:
             about = f"{stem}.dist-info"
             files = {
                 "evil.py": "",
-                f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {__version__}\n",
+                f"{about}/METADATA": (
+                    f"Metadata-Version: 2.1\nName: {name}\nVersion: {__version__}\n"
+                ),
                 f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
             }
             for path, text in files.items():

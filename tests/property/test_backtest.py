@@ -1,4 +1,6 @@
-"""The fast paths of a backtest against the agent's functions and the simulator, on random histories."""
+"""The fast paths of a backtest against the agent's functions and the simulator, on random
+histories.
+"""
 
 from __future__ import annotations
 
@@ -86,8 +88,8 @@ walks = st.integers(1, 80).flatmap(
 def test_objects_with_one_item_are_written_as_any_other(
     scorer: ScorerSummary, walks: list[list[float]], points: int
 ) -> None:
-    """The path for single items of several clusters, also in pages, against the path that calls the agent's
-    rule at each point.
+    """The path for single items of several clusters, also in pages, against the path that calls the
+    agent's rule at each point.
     """
     clusters = {f"c{number}": raw for number, raw in enumerate(walks)}
     grid = TimeGrid(start=1_000_000, step=scorer.scoring_interval, count=len(walks[0]))
@@ -116,7 +118,9 @@ sizes = st.sampled_from(["1", "2", "8"]).map(
 
 @st.composite
 def tracks(draw: st.DrawFn, *, grid: TimeGrid) -> Track:
-    """Writes at some points of the grid and between them, some of them further apart than the TTL."""
+    """Writes at some points of the grid and between them, some of them further apart than the
+    TTL.
+    """
     steps = draw(
         st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.5, 3.25, 16.0, 40.0]), max_size=grid.count)
     )

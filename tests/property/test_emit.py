@@ -46,7 +46,10 @@ def test_round_trip_in_yaml_1_1(document: dict[str, object]) -> None:
 
 
 class _LetterOfTheSpecification(yaml.SafeLoader):
-    """YAML 1.1 reads y and n as booleans (https://yaml.org/type/bool.html). PyYAML by itself does not."""
+    """YAML 1.1 reads y and n as booleans (https://yaml.org/type/bool.html).
+
+    PyYAML by itself does not.
+    """
 
     bool_values: ClassVar = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
 
@@ -60,7 +63,9 @@ _LetterOfTheSpecification.add_implicit_resolver(
     "word", ["y", "Y", "yes", "n", "N", "No", "on", "Off", "true", "False", "null", "~", ""]
 )
 def test_words_of_yaml_1_1_stay_text(word: str) -> None:
-    """A node named n or a label with the value y stays text for every parser, as a key, value or element."""
+    """A node named n or a label with the value y stays text for every parser, as a key, value or
+    element.
+    """
     document = {word: word, "list": [word]}
     text = emit(document)
     assert yaml.load(text, _LetterOfTheSpecification) == document  # noqa: S506 - a SafeLoader

@@ -1,4 +1,6 @@
-"""The inputs that the fuzzer kept: those that once broke a reader, and those that reach new lines."""
+"""The inputs that the fuzzer kept: those that once broke a reader, and those that reach new
+lines.
+"""
 
 import multiprocessing
 import traceback
@@ -24,7 +26,10 @@ def read(reader: Reader, inputs: list[Path], log: Connection) -> None:
 
 
 def outcome(reader: Reader, inputs: list[Path]) -> str:
-    """What breaks the reader, empty for nothing. It runs in a process of its own, which may crash."""
+    """What breaks the reader, empty for nothing.
+
+    It runs in a process of its own, which may crash.
+    """
     parent, child = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=read, args=(reader, inputs, child))
     process.start()

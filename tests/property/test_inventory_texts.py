@@ -1,4 +1,5 @@
-"""Law: whatever text a hub has, `import` writes it as YAML that says the same, also into an existing file.
+"""Law: whatever text a hub has, `import` writes it as YAML that says the same, also into an
+existing file.
 
 A spoke chooses the values of its ClusterClaims itself, and OCM checks no more than their length.
 """
@@ -97,7 +98,9 @@ def written(root: Path) -> dict[str, Any]:
 @example(first="plain", second="a\nb\rc", taint="x\x85y")
 @given(first=TEXTS, second=TEXTS, taint=TEXTS)
 def test_what_is_written_says_the_same(fleet: Path, first: str, second: str, taint: str) -> None:
-    """Into a new file, into one that is edited, and where the value stays and another one changes."""
+    """Into a new file, into one that is edited, and where the value stays and another one
+    changes.
+    """
     (fleet / "clusters/ber-1.yaml").unlink(missing_ok=True)
     for claim, more in ((first, ""), (second, ""), (second, "-2")):
         wanted = managed_cluster(claim, taint, more=more)

@@ -1,7 +1,7 @@
 """Laws of the generator, over generated fleet repositories.
 
-Aspects covered: independence of files and their order; of locale, time zone and hash seed; idempotence;
-locality of a change; what a spoke reads is what was planned; one object per identity.
+Aspects covered: independence of files and their order; of locale, time zone and hash seed;
+idempotence; locality of a change; what a spoke reads is what was planned; one object per identity.
 """
 
 import os
@@ -226,7 +226,8 @@ def test_a_removed_scorer_changes_the_works_that_carried_it(
     of_hub_scorer = {path for path in changed if "hub-scorer" in path or ".hubscorer." in path}
     hub_scorers = [fleets.name(item) for item in sources.of("DynamicScorer") if fleets.on_hub(item)]
     assert bool(of_hub_scorer) is bool(hub_scorers)
-    # It names the scores that agents may write, and says whether other scores are written on the hub.
+    # It names the scores that agents may write, and says whether other scores are written on the
+    # hub.
     policy = (
         {"platform/validatingadmissionpolicy.gitops-dsf-agent-scores.yaml"}
         if gone not in hub_scorers or hub_scorers == [gone]

@@ -1,4 +1,6 @@
-"""Laws of the simulator that hold for every hub: order does not matter, and decisions come to rest."""
+"""Laws of the simulator that hold for every hub: order does not matter, and decisions come to
+rest.
+"""
 
 from __future__ import annotations
 
@@ -172,9 +174,10 @@ def test_a_shared_state_gives_the_same_verdict(objects: list[dict[str, Any]]) ->
 def test_decisions_come_to_rest(objects: list[dict[str, Any]]) -> None:
     """Fed back into the hub, decisions stop changing.
 
-    Usually that is the second pass. A tolerated NoSelectIfNew cluster that lost its decision drops out
-    afterwards, which can shift the scale of a resource prioritizer once more; so a few passes are allowed, an
-    endless change not. A negative Steady weight, which makes every decision undo itself, is left out.
+    Usually that is the second pass. A tolerated NoSelectIfNew cluster that lost its decision drops
+    out afterwards, which can shift the scale of a resource prioritizer once more; so a few passes
+    are allowed, an endless change not. A negative Steady weight, which makes every decision undo
+    itself, is left out.
     """
     seen = []
     for _ in range(MOST_PASSES):
@@ -192,7 +195,9 @@ def test_decisions_come_to_rest(objects: list[dict[str, Any]]) -> None:
 
 @given(objects=hubs())
 def test_verdicts_are_consistent(objects: list[dict[str, Any]]) -> None:
-    """Selected clusters are the best of those left, decisions hold exactly them, and explanations agree."""
+    """Selected clusters are the best of those left, decisions hold exactly them, and explanations
+    agree.
+    """
     verdict = simulate(objects, "ns/p", NOW)
     if verdict.outcome is not Outcome.SCHEDULED or verdict.scores is None:
         return

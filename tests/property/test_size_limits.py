@@ -1,4 +1,6 @@
-"""Laws of limits: exactly the limit passes, and one more is refused. The numbers are written here again.
+"""Laws of limits: exactly the limit passes, and one more is refused.
+
+The numbers are written here again.
 
 Limits of fields, such as the most headers, are in the schemas, which a contract test compares.
 """
@@ -89,7 +91,8 @@ def expression(text: str) -> None:
 def windows(count: int) -> None:
     text = (
         "apiVersion: gitops-dsf.io/v1alpha1\nkind: Maintenance\nmetadata: {{name: m{0}}}\n"
-        'spec: {{action: Freeze, clusters: [prod-1], start: "{1}T00:00:00Z", end: "{1}T01:00:00Z"}}\n'
+        'spec: {{action: Freeze, clusters: [prod-1], start: "{1}T00:00:00Z", end:'
+        ' "{1}T01:00:00Z"}}\n'
     )
     days = (date(2040, 1, 1) + timedelta(days=number) for number in range(count))
     documents = (text.format(number, day) for number, day in enumerate(days))

@@ -1,5 +1,5 @@
-"""Which windows of maintenance leave an application too few clusters: what `validate` says, against every
-instant and every set of windows, tried one by one.
+"""Which windows of maintenance leave an application too few clusters: what `validate` says, against
+every instant and every set of windows, tried one by one.
 """
 
 import re
@@ -25,9 +25,11 @@ class Window(NamedTuple):
 
     def text(self, number: int) -> str:
         return (
-            f"apiVersion: gitops-dsf.io/v1alpha1\nkind: Maintenance\nmetadata: {{name: m{number}}}\nspec:\n"
+            "apiVersion: gitops-dsf.io/v1alpha1\nkind: Maintenance\nmetadata: {name:"
+            f" m{number}}}\nspec:\n"
             f"  action: {self.action}\n  clusters: [{', '.join(sorted(self.clusters))}]\n"
-            f'  start: "2040-01-01T{self.opens:02}:00:00Z"\n  end: "2040-01-01T{self.closes:02}:00:00Z"\n'
+            f'  start: "2040-01-01T{self.opens:02}:00:00Z"\n  end:'
+            f' "2040-01-01T{self.closes:02}:00:00Z"\n'
         )
 
 

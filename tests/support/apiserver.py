@@ -1,5 +1,5 @@
-"""The API server of tests, on 127.0.0.1: lists in pages, watches, writes with preconditions, server-side
-apply, discovery, and faults that a test injects.
+"""The API server of tests, on 127.0.0.1: lists in pages, watches, writes with preconditions,
+server-side apply, discovery, and faults that a test injects.
 
 tests/hub/test_api_server.py checks it against a real API server.
 """
@@ -141,8 +141,8 @@ class ApiServer(HttpFake):
         self.live = live
         """Watches tell changes and last. Otherwise they tell what is in `watches`."""
         self.watches: list[list[Object | None]] | None = None
-        """Events of the next watches; the later ones hang. None instead of an event breaks the connection in
-        the middle of a line. Without a list, a watch ends after a bookmark.
+        """Events of the next watches; the later ones hang. None instead of an event breaks the
+        connection in the middle of a line. Without a list, a watch ends after a bookmark.
         """
         self.clock: Callable[[], float] | None = virtual_time.wall
         """The Date header; None means no header."""
@@ -152,7 +152,9 @@ class ApiServer(HttpFake):
         self.asked: list[str] = []
         """`METHOD plural/name` of every request that was let in."""
         self.writes: list[str] = []
-        """`METHOD Kind name` of every write that changed something, with `/status` where it was of that."""
+        """`METHOD Kind name` of every write that changed something, with `/status` where it was of
+        that.
+        """
         self.bodies: dict[str, Object] = {}
         """The body of the last write by its key in `writes`."""
 
@@ -165,8 +167,8 @@ class ApiServer(HttpFake):
         self.gate: asyncio.Event | None = None
         """Every answer waits for this event."""
         self.refusals: dict[str, list[int]] = {}
-        """`refusals["PUT configmaps"]` (or with a name, as in `asked`) has the statuses of the next such
-        requests; 0 means no answer.
+        """`refusals["PUT configmaps"]` (or with a name, as in `asked`) has the statuses of the next
+        such requests; 0 means no answer.
         """
         self.refused: dict[str, int] = {}
         """The status of every request by collection, plural, or as in `writes`."""
@@ -374,8 +376,9 @@ class ApiServer(HttpFake):
             self._watching.remove(watch)
 
     async def _next_piece(self, watch: _Watch) -> bytes:
-        """The next event, or a bookmark after a minute without one. A client takes a longer silence for a
-        broken connection.
+        """The next event, or a bookmark after a minute without one.
+
+        A client takes a longer silence for a broken connection.
         """
         try:
             async with asyncio.timeout(BOOKMARK_SECONDS):
@@ -565,7 +568,9 @@ def _labelled(item: Object, selector: str) -> bool:
 
 
 def _selected(item: Object, selector: str) -> bool:
-    """Whether fields fulfil requirements such as ``metadata.name=a`` and ``status.phase!=Failed``."""
+    """Whether fields fulfil requirements such as ``metadata.name=a`` and
+    ``status.phase!=Failed``.
+    """
     for requirement in filter(None, selector.split(",")):
         path, _, value = requirement.partition("=")
         found: Any = item

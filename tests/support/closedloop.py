@@ -1,6 +1,6 @@
-"""A fleet in simulated time in which load moves with the applications, so that every decision changes the
-next scores. OCM is the simulator, and the moves are those of `gitops_dsf.pacing`, with items and ledger as on
-a hub.
+"""A fleet in simulated time in which load moves with the applications, so that every decision
+changes the next scores. OCM is the simulator, and the moves are those of `gitops_dsf.pacing`, with
+items and ledger as on a hub.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """What a loop starts with. Capacity and load are points of the score, which says what is free."""
+    """What a loop starts with.
+
+    Capacity and load are points of the score, which says what is free.
+    """
 
     capacities: Mapping[str, float]
     loads: Mapping[str, int]
@@ -87,7 +90,9 @@ class Outcome:
     arriving: int = 0
     """The most admitted moves to one cluster at a time."""
     uneven: list[int] = field(default_factory=list)
-    """When a cluster had so little left that an application there would gain more than the stickiness."""
+    """When a cluster had so little left that an application there would gain more than the
+    stickiness.
+    """
     free: dict[str, float] = field(default_factory=dict)
     """Points that are free at the end."""
 
@@ -102,7 +107,9 @@ class Outcome:
         return found
 
     def settled(self, start: int, end: int) -> int:
-        """Seconds from the start of a span until no application would gain more than the stickiness."""
+        """Seconds from the start of a span until no application would gain more than the
+        stickiness.
+        """
         return max((at + TICK - start for at in self.uneven if start <= at < end), default=0)
 
 
@@ -118,8 +125,9 @@ class Loop:
         exact: bool = False,
         seed: int = 1,
     ) -> None:
-        """`demand` says what is written for an application of a load. With `exact` the scores are those of
-        the moment, without noise.
+        """`demand` says what is written for an application of a load.
+
+        With `exact` the scores are those of the moment, without noise.
         """
         self._fleet, self._pace, self._exact = fleet, pace, exact
         self._noise = 0.0 if exact else NOISE
@@ -264,8 +272,9 @@ class Loop:
 
 
 def hub_of(capacities: Mapping[str, float], placed: Mapping[str, str]) -> HubState:
-    """A hub with the rendered Placements of these applications, without scores. A cluster without capacity
-    is unreachable.
+    """A hub with the rendered Placements of these applications, without scores.
+
+    A cluster without capacity is unreachable.
     """
     state = HubState.build(hub(*_documents(capacities, placed)))
     return state.deciding(_pages(placed))

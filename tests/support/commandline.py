@@ -1,8 +1,8 @@
-"""Runs `gitops-dsf` inside this process: the verb's own code, without the half second that a new Python needs
-to import it.
+"""Runs `gitops-dsf` inside this process: the verb's own code, without the half second that a new
+Python needs to import it.
 
-What only a process can show (signals, a locale, a full disk, a closed pipe) is tested with a process, and so
-are some verbs: tests/integration/test_programs.py.
+What only a process can show (signals, a locale, a full disk, a closed pipe) is tested with a
+process, and so are some verbs: tests/integration/test_programs.py.
 """
 
 import contextlib
@@ -23,7 +23,10 @@ def gitops_dsf(
     stdin: str = "",
     environ: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs one command. `environ` is added to the environment. JSON must be what schemas/output says."""
+    """Runs one command.
+
+    `environ` is added to the environment. JSON must be what schemas/output says.
+    """
     command = [str(argument) for argument in arguments]
     given, out, err = (
         io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
@@ -55,7 +58,10 @@ def program(
     environ: Mapping[str, str] | None = None,
     stdin: str = "",
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program as a process. `environ` is its whole environment. Its exit code is not judged."""
+    """Runs a program as a process.
+
+    `environ` is its whole environment. Its exit code is not judged.
+    """
     return subprocess.run(
         list(map(str, words)),
         cwd=cwd,

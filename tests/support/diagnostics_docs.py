@@ -20,8 +20,8 @@ BASE = files(BASE_TEXT)
 
 
 def overlay(base: list[str], change: list[str], indent: str = "") -> list[str]:
-    """Merges a fragment into a whole file: a field replaces the field with the same name, unless both are
-    mappings in block style.
+    """Merges a fragment into a whole file: a field replaces the field with the same name, unless
+    both are mappings in block style.
     """
     sections, changed = split(base, indent), split(change, indent)
     for key, lines in changed.items():

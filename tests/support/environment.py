@@ -19,7 +19,9 @@ _SETTINGS: Final = (
 
 
 def clean(environment: MutableMapping[str, str]) -> None:
-    """Removes settings of git, forges and Kubernetes, and makes A Developer the author of commits."""
+    """Removes settings of git, forges and Kubernetes, and makes A Developer the author of
+    commits.
+    """
     for name in list(environment):
         if name.startswith(_SETTINGS):
             del environment[name]

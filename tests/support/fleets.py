@@ -1,7 +1,7 @@
 """Generates valid fleet repositories, as values and as files in any order and layout.
 
-`fleets()` is a hypothesis strategy; its repositories have no errors, but may have warnings. `write` writes
-the documents.
+`fleets()` is a hypothesis strategy; its repositories have no errors, but may have warnings. `write`
+writes the documents.
 """
 
 import random
@@ -61,7 +61,9 @@ Object = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSources:
-    """The documents of one repository. gitops-dsf.yaml is separate, because it has a fixed place."""
+    """The documents of one repository. gitops-dsf.yaml is separate, because it has a fixed
+    place.
+    """
 
     settings: Object
     documents: tuple[Object, ...]
@@ -80,8 +82,9 @@ class FleetSources:
         return replace(self, documents=left)
 
     def without_scorer(self, gone: str) -> "FleetSources":
-        """The repository without a scorer, its lock and the masks that name its score. No application may
-        rank by it.
+        """The repository without a scorer, its lock and the masks that name its score.
+
+        No application may rank by it.
         """
         [scorer] = [item for item in self.of("DynamicScorer") if name(item) == gone]
         score = scorer["spec"]["scoring"]["params"]["name"]
@@ -111,8 +114,9 @@ def cluster(cluster_name: str, **labels: str) -> Object:
 
 
 def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Path:
-    """Writes a repository with one document per file. With a layout, documents are shuffled and combined in
-    files of any name and style.
+    """Writes a repository with one document per file.
+
+    With a layout, documents are shuffled and combined in files of any name and style.
     """
     root.mkdir(parents=True, exist_ok=True)
     (root / "gitops-dsf.yaml").write_text(text_of([sources.settings]), encoding="utf-8")
@@ -125,7 +129,9 @@ def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Pa
         folder = FOLDER_OF_KIND[item["kind"]]
         path = f"{folder}/{number:03}.yaml"
         if layout is not None:
-            path = f"{folder}/{rng.choice(('', 'team-a/', 'team-b/deep/'))}{rng.choice('xyz')}.{rng.choice(('yaml', 'yml'))}"
+            inner = rng.choice(("", "team-a/", "team-b/deep/"))
+            name = rng.choice("xyz")
+            path = f"{folder}/{inner}{name}.{rng.choice(('yaml', 'yml'))}"
         files.setdefault(path, []).append(item)
     for path, items in files.items():
         target = root / path
@@ -457,7 +463,9 @@ def _default_score(draw: st.DrawFn, spec: dict[str, Any]) -> None:
 
 
 def _can_rank(item: Object) -> bool:
-    """Whether an application can rank by it: it runs everywhere and publishes one score with a known name."""
+    """Whether an application can rank by it: it runs everywhere and publishes one score with a
+    known name.
+    """
     spec = item["spec"]
     return "clusterSelector" not in spec and not spec.get("suspend") and _publishes_one(spec)
 

@@ -1,5 +1,6 @@
-"""What every forge must do for proposals and previews: one story, told to each of them. One of them plays its
-part with recorded answers.
+"""What every forge must do for proposals and previews: one story, told to each of them.
+
+One of them plays its part with recorded answers.
 """
 
 import json
@@ -67,8 +68,8 @@ async def tell(forge: Forge, people: People) -> None:
 
 @dataclass(kw_only=True)
 class RecordedForge(JsonServer):
-    """A forge that answers with recorded answers, in their order, and checks every request against the
-    record. `signed` is the header with the token that every request must have.
+    """A forge that answers with recorded answers, in their order, and checks every request against
+    the record. `signed` is the header with the token that every request must have.
     """
 
     name: str

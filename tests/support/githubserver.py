@@ -1,11 +1,11 @@
 """A GitHub for tests: pull requests and comments, on top of a repository.
 
-`GitHubApi` says what GitHub answers. `GitHubServer` serves that over real HTTP for a real bare repository, and
-the world (`tests/world/forge.py`) in memory.
+`GitHubApi` says what GitHub answers. `GitHubServer` serves that over real HTTP for a real bare
+repository, and the world (`tests/world/forge.py`) in memory.
 
-Bodies and parameters of requests are checked against what GitHub documents (REST API 2022-11-28), because a
-misspelled one would silently have no effect. `violations` has what does not match, and tests check it at the
-end.
+Bodies and parameters of requests are checked against what GitHub documents (REST API 2022-11-28),
+because a misspelled one would silently have no effect. `violations` has what does not match, and
+tests check it at the end.
 """
 
 import threading

@@ -118,7 +118,9 @@ def facts(
     unread: Mapping[FactSource, Unread] | None = None,
     **more: Any,
 ) -> DoctorFacts:
-    """A healthy hub with changed sources, other objects in its view (`hub`, `read`), or other facts."""
+    """A healthy hub with changed sources, other objects in its view (`hub`, `read`), or other
+    facts.
+    """
     inputs = inputs_of(fleet() if hub is None else hub, **(read or {}))
     healthy = DoctorFacts(
         kubectl=("kubectl", "--context", "hub"),

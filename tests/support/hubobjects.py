@@ -1,4 +1,7 @@
-"""Objects of a hub with a small fleet, as the API server returns them. Tests change what they need."""
+"""Objects of a hub with a small fleet, as the API server returns them.
+
+Tests change what they need.
+"""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,6 @@
-"""The number of examples of property tests: few in `make test`, twenty times as many in `make soak`."""
+"""The number of examples of property tests: few in `make test`, twenty times as many in `make
+soak`.
+"""
 
 from typing import Final
 
@@ -19,7 +21,9 @@ def register() -> None:
 
 
 def every(count: int) -> int:
-    """The distance between the moments that a story is told for: `count` in `make test`, 1 in `make soak`."""
+    """The distance between the moments that a story is told for: `count` in `make test`, 1 in `make
+    soak`.
+    """
     return max(1, count * SUITE_EXAMPLES // settings().max_examples)
 
 

@@ -1,4 +1,7 @@
-"""A store with Prometheus' /api/v1/query_range on loopback. Its series are functions of the time."""
+"""A store with Prometheus' /api/v1/query_range on loopback.
+
+Its series are functions of the time.
+"""
 
 import json
 import threading

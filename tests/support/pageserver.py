@@ -51,7 +51,8 @@ class PageServer(ThreadServer):
                 path = self.path.partition("?")[0]
                 server.asked[path] += 1
                 server.headers.append({name.lower(): value for name, value in self.headers.items()})
-                # An unread body would make the kernel reset the connection while the answer is on its way.
+                # An unread body would make the kernel reset the connection while the answer is on
+                # its way.
                 self.rfile.read(int(self.headers.get("content-length", 0)))
                 server.pages.get(path, Answer(status=404, body=b"not here"))(self)
 

@@ -80,7 +80,9 @@ def placement(name: str, *, namespace: str | None = None, **spec: Any) -> dict[s
 def rendered(
     root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any
 ) -> RenderResult:
-    """Renders the documents with clusters c0, c1, ...; fails with the findings when there are errors."""
+    """Renders the documents with clusters c0, c1, ...; fails with the findings when there are
+    errors.
+    """
     result = produced(root, *documents, clusters=clusters, **settings)
     assert result.tree is not None, result.diagnostics
     return result
@@ -111,7 +113,10 @@ def objects(result: RenderResult) -> dict[str, dict[str, Any]]:
 
 
 def identity(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """(group, kind, namespace, name). Of two rendered objects with one identity only one would be left."""
+    """(group, kind, namespace, name).
+
+    Of two rendered objects with one identity only one would be left.
+    """
     meta = item["metadata"]
     return (
         item["apiVersion"].rpartition("/")[0],

@@ -80,14 +80,16 @@ def scorer(old: str, new: str) -> str:
 
 def masks(text: str) -> str:
     return (
-        "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"
+        "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind:"
+        " DynamicScoringConfig\n"
         f"metadata: {{name: dynamic-scoring-config}}\nspec: {{masks: [{text}]}}\n"
     )
 
 
 def placement(spec: str) -> str:
     return (
-        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: p,"
+        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind:"
+        " Placement\nmetadata: {name: p,"
         f" namespace: argocd}}\nspec: {spec}\n"
     )
 
@@ -109,13 +111,17 @@ def application_set(
     generator: str, rest: str = "syncPolicy: {applicationsSync: create-update}"
 ) -> str:
     spec = f"{{{rest}, {TEMPLATE}, generators: [{generator}]}}"
-    return f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {spec}\n"
+    return (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name:"
+        f" a}}\nspec: {spec}\n"
+    )
 
 
 LABELS = "labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: p}}"
 CONFIG = "configMapRef: gitops-dsf-placement-decisions"
 MANY_CLUSTER = (
-    "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: c{}, labels:"
+    "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:"
+    " {{name: c{}, labels:"
     " {{half: h{}}}}}\n"
 )
 MANY = "---\n".join(MANY_CLUSTER.format(number, number % 2) for number in range(202))
@@ -144,7 +150,8 @@ def asking(query: str, *, span: str = "range: 60, ") -> str:
     quote = '"' if "\\n" in query else "'"
     return scorer(
         "  scoreRange: {min: 0, max: 1}\n",
-        f"  source: {{host: http://prom:9090, params: {{query: {quote}{query}{quote}, {span}step: 60}}}}\n",
+        f"  source: {{host: http://prom:9090, params: {{query: {quote}{query}{quote},"
+        f" {span}step: 60}}}}\n",
     )
 
 

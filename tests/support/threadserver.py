@@ -1,4 +1,6 @@
-"""An HTTP server on loopback in a thread, below the servers of tests whose clients block or are processes."""
+"""An HTTP server on loopback in a thread, below the servers of tests whose clients block or are
+processes.
+"""
 
 import json
 import ssl
@@ -15,7 +17,9 @@ class Handler(BaseHTTPRequestHandler):
 
     timeout = 60
     disable_nagle_algorithm = True
-    """Sends a body at once after its headers. Otherwise it may wait 40 ms for an acknowledgement."""
+    """Sends a body at once after its headers. Otherwise it may wait 40 ms for an
+    acknowledgement.
+    """
 
     @abstractmethod
     def serve(self) -> None:

@@ -1,6 +1,6 @@
-"""Upstream's seven samples as on a hub with the upstream addon: the scorers of the golden repository
-`upstream-samples`, each with the status that upstream's controller wrote after it read the sample API's
-/config.
+"""Upstream's seven samples as on a hub with the upstream addon: the scorers of the golden
+repository `upstream-samples`, each with the status that upstream's controller wrote after it read
+the sample API's /config.
 """
 
 from pathlib import Path
@@ -9,7 +9,10 @@ from typing import Any
 from tests.support import yamlfast
 
 REPOSITORY = Path(__file__).parents[1] / "golden" / "upstream-samples" / "repo"
-_CPU = 'sum by (node, namespace, pod) (rate(container_cpu_usage_seconds_total{container!="", pod!=""}[1m]))'
+_CPU = (
+    "sum by (node, namespace, pod)"
+    ' (rate(container_cpu_usage_seconds_total{container!="", pod!=""}[1m]))'
+)
 _POWER = "sum by (GPU_I_ID, GPU_I_PROFILE, exported_pod, Hostname) (DCGM_FI_DEV_POWER_USAGE)"
 _PROMETHEUS = "http://prometheus.monitoring.svc:9090"
 _THANOS = "https://thanos-querier.openshift-monitoring.svc.cluster.local:9091"

@@ -1,13 +1,13 @@
-"""An event loop whose clock jumps to the next timer while nothing else happens: hours in milliseconds, over
-real sockets.
+"""An event loop whose clock jumps to the next timer while nothing else happens: hours in
+milliseconds, over real sockets.
 
-The clock stands still while the loop computes, while data is in transit between sockets of the loop, while a
-thread of an executor works for it, and while a child process of it runs. So a test sees the same times on
-every machine, even a busy one.
+The clock stands still while the loop computes, while data is in transit between sockets of the
+loop, while a thread of an executor works for it, and while a child process of it runs. So a test
+sees the same times on every machine, even a busy one.
 
-While the loop has a connection to a server that is not its own, such as one in another thread, the clock runs
-in real time. The loop cannot see other things, such as a child process that serves during the whole test.
-These need a loop with the real clock.
+While the loop has a connection to a server that is not its own, such as one in another thread, the
+clock runs in real time. The loop cannot see other things, such as a child process that serves
+during the whole test. These need a loop with the real clock.
 """
 
 import asyncio
@@ -81,7 +81,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._clock.now
 
     def wall(self) -> float:
-        """Unix time: the real time when the loop was created, plus the time that has passed in the loop."""
+        """Unix time: the real time when the loop was created, plus the time that has passed in the
+        loop.
+        """
         return self._began + self._clock.now
 
     def run_in_executor(

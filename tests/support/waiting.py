@@ -9,8 +9,10 @@ LONGEST_STEP: Final = 0.1
 
 
 async def until(condition: Callable[[], object], *, what: str = "", seconds: float = 120) -> None:
-    """Waits until the condition is true; awaits it if it is a coroutine. Raises AssertionError with `what`
-    after the given seconds. The limit is a safety net for a test that hangs; no test depends on it.
+    """Waits until the condition is true; awaits it if it is a coroutine.
+
+    Raises AssertionError with `what` after the given seconds. The limit is a safety net for a test
+    that hangs; no test depends on it.
     """
     loop = asyncio.get_running_loop()
     end, step = loop.time() + seconds, 0.01

@@ -1,4 +1,6 @@
-"""YAML with libyaml, in a tenth of the time of PyYAML's own parser and emitter, with the same result."""
+"""YAML with libyaml, in a tenth of the time of PyYAML's own parser and emitter, with the same
+result.
+"""
 
 from typing import Any
 
@@ -11,7 +13,10 @@ def load(text: str | bytes) -> Any:
 
 
 def dump(*documents: Any) -> str:
-    """Writes documents; their keys keep their order. An object that occurs twice is written out twice."""
+    """Writes documents; their keys keep their order.
+
+    An object that occurs twice is written out twice.
+    """
     text: str = yaml.dump_all(
         documents, Dumper=_WithoutAliases, sort_keys=False, explicit_start=True
     )

@@ -22,8 +22,9 @@ from tests.world.world import Size
 SEEDS: Final = 10**6
 """New seeds are drawn below this number."""
 NEW: Final = """\
-Nobody has run {names} before: new seeds are drawn for each commit. So the fault may be older than this commit, or one
-of the world itself. docs/contributing/world.md#when-a-new-seed-fails says what to do."""
+Nobody has run {names} before: new seeds are drawn for each commit. So the fault may be older than
+this commit, or one of the world itself. docs/contributing/world.md#when-a-new-seed-fails says what
+to do."""
 SHRINK_SECONDS: Final = 120.0
 """Of CPU, to make the failures of a run smaller."""
 FAILED: Final = Path(__file__).parent / "failed-seeds.txt"
@@ -96,7 +97,8 @@ def first_seed(asked: str | None, commit: str) -> int:
     """The first new seed."""
     if asked is None:
         return random.SystemRandom().randrange(SEEDS)
-    # Another commit has other seeds, and the same commit the same ones, so a failure can be repeated.
+    # Another commit has other seeds, and the same commit the same ones, so a failure can be
+    # repeated.
     return int(commit or "0", 16) % SEEDS if asked == "commit" else int(asked)
 
 
@@ -157,8 +159,9 @@ def _order(line: str) -> Order:
 
 
 def end(results: list[Result], *, shrink: float, drawn: Sequence[Order] = ()) -> int:
-    """Makes what failed smaller, with `shrink` seconds of CPU in all, and prints what was run. `drawn` are the
-    orders that nobody has run before.
+    """Makes what failed smaller, with `shrink` seconds of CPU in all, and prints what was run.
+
+    `drawn` are the orders that nobody has run before.
     """
     failed = [result for result in results if result.law]
     judged = [result for result in failed if result.law != "crash"]
@@ -182,7 +185,8 @@ def end(results: list[Result], *, shrink: float, drawn: Sequence[Order] = ()) ->
     hours = sum(result.hours for result in results)
     cpu = sum(result.cpu for result in results)
     print(
-        f"{len(results)} seeds, {hours:.1f} virtual hours, {cpu:.0f} s of CPU, {len(failed)} broke a law"
+        f"{len(results)} seeds, {hours:.1f} virtual hours, {cpu:.0f} s of CPU,"
+        f" {len(failed)} broke a law"
     )
     for title, part in (("faults", "fault "), ("troubles of requests", "trouble ")):
         listed = [

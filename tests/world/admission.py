@@ -1,8 +1,10 @@
-"""Admission in the world: the rendered ValidatingAdmissionPolicies judge every write of our programs.
+"""Admission in the world: the rendered ValidatingAdmissionPolicies judge every write of our
+programs.
 
-The expressions are those of the rendered tree, evaluated by the CEL engine of the simulator. What is modelled is
-which requests a policy concerns, and what it sees of them (Kubernetes 1.37, "Validating Admission Policy"). Nobody
-in the world may delete the namespace of a cluster, so no account is one that a policy trusts for that.
+The expressions are those of the rendered tree, evaluated by the CEL engine of the simulator. What
+is modelled is which requests a policy concerns, and what it sees of them (Kubernetes 1.37,
+"Validating Admission Policy"). Nobody in the world may delete the namespace of a cluster, so no
+account is one that a policy trusts for that.
 
 `tests/hub/test_world_admission.py` compares the answers with those of a real API server.
 """
@@ -40,7 +42,9 @@ class Policy:
 
     @property
     def sees_names_alone(self) -> bool:
-        """Whether its answer depends on account, namespace, name and operation alone, as for a Lease."""
+        """Whether its answer depends on account, namespace, name and operation alone, as for a
+        Lease.
+        """
         written = " ".join([*self.conditions, *(text for text, _ in self.validations)])
         return not _CONTENT.search(_NAMES.sub("", written))
 

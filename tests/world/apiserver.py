@@ -1,13 +1,14 @@
 """The hub's API server in the world.
 
-It is the server of all tests, with a log of events that watches continue from,
-finalizers, older states that a second server may still answer with, and a backup that may be restored.
+It is the server of all tests, with a log of events that watches continue from, finalizers, older
+states that a second server may still answer with, and a backup that may be restored.
 
-What is modelled of finalizers and watches is that of Kubernetes 1.37: an object that a finalizer keeps
-takes no other finalizer, a deletion answers with it, and it goes with the write that takes the last one
-away. A watch from a version that is no longer known is answered with 200 and an ERROR event (410, Expired),
-and one from a version that nobody has written yet with silence.
-In a namespace that is terminating nothing can be created, by an apply neither; what is there can be changed.
+What is modelled of finalizers and watches is that of Kubernetes 1.37: an object that a finalizer
+keeps takes no other finalizer, a deletion answers with it, and it goes with the write that takes
+the last one away. A watch from a version that is no longer known is answered with 200 and an ERROR
+event (410, Expired), and one from a version that nobody has written yet with silence. In a
+namespace that is terminating nothing can be created, by an apply neither; what is there can be
+changed.
 
 `tests/hub/test_api_server.py` compares the server of the tests with a real one;
 `tests/hub/test_world_apiserver.py` does so for what is added here.
@@ -58,8 +59,8 @@ class Change:
 
 
 Admit = Callable[[Target, Object | None, Object | None, Object], str]
-"""Admission of a write of the `writer`: the object before and after it, None where there is none, and what was
-sent.
+"""Admission of a write of the `writer`: the object before and after it, None where there is none,
+and what was sent.
 """
 
 
@@ -72,7 +73,10 @@ class _Last(list[Any]):
 
 @dataclass(kw_only=True, eq=False)
 class _Open:
-    """An open watch. Changes wait in `pending` until its client has it and the older ones were sent."""
+    """An open watch.
+
+    Changes wait in `pending` until its client has it and the older ones were sent.
+    """
 
     target: Target
     selector: str
@@ -121,7 +125,9 @@ class WorldApiServer(ApiServer):
         self.admit: Admit = lambda *_: ""
         """Why a write of an object is refused; empty if it is not."""
         self._sorted: dict[str, dict[str, list[Key]]] = {}
-        """The keys of the objects in order, by plural and namespace, while none is added or removed."""
+        """The keys of the objects in order, by plural and namespace, while none is added or
+        removed.
+        """
         self._encoded: dict[Key, tuple[Object, bytes]] = {}
         """Objects as JSON, of those that were asked for."""
         self._pages: dict[tuple[str, str], list[Object]] | None = None
@@ -140,7 +146,9 @@ class WorldApiServer(ApiServer):
     # What requests see.
 
     def answered(self, seen: Seen) -> Answer:  # type: ignore[override]
-        """As the server of the tests, without what only tests of one program need, such as refusals."""
+        """As the server of the tests, without what only tests of one program need, such as
+        refusals.
+        """
         self.writer = self.requester()
         path = seen.path
         if path.count("/") < (4 if path.startswith("/apis/") else 3):
@@ -173,8 +181,8 @@ class WorldApiServer(ApiServer):
         version, objects = self.behind
         target = Target.of(seen.path)
         if "watch" in seen.query:
-            # It continues from its own cache, and catches up at once, which is enough: what a client sees is
-            # an older list followed by every change.
+            # It continues from its own cache, and catches up at once, which is enough: what a
+            # client sees is an older list followed by every change.
             return self.answered(seen)
         here, self.by_plural[target.plural] = (
             self.by_plural.get(target.plural, {}),
@@ -396,7 +404,10 @@ class WorldApiServer(ApiServer):
     def write(
         self, writer: str, plural: str, name: str, item: Object, *, namespace: str = ""
     ) -> Object:
-        """Writes an object as a model or a person does. An object that is the same is not written."""
+        """Writes an object as a model or a person does.
+
+        An object that is the same is not written.
+        """
         self.writer = writer
         key = (plural, namespace, name)
         before = self.objects.get(key)
@@ -431,7 +442,9 @@ class WorldApiServer(ApiServer):
         return dict(self.objects)
 
     def restore(self, objects: Mapping[Key, Object]) -> None:
-        """etcd is restored from a backup, with versions that go on (`--bump-revision --mark-compacted`)."""
+        """etcd is restored from a backup, with versions that go on (`--bump-revision
+        --mark-compacted`).
+        """
         self.writer = "etcd"
         self.version += 1_000_000
         self.log.clear()
@@ -464,7 +477,10 @@ def _while_deleted(before: Object | None, body: Object, seen: Seen) -> str:
     )
     if not added:
         return ""
-    return "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted"
+    return (
+        "metadata.finalizers: Forbidden: no new finalizers can be added if the object is"
+        " being deleted"
+    )
 
 
 def _at(item: Object | None, version: int) -> Object:

@@ -1,25 +1,26 @@
-"""Argo CD in the world: the sync of the rendered tree, the ApplicationSet controller, and the life of
-an Application from its creation until its workload is pruned.
+"""Argo CD in the world: the sync of the rendered tree, the ApplicationSet controller, and the life
+of an Application from its creation until its workload is pruned.
 
 What is modelled of the ApplicationSet controller (Argo CD 3.6.1, applicationset/controllers):
 
 - it looks at a set that is new, or whose spec, labels or annotations changed, except where only the
-  refresh annotation went; when the spec, labels, annotations or finalizers of one of its Applications
-  changed, or one is gone; and after `requeueAfterSeconds`. A PlacementDecision is no trigger;
+  refresh annotation went; when the spec, labels, annotations or finalizers of one of its
+  Applications changed, or one is gone; and after `requeueAfterSeconds`. A PlacementDecision is no
+  trigger;
 - it writes the whole spec, labels, annotations and finalizers of an Application. What people added
   there goes, except the refresh annotation;
-- without any decision the look is an error: it writes nothing, keeps the refresh annotation, and looks
-  again after three minutes;
+- without any decision the look is an error: it writes nothing, keeps the refresh annotation, and
+  looks again after three minutes;
 - an Application that two decisions name is left alone, and the others are written;
 - a cluster that Argo CD does not know is skipped;
 - with `applicationsSync: create-update` nothing is ever deleted. Applications of a deleted set are
   collected by Kubernetes.
 
 Of the application controller: an Application is synced, and healthy after a while. The refresh
-annotation is removed. An Application with the resources finalizer goes when its workload is gone, which
-needs its cluster. Health is that of the workload. What somebody else wrote into the status, such as a
-restored etcd, lasts until the next comparison: within timeout.reconciliation and its jitter, 120 and 60
-seconds (`needRefreshAppStatus` in controller/appcontroller.go, Argo CD 3.6.1).
+annotation is removed. An Application with the resources finalizer goes when its workload is gone,
+which needs its cluster. Health is that of the workload. What somebody else wrote into the status,
+such as a restored etcd, lasts until the next comparison: within timeout.reconciliation and its
+jitter, 120 and 60 seconds (`needRefreshAppStatus` in controller/appcontroller.go, Argo CD 3.6.1).
 
 `tests/hub/test_world_argocd.py` compares both with the real controllers, on sequences.
 """
@@ -305,7 +306,9 @@ class Applications:
         self._hub, self._reachable = hub, reachable
         self._random = random.Random(f"{seed} {CONTROLLER}")
         self.workloads: dict[tuple[str, str], str] = {}
-        """What runs: the application and cluster of each workload, and the UID of its Application."""
+        """What runs: the application and cluster of each workload, and the UID of its
+        Application.
+        """
         self._health: dict[str, str] = {}
         """Of each workload, by the UID of its Application."""
         self._comparing: set[str] = set()
@@ -334,7 +337,8 @@ class Applications:
         before = change.before
         was_going = before is not None and "deletionTimestamp" in before["metadata"]
         is_going = "deletionTimestamp" in meta
-        # A restored etcd may have forgotten what was synced, or a deletion that began before it was.
+        # A restored etcd may have forgotten what was synced, or a deletion that began before it
+        # was.
         is_forgotten = (
             before is not None
             and not change.after.get("status")

@@ -1,7 +1,7 @@
 """The faults of a world: which ones, when, is drawn by the seed before anything runs.
 
-Each fault has randomness of its own, so a world with fewer faults meets the others as before: that is how a
-failing seed is made smaller. `GALLERY` has every kind; `plan` draws a list.
+Each fault has randomness of its own, so a world with fewer faults meets the others as before: that
+is how a failing seed is made smaller. `GALLERY` has every kind; `plan` draws a list.
 """
 
 import random
@@ -122,8 +122,9 @@ def kind(weight: int = 2) -> Callable[[Act], Act]:
 def plan(*, seed: int, begin: float, end: float, every: float) -> tuple[Fault, ...]:
     """Faults from `begin` to `end`, one in about `every` seconds, sometimes several at once.
 
-    Each seed has a climate of its own: some kinds never happen in it, and others often. So two kinds
-    meet that would rarely do so if every seed had all of them (Groce and others, "Swarm testing", 2012).
+    Each seed has a climate of its own: some kinds never happen in it, and others often. So two
+    kinds meet that would rarely do so if every seed had all of them (Groce and others, "Swarm
+    testing", 2012).
     """
     drawn = random.Random(f"{seed} plan")
     kinds = list(GALLERY)
@@ -279,8 +280,8 @@ def _weather(
 
 
 def _begin(world: "World", drawn: random.Random, weather: Weather, *, seconds: float) -> str:
-    """Begins now or, if it is about one kind of request, often with the next such write: some are rare. Returns
-    what a history says of that.
+    """Begins now or, if it is about one kind of request, often with the next such write: some are
+    rare. Returns what a history says of that.
     """
 
     def begin() -> None:
@@ -349,7 +350,9 @@ def _races(world: "World", drawn: random.Random) -> str:
 
 @kind(1)
 def _taken_over(world: "World", drawn: random.Random) -> str:
-    """Another program takes over scores that have expired, right before somebody reads them to delete them."""
+    """Another program takes over scores that have expired, right before somebody reads them to
+    delete them.
+    """
 
     def make(_inner: random.Random, seen: Seen) -> Trouble:
         name = seen.query.get("fieldSelector", "").removeprefix("metadata.name=")
@@ -429,7 +432,9 @@ def _late_requests(world: "World", drawn: random.Random) -> str:
 
 @kind(4)
 def _late_events(world: "World", drawn: random.Random) -> str:
-    """The watch cache of an API server is behind: watches of one kind say everything late, in order."""
+    """The watch cache of an API server is behind: watches of one kind say everything late, in
+    order.
+    """
     plural, lag = drawn.choice(LAGGING), drawn.choice([2.0, 8.0, 30.0, 100.0])
     seconds = drawn.uniform(60, 1200)
     slow = [each.watch for each in world.hub.opened if each.target.plural == plural]
@@ -606,7 +611,9 @@ def _some_pod(world: "World", drawn: random.Random) -> "Pod":
 
 
 def _some_request(drawn: random.Random) -> tuple[Place, int]:
-    """What kind of request, and a number: most requests renew the Lease, so others are asked for by name."""
+    """What kind of request, and a number: most requests renew the Lease, so others are asked for by
+    name.
+    """
     if drawn.random() < 0.4:
         return EVERYWHERE, drawn.randint(1, 60)
     push = Place(path="/fleet.git")
@@ -665,7 +672,9 @@ def _freeze_at_request(world: "World", drawn: random.Random) -> str:
 
 @kind(3)
 def _upgrade(world: "World", drawn: random.Random) -> str:
-    """A rollout that lasts: one replica is of the older version, and leadership goes back and forth."""
+    """A rollout that lasts: one replica is of the older version, and leadership goes back and
+    forth.
+    """
     if world.older:
         return ""
     number, seconds = drawn.randrange(2), drawn.uniform(300, 2400)

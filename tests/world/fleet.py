@@ -1,7 +1,7 @@
 """The fleet repository of the world, and what it renders to: real sources, the real generator.
 
-`Sources` is what people edit. `rendered` gives the objects that Argo CD applies, and the settings of the
-reconciler.
+`Sources` is what people edit. `rendered` gives the objects that Argo CD applies, and the settings
+of the reconciler.
 """
 
 import tempfile
@@ -90,7 +90,10 @@ class Sources:
         return replace(self, scorers=left, central=central, applications=moved, by_page=by_page)
 
     def edited(self, changes: Mapping[str, bytes | None]) -> "Sources":
-        """With these files as they are here; None removes one. Clusters come and go with their files."""
+        """With these files as they are here; None removes one.
+
+        Clusters come and go with their files.
+        """
         edits, clusters = dict(self.edits), set(self.clusters)
         for path, content in changes.items():
             folder, _, name = path.removesuffix(".yaml").partition("/")

@@ -1,7 +1,8 @@
-"""The forge of the world, in memory: pull requests on top of git in memory, and what people do with them.
+"""The forge of the world, in memory: pull requests on top of git in memory, and what people do with
+them.
 
-What it answers is that of the GitHub of all tests (`tests/support/githubserver.py`), which checks requests
-against what GitHub documents.
+What it answers is that of the GitHub of all tests (`tests/support/githubserver.py`), which checks
+requests against what GitHub documents.
 """
 
 import json
@@ -27,7 +28,10 @@ PERSON: Final = "A Platform Engineer <engineer@example.com>"
 
 
 class Forge(GitHubApi, Server):
-    """The API. `wrote` is called after each request that changed something, with the branch of its pull."""
+    """The API.
+
+    `wrote` is called after each request that changed something, with the branch of its pull.
+    """
 
     def __init__(self, repository: git.Repository) -> None:
         super().__init__(token=TOKEN)
@@ -65,7 +69,10 @@ class People:
         self._world = world
 
     def merge(self, pull: Pull) -> str:
-        """Merges into main, as the button does. Returns what was done; empty if there is a conflict."""
+        """Merges into main, as the button does.
+
+        Returns what was done; empty if there is a conflict.
+        """
         world, repository = self._world, self._world.repository
         tip = repository.branches[pull.branch]
         base = repository.merge_base(git.MAIN, pull.branch)

@@ -1,5 +1,5 @@
-"""Faults of proposals: the forge and its people, the page of the scoring API, and clusters that change on the
-hub alone.
+"""Faults of proposals: the forge and its people, the page of the scoring API, and clusters that
+change on the hub alone.
 """
 
 import random
@@ -99,7 +99,9 @@ def _forge_slow(world: "World", drawn: random.Random) -> str:
 
 @kind(3)
 def _branches_forbidden(world: "World", drawn: random.Random) -> str:
-    """A rule of the repository forbids the branches of proposals, until somebody changes the rule."""
+    """A rule of the repository forbids the branches of proposals, until somebody changes the
+    rule.
+    """
     return forbid_branches(world, seconds=drawn.uniform(600, 9000))
 
 
@@ -120,7 +122,9 @@ def forbid_branches(world: "World", *, seconds: float) -> str:
 
 @kind(6)
 def _reviewed(world: "World", drawn: random.Random) -> str:
-    """Somebody goes through the pull requests: merges, closes or edits one, deletes its branch, or pushes to it."""
+    """Somebody goes through the pull requests: merges, closes or edits one, deletes its branch, or
+    pushes to it.
+    """
     people, told = world.people, list[str]()
     push = partial(people.push, drawn=drawn)
     ways: list[Callable[[Pull], str]] = [

@@ -1,7 +1,8 @@
-"""Faults of the product that are put back, one at a time: the world must find each without being told which.
+"""Faults of the product that are put back, one at a time: the world must find each without being
+told which.
 
-`tests/world/planted/*.patch` are the faults. `python -m tests.world.hunt NAME` applies one to a copy
-of the packages, and runs seeds on it until a law breaks or the CPU time is used up.
+`tests/world/planted/*.patch` are the faults. `python -m tests.world.hunt NAME` applies one to a
+copy of the packages, and runs seeds on it until a law breaks or the CPU time is used up.
 """
 
 import argparse
@@ -112,7 +113,8 @@ def main() -> int:
             (line for line in outcome.text.splitlines() if BROKEN in line), outcome.text[-500:]
         )
         print(
-            f"{name}: {'found' if outcome.found else 'MISSED'} after {outcome.seconds:.0f} s of CPU and"
+            f"{name}: {'found' if outcome.found else 'MISSED'} after"
+            f" {outcome.seconds:.0f} s of CPU and"
             f" {outcome.seeds} seeds. {law}",
             flush=True,
         )

@@ -84,46 +84,63 @@ BY_THE_LEDGER: Final = (
     "ended",
     "drawn",
 )
-"""Laws about what the ledger says. They cannot hold while it says something else than what happened, because
-somebody edited it.
+"""Laws about what the ledger says. They cannot hold while it says something else than what
+happened, because somebody edited it.
 """
 SENTENCES: Final = {
     "last-copy": "The reconciler never deletes the last copy of an application.",
     "healthy-first": (
-        "A copy is deleted only when a decided one was seen Healthy and Synced after the decision, or the"
+        "A copy is deleted only when a decided one was seen Healthy and Synced after the"
+        " decision, or the"
         " time-out is over and every decided cluster has a copy."
     ),
     "gone": (
-        "A copy that left the decision goes within ten minutes after a decided one is healthy, if nothing"
+        "A copy that left the decision goes within ten minutes after a decided one is"
+        " healthy, if nothing"
         " stands in the way."
     ),
-    "only-copies": "The reconciler deletes only Applications of its ApplicationSets that left the decision.",
+    "only-copies": (
+        "The reconciler deletes only Applications of its ApplicationSets that left the decision."
+    ),
     "fence": "No replica sends a write after another one took the Lease.",
     "concurrent": "No more moves are under way than spec.pace.concurrent.",
     "arrivals": "No more moves arrive at a cluster than spec.pace.arrivalsPerCluster.",
     "unasked": (
-        "No move is admitted to a cluster that receives spec.pace.arrivalsPerCluster already, also when OCM"
+        "No move is admitted to a cluster that receives spec.pace.arrivalsPerCluster"
+        " already, also when OCM"
         " itself sent what arrives."
     ),
     "ended": (
-        "A move is under way until the new copy is healthy and the old one is gone, or OCM decided otherwise."
+        "A move is under way until the new copy is healthy and the old one is gone, or"
+        " OCM decided otherwise."
     ),
     "withdrawn": (
-        "A move is withdrawn when OCM has not followed it for a minute, when OCM decided otherwise, or when"
+        "A move is withdrawn when OCM has not followed it for a minute, when OCM decided"
+        " otherwise, or when"
         " the hub refuses its items."
     ),
     "freeze": "No move begins from or to a cluster that a maintenance freezes.",
     "held": "A cluster that became reachable keeps its copies for three minutes.",
     "cooldown": (
-        "An application is not admitted again within spec.pace.cooldownSeconds of its last move, except to"
+        "An application is not admitted again within spec.pace.cooldownSeconds of its"
+        " last move, except to"
         " leave a cluster that is drained."
     ),
-    "admission": "With a pace no application leaves a cluster that is eligible unless its move was admitted.",
-    "attraction": "No item draws an application away before the write of the ledger that admits its move.",
-    "drawn": "An application is pushed away only while it is drawn to the target of its move and no other.",
+    "admission": (
+        "With a pace no application leaves a cluster that is eligible unless its move was admitted."
+    ),
+    "attraction": (
+        "No item draws an application away before the write of the ledger that admits its move."
+    ),
+    "drawn": (
+        "An application is pushed away only while it is drawn to the target of its move and"
+        " no other."
+    ),
     "left": "A lost cluster is left without the reconciler.",
     "writers": "No field has two writers.",
-    "foreign": "Nothing that people or other programs wrote is removed because something is absent.",
+    "foreign": (
+        "Nothing that people or other programs wrote is removed because something is absent."
+    ),
     "version": "An object that somebody changed after it was read is not deleted.",
     "removed": "The scores of a removed scorer go, and stay away.",
     "journal": (
@@ -136,10 +153,13 @@ SENTENCES: Final = {
     "away": "An agent whose hub is away asks ever more rarely.",
     "protected": "The reconciler never pushes to the branch that Argo CD follows.",
     "theirs": (
-        "A branch of a proposal whose last commit is by somebody else is neither changed nor deleted."
+        "A branch of a proposal whose last commit is by somebody else is neither changed"
+        " nor deleted."
     ),
     "closed-first": "A pull request is closed with the reason before its branch is deleted.",
-    "sources": "A proposal is one commit on top of the fleet repository, of locks or of clusters alone.",
+    "sources": (
+        "A proposal is one commit on top of the fleet repository, of locks or of clusters alone."
+    ),
     "pauses": "Pushes of a kind of proposal are at least 10 minutes apart.",
     "refused": "What people refused by closing its pull request is not proposed again.",
     "limits": "The pause after a failure is at least what the forge asks for.",
@@ -190,7 +210,9 @@ class Laws:
         self._handovers: dict[tuple[str, str, float], tuple[float, frozenset[str]]] = {}
         """When the handover of a move began, and the UIDs of the copies that it leaves."""
         self._unreachable: dict[str, float] = {}
-        """Clusters that are not available, or have the taint of those that are lost, and since when."""
+        """Clusters that are not available, or have the taint of those that are lost, and since
+        when.
+        """
         self._reached_at: dict[str, float] = {}
         """When a cluster became reachable again."""
         self._refusals: Counter[tuple[str, str, str]] = Counter()
@@ -244,7 +266,10 @@ class Laws:
         self.pardon(*laws.get(plural, ()), seconds=seconds, why=f"{plural} are late")
 
     def _decided_at(self) -> float:
-        """When the write that takes effect now was sent. What happened after that is not its fault."""
+        """When the write that takes effect now was sent.
+
+        What happened after that is not its fault.
+        """
         sent = self._world.network.sent
         return world_loop().time() if sent is None else sent
 
@@ -463,7 +488,8 @@ class Laws:
         try:
             moves = read_moves((change.after or {}).get("data")).ledger.moves
         except MovesError:
-            # Somebody wrote nonsense into it. The reconciler may still write the reasons of waits beside it.
+            # Somebody wrote nonsense into it. The reconciler may still write the reasons of waits
+            # beside it.
             return
         under_way = [each for each in moves if each.under_way and each.admitted]
         self.checks["concurrent"] += 1
@@ -503,7 +529,8 @@ class Laws:
             if known is None and each.admitted and each.under_way:
                 ended = self._ended.get(each.placement)
                 drains = each.cause is not None and each.cause.cause is Cause.DRAIN
-                # The older version of an upgrade keeps no causes, so it does not say that it drains.
+                # The older version of an upgrade keeps no causes, so it does not say that it
+                # drains.
                 drains = drains or self._is_older(writer)
                 self.checks["cooldown"] += 1
                 if (

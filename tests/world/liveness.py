@@ -1,5 +1,5 @@
-"""What a world must reach when its faults have ended: it is quiet, and equal to what a world without
-faults reaches.
+"""What a world must reach when its faults have ended: it is quiet, and equal to what a world
+without faults reaches.
 
 Decisions are not compared one by one with another run, because the stickiness keeps whichever
 cluster an application came to. What a world without faults reaches is a fixed point, and
@@ -34,7 +34,9 @@ REQUESTS_PER_MINUTE: Final = {"reconciler": 240.0, "agent": 30.0, "hub-scorer": 
 
 
 def calm(world: "World") -> None:
-    """Ends all faults: everything is reachable, every program runs, and the fleet is what it was at first."""
+    """Ends all faults: everything is reachable, every program runs, and the fleet is what it was at
+    first.
+    """
     world.storm.calm()
     world.hub.terminating.clear()
     world.applications.never_healthy = world.applications.degraded = 0.0
@@ -110,7 +112,10 @@ def _branches(world: "World") -> Iterator[str]:
             yield f"the state branch has another {name} than {sorted(decided)}"
         key = f"{fleet.ARGOCD}/{page['metadata']['labels'][PLACEMENT_LABEL]}"
         if journal.get(key) != decided:
-            yield f"the journal has {sorted(journal.get(key, ()))} for {key}, decided: {sorted(decided)}"
+            yield (
+                f"the journal has {sorted(journal.get(key, ()))} for {key}, decided:"
+                f" {sorted(decided)}"
+            )
     for scorer in world.sources.scorers:
         place = f"scores/{scorer}.json"
         text = files.get(place)
@@ -142,7 +147,10 @@ def _places(world: "World") -> Iterator[str]:
         copies = hub.owned("applications", item["metadata"]["uid"])
         placed = {each["spec"]["destination"]["name"] for each in copies}
         if placed != wanted:
-            yield f"{item['metadata']['name']} has copies on {sorted(placed)}, decided: {sorted(wanted)}"
+            yield (
+                f"{item['metadata']['name']} has copies on {sorted(placed)}, decided:"
+                f" {sorted(wanted)}"
+            )
         for each in copies:
             if not is_good(each):
                 yield f"{each['metadata']['name']} is not healthy: {each.get('status')}"
@@ -179,4 +187,7 @@ def too_many_requests(requests: dict[str, int], *, seconds: float) -> Iterator[s
     for name, total in sorted(totals.items()):
         rate = total * 60 / seconds
         if rate > REQUESTS_PER_MINUTE[name]:
-            yield f"{name} asks the hub {rate:.0f} times a minute, more than {REQUESTS_PER_MINUTE[name]:.0f}"
+            yield (
+                f"{name} asks the hub {rate:.0f} times a minute, more than"
+                f" {REQUESTS_PER_MINUTE[name]:.0f}"
+            )

@@ -3,8 +3,8 @@
 Every callback belongs to the program whose context scheduled it (`PROGRAM`), as every instruction
 of a real system belongs to a process. That is enough to model what happens to processes:
 
-- a frozen program (SIGSTOP, a paused virtual machine) runs nothing, while its clock goes on. When it thaws,
-  everything that became due meanwhile runs, with the memory of before;
+- a frozen program (SIGSTOP, a paused virtual machine) runs nothing, while its clock goes on. When
+  it thaws, everything that became due meanwhile runs, with the memory of before;
 - a killed program never runs again, at whatever await it was.
 
 The loop guarantees the same order of callbacks for the same seed: there are no threads, no sockets
@@ -61,7 +61,9 @@ class Call:
 
 
 class Program:
-    """A process of the world: what belongs to it runs, waits while it is frozen, or never runs again."""
+    """A process of the world: what belongs to it runs, waits while it is frozen, or never runs
+    again.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -155,7 +157,9 @@ class WorldLoop(asyncio.SelectorEventLoop):
     def run_in_executor(
         self, _executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
     ) -> asyncio.Future[T]:
-        """At once: other callbacks run between the call and its answer, but not beside the function."""
+        """At once: other callbacks run between the call and its answer, but not beside the
+        function.
+        """
         future = self.create_future()
         try:
             answer = func(*args)
@@ -198,8 +202,8 @@ class WorldLoop(asyncio.SelectorEventLoop):
     def _run_once(self) -> None:
         """Runs what is ready and goes on to the next timer, until the loop is stopped.
 
-        asyncio calls this method again and again. It returns only at the end, because a call for each moment
-        takes longer than what most moments do.
+        asyncio calls this method again and again. It returns only at the end, because a call for
+        each moment takes longer than what most moments do.
         """
         due, timers = self._due, self._timers
         while True:
@@ -238,7 +242,8 @@ class WorldLoop(asyncio.SelectorEventLoop):
     def _run_in_circles(self) -> None:
         """Many rounds of callbacks at one moment.
 
-        A program that waits for less than its clock can tell would wait for ever. A real clock moves.
+        A program that waits for less than its clock can tell would wait for ever. A real clock
+        moves.
         """
         self._now += 1e-6
         if self._steps > STEPS:
@@ -247,12 +252,17 @@ class WorldLoop(asyncio.SelectorEventLoop):
             names = ", ".join(
                 sorted(program.name if program is not None else "nobody" for program in programs)
             )
-            msg = f"{STEPS} rounds of callbacks at one moment, of {names}: {due[0] if due else 'nothing'}"
+            msg = (
+                f"{STEPS} rounds of callbacks at one moment, of {names}:"
+                f" {due[0] if due else 'nothing'}"
+            )
             raise RuntimeError(msg)
 
 
 GRAVEYARD: Final[list[Any]] = []
-"""Tasks of killed programs. They are kept, because collecting a coroutine would run its `finally`."""
+"""Tasks of killed programs. They are kept, because collecting a coroutine would run its
+`finally`.
+"""
 
 
 class _NoServer:

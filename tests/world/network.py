@@ -90,7 +90,10 @@ Trace = Callable[[str, Mapping[str, Any]], Awaitable[None]]
 
 
 class Network:
-    """By host. Delays are drawn by program, so that one program's requests do not change another's."""
+    """By host.
+
+    Delays are drawn by program, so that one program's requests do not change another's.
+    """
 
     def __init__(self, *, seed: int) -> None:
         self._seed = seed
@@ -289,8 +292,9 @@ class _Headers(dict[str, str]):
 
 
 class LeanResponse:
-    """What the programs use of httpx.Response. Building a real one takes three times as long as everything
-    else that a request needs here.
+    """What the programs use of httpx.Response.
+
+    Building a real one takes three times as long as everything else that a request needs here.
     """
 
     extensions: Final[Mapping[str, Any]] = {}
@@ -378,7 +382,9 @@ class _LeanStream:
 
 
 class Asked(Seen):
-    """A request that is known in parts, so that nobody writes a URL of them and reads that again."""
+    """A request that is known in parts, so that nobody writes a URL of them and reads that
+    again.
+    """
 
     def __init__(
         self,
@@ -420,8 +426,8 @@ def _own_headers(client: httpx.AsyncClient) -> dict[str, str]:
 def install(network: Network, *, lean: bool = True) -> None:
     """Replaces the network of this process: every httpx client, whoever creates it.
 
-    Unless `lean`, the requests go through all of httpx down to its transport. The history is the same,
-    byte for byte (a test compares them), and the world three times as slow.
+    Unless `lean`, the requests go through all of httpx down to its transport. The history is the
+    same, byte for byte (a test compares them), and the world three times as slow.
     """
 
     async def handle(_transport: Any, request: httpx.Request) -> httpx.Response:

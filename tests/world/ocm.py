@@ -4,24 +4,24 @@ registration, which reports clusters that are lost.
 What is modelled of the placement controller (OCM 1.2.1, pkg/placement/controllers/scheduling): one
 worker, a queue of Placements, what puts them there (enqueue.go), a look at everything each ten
 minutes, and writes one after another: the pages of the decision first, then the status of the
-Placement. A page is created empty, and filled by a second write. If that write changed its clusters,
-its labels follow with the next pass.
+Placement. A page is created empty, and filled by a second write. If that write changed its
+clusters, its labels follow with the next pass.
 
 What makes it look at a Placement again:
 
-- any change of the Placement or of one of its decisions, its own writes included. A page that somebody
-  edits or deletes is restored;
-- a change of a score object that its ranking names, if the cluster is in a set that the namespace of
-  the Placement has bound;
+- any change of the Placement or of one of its decisions, its own writes included. A page that
+  somebody edits or deletes is restored;
+- a change of a score object that its ranking names, if the cluster is in a set that the namespace
+  of the Placement has bound;
 - a change of a cluster, of a cluster set or of a binding that concerns it.
 
 A score that expires is no trigger, and a decision of another Placement is none.
 
-What is modelled of registration (OCM 1.2.1, pkg/registration/hub/lease and taint): the condition of a
-cluster is Unknown as soon as its Lease was not renewed for five times its duration, and a second
-controller turns the condition into a taint, whoever wrote the condition or took the taint away. Only the
-agent of the cluster reports that it is available again. The namespace of a deleted cluster stays, with
-its scores.
+What is modelled of registration (OCM 1.2.1, pkg/registration/hub/lease and taint): the condition of
+a cluster is Unknown as soon as its Lease was not renewed for five times its duration, and a second
+controller turns the condition into a taint, whoever wrote the condition or took the taint away.
+Only the agent of the cluster reports that it is available again. The namespace of a deleted cluster
+stays, with its scores.
 
 `tests/hub/test_world_ocm.py` and `tests/hub/test_world_registration.py` compare both with the real
 programs, on sequences.
@@ -59,7 +59,9 @@ from tests.world.loop import EPOCH, later, world_loop
 
 RESYNC_SECONDS: Final = 600.0
 LEASE_SECONDS: Final = 300.0
-"""A cluster whose Lease was not renewed for so long is unavailable (five times the period of 60 s)."""
+"""A cluster whose Lease was not renewed for so long is unavailable (five times the period of 60
+s).
+"""
 RENEWAL_SECONDS: Final = 60.0
 AVAILABLE: Final = "ManagedClusterConditionAvailable"
 UNREACHABLE: Final = {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}
@@ -172,7 +174,10 @@ class _Settled:
     chosen: frozenset[str]
 
     def survives(self, cluster: str, weights: Mapping[str, int], moved: Mapping[str, int]) -> bool:
-        """Takes a change of the scores of a cluster, by name. Returns whether the same clusters win."""
+        """Takes a change of the scores of a cluster, by name.
+
+        Returns whether the same clusters win.
+        """
         if cluster not in self.sums:
             return True
         change = sum(weights[name] * points for name, points in moved.items() if name in weights)
@@ -182,7 +187,10 @@ class _Settled:
         return not self._is_beaten()
 
     def _is_beaten(self) -> bool:
-        """Whether a cluster that is not chosen is better than one that is. Of equal ones the first name wins."""
+        """Whether a cluster that is not chosen is better than one that is.
+
+        Of equal ones the first name wins.
+        """
         worst = max(
             ((-self.sums[name], name) for name in self.chosen if name in self.sums), default=None
         )
@@ -201,8 +209,9 @@ class Scheduler:
         self._queue: dict[tuple[str, str], None] = {}
         self._wake = asyncio.Event()
         self._settled: dict[tuple[str, str], _Settled] = {}
-        """Placements whose last pass wrote nothing, and whose inputs have not changed since, or not so that
-        other clusters win. The next pass would write nothing either, so it is not carried out.
+        """Placements whose last pass wrote nothing, and whose inputs have not changed since, or not
+        so that other clusters win. The next pass would write nothing either, so it is not carried
+        out.
         """
         hub.changed.append(self._take)
 
@@ -216,8 +225,8 @@ class Scheduler:
             self.enqueue((namespace, name))
         elif plural == SCORES:
             moved = _moved(change)
-            # enqueue.go: Placements are found by the resource names of their ranking, and only in the
-            # namespaces that have bound a set of the cluster.
+            # enqueue.go: Placements are found by the resource names of their ranking, and only in
+            # the namespaces that have bound a set of the cluster.
             state = self._informers.fleet
             sets = self._sets_of(self._hub.objects.get(("managedclusters", "", namespace)))
             for key, item in state.placements.items():
@@ -435,7 +444,9 @@ def _clusters(page: Object) -> list[str]:
 
 
 def _ranked_by(item: Placement) -> Mapping[str, Mapping[str, int]]:
-    """The weights of the scores that rank the clusters, by name of the score object and of the value."""
+    """The weights of the scores that rank the clusters, by name of the score object and of the
+    value.
+    """
     return _weights(item.spec.prioritizer_policy)
 
 
@@ -488,7 +499,8 @@ def _depends_on_more(verdict: Verdict) -> bool:
 
 
 class Registration:
-    """Reports a cluster as unavailable when its Lease is not renewed, and as available when it is again.
+    """Reports a cluster as unavailable when its Lease is not renewed, and as available when it is
+    again.
 
     The condition and the taint are writes of two controllers, one after the other.
     """
@@ -519,7 +531,10 @@ class Registration:
         self._report(name, "True")
 
     def leave(self, name: str) -> None:
-        """A cluster that people detach, with all that is in its namespace. OCM keeps the namespace."""
+        """A cluster that people detach, with all that is in its namespace.
+
+        OCM keeps the namespace.
+        """
         self.lost.discard(name)
         self._outages.pop(name, None)
         for plural in (SCORES, "manifestworks", "managedclusteraddons"):
@@ -572,7 +587,8 @@ class Registration:
             self._due.add(name)
             later(self._random.uniform(0.02, 0.3), self._taint, name)
         if plural == "managedclusters" and change.after is not None and self._hub.writer == ETCD:
-            # What a restored state says of a cluster is corrected by its agent, or when its Lease expires.
+            # What a restored state says of a cluster is corrected by its agent, or when its Lease
+            # expires.
             if name not in self.lost:
                 later(self._random.uniform(5, 60), self._return, name)
             else:

@@ -1,5 +1,5 @@
-"""The programs of the product in the world: replicas of the reconciler, the agents, and the hub scorer, as
-they run in production, and the kubelets that start them again.
+"""The programs of the product in the world: replicas of the reconciler, the agents, and the hub
+scorer, as they run in production, and the kubelets that start them again.
 """
 
 import asyncio
@@ -33,7 +33,9 @@ AUTHOR: Final = "gitops-dsf <gitops-dsf@example.com>"
 RESTART_SECONDS: Final = 12.0
 """Until the kubelet starts a container again."""
 WAITS: Final = Waits(poll=20.0)
-"""An agent looks at its files more rarely than in production, or most of a world would be reads of files."""
+"""An agent looks at its files more rarely than in production, or most of a world would be reads of
+files.
+"""
 LOG: Final = logging.getLogger("world")
 
 
@@ -48,7 +50,9 @@ class Pod:
         self.skew = 0.0
         self.stopped = False
         self.on_touch: Callable[[], None] = lambda: None
-        """Called when it is killed, started after that, frozen or thawed; not when it ended by itself."""
+        """Called when it is killed, started after that, frozen or thawed; not when it ended by
+        itself.
+        """
 
     def start(self) -> None:
         """Starts a new process."""

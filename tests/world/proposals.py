@@ -1,4 +1,6 @@
-"""The laws of proposals, and what must be proposed once the faults have ended (docs/operate/proposals.md)."""
+"""The laws of proposals, and what must be proposed once the faults have ended
+(docs/operate/proposals.md).
+"""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -24,14 +26,17 @@ INVENTORY: Final = "inventory"
 FOLDERS: Final = {LOCKS: "locks/", INVENTORY: "clusters/"}
 """What the commits of a kind may change."""
 APART_SECONDS: Final = 400.0
-"""Two pushes of a kind are ten minutes apart, from when their checks began: a check takes up to 200 s here."""
+"""Two pushes of a kind are ten minutes apart, from when their checks began: a check takes up to 200
+s here.
+"""
 FIRST_PAUSE_SECONDS: Final = 600.0
 """Between the first two pushes of a kind. Each pause is twice as long as the one before."""
 LONGEST_PAUSE_SECONDS: Final = 4 * 3600.0
 """After twice this time without a push the pauses begin anew."""
 PROPOSED_SECONDS: Final = 2700.0
-"""Within this time a change is proposed when nothing fails any more: the pause after failures is up to half an
-hour, two checks must find the change, and a new leader waits for ten minutes before a cluster has left.
+"""Within this time a change is proposed when nothing fails any more: the pause after failures is up
+to half an hour, two checks must find the change, and a new leader waits for ten minutes before a
+cluster has left.
 """
 LEFT_SECONDS: Final = 600.0
 """A cluster that has been absent for so long has left."""
@@ -172,7 +177,9 @@ class ProposalLaws:
     # Each minute.
 
     def tick(self) -> None:
-        """Looks whether what should be proposed is not, though nothing has failed for a long time."""
+        """Looks whether what should be proposed is not, though nothing has failed for a long
+        time.
+        """
         now = world_loop().time()
         if not self._is_quiet():
             self._missing.clear()
@@ -272,7 +279,9 @@ class ProposalLaws:
         self._absent = {name: self._absent.get(name, now) for name in sorted(known - here)}
 
     def _is_offered(self, kind: str, files: Files) -> bool:
-        """Whether it is offered, was refused, or cannot be offered because of what people pushed."""
+        """Whether it is offered, was refused, or cannot be offered because of what people
+        pushed.
+        """
         repository = self.world.repository
         for pull in reversed(self.world.forge.pulls):
             if pull.branch.startswith(f"{BRANCHES}{kind}-") and _has(repository, pull.sha, files):

@@ -1,5 +1,5 @@
-"""The clusters: what each has of capacity, the source of its metrics, and the way of its configuration
-from a ManifestWork to a mounted file.
+"""The clusters: what each has of capacity, the source of its metrics, and the way of its
+configuration from a ManifestWork to a mounted file.
 
 Load moves with the applications: a workload takes `DEMAND` points of the score that ranks it, so
 every decision changes the next scores. It takes nothing of other scores: if two groups of
@@ -31,8 +31,9 @@ class Truth:
     """The free points of every cluster, by scorer, at each time: a walk that the seed draws."""
 
     def __init__(self, *, seed: int, load: Callable[[str, str], int], swing: float) -> None:
-        """`load` is the number of workloads of a cluster that are ranked by a scorer. `swing` is by how many
-        points a capacity differs from its mean, at one standard deviation.
+        """`load` is the number of workloads of a cluster that are ranked by a scorer.
+
+        `swing` is by how many points a capacity differs from its mean, at one standard deviation.
         """
         self._seed, self._load, self._swing = seed, load, swing
         self.still_since: float | None = None
@@ -128,8 +129,9 @@ class ScoringApi(Server):
 def applied(works: Iterable[Object]) -> dict[tuple[str, str], Object]:
     """The ConfigMaps of a cluster that OCM's work agent keeps, by namespace and name.
 
-    Those that a ManifestWork has are written as it has them. What leaves a ManifestWork is deleted, and with
-    a ManifestWork that is deleted goes all that it had. `tests/hub/test_world_work.py` compares that.
+    Those that a ManifestWork has are written as it has them. What leaves a ManifestWork is deleted,
+    and with a ManifestWork that is deleted goes all that it had. `tests/hub/test_world_work.py`
+    compares that.
     """
     return {
         (item["metadata"]["namespace"], item["metadata"]["name"]): item
@@ -140,12 +142,13 @@ def applied(works: Iterable[Object]) -> dict[tuple[str, str], Object]:
 
 
 class Delivery:
-    """OCM's work agent and the kubelet: a change of a ManifestWork is in the mounted file after a while.
+    """OCM's work agent and the kubelet: a change of a ManifestWork is in the mounted file after a
+    while.
 
-    A file whose ConfigMap is gone goes, too, because the volume of an agent is optional (SetUpAt of the
-    ConfigMap volumes of Kubernetes 1.37). A reader sees the old file, the new one, or none, and never half of
-    one (AtomicWriter.Write). The work agent of OCM 1.2 looks at what somebody changed on a cluster only after
-    four to six minutes.
+    A file whose ConfigMap is gone goes, too, because the volume of an agent is optional (SetUpAt of
+    the ConfigMap volumes of Kubernetes 1.37). A reader sees the old file, the new one, or none, and
+    never half of one (AtomicWriter.Write). The work agent of OCM 1.2 looks at what somebody changed
+    on a cluster only after four to six minutes.
     """
 
     def __init__(
@@ -175,8 +178,8 @@ class Delivery:
     def _take(self, change: Change) -> None:
         plural, namespace, name = change.key
         if plural == "managedclusters" and change.after is None:
-            # Its works went before it, and with them what they had applied: a cluster that comes back starts
-            # without a file.
+            # Its works went before it, and with them what they had applied: a cluster that comes
+            # back starts without a file.
             self.volume(name).swap({})
         # What a restored etcd has lost nobody deleted: the work agent keeps it for an hour.
         is_lost = self._hub.writer == "etcd" and change.after is None

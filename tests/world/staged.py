@@ -1,4 +1,5 @@
-"""A world whose faults are written down, in place of drawn ones: `python -m tests.world.staged KIND@SECONDS ...`.
+"""A world whose faults are written down, in place of drawn ones: `python -m tests.world.staged
+KIND@SECONDS ...`.
 
 Kinds are those of the gallery, and some that leave nothing to chance. It prints the law that broke.
 """
@@ -46,7 +47,10 @@ STAGED: Final[dict[str, faults.Act]] = {
 
 
 def staged(order: Order, plan: Sequence[tuple[str, float]]) -> run.Result:
-    """Runs a world with exactly these faults, at these seconds. It is the end of this process' randomness."""
+    """Runs a world with exactly these faults, at these seconds.
+
+    It is the end of this process' randomness.
+    """
     for name, act in STAGED.items():
         faults.GALLERY[name] = Kind(act=act)
     written = tuple(

@@ -1,4 +1,6 @@
-"""Planted faults of proposals, each in a world with the faults that it needs: its law breaks, and only there."""
+"""Planted faults of proposals, each in a world with the faults that it needs: its law breaks, and
+only there.
+"""
 
 import os
 import subprocess

@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[2]
 def digests(*seeds: int, lean: str = "") -> dict[int, str]:
     """Of small worlds, in a process of their own, in this order."""
     code = (
-        "import sys; from tests.world import run; from tests.world.run import Order; from tests.world.world"
+        "import sys; from tests.world import run; from tests.world.run import Order; from"
+        " tests.world.world"
         " import Size\n"
         "for seed in map(int, sys.argv[1:]):\n"
         "    size = Size(clusters=2, applications=3)\n"

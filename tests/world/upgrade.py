@@ -1,8 +1,8 @@
 """An upgrade of the reconciler in the world: one replica keeps the ledger as an older version did.
 
-The older version is the program of today that reads and writes the ledger in the oldest format that a release
-can have: what it does not know, it drops when it reads, so it is gone when it writes. How older versions decided
-otherwise is not modelled.
+The older version is the program of today that reads and writes the ledger in the oldest format that
+a release can have: what it does not know, it drops when it reads, so it is gone when it writes. How
+older versions decided otherwise is not modelled.
 """
 
 from contextvars import ContextVar

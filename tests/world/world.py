@@ -64,8 +64,8 @@ class Size:
     interval: int = 300
     """Seconds between two runs of a scorer."""
     swing: float = 8.0
-    """Points by which the capacity of a cluster differs from its mean, at one standard deviation. It is drawn
-    anew each quarter of an hour.
+    """Points by which the capacity of a cluster differs from its mean, at one standard deviation.
+    It is drawn anew each quarter of an hour.
     """
 
 
@@ -262,7 +262,9 @@ class World:
             self.delivery.volume(cluster).swap({})
 
     def _collect_pages(self, uid: str) -> None:
-        """Kubernetes collects the decision of a Placement that is gone, also when there is a new one."""
+        """Kubernetes collects the decision of a Placement that is gone, also when there is a new
+        one.
+        """
         for page in self.hub.owned("placementdecisions", uid):
             meta = page["metadata"]
             self.hub.erase(
@@ -304,7 +306,9 @@ class World:
 
     @property
     def is_fine(self) -> bool:
-        """Whether no fault of the network or of a process has touched the reconciler for a while."""
+        """Whether no fault of the network or of a process has touched the reconciler for a
+        while.
+        """
         now = world_loop().time()
         # A trigger that still waits has done nothing yet.
         return not self.storm.weather and now > self.touched + 120.0
@@ -584,7 +588,9 @@ class World:
 
 
 class _Bugs(logging.Handler):
-    """A program logs an exception only for a bug: then it starts the part that failed again, and goes on."""
+    """A program logs an exception only for a bug: then it starts the part that failed again, and
+    goes on.
+    """
 
     def __init__(self, world: World) -> None:
         super().__init__(logging.ERROR)
@@ -607,7 +613,9 @@ def quieten() -> None:
 
 
 def prepare(*, seed: int, net: Network, lean: bool = True) -> None:
-    """Makes this process fit for one world: its randomness, its network, and no pauses for garbage."""
+    """Makes this process fit for one world: its randomness, its network, and no pauses for
+    garbage.
+    """
     random.seed(seed)
     drawn = random.Random(f"{seed} uuid")
     uuid.uuid4 = lambda: uuid.UUID(int=drawn.getrandbits(128), version=4)

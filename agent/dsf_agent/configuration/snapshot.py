@@ -117,7 +117,10 @@ def _place_fault(scorer: ScorerSummary, *, on_hub: bool) -> str | None:
     if not scorer.on_hub:
         return "runsOn is not Hub: the agents run this entry"
     if scorer.cluster_label is None or not scorer.cluster_label.name:
-        return "clusterLabel is missing; write the name of the label that names the cluster of a series"
+        return (
+            "clusterLabel is missing; write the name of the label that names the cluster of a"
+            " series"
+        )
     return None
 
 
@@ -187,7 +190,10 @@ def _default_fault(scorer: ScorerSummary) -> str | None:
         return "defaultScore needs a source: it is published if the source has no series"
     labels = dimension.label_placeholders(scorer.score_dimension_format)
     if labels:
-        return f"defaultScore needs a scoreDimensionFormat without labels, and it has ${{{labels[0].name}}}"
+        return (
+            "defaultScore needs a scoreDimensionFormat without labels, and it has"
+            f" ${{{labels[0].name}}}"
+        )
     return None
 
 

@@ -64,7 +64,10 @@ class ApiServer(apiserver.ApiServer):
         try:
             return msgspec.json.decode(found or b"{}", type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            msg = f"{method} {path}: the API server did not answer with the expected JSON object: {error}"
+            msg = (
+                f"{method} {path}: the API server did not answer with the expected JSON"
+                f" object: {error}"
+            )
             raise AgentError(msg, reason=Reason.INVALID_BODY) from error
 
 

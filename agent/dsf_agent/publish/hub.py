@@ -71,10 +71,9 @@ class HubStore:
 
     def __init__(self, *, server: ApiServer, cluster: str, hub_scorer: bool = False) -> None:
         self._hub_scorer = hub_scorer
-        runs_on = "=" if hub_scorer else "!="
-        self._owned = {
-            "labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER},{RUNS_ON_LABEL}{runs_on}{RUNS_ON_HUB}"
-        }
+        operator = "=" if hub_scorer else "!="
+        runs_on = f"{RUNS_ON_LABEL}{operator}{RUNS_ON_HUB}"
+        self._owned = {"labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER},{runs_on}"}
         self._server = server
         self._cluster = cluster
         resource = f"namespaces/{quote(cluster, safe='')}/{constants.SCORE_PLURAL}"

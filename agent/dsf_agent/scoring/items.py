@@ -1,8 +1,8 @@
 """Turns results into items of an AddOnPlacementScore.
 
 Results are named by the dimension format, those of one name are aggregated, and the score is mapped
-to the range, clamped and floored. Large answers are worked on in batches, so that other tasks run in
-between.
+to the range, clamped and floored. Large answers are worked on in batches, so that other tasks run
+in between.
 """
 
 import asyncio

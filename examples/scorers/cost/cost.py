@@ -1,4 +1,6 @@
-"""What a vCPU costs per hour, from the cluster's instance types and a price table in the DynamicScorer."""
+"""What a vCPU costs per hour, from the cluster's instance types and a price table in the
+DynamicScorer.
+"""
 
 import msgspec
 
@@ -37,7 +39,8 @@ def app(series: list[Series], arguments: Prices) -> list[Score]:
         price = arguments.prices.get(instance_type, arguments.default_price)
         if price is None:
             msg = (
-                f"there is no price for instance type {instance_type!r} ({count:g} vCPUs); add it to"
+                f"there is no price for instance type {instance_type!r} ({count:g}"
+                " vCPUs); add it to"
                 " arguments.prices or set defaultPrice"
             )
             raise RefusedError(msg)

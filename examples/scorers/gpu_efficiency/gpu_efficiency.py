@@ -18,8 +18,10 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     name="gpu-efficiency",
     # meta tells the two apart, because aggregation drops the metric's name.
     query=(
-        'label_replace(sum by (node) (rate(vllm:generation_tokens_total[5m])), "meta", "throughput", "", "");'
-        ' label_replace(sum by (node) (label_replace(DCGM_FI_DEV_POWER_USAGE, "node", "$1", "Hostname",'
+        'label_replace(sum by (node) (rate(vllm:generation_tokens_total[5m])), "meta",'
+        ' "throughput", "", "");'
+        ' label_replace(sum by (node) (label_replace(DCGM_FI_DEV_POWER_USAGE, "node",'
+        ' "$1", "Hostname",'
         ' "(.*)")), "meta", "power", "", "")'
     ),
     range_seconds=1800,

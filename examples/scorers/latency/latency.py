@@ -1,4 +1,6 @@
-"""How far a cluster is from the endpoints that its applications talk to, by the blackbox exporter."""
+"""How far a cluster is from the endpoints that its applications talk to, by the blackbox
+exporter.
+"""
 
 from statistics import fmean
 
@@ -11,7 +13,9 @@ class Endpoints(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     """``arguments`` of the DynamicScorer."""
 
     weights: dict[str, float] = {}
-    """Importance by endpoint (label ``instance`` of the probe); others count 1. Weight 0 leaves one out."""
+    """Importance by endpoint (label ``instance`` of the probe); others count 1. Weight 0 leaves one
+    out.
+    """
     timeout_seconds: float = 10.0
     """What a failed probe counts as."""
 
@@ -20,15 +24,19 @@ class Endpoints(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     name="endpoint-latency",
     # meta tells the two apart, because aggregation drops the metric's name.
     query=(
-        'label_replace(avg by (instance) (probe_duration_seconds{job="blackbox"}), "meta", "seconds", "",'
-        ' ""); label_replace(avg by (instance) (probe_success{job="blackbox"}), "meta", "success", "", "")'
+        'label_replace(avg by (instance) (probe_duration_seconds{job="blackbox"}),'
+        ' "meta", "seconds", "",'
+        ' ""); label_replace(avg by (instance) (probe_success{job="blackbox"}), "meta",'
+        ' "success", "", "")'
     ),
     range_seconds=900,
     step_seconds=60,
     interval_seconds=120,
 )
 def app(series: list[Series], arguments: Endpoints) -> list[Score]:
-    """Weighted mean time to reach the endpoints in milliseconds, failures at the timeout; lower is better."""
+    """Weighted mean time to reach the endpoints in milliseconds, failures at the timeout; lower is
+    better.
+    """
     seconds = means(series, "seconds")
     success = means(series, "success")
     total = weights = 0.0

@@ -1,6 +1,6 @@
-"""What a language model thinks of a few figures of a cluster, as a number from 0 to 100, by any API with
-OpenAI's chat completions. Its address LLM_URL and LLM_KEY_FILE, a file with the key, are in the environment
-of this scoring API: whoever edits a DynamicScorer could send the key elsewhere.
+"""What a language model thinks of a few figures of a cluster, as a number from 0 to 100, by any API
+with OpenAI's chat completions. Its address LLM_URL and LLM_KEY_FILE, a file with the key, are in
+the environment of this scoring API: whoever edits a DynamicScorer could send the key elsewhere.
 """
 
 import http.client
@@ -16,7 +16,10 @@ from dsf_scorer import RefusedError, Score, Series, batch_scorer
 TIMEOUT_SECONDS = 20
 """Below the 30 s that the agent waits for a score."""
 MOST_BYTES = 1_000_000
-RULES = "You rate clusters. Answer with one whole number from 0 (worst) to 100 (best), and nothing else."
+RULES = (
+    "You rate clusters. Answer with one whole number from 0 (worst) to 100 (best), and"
+    " nothing else."
+)
 
 
 class Judge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +47,8 @@ class _Completion(msgspec.Struct):
     query=(
         'label_replace(100 * avg(rate(node_cpu_seconds_total{mode="idle"}[5m])),'
         ' "meta", "idle CPU in percent", "", "");'
-        ' label_replace(sum(kube_pod_status_phase{phase="Pending"}), "meta", "pending pods", "", "")'
+        ' label_replace(sum(kube_pod_status_phase{phase="Pending"}), "meta", "pending'
+        ' pods", "", "")'
     ),
     range_seconds=3600,
     step_seconds=300,
@@ -65,8 +69,10 @@ def app(series: list[Series], arguments: Judge) -> list[Score]:
 
 
 def _line(one: Series) -> str:
-    """A figure in words. Only the label `meta` is sent, which the query sets: the model may take labels that
-    tenants choose, such as names of pods, for instructions.
+    """A figure in words.
+
+    Only the label `meta` is sent, which the query sets: the model may take labels that tenants
+    choose, such as names of pods, for instructions.
     """
     values = one.finite().values
     return f"{one.labels['meta']}: now {values[-1]:.4g}, an hour ago {values[0]:.4g}"

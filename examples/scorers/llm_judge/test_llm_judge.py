@@ -23,7 +23,8 @@ REQUEST = {
     "messages": [
         {
             "role": "system",
-            "content": "You rate clusters. Answer with one whole number from 0 (worst) to 100 (best), and"
+            "content": "You rate clusters. Answer with one whole number from 0 (worst) to 100"
+            " (best), and"
             " nothing else.",
         },
         {

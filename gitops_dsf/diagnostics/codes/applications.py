@@ -758,8 +758,8 @@ TEMPLATE_COST = Code(
     explanation="""
         The template could need much memory or time. All teams share the ApplicationSet
         controller, [so everybody's deployments would
-        wait](docs/reference/generator.md#templates-in-an-application). Write less into it; it is a warning
-        where the cost depends on parameters.
+        wait](docs/reference/generator.md#templates-in-an-application). Write less into it; it is a
+        warning where the cost depends on parameters.
         """,
     bad="""
         # apps/web.yaml
@@ -1176,9 +1176,9 @@ CLUSTER_LACKS = Code(
     Severity.ERROR,
     "label or claim that a cluster lacks",
     explanation="""
-        A [template](docs/reference/generator.md#templates-in-an-application) reads a label or claim that a
-        cluster does not have, and the application may run there. The text would be empty, such
-        as a path without its last folder. Add the label, or write a default into the template.
+        A [template](docs/reference/generator.md#templates-in-an-application) reads a label or claim
+        that a cluster does not have, and the application may run there. The text would be empty,
+        such as a path without its last folder. Add the label, or write a default into the template.
         A label that no cluster has is a warning where another text stands in for it.
         """,
     bad="""
@@ -1472,9 +1472,9 @@ TEXTS_AS_A_WHOLE = Code(
     "labels or claims used as a whole",
     explanation="""
         Only the labels and claims that templates read by name [are
-        rendered](docs/reference/generator.md#templates-in-an-application), because all of them would be too
-        many. Using the map as a whole would give few of them, or none. Read each label by its
-        name.
+        rendered](docs/reference/generator.md#templates-in-an-application), because all of them
+        would be too many. Using the map as a whole would give few of them, or none. Read each label
+        by its name.
         """,
     bad="""
         # apps/web.yaml

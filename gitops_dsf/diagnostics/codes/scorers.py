@@ -1405,8 +1405,9 @@ POD_RESOURCES = Code(
     "request above its limit",
     explanation="""
         Kubernetes refuses a container that requests more than its limit. A section that names
-        only a request or only a limit keeps the [default](docs/reference/fields/fleetrepository.md) of the
-        other one. Write a larger limit, or a smaller request beside it.
+        only a request or only a limit keeps the
+        [default](docs/reference/fields/fleetrepository.md) of the other one. Write a larger limit,
+        or a smaller request beside it.
         """,
     bad="""
         # gitops-dsf.yaml

@@ -167,7 +167,10 @@ class Informer(Generic[T]):
         if self._refused:
             return self._refused
         if monotonic() - self._heard_at > STALE_SECONDS:
-            return f"{self.resource}: nothing was heard from the API server for more than {STALE_SECONDS:g} s"
+            return (
+                f"{self.resource}: nothing was heard from the API server for more than"
+                f" {STALE_SECONDS:g} s"
+            )
         return ""
 
     def listen(self, listener: Callable[[str, T | None], None]) -> Callable[[], None]:

@@ -77,7 +77,10 @@ def decode(text: str | bytes) -> tuple[FleetCluster, ...]:
             )
             raise ClustersError(msg)
         if item.scorers is not None and not 0 <= item.scorers < len(lists):
-            msg = f"cluster {item.name!r} refers to list {item.scorers} of {len(lists)} lists of scorers"
+            msg = (
+                f"cluster {item.name!r} refers to list {item.scorers} of {len(lists)} lists"
+                " of scorers"
+            )
             raise ClustersError(msg)
         seen.add(item.name)
         names = () if item.scorers is None else lists[item.scorers]

@@ -131,12 +131,18 @@ def selection(text: str) -> Selection:
     if measure is None:
         raise MeasureError(f"there is no measure {match['name']}", offset=0, unknown=match["name"])
     if match.end() < len(text):
-        msg = f'{measure.name} is followed by {_start(text[match.end() :])}; only {{resource="..."}} may follow'
+        msg = (
+            f"{measure.name} is followed by {_start(text[match.end() :])}; only"
+            ' {resource="..."} may follow'
+        )
         raise MeasureError(msg, offset=match.end())
     if match["label"] is None:
         return Selection(measure=measure)
     if match["label"] != "resource" or measure.resource != "extended":
-        msg = f"{measure.name} takes no matcher for {match['label']}; extended resources take resource"
+        msg = (
+            f"{measure.name} takes no matcher for {match['label']}; extended resources take"
+            " resource"
+        )
         raise MeasureError(msg, offset=match.start("label"))
     return Selection(measure=measure, resource=spelled(match["value"][1:-1]))
 

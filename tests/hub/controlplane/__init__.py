@@ -1,1 +1,3 @@
-"""The real programs that the hub suite talks to: obtained, started on 127.0.0.1, watched and stopped."""
+"""The real programs that the hub suite talks to: obtained, started on 127.0.0.1, watched and
+stopped.
+"""

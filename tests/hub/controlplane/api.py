@@ -1,9 +1,9 @@
-"""A small client of the Kubernetes API for tests: it says what it asked and what the server answered, and
-hides nothing.
+"""A small client of the Kubernetes API for tests: it says what it asked and what the server
+answered, and hides nothing.
 
 Kinds are named `<apiVersion>/<Kind>`, such as `v1/ConfigMap` or
-`cluster.open-cluster-management.io/v1beta1/Placement`; their paths come from the server's discovery. Writes
-validate strictly: an unknown or duplicate field is an error.
+`cluster.open-cluster-management.io/v1beta1/Placement`; their paths come from the server's
+discovery. Writes validate strictly: an unknown or duplicate field is an error.
 """
 
 import json
@@ -29,7 +29,10 @@ ROLE_BINDING, CLUSTER_ROLE_BINDING = f"{RBAC}/RoleBinding", f"{RBAC}/ClusterRole
 
 
 class ApiError(Exception):
-    """The server refused. `code` is the HTTP status, `reason` Kubernetes' word for it, such as Forbidden."""
+    """The server refused.
+
+    `code` is the HTTP status, `reason` Kubernetes' word for it, such as Forbidden.
+    """
 
     def __init__(self, *, code: int, reason: str, message: str, request: str) -> None:
         super().__init__(f"{request}: {code} {reason}: {message}")
@@ -61,7 +64,10 @@ def bound(
     group: str = "",
     account: tuple[str, str] = ("", ""),
 ) -> Object:
-    """The binding of a cluster role, in a namespace or everywhere. An account is its namespace and name."""
+    """The binding of a cluster role, in a namespace or everywhere.
+
+    An account is its namespace and name.
+    """
     group_of_rbac = {"apiGroup": RBAC.partition("/")[0]}
     subject: Object = {"kind": "ServiceAccount", "namespace": account[0], "name": account[1]}
     if user or group:
@@ -201,7 +207,10 @@ class Client:
         return self.request(method, path, body=body, content_type=media, parameters=parameters)
 
     def delete(self, kind: str, name: str, *, namespace: str | None = None, **options: Any) -> None:
-        """In the background; one that is gone already is no error. `options` are those of Kubernetes."""
+        """In the background; one that is gone already is no error.
+
+        `options` are those of Kubernetes.
+        """
         try:
             body = {
                 "apiVersion": "v1",
@@ -283,8 +292,8 @@ class Client:
         )
 
     def granted(self, namespace: str) -> set[tuple[str, str, str]]:
-        """(group/resource, verb, object name or "") of every right in a namespace, as the server's authorizer
-        says.
+        """(group/resource, verb, object name or "") of every right in a namespace, as the server's
+        authorizer says.
         """
         review = {
             "apiVersion": "authorization.k8s.io/v1",
@@ -304,8 +313,8 @@ class Client:
         }
 
     def changes(self, path: str, *, since: str) -> Sequence[Object]:
-        """Every version of the objects at a path after a resourceVersion, as a watch tells them; deleted
-        objects as they were.
+        """Every version of the objects at a path after a resourceVersion, as a watch tells them;
+        deleted objects as they were.
         """
         query = {"watch": "1", "resourceVersion": since, "timeoutSeconds": "1"}
         answer = self._http.get(path, params=query).raise_for_status()

@@ -1,5 +1,5 @@
-"""What tests ask of Argo CD's Applications: their state, when they settle, and a look at git now instead of
-at the next poll.
+"""What tests ask of Argo CD's Applications: their state, when they settle, and a look at git now
+instead of at the next poll.
 """
 
 import time
@@ -16,8 +16,9 @@ APPLICATION_SET = "argoproj.io/v1alpha1/ApplicationSet"
 
 @dataclass(frozen=True, kw_only=True)
 class ApplicationState:
-    """The parts of an Application's status that tests compare. `resources` maps Kind/name to (sync, health,
-    message).
+    """The parts of an Application's status that tests compare.
+
+    `resources` maps Kind/name to (sync, health, message).
     """
 
     sync: str
@@ -28,7 +29,9 @@ class ApplicationState:
 
 
 def copies(client: Client, name: str, *, going: bool = False) -> dict[str, Object]:
-    """Cluster to Application of a ScoredApplication; those that are being deleted only if asked for."""
+    """Cluster to Application of a ScoredApplication; those that are being deleted only if asked
+    for.
+    """
     found = client.list(APPLICATION, namespace="argocd", labels=f"{APPLICATION_LABEL}={name}")
     return {
         item["spec"]["destination"]["name"]: item

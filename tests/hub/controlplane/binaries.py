@@ -1,10 +1,10 @@
 """Obtains the programs of the families: they are built from pinned Go modules, once.
 
-`python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing, and says where
-each program is. The cache is `$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers
-go.mod, go.sum, family.toml and our own Go files, so a change of any of them builds anew. Every program
-appears in the cache by a rename, so nothing there is half-written. A build that was stopped leaves what it
-compiled in Go's own cache, and the next one goes on from there.
+`python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing, and
+says where each program is. The cache is `$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the
+hash covers go.mod, go.sum, family.toml and our own Go files, so a change of any of them builds
+anew. Every program appears in the cache by a rename, so nothing there is half-written. A build that
+was stopped leaves what it compiled in Go's own cache, and the next one goes on from there.
 """
 
 import argparse
@@ -56,8 +56,9 @@ class Binaries:
 
 
 def obtain(name: str) -> Binaries:
-    """Everything of one family, built if need be. Raises BinaryError, FamilyError or GoError with a message
-    for people.
+    """Everything of one family, built if need be.
+
+    Raises BinaryError, FamilyError or GoError with a message for people.
     """
     rules, home = load_rules(name), cache(name)
     builder = _Builder(name=name, rules=rules, home=home)
@@ -100,7 +101,9 @@ class _Builder:
         return target
 
     def _build(self, names: Sequence[str], folder: Path) -> None:
-        """All in one call of Go: while one program is linked on one core, another still compiles."""
+        """All in one call of Go: while one program is linked on one core, another still
+        compiles.
+        """
         what, started = f"{self.name}: building {', '.join(names)}", time.monotonic()
         print(what, flush=True)
         ldflags = " ".join(self._expanded(flag) for flag in self.rules.ldflags)
@@ -117,8 +120,10 @@ class _Builder:
         print(f"{what}: {time.monotonic() - started:.0f} s", flush=True)
 
     def _copied(self, module: str, folder: str, target: Path) -> Path:
-        """A copy of a module's folder. The module cache is read-only; its modes stay behind, so that the copy
-        can be changed and removed.
+        """A copy of a module's folder.
+
+        The module cache is read-only; its modes stay behind, so that the copy can be changed and
+        removed.
         """
         what = f"{self.name}: {folder or 'all'} of {module}"
         self._go("mod", "download", module, what=what)
@@ -129,9 +134,11 @@ class _Builder:
         return target
 
     def _patched(self, scratch: Path) -> list[str]:
-        """Copies and changes modules. The flag builds with a go.mod that has the copies in the place of the
-        originals: the tool chain refuses an overlay on its module cache. A text that is not there exactly
-        once fails the build, so that a new version of the module cannot silently lose the change.
+        """Copies and changes modules.
+
+        The flag builds with a go.mod that has the copies in the place of the originals: the tool
+        chain refuses an overlay on its module cache. A text that is not there exactly once fails
+        the build, so that a new version of the module cannot silently lose the change.
         """
         if not self.rules.patches:
             return []
@@ -145,7 +152,8 @@ class _Builder:
             text = file.read_text(encoding="utf-8")
             if (count := text.count(rule.old)) != 1:
                 raise BinaryError(
-                    f"{rule.module}: {rule.old!r} stands {count} times in {rule.file}, not once: adapt"
+                    f"{rule.module}: {rule.old!r} stands {count} times in {rule.file},"
+                    " not once: adapt"
                     " family.toml"
                 )
             file.write_text(text.replace(rule.old, rule.new), encoding="utf-8")
@@ -186,14 +194,16 @@ class _Builder:
 
 
 def executable(package: str) -> str:
-    """What `go build` calls the program of a package: the last element of its path, a major version aside."""
+    """What `go build` calls the program of a package: the last element of its path, a major version
+    aside.
+    """
     elements = package.split("/")
     return elements[-2] if re.fullmatch(r"v\d+", elements[-1]) else elements[-1]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 0 when every program of the asked families is there, 1 when one cannot be had, 2 for wrong
-    usage.
+    """Exit status 0 when every program of the asked families is there, 1 when one cannot be had, 2
+    for wrong usage.
     """
     parser = argparse.ArgumentParser(
         prog="python -m tests.hub.controlplane.binaries", description=__doc__

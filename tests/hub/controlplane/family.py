@@ -1,9 +1,10 @@
-"""A family of programs: a folder with family.toml and perhaps Go files, and its folder in the cache.
+"""A family of programs: a folder with family.toml and perhaps Go files, and its folder in the
+cache.
 
-Families share one Go module, `tests/hub/go.mod`: a library that several of them use has one version there,
-and is compiled once. A family whose libraries do not fit has a go.mod of its own in its folder. `family.toml`
-owns what go.mod cannot say: which package becomes which program, its linker flags, and which folders of which
-module are needed beside the programs.
+Families share one Go module, `tests/hub/go.mod`: a library that several of them use has one version
+there, and is compiled once. A family whose libraries do not fit has a go.mod of its own in its
+folder. `family.toml` owns what go.mod cannot say: which package becomes which program, its linker
+flags, and which folders of which module are needed beside the programs.
 """
 
 import hashlib
@@ -40,8 +41,9 @@ class DataRule(_Rule, frozen=True, kw_only=True):
 
 
 class PatchRule(_Rule, frozen=True, kw_only=True):
-    """In `file` of `module`, `old` becomes `new`, for programs that offer no flag for something that the
-    suite must have, such as an address to listen on, and for libraries whose interfaces changed.
+    """In `file` of `module`, `old` becomes `new`, for programs that offer no flag for something
+    that the suite must have, such as an address to listen on, and for libraries whose interfaces
+    changed.
     """
 
     module: str
@@ -79,8 +81,8 @@ def modules(name: str) -> Path:
 
 
 def cache(name: str) -> Path:
-    """Where programs and data of exactly this content of the folder lie: below `$GITOPS_DSF_CACHE`, else
-    `gitops-dsf` in `$XDG_CACHE_HOME` or `~/.cache`.
+    """Where programs and data of exactly this content of the folder lie: below `$GITOPS_DSF_CACHE`,
+    else `gitops-dsf` in `$XDG_CACHE_HOME` or `~/.cache`.
     """
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     root = Path(os.environ.get("GITOPS_DSF_CACHE") or user / "gitops-dsf")

@@ -1,7 +1,7 @@
 """Flux's kustomize-controller on the hub, and the artifacts that it applies.
 
-source-controller does not run. The test writes what that would: the status of a GitRepository, whose artifact
-is an archive on an HTTP server of the test.
+source-controller does not run. The test writes what that would: the status of a GitRepository,
+whose artifact is an archive on an HTTP server of the test.
 """
 
 import hashlib
@@ -65,7 +65,9 @@ class ArtifactServer(ThreadServer):
 
 @dataclass(kw_only=True)
 class Flux:
-    """A running kustomize-controller with all rights on the hub, as a bootstrap of Flux gives it."""
+    """A running kustomize-controller with all rights on the hub, as a bootstrap of Flux gives
+    it.
+    """
 
     binaries: Binaries
     processes: Processes

@@ -1,4 +1,6 @@
-"""A git repository of a test: a bare one that is served, and a clone from which the test commits."""
+"""A git repository of a test: a bare one that is served, and a clone from which the test
+commits.
+"""
 
 import contextlib
 import os
@@ -23,8 +25,8 @@ class GitError(Exception):
 
 
 def git(*arguments: str, folder: Path) -> str:
-    """Standard output of `git arguments` in `folder`, free of the configuration of the person who runs the
-    tests.
+    """Standard output of `git arguments` in `folder`, free of the configuration of the person who
+    runs the tests.
     """
     environment = {
         "PATH": os.environ["PATH"],
@@ -55,7 +57,10 @@ def git(*arguments: str, folder: Path) -> str:
 
 @cache
 def _first_files() -> dict[PurePath, bytes]:
-    """The files of a bare repository and of its clone. They are made once, because it takes ten processes."""
+    """The files of a bare repository and of its clone.
+
+    They are made once, because it takes ten processes.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         bare, clone = folder / BARE, folder / CLONE
@@ -78,7 +83,9 @@ def _first_files() -> dict[PurePath, bytes]:
 
 @dataclass(frozen=True, kw_only=True)
 class GitRepository:
-    """`url` is what Argo CD is given; `clone` is a work tree on `main` for programs that want files."""
+    """`url` is what Argo CD is given; `clone` is a work tree on `main` for programs that want
+    files.
+    """
 
     url: str
     bare: Path
@@ -94,7 +101,9 @@ class GitRepository:
         return cls(url=url, bare=bare, clone=clone)
 
     def commit(self, files: Mapping[str, str | None], *, message: str = "Change") -> str:
-        """Write files (None removes one) and publish them as one commit on `main`; returns its id."""
+        """Write files (None removes one) and publish them as one commit on `main`; returns its
+        id.
+        """
         for name, text in files.items():
             path = self.clone / name
             if text is None:
@@ -115,8 +124,8 @@ class GitRepository:
     def publish(self, *, message: str = "Change") -> str:
         """Commit whatever changed in the clone and push it; returns the id of the head, new or old.
 
-        The push goes to the bare repository as a file path, so that a commit is possible while the server is
-        away.
+        The push goes to the bare repository as a file path, so that a commit is possible while the
+        server is away.
         """
         git("add", "--all", folder=self.clone)
         if git("status", "--porcelain", folder=self.clone):
@@ -125,8 +134,9 @@ class GitRepository:
         return git("rev-parse", "HEAD", folder=self.clone).strip()
 
     def branches(self) -> dict[str, str]:
-        """Every branch of the served repository with the id of its head. Tests that wait ask often, so it
-        reads git's files where it can.
+        """Every branch of the served repository with the id of its head.
+
+        Tests that wait ask often, so it reads git's files where it can.
         """
         if (self.bare / "packed-refs").exists():
             listing = git(

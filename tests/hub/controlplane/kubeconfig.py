@@ -1,4 +1,6 @@
-"""Kubeconfig files: one cluster, one user, one context, credentials as files beside it or as a token."""
+"""Kubeconfig files: one cluster, one user, one context, credentials as files beside it or as a
+token.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +19,10 @@ class Identity:
 
     @property
     def file(self) -> str:
-        """A file name for this identity. Identities of one user in different groups have different files."""
+        """A file name for this identity.
+
+        Identities of one user in different groups have different files.
+        """
         groups = sha256(repr(self.groups).encode()).hexdigest()[:8]
         return f"{self.user}-{groups}".replace(":", "-").replace("/", "-")
 

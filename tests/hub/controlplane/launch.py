@@ -1,8 +1,9 @@
-"""Becomes another program that dies with its parent: `python -I -S launch.py PARENT_PID PROGRAM ARGUMENT...`.
+"""Becomes another program that dies with its parent: `python -I -S launch.py PARENT_PID PROGRAM
+ARGUMENT...`.
 
-Runs as a script without site-packages, so it costs a few milliseconds, and replaces itself by the program. On
-Linux the kernel then kills the program when the parent ends, however it ends; elsewhere the program merely
-starts.
+Runs as a script without site-packages, so it costs a few milliseconds, and replaces itself by the
+program. On Linux the kernel then kills the program when the parent ends, however it ends; elsewhere
+the program merely starts.
 """
 
 import ctypes

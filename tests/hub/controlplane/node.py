@@ -1,11 +1,12 @@
 """A real node: kubelet, containerd and runc in namespaces of their own, joined to one API server.
 
-The node has its own network, mounts and processes. /run, /var/lib and /var/log are folders of the suite, so
-nothing of the machine's own containerd or kubelet is touched, and everything ends with the first process of
-the namespaces. Only empty control groups would stay; `close` removes them.
+The node has its own network, mounts and processes. /run, /var/lib and /var/log are folders of the
+suite, so nothing of the machine's own containerd or kubelet is touched, and everything ends with
+the first process of the namespaces. Only empty control groups would stay; `close` removes them.
 
-Pods get addresses on a bridge. They reach `services` by name: the API server, and programs on loopback of
-this machine (see nodenetwork). There is no kube-proxy, and the bridge enforces no NetworkPolicies.
+Pods get addresses on a bridge. They reach `services` by name: the API server, and programs on
+loopback of this machine (see nodenetwork). There is no kube-proxy, and the bridge enforces no
+NetworkPolicies.
 """
 
 import ipaddress
@@ -49,7 +50,8 @@ while True:
 PARENT = "k8s.io"
 """Where containerd puts the control groups of pods without a parent."""
 
-# The kubelet sets these for the whole kernel. In the node they are plain files that already have its values.
+# The kubelet sets these for the whole kernel. In the node they are plain files that already have
+# its values.
 KERNEL = {
     "vm/overcommit_memory": "1",
     "vm/panic_on_oom": "0",
@@ -85,7 +87,9 @@ class Node:
     folder: Path
     sandbox_image: str
     services: Mapping[str, tuple[int, str]]
-    """Names that pods can resolve, to a port and the `host:port` on this machine to which it leads."""
+    """Names that pods can resolve, to a port and the `host:port` on this machine to which it
+    leads.
+    """
     number: int = 1
     """Differs between the nodes of one run: their pods have addresses in different networks."""
     _init: int = field(default=0, init=False)
@@ -123,8 +127,9 @@ class Node:
         return answer.stdout
 
     def ready(self) -> bool:
-        """Whether the API server takes the node for ready, and lets pods onto it. AssertionError when the
-        kubelet has ended.
+        """Whether the API server takes the node for ready, and lets pods onto it.
+
+        AssertionError when the kubelet has ended.
         """
         kubelet = self.processes.running[f"{self.name}-kubelet"]
         assert kubelet.running, f"the kubelet of {self.name} has ended:\n{kubelet.tail()}"
@@ -324,7 +329,8 @@ class Node:
             "failSwapOn": False,
             "localStorageCapacityIsolation": False,
             "makeIPTablesUtilChains": False,
-            # The disk and the memory are those of the machine. A node that cleans up would disturb the tests.
+            # The disk and the memory are those of the machine. A node that cleans up would disturb
+            # the tests.
             "evictionHard": {"memory.available": "1Mi"},
             "imageGCHighThresholdPercent": 100,
             "imageGCLowThresholdPercent": 99,
@@ -357,7 +363,9 @@ class Node:
 
 
 def control_groups(container: str) -> list[Path]:
-    """The control groups of a container: with version 1 one in each hierarchy, with version 2 one."""
+    """The control groups of a container: with version 1 one in each hierarchy, with version 2
+    one.
+    """
     found = (CONTROL_GROUPS / PARENT / container, *CONTROL_GROUPS.glob(f"*/{PARENT}/{container}"))
     return [group for group in found if group.is_dir()]
 
@@ -383,7 +391,9 @@ def _which(program: str) -> str:
 
 
 def _containerd(*, networks: Path, sandbox: str) -> str:
-    """Without CAP_SYS_RESOURCE, as in many containers, runc may not lower the score of the memory killer."""
+    """Without CAP_SYS_RESOURCE, as in many containers, runc may not lower the score of the memory
+    killer.
+    """
     return f"""\
 version = 2
 root = "/var/lib/containerd"

@@ -1,9 +1,9 @@
 """What a node's network namespace needs of this machine: `python -m ... NAMESPACE SERVICES`.
 
-Nothing of the machine's network reaches into the namespace, and the namespace has no route out. This process
-listens in the namespace and connects outside of it. `SERVICES` is a JSON file with a list of
-`{"name": DNS name, "address": IPv4, "ports": {port in the namespace: "host:port" outside}}`. Names are
-answered at `DNS_ADDRESS`, as a cluster's DNS does.
+Nothing of the machine's network reaches into the namespace, and the namespace has no route out.
+This process listens in the namespace and connects outside of it. `SERVICES` is a JSON file with a
+list of `{"name": DNS name, "address": IPv4, "ports": {port in the namespace: "host:port"
+outside}}`. Names are answered at `DNS_ADDRESS`, as a cluster's DNS does.
 """
 
 import asyncio
@@ -28,7 +28,9 @@ ANSWER = 0x8580
 
 
 def enter(namespace: Path) -> None:
-    """Move the calling thread into a network namespace, given as a file such as /proc/PID/ns/net."""
+    """Move the calling thread into a network namespace, given as a file such as
+    /proc/PID/ns/net.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     with namespace.open("rb") as file:
         if libc.setns(file.fileno(), CLONE_NEWNET) != 0:

@@ -1,9 +1,9 @@
 """Open Cluster Management: its controllers and webhooks on the hub, its work agent on every spoke.
 
-Each program runs as the ServiceAccount, or on the hub side of an agent as the certificate user, that OCM
-gives it, with the roles of OCM's own manifests. They are filled in as its operators do, with one change:
-webhooks are reached by URL on 127.0.0.1, because no kube-proxy makes Services reachable here. Leader election
-is off: one replica each, and a restart must not wait for a lease.
+Each program runs as the ServiceAccount, or on the hub side of an agent as the certificate user,
+that OCM gives it, with the roles of OCM's own manifests. They are filled in as its operators do,
+with one change: webhooks are reached by URL on 127.0.0.1, because no kube-proxy makes Services
+reachable here. Leader election is off: one replica each, and a restart must not wait for a lease.
 """
 
 import json
@@ -64,8 +64,8 @@ WEBHOOK_SERVICES = {
 
 
 def hub_values(*, authority: str) -> dict[str, Any]:
-    """The values of OCM's cluster manager with its default feature gates; `authority` signs the webhook
-    servers.
+    """The values of OCM's cluster manager with its default feature gates; `authority` signs the
+    webhook servers.
     """
     webhook = {"IsIPFormat": True, "Address": "127.0.0.1", "Port": 9443}
     return {
@@ -115,7 +115,9 @@ def render(binaries: Binaries, patterns: Sequence[str], values: Mapping[str, Any
 
 
 def reached_by_url(item: Object, addresses: Mapping[str, str]) -> Object:
-    """The object with every webhook client that names a Service pointing at `addresses[process]` instead."""
+    """The object with every webhook client that names a Service pointing at `addresses[process]`
+    instead.
+    """
     configurations = [hook["clientConfig"] for hook in item.get("webhooks", [])]
     if item["kind"] == "CustomResourceDefinition" and "conversion" in item["spec"]:
         configurations.append(item["spec"]["conversion"]["webhook"]["clientConfig"])
@@ -128,8 +130,8 @@ def reached_by_url(item: Object, addresses: Mapping[str, str]) -> Object:
 def install(client: Client, items: Iterable[Object], *, manager: str) -> None:
     """Apply objects as an operator would.
 
-    The templates leave empty label maps behind, and their operator reads a key that ends in "-" as "remove":
-    both go.
+    The templates leave empty label maps behind, and their operator reads a key that ends in "-" as
+    "remove": both go.
     """
     for item in items:
         metadata = item["metadata"]
@@ -263,7 +265,9 @@ class HubManager:
 
 @dataclass(kw_only=True)
 class WorkAgent:
-    """OCM's work agent of one spoke: its ServiceAccount on the spoke, its registered identity on the hub."""
+    """OCM's work agent of one spoke: its ServiceAccount on the spoke, its registered identity on
+    the hub.
+    """
 
     spoke: ApiServer
     hub: ApiServer
@@ -301,7 +305,10 @@ class WorkAgent:
         wait_until_served(admin, crds)
 
     def start(self) -> None:
-        """Start without waiting. Objects' states go to the hub every second instead of every 10 s."""
+        """Start without waiting.
+
+        Objects' states go to the hub every second instead of every 10 s.
+        """
         self.controllers.start(
             self.process,
             "work-agent",
@@ -321,7 +328,9 @@ class WorkAgent:
 
 
 def _serving_config(server: ApiServer) -> str:
-    """GenericOperatorConfig of library-go: serve with our certificate instead of a self-signed one."""
+    """GenericOperatorConfig of library-go: serve with our certificate instead of a self-signed
+    one.
+    """
     return (
         "apiVersion: operator.openshift.io/v1alpha1\n"
         "kind: GenericOperatorConfig\n"

@@ -1,4 +1,6 @@
-"""An authority and its certificates: those of API servers, and client certificates of identities."""
+"""An authority and its certificates: those of API servers, and client certificates of
+identities.
+"""
 
 import base64
 import datetime as dt
@@ -56,8 +58,8 @@ class Authority:
         return base64.b64encode(self.pair.certificate).decode("ascii")
 
     def server(self, name: str) -> KeyPair:
-        """A serving certificate for 127.0.0.1, localhost, the names that clients in a cluster use, and
-        `<name>.example.com`, by which other clusters know it.
+        """A serving certificate for 127.0.0.1, localhost, the names that clients in a cluster use,
+        and `<name>.example.com`, by which other clusters know it.
         """
         names: list[x509.GeneralName] = [
             x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
@@ -72,8 +74,8 @@ class Authority:
     def client(self, user: str, groups: tuple[str, ...] = ()) -> KeyPair:
         """A client certificate: the API server takes the user from CN and the groups from O.
 
-        Names of more than 64 characters are allowed on purpose: OCM's identities are longer than X.509's
-        upper bound for a common name, and neither Go nor the API server enforces it.
+        Names of more than 64 characters are allowed on purpose: OCM's identities are longer than
+        X.509's upper bound for a common name, and neither Go nor the API server enforces it.
         """
         attributes = [_attribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         subject = x509.Name([*attributes, _attribute(NameOID.COMMON_NAME, user)])

@@ -1,4 +1,6 @@
-"""The control plane as one thing: a hub, its spokes, OCM on both, and the verbs that tests use on them."""
+"""The control plane as one thing: a hub, its spokes, OCM on both, and the verbs that tests use on
+them.
+"""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +19,8 @@ from tests.hub.controlplane.waiting import wait_for
 MANAGED_CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
 SPOKES = ("cluster1", "cluster2")
 
-# No registration agent renews the clusters' leases here, so the grace of five lease durations outlasts every
-# run: ocm pkg/registration/hub/lease.
+# No registration agent renews the clusters' leases here, so the grace of five lease durations
+# outlasts every run: ocm pkg/registration/hub/lease.
 LONG_AGO_SECONDS = 3600.0
 LEASE_SECONDS = 3600
 
@@ -28,8 +30,8 @@ class ControlPlane:
     """A running control plane; a context manager that leaves no process behind.
 
     `hub` and `spokes[name]` are API servers, each with `admin` (a client with all rights),
-    `client(identity)`, `kubeconfig(identity)`, `kubectl(...)`. Without OCM's programs only the API servers
-    run.
+    `client(identity)`, `kubeconfig(identity)`, `kubectl(...)`. Without OCM's programs only the API
+    servers run.
     """
 
     kubernetes: Kubernetes
@@ -65,8 +67,9 @@ class ControlPlane:
 
     @contextmanager
     def copying_pull_secrets(self, name: str, *, namespace: str) -> Iterator[None]:
-        """Runs the controller of a spoke's klusterlet operator that copies pull secrets. `namespace` is that
-        of the operator.
+        """Runs the controller of a spoke's klusterlet operator that copies pull secrets.
+
+        `namespace` is that of the operator.
         """
         spoke, process, controllers = self.spokes[name], f"{name}-pull-secrets", self._controllers
         assert controllers is not None, "OCM does not run"
@@ -86,8 +89,9 @@ class ControlPlane:
             self.processes.stop(process)
 
     def add_clusters(self, clusters: Mapping[str, Mapping[str, str]]) -> None:
-        """Register several at once: name -> labels. The default ManagedClusterSet is OCM's default, as
-        always.
+        """Register several at once: name -> labels.
+
+        The default ManagedClusterSet is OCM's default, as always.
         """
         for name, labels in clusters.items():
             spec = {"hubAcceptsClient": True, "leaseDurationSeconds": LEASE_SECONDS}
@@ -102,10 +106,11 @@ class ControlPlane:
             wait_for(lambda name=name: self._registered(name), what=f"OCM registered {name}")  # type: ignore[misc]
 
     def set_available(self, name: str, status: str, *, since: float = LONG_AGO_SECONDS) -> None:
-        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster that left).
+        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster
+        that left).
 
-        It has been so for `since` seconds. The reconciler keeps the copies of a cluster for minutes after it
-        became reachable, so a later test must not find one that has just returned.
+        It has been so for `since` seconds. The reconciler keeps the copies of a cluster for minutes
+        after it became reachable, so a later test must not find one that has just returned.
         """
         cluster = self.hub.admin.get(MANAGED_CLUSTER, name)
         changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - since))
@@ -165,8 +170,8 @@ class ControlPlane:
             agent.wait()
 
     def _registered(self, name: str) -> bool:
-        """The work agent's rights are the last thing that registration makes; a taint stays until the
-        condition is seen.
+        """The work agent's rights are the last thing that registration makes; a taint stays until
+        the condition is seen.
         """
         binding = f"open-cluster-management:managedcluster:{name}:work"
         found = self.hub.admin.find(
@@ -176,7 +181,9 @@ class ControlPlane:
 
 
 def addon_identity(*, cluster: str, addon: str) -> Identity:
-    """What an add-on's certificate says: addon-framework pkg/agent, DefaultUser and DefaultGroups."""
+    """What an add-on's certificate says: addon-framework pkg/agent, DefaultUser and
+    DefaultGroups.
+    """
     prefix = f"system:open-cluster-management:cluster:{cluster}:addon:{addon}"
     return Identity(
         user=f"{prefix}:agent:{addon}-agent",

@@ -1,15 +1,15 @@
 """A Deployment's container as a process: its identity, environment and volumes, without a kubelet.
 
 The work agent delivers an add-on's Deployment to the spoke; no kubelet runs there. `Pod` reads that
-Deployment back from the spoke and starts the program of one container with what the Deployment asks for: the
-environment, the hub credentials that registration would put into the Secret `<addon>-hub-kubeconfig`,
-ConfigMaps and Secrets as directories, and a token of its ServiceAccount. Mount paths in arguments and
-environment are replaced by the directories.
+Deployment back from the spoke and starts the program of one container with what the Deployment asks
+for: the environment, the hub credentials that registration would put into the Secret
+`<addon>-hub-kubeconfig`, ConfigMaps and Secrets as directories, and a token of its ServiceAccount.
+Mount paths in arguments and environment are replaced by the directories.
 
-A directory changes by a symlink swap. Kubernetes' atomic writer (pkg/volume/util/atomic_writer.go) writes the
-keys into a new directory named by the time, points `..data_tmp` at it, renames that over `..data`, and keeps
-one symlink per key that leads through `..data`. A reader that opens files through the directory sees either
-all of the old content or all of the new.
+A directory changes by a symlink swap. Kubernetes' atomic writer (pkg/volume/util/atomic_writer.go)
+writes the keys into a new directory named by the time, points `..data_tmp` at it, renames that over
+`..data`, and keeps one symlink per key that leads through `..data`. A reader that opens files
+through the directory sees either all of the old content or all of the new.
 """
 
 import base64
@@ -38,9 +38,9 @@ DATA = "..data"
 class Volume:
     """A directory that follows one ConfigMap or Secret, as a volume with `optional: true` does.
 
-    A real kubelet takes up to a minute or two to notice a change; this one looks every 0.2 s. A missing
-    object is an empty directory, as for an optional volume; while the API server is away the last content
-    stays.
+    A real kubelet takes up to a minute or two to notice a change; this one looks every 0.2 s. A
+    missing object is an empty directory, as for an optional volume; while the API server is away
+    the last content stays.
     """
 
     def __init__(
@@ -115,8 +115,8 @@ class Pod:
     """One replica of a Deployment on a spoke. `name` is also the process name.
 
     `volumes[volume name]` are the directories, `spoke_kubeconfig` reaches the spoke as the pod's
-    ServiceAccount; the well-known token directory cannot be replaced for a process, so pass that file where a
-    program takes one.
+    ServiceAccount; the well-known token directory cannot be replaced for a process, so pass that
+    file where a program takes one.
     """
 
     name: str
@@ -161,9 +161,9 @@ class Pod:
     ) -> Process:
         """Run `program` with the container's arguments, then `arguments`; does not wait for it.
 
-        `environment` stands for what a node gives every process of a pod, such as the cluster's DNS.
-        `instead` replaces arguments that need a network of the pod's own. A container besides the first needs
-        a process `name`.
+        `environment` stands for what a node gives every process of a pod, such as the cluster's
+        DNS. `instead` replaces arguments that need a network of the pod's own. A container besides
+        the first needs a process `name`.
         """
         containers: list[Object] = [*self.spec["containers"], *self.spec.get("initContainers", [])]
         chosen = next(one for one in containers if container in {"", one["name"]})
@@ -203,8 +203,8 @@ class Pod:
         )
 
     def _following(self, kind: str, name: str, directory: Path) -> Path:
-        # As in a cluster, the kubelet reads the object, not the pod: its own rights do not depend on the
-        # pod's.
+        # As in a cluster, the kubelet reads the object, not the pod: its own rights do not depend
+        # on the pod's.
         client = Client(self.spoke.kubeconfig())
         volume = Volume(client, kind=kind, namespace=self.namespace, name=name, directory=directory)
         self._stack.enter_context(volume)
@@ -235,8 +235,8 @@ class Pod:
         return self._replaced(entry.get("value", ""))
 
     def _replaced(self, text: str) -> str:
-        """Mount paths by their directories, in one pass: a directory may itself lie below a mount path such
-        as /tmp.
+        """Mount paths by their directories, in one pass: a directory may itself lie below a mount
+        path such as /tmp.
         """
         paths = "|".join(re.escape(path) for path in sorted(self._mounts, key=len, reverse=True))
         return (

@@ -1,8 +1,8 @@
 """Free TCP ports on 127.0.0.1 for servers that must be told their port before they start.
 
-Ports are drawn below the range from which the kernel serves outgoing connections: otherwise a client could
-sit on the port of a server that restarts, and the restart would fail. Where several processes run the tests,
-each draws from its own part of the ports, for the same reason.
+Ports are drawn below the range from which the kernel serves outgoing connections: otherwise a
+client could sit on the port of a server that restarts, and the restart would fail. Where several
+processes run the tests, each draws from its own part of the ports, for the same reason.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Child processes of the hub suite: started with a log file, awaited, and always ended.
 
-`Processes` owns every child it starts. Each child leads its own session, so that stopping it reaches what it
-started itself; on Linux the kernel kills it when this process dies without stopping it. After start-up
-`check_listeners` fails when any of them listens on something else than loopback.
+`Processes` owns every child it starts. Each child leads its own session, so that stopping it
+reaches what it started itself; on Linux the kernel kills it when this process dies without stopping
+it. After start-up `check_listeners` fails when any of them listens on something else than loopback.
 """
 
 import os
@@ -34,8 +34,8 @@ LOOPBACK = re.compile(r"[0-9A-F]{6}7F|0{24}01000000|0{16}FFFF0000[0-9A-F]{6}7F")
 """Addresses of proc_pid_net(5), as a little-endian machine writes them."""
 
 Probe = Callable[[], str | None]
-"""Returns None when the program is ready, otherwise what is still missing. Must not raise for a program that
-starts.
+"""Returns None when the program is ready, otherwise what is still missing. Must not raise for a
+program that starts.
 """
 
 
@@ -67,8 +67,8 @@ def lacking(what: str, programs: Iterable[str], packages: str) -> str | None:
 
 
 class ProcessError(Exception):
-    """A program did not start, ended early, or listens where it must not; the message shows the end of its
-    log.
+    """A program did not start, ended early, or listens where it must not; the message shows the end
+    of its log.
     """
 
 
@@ -110,8 +110,8 @@ class Processes:
         self._logs = logs
         self._running: dict[str, Process] = {}
         self._started: list[int] = []
-        # PR_SET_PDEATHSIG fires when the *thread* that forked ends, so one thread that lives as long as we do
-        # forks.
+        # PR_SET_PDEATHSIG fires when the *thread* that forked ends, so one thread that lives as
+        # long as we do forks.
         self._forker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="forker")
 
     def __enter__(self) -> Self:
@@ -125,7 +125,9 @@ class Processes:
         return dict(self._running)
 
     def left_behind(self) -> list[int]:
-        """Living processes that we started, or that those started, and that no longer run under a name."""
+        """Living processes that we started, or that those started, and that no longer run under a
+        name.
+        """
         ours = session_members(self._started)
         named = {process.pid for process in self._running.values()}
         return sorted(pid for pid, leader in ours.items() if leader not in named)
@@ -241,8 +243,8 @@ def _signal(pid: int, number: signal.Signals, *, group: bool = True) -> None:
 
 
 def session_members(leaders: Iterable[int]) -> dict[int, int]:
-    """Living process id -> session leader, for all processes in the sessions of `leaders` (the leaders
-    included).
+    """Living process id -> session leader, for all processes in the sessions of `leaders` (the
+    leaders included).
     """
     wanted = set(leaders)
     members: dict[int, int] = {}
@@ -261,7 +263,10 @@ def session_members(leaders: Iterable[int]) -> dict[int, int]:
 
 
 def exposed(pid: int) -> list[str]:
-    """Where a process listens beyond loopback, as the kernel writes addresses. One that has ended nowhere."""
+    """Where a process listens beyond loopback, as the kernel writes addresses.
+
+    One that has ended nowhere.
+    """
     proc, wide = Path(f"/proc/{pid}"), dict[str, str]()
     try:
         for table in ("tcp", "tcp6"):

@@ -1,9 +1,9 @@
-"""A real Prometheus on 127.0.0.1 with a past written by promtool and a present that a test changes while it
-runs.
+"""A real Prometheus on 127.0.0.1 with a past written by promtool and a present that a test changes
+while it runs.
 
 The past goes in as blocks, so a range query works from the first second; the present comes from a
-LoadExporter that is scraped every second. Scraped series lose the labels `job` and `instance`, so that past
-and present are one series.
+LoadExporter that is scraped every second. Scraped series lose the labels `job` and `instance`, so
+that past and present are one series.
 """
 
 import json
@@ -31,8 +31,8 @@ def series(name: str, labels: Mapping[str, str]) -> str:
 def past(
     name: str, labels: Mapping[str, str], values: Sequence[float], *, end: float, step: float = 15.0
 ) -> Iterable[str]:
-    """Lines of OpenMetrics: `values` spaced by `step` seconds, the last one at `end` (seconds since the
-    epoch).
+    """Lines of OpenMetrics: `values` spaced by `step` seconds, the last one at `end` (seconds since
+    the epoch).
     """
     first, head = end - step * (len(values) - 1), series(name, labels)
     return (f"{head} {value!r} {first + step * index:.3f}\n" for index, value in enumerate(values))
@@ -76,10 +76,12 @@ def start_prometheus(
     flags: Sequence[str] = (),
     configuration: Mapping[str, Any] | None = None,
 ) -> str:
-    """Write the past, start the server under `name` and wait until it answers; its URL. `folder` must be its
-    own.
+    """Write the past, start the server under `name` and wait until it answers; its URL.
 
-    `configuration` has further sections of the configuration file, and settings of the section global.
+    `folder` must be its own.
+
+    `configuration` has further sections of the configuration file, and settings of the section
+    global.
     """
     folder.mkdir(parents=True, exist_ok=True)
     binaries, data = obtain("prometheus"), folder / "data"

@@ -1,4 +1,6 @@
-"""Waiting for something another program does, with a failure text that says what was there instead."""
+"""Waiting for something another program does, with a failure text that says what was there
+instead.
+"""
 
 import time
 from collections.abc import Callable, Iterable
@@ -13,8 +15,8 @@ CRD: Final = "apiextensions.k8s.io/v1/CustomResourceDefinition"
 
 POLL_SECONDS = 0.1
 LONGEST_SECONDS = 120.0
-"""Much more than anything takes on a busy machine: what is true ends the wait at once. Less than the three
-minutes after which Argo CD looks again by itself.
+"""Much more than anything takes on a busy machine: what is true ends the wait at once. Less than
+the three minutes after which Argo CD looks again by itself.
 """
 
 T = TypeVar("T")
@@ -29,8 +31,8 @@ def wait_for(
 ) -> T:
     """The first truthy answer of `look`, asked every 0.1 s; AssertionError after `timeout` seconds.
 
-    A refused or failed request counts as "not yet": API servers restart under the tests. `seen` is asked once
-    more for the failure text; without it the last answer is shown.
+    A refused or failed request counts as "not yet": API servers restart under the tests. `seen` is
+    asked once more for the failure text; without it the last answer is shown.
     """
     deadline = time.monotonic() + timeout
     last: object = None
@@ -82,7 +84,9 @@ def wait_until_gone(client: Client, kind: str, *names: str, namespace: str | Non
 
 
 def wait_until_served(client: Client, crds: Iterable[Object]) -> None:
-    """Wait until the API server serves what these CRDs define, and lists it, which comes a moment later."""
+    """Wait until the API server serves what these CRDs define, and lists it, which comes a moment
+    later.
+    """
     for crd in crds:
         name, spec = crd["metadata"]["name"], crd["spec"]
         wait_for(partial(_established, client, name), what=f"{name} is established")

@@ -1,5 +1,5 @@
-"""The agent program as the Deployments that we render start it: the agent of a spoke, with a directory that
-is written as the kubelet does, and the hub scorer. One process each.
+"""The agent program as the Deployments that we render start it: the agent of a spoke, with a
+directory that is written as the kubelet does, and the hub scorer. One process each.
 """
 
 import sys
@@ -48,8 +48,8 @@ class AgentProgram:
 
 
 def _started(pod: Pod, *arguments: str, environment: Mapping[str, str], waits: str) -> AgentProgram:
-    """Starts the program with the arguments and the environment of its Deployment, and these, and waits until
-    it is healthy. ``waits`` are shorter delays, see hasty.
+    """Starts the program with the arguments and the environment of its Deployment, and these, and
+    waits until it is healthy. ``waits`` are shorter delays, see hasty.
     """
     port = free_port()
     process = pod.start(
@@ -69,9 +69,9 @@ def _started(pod: Pod, *arguments: str, environment: Mapping[str, str], waits: s
 
 @contextmanager
 def cluster_dns(services: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """The environment of a process for which the service names of a cluster lead to programs on loopback, by
-    the demo's forward proxy. `services` maps `host:port` as the cluster writes it to a URL. API servers on
-    loopback are reached directly.
+    """The environment of a process for which the service names of a cluster lead to programs on
+    loopback, by the demo's forward proxy. `services` maps `host:port` as the cluster writes it to a
+    URL. API servers on loopback are reached directly.
     """
     load = ClusterLoad(cluster="the spoke", percent=0, instance_type="", cores=0)
     with network(load, {name: urlsplit(url).netloc for name, url in services.items()}) as authority:
@@ -79,8 +79,8 @@ def cluster_dns(services: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
 
 def wait_for_deployment(plane: ControlPlane, cluster: str) -> None:
-    """Waits until OCM's add-on manager and work agent have created the Deployment and its ServiceAccount
-    on the spoke.
+    """Waits until OCM's add-on manager and work agent have created the Deployment and its
+    ServiceAccount on the spoke.
     """
 
     def addon() -> Any:
@@ -92,8 +92,8 @@ def wait_for_deployment(plane: ControlPlane, cluster: str) -> None:
 
 
 def make_available(plane: ControlPlane, cluster: str) -> None:
-    """Says what a ready replica would make of the Deployment's status, because no kubelet runs here, and
-    waits until OCM calls the add-on Available.
+    """Says what a ready replica would make of the Deployment's status, because no kubelet runs
+    here, and waits until OCM calls the add-on Available.
     """
     wait_for_deployment(plane, cluster)
     counts = ("replicas", "readyReplicas", "availableReplicas", "updatedReplicas")
@@ -116,7 +116,9 @@ def make_available(plane: ControlPlane, cluster: str) -> None:
 def spoke_agent(
     plane: ControlPlane, cluster: str, *, folder: Path, environment: Mapping[str, str]
 ) -> Iterator[AgentProgram]:
-    """Runs the agent of one cluster with the identity, arguments and environment of its Deployment."""
+    """Runs the agent of one cluster with the identity, arguments and environment of its
+    Deployment.
+    """
     wait_for_deployment(plane, cluster)
     pod = Pod(
         name=f"agent-{cluster}",
@@ -136,8 +138,9 @@ def spoke_agent(
 def hub_scorer(
     plane: ControlPlane, *, folder: Path, environment: Mapping[str, str]
 ) -> Iterator[AgentProgram]:
-    """Runs it with the account, and so the rights and policies, that we render for it. The fleet must be
-    installed.
+    """Runs it with the account, and so the rights and policies, that we render for it.
+
+    The fleet must be installed.
     """
     pod = Pod(
         name="hub-scorer",

@@ -65,8 +65,10 @@ class Fleet:
         git("rm", "--quiet", "--cached", "--ignore-unmatch", "--", path, folder=self.root)
 
     def configure(self, **spec: Any) -> None:
-        """Writes gitops-dsf.yaml with these fields of its spec. Of two shards one is empty when its last
-        cluster leaves, and Argo CD never prunes to nothing by itself.
+        """Writes gitops-dsf.yaml with these fields of its spec.
+
+        Of two shards one is empty when its last cluster leaves, and Argo CD never prunes to nothing
+        by itself.
         """
         source = {"url": self.repository.url, "targetRevision": "main"}
         whole = {"git": source, "output": {"shards": 1}, **spec}
@@ -110,8 +112,8 @@ def new_fleet(
     repository: str = "",
     **spec: Any,
 ) -> Fleet:
-    """A small fleet: one scorer, with this spec, on every cluster, one application that runs where the CPU
-    headroom is best. Its repository has its name or another one.
+    """A small fleet: one scorer, with this spec, on every cluster, one application that runs where
+    the CPU headroom is best. Its repository has its name or another one.
     """
     fleet = Fleet(repository=server.create(repository or name), name=name, clusters=clusters)
     fleet.configure()
@@ -125,8 +127,9 @@ def new_fleet(
 
 
 def scorer(name: str = SCORER, *, secret: str = "", **spec: Any) -> Object:
-    """CPU headroom from 0 to 1, published as 1 to 100, every second because a test cannot wait. A scorer by
-    query has no scoring API.
+    """CPU headroom from 0 to 1, published as 1 to 100, every second because a test cannot wait.
+
+    A scorer by query has no scoring API.
     """
     scoring: Object = {"host": f"http://{SCORING}", "params": {"name": SCORE, "interval": 1}}
     if secret:

@@ -1,7 +1,10 @@
-"""Two replicas of the reconciler on a real API server. A proxy or the first replica itself stops that replica
-at exactly one of its awaits, and a test continues it when the second one leads.
+"""Two replicas of the reconciler on a real API server.
 
-Applications, decisions and clusters are objects that the test writes, and that no controller touches.
+A proxy or the first replica itself stops that replica at exactly one of its awaits, and a test
+continues it when the second one leads.
+
+Applications, decisions and clusters are objects that the test writes, and that no controller
+touches.
 """
 
 import threading
@@ -44,8 +47,8 @@ NEEDED = ("ServiceAccount", "ClusterRole", "Role", "ValidatingAdmissionPolicy")
 
 @dataclass(kw_only=True)
 class FrozenLeaderPlane:
-    """A hub where web moves from one cluster to another, the proxy that the first replica speaks through, and
-    the replicas.
+    """A hub where web moves from one cluster to another, the proxy that the first replica speaks
+    through, and the replicas.
     """
 
     plane: ControlPlane
@@ -63,11 +66,12 @@ class FrozenLeaderPlane:
         return answer
 
     def move(self) -> None:
-        """web is decided for the second cluster, and Healthy on both: the copy on the first one may go. Call
-        it when the replicas run, because it takes them a second.
+        """web is decided for the second cluster, and Healthy on both: the copy on the first one may
+        go. Call it when the replicas run, because it takes them a second.
         """
         for cluster in (A, B):
-            # The reconciler keeps the copy of a cluster that became reachable a moment ago, in a test before.
+            # The reconciler keeps the copy of a cluster that became reachable a moment ago, in a
+            # test before.
             self.plane.set_available(cluster, "True")
         # OCM's scheduler leaves such a Placement alone: its decision is what the test says.
         annotations = {"cluster.open-cluster-management.io/experimental-scheduling-disable": "true"}
@@ -166,8 +170,8 @@ class FrozenLeaderPlane:
                 yield first, second
 
     def second_removes_the_other_copy(self, second: Reconciler, *, free: bool = True) -> None:
-        """It leads, at once and as after a clean end of the first if the Lease is free, and the decision
-        returns to A.
+        """It leads, at once and as after a clean end of the first if the Lease is free, and the
+        decision returns to A.
         """
         if free:
             self.lease_is_free()
@@ -241,8 +245,9 @@ def application(cluster: str, owner: Object) -> Object:
 
 @contextmanager
 def frozen_leader_plane(plane: ControlPlane) -> Iterator[FrozenLeaderPlane]:
-    """The rights, kinds and clusters that the replicas need, for as long as the block runs. Argo CD's kinds
-    must be there.
+    """The rights, kinds and clusters that the replicas need, for as long as the block runs.
+
+    Argo CD's kinds must be there.
     """
     hub = plane.hub.admin
     spec = {"git": {"url": "https://git.example.com/fleet.git"}, "argocd": {"namespace": ARGOCD}}

@@ -1,4 +1,6 @@
-"""A scoring API over real HTTP: the headroom that a cluster has left, from its load between 0 and 1."""
+"""A scoring API over real HTTP: the headroom that a cluster has left, from its load between 0 and
+1.
+"""
 
 from typing import Any
 
@@ -6,10 +8,12 @@ from tests.support.threadserver import Handler, JsonServer
 
 
 class HeadroomApi(JsonServer):
-    """Answers each series with 1 - its last value; a context manager. ``token`` makes it want that bearer
-    token.
+    """Answers each series with 1 - its last value; a context manager.
 
-    ``fixed`` is an answer for requests without series, as a scorer with source type None sends them.
+    ``token`` makes it want that bearer token.
+
+    ``fixed`` is an answer for requests without series, as a scorer with source type None sends
+    them.
     """
 
     def __init__(self, *, token: str | None = None, fixed: float | None = None) -> None:

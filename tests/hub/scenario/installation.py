@@ -1,5 +1,5 @@
-"""A rendered tree on the hub without Argo CD: every object by server-side apply with strict validation, in
-sync-wave order.
+"""A rendered tree on the hub without Argo CD: every object by server-side apply with strict
+validation, in sync-wave order.
 """
 
 import uuid
@@ -37,7 +37,9 @@ class Installation:
     fleet: Fleet
     plane: ControlPlane
     _applied: dict[tuple[str, str | None, str], Object] = field(default_factory=dict, init=False)
-    """Everything that was ever applied, also what is no longer rendered, in the order of applying."""
+    """Everything that was ever applied, also what is no longer rendered, in the order of
+    applying.
+    """
 
     @property
     def hub(self) -> Client:
@@ -72,8 +74,8 @@ class Installation:
         wait_for_policies(self.hub)
 
     def sync(self) -> None:
-        """Renders the repository, applies the tree, and deletes what is no longer rendered, as Argo CD's
-        pruning does.
+        """Renders the repository, applies the tree, and deletes what is no longer rendered, as Argo
+        CD's pruning does.
         """
         before = self.rendered()
         self.fleet.render()
@@ -89,8 +91,8 @@ class Installation:
             self.hub.patch(MANAGED_CLUSTER, name, label)
 
     def remove(self) -> None:
-        """Deletes what was applied except namespaces and CRDs, and waits until Argo CD and OCM have cleaned
-        up the spokes.
+        """Deletes what was applied except namespaces and CRDs, and waits until Argo CD and OCM have
+        cleaned up the spokes.
         """
         rendered = {_identity(item): item for _, item in self.rendered()}
         self._delete([item for name, item in self._applied.items() if name not in rendered])
@@ -165,8 +167,8 @@ def installed(fleet: Fleet, plane: ControlPlane) -> Iterator[Installation]:
 def wait_for_policies(hub: Client) -> None:
     """Wait until the API server enforces every admission policy that was applied so far.
 
-    It reads all of them together, at most once a second (policySource.refreshPolicies of its source), so
-    the one that is written last here is not enforced before the others.
+    It reads all of them together, at most once a second (policySource.refreshPolicies of its
+    source), so the one that is written last here is not enforced before the others.
     """
     name = f"last-{uuid.uuid4()}"
     rule = {

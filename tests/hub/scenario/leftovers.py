@@ -1,5 +1,6 @@
-"""Takes away what modules before have left on the hub that they share: a test that failed, or a controller
-that acted once more after its object was deleted. No module may need another one's clean end.
+"""Takes away what modules before have left on the hub that they share: a test that failed, or a
+controller that acted once more after its object was deleted. No module may need another one's clean
+end.
 """
 
 from collections.abc import Iterator
@@ -40,7 +41,10 @@ KINDS = (
 
 
 def remove_leftovers(hub: Client) -> None:
-    """Deletes it, and waits until it is gone. Where nothing is left this takes one request for each kind."""
+    """Deletes it, and waits until it is gone.
+
+    Where nothing is left this takes one request for each kind.
+    """
     left = list(_left(hub))
     if left:
         wait_for(
@@ -57,7 +61,10 @@ def remove_leftovers(hub: Client) -> None:
 
 
 def _deleted(hub: Client) -> list[tuple[str, str, str | None]]:
-    """Deletes what there is. A controller may have made one more, so the next look deletes again."""
+    """Deletes what there is.
+
+    A controller may have made one more, so the next look deletes again.
+    """
     left = list(_left(hub))
     for kind, name, namespace in left:
         if kind == APPLICATION:

@@ -1,4 +1,6 @@
-"""A seeded corpus of sources and sync policies of applications: healthy ones, and copies with mistakes."""
+"""A seeded corpus of sources and sync policies of applications: healthy ones, and copies with
+mistakes.
+"""
 
 import copy
 import random
@@ -116,7 +118,10 @@ KEPT = frozenset({"repoURL", "path"})
 
 
 def corpus(seed: int, count: int) -> Iterator[tuple[Fields, Fields | None]]:
-    """Sources with their sync policies. One in six is as it was; the others have one to three changes."""
+    """Sources with their sync policies.
+
+    One in six is as it was; the others have one to three changes.
+    """
     chance = random.Random(seed)
     for _ in range(count):
         source = {"repoURL": REPOSITORY, **copy.deepcopy(chance.choice(SOURCES))}

@@ -1,5 +1,5 @@
-"""Placements as a test writes them by hand, the clusters and scores that they rank, and what OCM made of
-them.
+"""Placements as a test writes them by hand, the clusters and scores that they rank, and what OCM
+made of them.
 """
 
 import time
@@ -71,8 +71,9 @@ def publish(
     seconds: float | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> None:
-    """One AddOnPlacementScore with exactly these scores, as its two writes. Valid for so many seconds, or
-    always. The writer is whom the labels name.
+    """One AddOnPlacementScore with exactly these scores, as its two writes.
+
+    Valid for so many seconds, or always. The writer is whom the labels name.
     """
     manager = (labels or {}).get(MANAGED_BY_LABEL, MANAGER)
     status: Object = {"scores": [{"name": name, "value": value} for name, value in scores.items()]}
@@ -83,7 +84,8 @@ def publish(
         hub.apply_status(
             manifest(SCORE, resource, namespace=cluster, status=status), manager=manager
         )
-    else:  # Kubernetes 1.37 makes null of a list whose last item an apply takes away, and refuses it.
+    else:
+        # Kubernetes 1.37 makes null of a list whose last item an apply takes away, and refuses it.
         hub.patch_status(SCORE, resource, status, namespace=cluster)
 
 
@@ -94,7 +96,9 @@ def scores(hub: Client, cluster: str, resource: str) -> dict[str, int]:
 
 
 def pages(hub: Client, name: str, *, namespace: str) -> list[Object]:
-    """The PlacementDecisions of a Placement, by their owner: a name too long for a label finds them, too."""
+    """The PlacementDecisions of a Placement, by their owner: a name too long for a label finds
+    them, too.
+    """
     found = hub.list(DECISION, namespace=namespace)
     return [
         page
@@ -126,7 +130,10 @@ def wait_for_decision(hub: Client, name: str, *clusters: str, namespace: str = "
 
 
 def prefer(hub: Client, name: str, *best: str, namespace: str = "argocd", **more: Any) -> None:
-    """Makes these spokes the best by far, and waits until OCM has decided for them. `more`: see publish."""
+    """Makes these spokes the best by far, and waits until OCM has decided for them.
+
+    `more`: see publish.
+    """
     for cluster in SPOKES:
         publish(hub, cluster, fleet.RESOURCE, {fleet.SCORE: 90 if cluster in best else 5}, **more)
     wait_for_decision(hub, name, *best, namespace=namespace)
@@ -136,8 +143,8 @@ def prefer(hub: Client, name: str, *best: str, namespace: str = "argocd", **more
 def clusters_in_set(
     plane: ControlPlane, name: str, clusters: Mapping[str, Mapping[str, str]]
 ) -> Iterator[tuple[str, ...]]:
-    """These clusters (name -> labels), registered, in a ManagedClusterSet `name` that is bound to a namespace
-    of that name.
+    """These clusters (name -> labels), registered, in a ManagedClusterSet `name` that is bound to a
+    namespace of that name.
     """
     hub = plane.hub.admin
     hub.apply(manifest("v1/Namespace", name))

@@ -1,13 +1,15 @@
 """`gitops-dsf` as a test changes it: `python program.py SPEED CHANGES ARGUMENT...`.
 
-SPEED is how many times as fast the clock of its event loop runs, so that waits and time limits are that much
-shorter. The clock of the hub, which it learns from answers, and how long a watch may be silent, stay as they
-are.
+SPEED is how many times as fast the clock of its event loop runs, so that waits and time limits are
+that much shorter. The clock of the hub, which it learns from answers, and how long a watch may be
+silent, stay as they are.
 
 CHANGES is empty, or a list with commas of:
 
-- `connection`: it stops itself (SIGSTOP) once, when it is about to take a connection for its first deletion;
-- `body`: the same, when the headers of that request were sent, and after the last look at its claim;
+- `connection`: it stops itself (SIGSTOP) once, when it is about to take a connection for its first
+  deletion;
+- `body`: the same, when the headers of that request were sent, and after the last look at its
+  claim;
 - `unfenced`: it writes whatever it knows of its claim on the Lease.
 
 After SIGCONT it continues where it was.
@@ -55,7 +57,10 @@ class _Selector(selectors.DefaultSelector):
 
 
 def hasten(speed: float) -> None:
-    """Makes every event loop from now on fast. The one wait by the hub's clock is shortened itself."""
+    """Makes every event loop from now on fast.
+
+    The one wait by the hub's clock is shortened itself.
+    """
     events: Any = asyncio.events
     events.new_event_loop = lambda: FastLoop(speed)
     of_the_hub: Any = clock.HubClock.__init__
@@ -70,7 +75,10 @@ def hasten(speed: float) -> None:
 
 
 def stopping(original: Method, method: str) -> Method:
-    """The same coroutine function. It stops the process before it begins with the first such request."""
+    """The same coroutine function.
+
+    It stops the process before it begins with the first such request.
+    """
     done: list[bool] = []
 
     async def replaced(self: Any, request: Any) -> Any:

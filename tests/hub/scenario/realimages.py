@@ -1,5 +1,5 @@
-"""Our images in a registry on loopback, built as `make images` builds them, and the image that holds the
-namespaces of a pod.
+"""Our images in a registry on loopback, built as `make images` builds them, and the image that
+holds the namespaces of a pod.
 """
 
 import os
@@ -27,8 +27,9 @@ def missing() -> str | None:
 
 
 def require_nodes() -> None:
-    """Skips the test where no node can run with our images, with the reason. With GITOPS_DSF_NODES=required
-    the test fails.
+    """Skips the test where no node can run with our images, with the reason.
+
+    With GITOPS_DSF_NODES=required the test fails.
     """
     if reason := node.missing() or missing():
         if os.environ.get("GITOPS_DSF_NODES") == "required":
@@ -37,8 +38,8 @@ def require_nodes() -> None:
 
 
 def build(names: Sequence[str], folder: Path) -> dict[str, Path]:
-    """The archives of these images; those of the folder GITOPS_DSF_IMAGES where it is set, else built into
-    `folder`.
+    """The archives of these images; those of the folder GITOPS_DSF_IMAGES where it is set, else
+    built into `folder`.
     """
     if given := os.environ.get(GIVEN):
         return _archives(names, Path(given))
@@ -76,8 +77,8 @@ def archive(context: Path, target: Path, *, architecture: str) -> None:
 def publish(
     running: Registry, binaries: Binaries, folder: Path, *, names: Sequence[str]
 ) -> tuple[str, dict[str, str]]:
-    """Build these images, and push them with what pods need besides: the image that holds a pod's namespaces,
-    and ours by short name.
+    """Build these images, and push them with what pods need besides: the image that holds a pod's
+    namespaces, and ours by short name.
     """
     ours = {
         name: running.push(archive, f"gitops-dsf-{name}:test")

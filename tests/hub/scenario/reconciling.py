@@ -1,5 +1,5 @@
-"""The reconciler as its Deployment runs it: one process with the account, and so the rights and policies,
-that we render for it.
+"""The reconciler as its Deployment runs it: one process with the account, and so the rights and
+policies, that we render for it.
 """
 
 import os
@@ -26,8 +26,8 @@ from tests.hub.scenario import program
 HUB_NAMESPACE = "open-cluster-management"
 PREFIX = "gitops_dsf_reconciler"
 FAST: Final = 5.0
-"""The speed at which a reconciler still answers in time on a busy machine: of 4 s for a deletion 0.8 s are
-left.
+"""The speed at which a reconciler still answers in time on a busy machine: of 4 s for a deletion
+0.8 s are left.
 """
 
 
@@ -102,9 +102,9 @@ def reconciling(
 ) -> Iterator[Reconciler]:
     """Starts it with probes every second. The fleet must be installed.
 
-    `spec` is that of its gitops-dsf.yaml. Waits until it leads and has read the hub, until it is ready (also
-    as a replica that does not lead), or until its pages answer. `speed` and `changes`: see
-    `scenario.program`. Through `proxy` when one is given.
+    `spec` is that of its gitops-dsf.yaml. Waits until it leads and has read the hub, until it is
+    ready (also as a replica that does not lead), or until its pages answer. `speed` and `changes`:
+    see `scenario.program`. Through `proxy` when one is given.
     """
     port = free_port()
     probe = {"intervalSeconds": round(speed), "timeoutSeconds": round(2 * speed)}

@@ -1,5 +1,5 @@
-"""The two sides of a comparison: a model of the world on its virtual loop, and the real program on the real
-control plane. The same steps are carried out on both.
+"""The two sides of a comparison: a model of the world on its virtual loop, and the real program on
+the real control plane. The same steps are carried out on both.
 """
 
 import asyncio
@@ -72,7 +72,9 @@ class Real:
 
 
 class Modelled:
-    """The world's API server with models, on a virtual loop that goes on only while `passing` is called."""
+    """The world's API server with models, on a virtual loop that goes on only while `passing` is
+    called.
+    """
 
     def __init__(self) -> None:
         self.loop = WorldLoop()
@@ -92,7 +94,10 @@ class Modelled:
         self.during(lambda: None, seconds)
 
     def during(self, what: Callable[[], T], seconds: float = 0.0) -> T:
-        """Does something on the loop, and lets time pass. A model that ended with an error fails here."""
+        """Does something on the loop, and lets time pass.
+
+        A model that ended with an error fails here.
+        """
 
         async def main() -> T:
             answer = what()
@@ -124,7 +129,8 @@ class Modelled:
             assert key not in self.hub.objects, step
             item = copy.deepcopy(_whole(step))
             if item["kind"] == "Placement":
-                # The API server completes a Placement. What webhooks do is no part of what is compared.
+                # The API server completes a Placement. What webhooks do is no part of what is
+                # compared.
                 item = dict(with_defaults([item])[0])
         else:
             change = {"status": step.body} if step.verb == "status" else step.body

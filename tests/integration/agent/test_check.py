@@ -1,4 +1,6 @@
-"""``check`` prints one cycle of each scorer and publishes nothing; the exit code says if all gave scores."""
+"""``check`` prints one cycle of each scorer and publishes nothing; the exit code says if all gave
+scores.
+"""
 
 import asyncio
 import json

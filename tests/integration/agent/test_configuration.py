@@ -1,4 +1,6 @@
-"""The mounted file: changes are followed, an edit restarts its own worker, upstream's format works."""
+"""The mounted file: changes are followed, an edit restarts its own worker, upstream's format
+works.
+"""
 
 import asyncio
 from dataclasses import replace
@@ -41,8 +43,9 @@ async def test_an_edit_restarts_its_own_worker_and_no_other(place: Place) -> Non
 
 
 async def test_thirty_swaps_a_second(place: Place) -> None:
-    """The agent follows, has the last state at the end and deletes nothing. A scorer that nobody edits keeps
-    its grid.
+    """The agent follows, has the last state at the end and deletes nothing.
+
+    A scorer that nobody edits keeps its grid.
     """
     count = 150
     async with HttpFake(scores(1.0)) as scoring:

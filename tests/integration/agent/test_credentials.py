@@ -266,8 +266,9 @@ async def test_secrets_that_peers_quote_are_hidden_and_sent_nowhere_else(
 async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
     place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture, side: str
 ) -> None:
-    """The server asks for a certificate of one authority, then of another, and its own is of another CA, too.
-    Both are read again in the cycle in which the old ones are refused. A scorer without gets nothing.
+    """The server asks for a certificate of one authority, then of another, and its own is of
+    another CA, too. Both are read again in the cycle in which the old ones are refused. A scorer
+    without gets nothing.
     """
     caplog.set_level(logging.DEBUG)
     spoke, first, second = ScoreHub(), Authority("first"), Authority("second")
@@ -329,8 +330,8 @@ async def test_a_client_certificate_and_a_private_ca_are_used_and_replaced(
             await until(lambda: agent.scorer()["reason"] == "ca_unavailable", what="no CA, no call")
             everything = await agent.shown() + caplog.text
     await guarded.stop()
-    # Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
-    # sockets.
+    # Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server
+    # has its sockets.
     await asyncio.sleep(60)
     assert "Traceback" not in everything
     assert "PRIVATE KEY" not in everything

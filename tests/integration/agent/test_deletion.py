@@ -19,8 +19,8 @@ from tests.support.waiting import until
 NOTHING_DELETED: dict[
     str, tuple[Callable[[ConfigMapVolume, dict[str, object]], object], str | None]
 ] = {
-    # name: what happens to the file, the reason that is counted for the file (None: it can be used, an entry
-    # cannot)
+    # name: what happens to the file, the reason that is counted for the file (None: it can be used,
+    # an entry cannot)
     "empty file": (lambda volume, _kept: volume.put_raw(b""), "empty"),
     "blank file": (lambda volume, _kept: volume.put_raw(b" \n"), "empty"),
     "null": (lambda volume, _kept: volume.put_raw(b"null"), "not_json"),
@@ -95,7 +95,9 @@ async def test_an_incomplete_file_deletes_nothing(
 
 
 def _told(agent: RunningAgent) -> tuple[str | None, int]:
-    """What /readyz says of the file: the reason why it cannot be used, and how many of its entries cannot."""
+    """What /readyz says of the file: the reason why it cannot be used, and how many of its entries
+    cannot.
+    """
     configuration = agent.agent.detail()[1]["configuration"]
     return (configuration["trouble"] or {}).get("reason"), len(configuration["problems"])
 
@@ -184,7 +186,10 @@ async def test_the_file_of_the_last_scorer_is_deleted_too(place: Place) -> None:
 
 
 async def test_a_write_that_is_under_way_does_not_bring_a_removed_score_back(place: Place) -> None:
-    """The file changes while the hub is slow. The score is deleted once, after that write has ended."""
+    """The file changes while the hub is slow.
+
+    The score is deleted once, after that write has ended.
+    """
     hub, slow = ScoreHub(), asyncio.Event()
     slow.set()
     holds = 0
@@ -254,7 +259,8 @@ async def test_a_removed_score_that_arrives_after_its_writer_gave_up_is_deleted_
             await asyncio.sleep(3600)
     assert set(hub.scores) == {("c1", "cpu-score")}
     assert not any("mem" in word for word in hub.writes[writes:])
-    # One more look after the deletion. The publisher's audit asks for a table, which is not counted.
+    # One more look after the deletion. The publisher's audit asks for a table, which is not
+    # counted.
     assert _lists(hub) - looks == 1
 
 

@@ -73,15 +73,16 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
                     for one in ("cpu", "mem")
                 )
             )
-            # A healthy hub has its time also where the machine is busy; one that hangs need not have as much.
+            # A healthy hub has its time also where the machine is busy; one that hangs need not
+            # have as much.
             waits = replace(SHORT, hub=2) if name == "hangs" else SHORT
             async with place.agent(hub=server, waits=waits) as agent:
                 for one in ("cpu", "mem"):
                     await until(
                         lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}"
                     )
-                    # The second run falls on the grid, half an interval to one and a half after the first;
-                    # then one a second.
+                    # The second run falls on the grid, half an interval to one and a half after the
+                    # first; then one a second.
                     assert_on_grid(scoring.to(one)[1:], grid=grid_of(one), least=2)
                 await until(lambda: _counted(agent, reason), what=f"the reason is counted: {name}")
                 assert agent.scorer()["publish"]["reason"] == reason, name
@@ -143,7 +144,9 @@ async def test_a_list_of_suspended_scorers_of_an_older_reconciler_is_ignored(pla
 
 
 class Restless(Scoring):
-    """Another score each time, so that the agent writes to the hub all the time, until a test sets it."""
+    """Another score each time, so that the agent writes to the hub all the time, until a test sets
+    it.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -154,8 +157,9 @@ class Restless(Scoring):
 
 
 async def test_the_hubs_token_and_address_are_read_again(place: Place) -> None:
-    """OCM's registration may take minutes: until its file exists, cycles run and the reason is counted.
-    After a 401 the kubeconfig is read at once. When the file changes, it is read without a 401.
+    """OCM's registration may take minutes: until its file exists, cycles run and the reason is
+    counted. After a 401 the kubeconfig is read at once. When the file changes, it is read without a
+    401.
     """
     hub, config = ScoreHub(), place.folder / "hub" / "kubeconfig"
     async with hub as server, HttpFake(hub.answer) as moved, HttpFake(Restless()) as scoring:
@@ -192,8 +196,10 @@ def _serial(seen: Seen) -> object:
 async def test_the_hubs_ca_and_the_client_certificate_are_those_of_now(
     place: Place, tmp_path: Path
 ) -> None:
-    """OCM renews the client certificate in its file; the next connection uses the new one. The CA is what the
-    kubeconfig says, not the system's: after a certificate of another authority nothing is sent until then.
+    """OCM renews the client certificate in its file; the next connection uses the new one.
+
+    The CA is what the kubeconfig says, not the system's: after a certificate of another authority
+    nothing is sent until then.
     """
     first, second, clients = Authority("first"), Authority("second"), Authority("clients")
     folder = tmp_path / "hub-kubeconfig"

@@ -224,7 +224,10 @@ async def test_the_clusters_change_without_a_restart(scene: Scene) -> None:
 
 
 async def test_scores_move_between_agents_and_the_hub_scorer(scene: Scene) -> None:
-    """The new writer takes over with its first write. Before, the hub refuses the old one's deletion."""
+    """The new writer takes over with its first write.
+
+    Before, the hub refuses the old one's deletion.
+    """
     hub, server, spoke = scene.hub, scene.server, Place(scene.place.folder / "agent")
     cpu, disk = (scene.entry(name, scoringInterval=20) for name in ("cpu", "disk"))
     there = {**cpu, "runsOn": None, "clusterLabel": None}

@@ -29,7 +29,10 @@ RESULT_BYTES = 512
 
 
 async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: Place) -> None:
-    """A peer sends two answers. Another scorer of its origin, right after, gets the answer to its own."""
+    """A peer sends two answers.
+
+    Another scorer of its origin, right after, gets the answer to its own.
+    """
     body = b'{"results":[{"metric":{"node":"%s"},"score":1}]}'
 
     def answer(name: bytes) -> bytes:

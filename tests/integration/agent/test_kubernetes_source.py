@@ -1,4 +1,6 @@
-"""Source type Kubernetes: an agent that counts nodes and pods, against an API server with watches."""
+"""Source type Kubernetes: an agent that counts nodes and pods, against an API server with
+watches.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -183,7 +185,10 @@ async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: Scene) -> 
 
 
 async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
-    """Where the cluster does not serve it, only scorers that use it fail. Answers are shared for 15 s."""
+    """Where the cluster does not serve it, only scorers that use it fail.
+
+    Answers are shared for 15 s.
+    """
     scene.place.put(
         scene.entry("cpu_used_ratio; memory_used_bytes; nodes_ready", name="used"),
         scene.entry("cpu_used_cores", name="other"),

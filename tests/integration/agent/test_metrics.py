@@ -20,7 +20,8 @@ MAX_CONNECTIONS = 256
 MIXED = Reply(
     body=(
         b'{"results": [{"metric": {"node": "a"}, "score": 5}, {"metric": {"node": "b"}, "score": 500},'
-        b' {"metric": {}, "score": 1}, {"metric": {"node": "c"}, "score": NaN}, {"metric": {"node": "d"},'
+        b' {"metric": {}, "score": 1}, {"metric": {"node": "c"}, "score": NaN},'
+        b' {"metric": {"node": "d"},'
         b' "score": "high"}]}'
     )
 )

@@ -124,7 +124,8 @@ async def test_scorers_with_one_client_share_a_token(
                 )
                 assert server.seen[1].at - server.seen[0].at == pytest.approx(540, abs=40)
                 await asyncio.sleep(90)
-                # The server forgets what it issued: a token is refused, and replaced within the cycle.
+                # The server forgets what it issued: a token is refused, and replaced within the
+                # cycle.
                 server.issued.append("nobody-has-this")
                 await until(lambda: len(server.issued) == 4, what="a token after a 401")
                 await asyncio.sleep(90)

@@ -53,7 +53,10 @@ async def test_several_queries_are_sent_at_once_and_keep_their_order(place: Plac
 
 
 async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(place: Place) -> None:
-    """Half of the data would give a wrong score. The other calls are cancelled, also one that hangs."""
+    """Half of the data would give a wrong score.
+
+    The other calls are cancelled, also one that hangs.
+    """
 
     def source(seen: Seen) -> Reply | Fault:
         answers = {
@@ -149,7 +152,9 @@ def test_the_window_ends_at_a_multiple_of_a_small_step_and_now_with_a_large_one(
 
 
 def _query_entry(name: str, source: str, **more: Any) -> dict[str, Any]:
-    """As the generator writes it: the path of the instant query, neither range nor step, no scoring API."""
+    """As the generator writes it: the path of the instant query, neither range nor step, no scoring
+    API.
+    """
     plain = entry(name, scoring="", source=source) | {
         "sourceEndpoint": f"{source}/api/v1/query",
         "sourceRange": 0,
@@ -252,7 +257,9 @@ async def test_a_default_score_is_published_while_there_are_no_series(place: Pla
 
 
 async def test_a_source_that_fails_does_not_give_the_default_score(place: Place) -> None:
-    """A default in place of an unknown value would move applications while a Prometheus restarts."""
+    """A default in place of an unknown value would move applications while a Prometheus
+    restarts.
+    """
     async with HttpFake(
         lambda _seen: prometheus_error("unavailable", "starting", status=503)
     ) as source:

@@ -170,15 +170,17 @@ async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
 
 
 async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(place: Place) -> None:
-    """No empty object is published, as OCM would count 0; the last scores stay until they expire."""
+    """No empty object is published, as OCM would count 0; the last scores stay until they
+    expire.
+    """
     answer: Reply = results()
     async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(lambda _seen: answer) as api:
         place.put(
             entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER)
         )
         async with place.agent() as agent:
-            # More calls than a back-off of its own would make in a minute: an empty answer is nobody's
-            # overload.
+            # More calls than a back-off of its own would make in a minute: an empty answer is
+            # nobody's overload.
             await until(lambda: len(api.seen) >= 8, what="it goes on asking once an interval")
             assert await agent.failures() == {"cpu-score": {"no_results"}}
             assert "no results for 0 series" in agent.scorer()["message"]
@@ -233,8 +235,8 @@ def _reasons(agent: RunningAgent) -> dict[str, str]:
 
 
 async def test_answers_of_scoring_apis_are_limited_by_their_text(place: Place) -> None:
-    """Too many bytes, too much text in memory (a wide character makes a text four times as large), and names
-    that are too long. 50,000 results with names as pods have them are fine.
+    """Too many bytes, too much text in memory (a wide character makes a text four times as large),
+    and names that are too long. 50,000 results with names as pods have them are fine.
     """
     answers = {
         "well": _results(50_000, label="app-7d9c5b6f4d-x2x4z"),

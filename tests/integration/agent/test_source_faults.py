@@ -1,4 +1,6 @@
-"""Faults of metric sources: each is counted, publishes nothing, affects no other scorer, and ends."""
+"""Faults of metric sources: each is counted, publishes nothing, affects no other scorer, and
+ends.
+"""
 
 import asyncio
 import gzip
@@ -114,7 +116,9 @@ def _dripped(body: bytes) -> Stream:
 
 
 def _odd() -> dict[str, tuple[Reply | Stream, list[dict[str, Any]], dict[str, int], int]]:
-    """By name: the answer, series that the scoring API must get, what is published, samples on /metrics."""
+    """By name: the answer, series that the scoring API must get, what is published, samples on
+    /metrics.
+    """
     # Above a megabyte: checked in pieces, with characters of several bytes at their seams.
     large = series(6000, points=9, node="節點", pod="p")
     return {

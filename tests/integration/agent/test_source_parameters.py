@@ -17,7 +17,9 @@ LONG = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(2
 
 
 async def test_parameters_are_in_the_url_of_every_request(place: Place) -> None:
-    """Proxies that check a tenant read the URL alone, so a query that is posted has them there, too."""
+    """Proxies that check a tenant read the URL alone, so a query that is posted has them there,
+    too.
+    """
     async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
         names = {"short": "up", "long": LONG, "instant": "up"}
         entries = {

@@ -1,4 +1,6 @@
-"""`gitops-dsf backtest`: a fleet of two clusters, a store on loopback, and a month in which one was noisy."""
+"""`gitops-dsf backtest`: a fleet of two clusters, a store on loopback, and a month in which one was
+noisy.
+"""
 
 import json
 import re
@@ -108,7 +110,8 @@ def _fleet(
         f"  stickiness: {stickiness}  # of the weighted mean\n"
         f"  onMissingScore: {on_missing}\n"
         "  application:\n"
-        "    source: {repoURL: https://git.example.com/portal.git, path: deploy, targetRevision: main}\n"
+        "    source:"
+        " {repoURL: https://git.example.com/portal.git, path: deploy, targetRevision: main}\n"
         "    destinationNamespace: portal\n"
     )
     checked = gitops_dsf("validate", root)
@@ -169,7 +172,8 @@ def test_the_advice_names_file_line_and_value_and_writes_nothing(fleet: Path, st
     written = (fleet / "apps" / "portal.yaml").read_text()
     said = _said(fleet, store, "--advise")
     assert (
-        "argocd/portal: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and forth instead of 71;"
+        "argocd/portal: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and"
+        " forth instead of 71;"
         " regret 3.0 instead of 0.0\n"
         "      apps/portal.yaml:7: spec.stickiness: 20 instead of 10\n" in said
     )
@@ -195,7 +199,8 @@ def test_the_advice_names_the_object_of_its_own_namespace(tmp_path: Path, store:
     said = _said(fleet, store, "--advise")
     assert "  a/jobs: keep stickiness 20: it does not flap" in said
     assert (
-        "  b/jobs: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and forth instead of 71;"
+        "  b/jobs: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and forth"
+        " instead of 71;"
         " regret 3.0 instead of 0.0\n"
         "      apps/b.yaml:7: spec.stickiness: 20 instead of 10\n" in said
     )
@@ -211,7 +216,9 @@ def test_the_advice_names_the_object_of_its_own_namespace(tmp_path: Path, store:
 
 
 def test_nothing_that_is_tried_stops_a_swing_of_all_points(tmp_path: Path) -> None:
-    """With a weight of 10, no stickiness above 100 can be expressed, and this swings by 200 points."""
+    """With a weight of 10, no stickiness above 100 can be expressed, and this swings by 200
+    points.
+    """
     scores: dict[tuple[str, str], Value] = {
         ("idle", "eu"): lambda at: 100.0 if (at // 1800) % 2 else 0.0,
         ("idle", "us"): lambda at: 0.0 if (at // 1800) % 2 else 100.0,
@@ -220,9 +227,9 @@ def test_nothing_that_is_tried_stops_a_swing_of_all_points(tmp_path: Path) -> No
     with Store(scores=scores) as store:
         said = _said(fleet, store, "--advise")
     assert (
-        "keep stickiness 100: no setting that was tried stops it from moving back and forth 47 times"
-        in said
-    ), said
+        "keep stickiness 100: no setting that was tried stops it from moving back and"
+        " forth 47 times"
+    ) in said, said
     assert "it does not flap" not in said
 
 
@@ -291,15 +298,17 @@ def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
     said = _said(fleet, store, "--base", "main")
     assert "not decided after the change" in said
     assert (
-        "argocd/portal: idle: query changed, so the raw scores of the past are those of another definition"
-        in said
-    )
+        "argocd/portal: idle: query changed, so the raw scores of the past are those of"
+        " another definition"
+    ) in said
     comment = _said(fleet, store, "--base", "main", "-o", "markdown")
     assert "- `argocd/portal`: idle: query changed" in comment
 
 
 def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
-    """The store has the metrics of all clusters, so it can say what the new query would have given."""
+    """The store has the metrics of all clusters, so it can say what the new query would have
+    given.
+    """
     fleet = _fleet(tmp_path / "fleet", stickiness=10, cluster_label="region")
     _commit(fleet)
     _fleet(fleet, stickiness=10, query="avg by (region) (calm)", cluster_label="region")
@@ -581,7 +590,9 @@ def test_a_file_gives_the_span(tmp_path: Path, fleet: Path) -> None:
 def test_samples_between_points_are_those_of_the_next_point(
     tmp_path: Path, fleet: Path, step: int
 ) -> None:
-    """17 s after each minute, as a store answers a question that does not start at a full minute."""
+    """17 s after each minute, as a store answers a question that does not start at a full
+    minute.
+    """
     file = _saved(tmp_path / "history.json", start=START + 17, step=step)
     said = _said(fleet, file, "-o", "json", span=())
     [figures] = json.loads(said)["head"]["placements"].values()
@@ -646,7 +657,10 @@ def test_a_history_that_is_too_large_is_refused_before_the_first_request(
 def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_moments(
     tmp_path: Path,
 ) -> None:
-    """Both scores jump in the same minute. On a hub the one whose agent comes first is ahead until then."""
+    """Both scores jump in the same minute.
+
+    On a hub the one whose agent comes first is ahead until then.
+    """
 
     def alike(at: float) -> float:
         return 80.0 if (at // 1200) % 2 else 20.0
@@ -658,7 +672,8 @@ def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_momen
     assert int(least) == 0
     assert int(most) > 50, "nearly each of the 71 jumps"
     assert (
-        "  agents score at moments of their own: the numbers in brackets are the fewest and the most moves"
+        "  agents score at moments of their own: the numbers in brackets are the fewest"
+        " and the most moves"
         " with four sets of such moments\n" in said
     )
     assert re.findall(r"\(\d+ to \d+\)", said) == [f"({least} to {most})"]
@@ -678,7 +693,10 @@ def _since(begins: float, **values: Value) -> dict[tuple[str, str], Value]:
 
 
 def test_a_young_store_is_used_from_its_first_score(fleet: Path) -> None:
-    """Fourteen days by default, of which it has three hours. One cluster joined in the last hour."""
+    """Fourteen days by default, of which it has three hours.
+
+    One cluster joined in the last hour.
+    """
     begins = START + 21 * 3600
     scores = _since(begins, eu=_steady, us=_noisy) | {
         ("idle", "us"): lambda at: _noisy(at) if at >= begins + 2.5 * 3600 else None
@@ -687,7 +705,8 @@ def test_a_young_store_is_used_from_its_first_score(fleet: Path) -> None:
         for span in (("--to", SPAN[-1]), SPAN, ("--days", "3", "--to", SPAN[-1])):
             said = _said(fleet, store, span=span)
             assert said.startswith(
-                "3.0 hours from 2026-06-01 21:00 to 2026-06-02 00:00 UTC, a point every 60 s; before that,"
+                "3.0 hours from 2026-06-01 21:00 to 2026-06-02 00:00 UTC, a point every"
+                " 60 s; before that,"
                 " idle has no scores\n"
             ), said
             assert re.search(r"argocd/portal +4 moves, 3 of them back and forth", said)
@@ -715,9 +734,9 @@ def test_a_short_history_gives_no_rate_and_no_advice(tmp_path: Path, fleet: Path
     assert "a day" not in short.partition("\n\n")[2].partition("\n")[0]
     assert "advice\n" not in short
     assert (
-        "  59.0 minutes of history are too few for a rate a day and for advice, which need at least an hour\n"
-        in short
-    )
+        "  59.0 minutes of history are too few for a rate a day and for advice, which"
+        " need at least an hour\n"
+    ) in short
     assert (data["placements"]["argocd/portal"]["movesPerDay"], data["advice"]) == (None, {})
     assert "59.0 minutes of history are too few" in told(3540, "markdown")
     assert "59.0 minutes of history are too few" in told(3540, "html")
@@ -734,7 +753,10 @@ def test_the_placement_that_was_asked_for_is_not_proposed(
     """Where there is no room for other moments of the agents."""
     monkeypatch.setattr("gitops_dsf.backtest.phases.MAX_CELLS", 10)
     file = _saved(tmp_path / "history.json")
-    said = "with other moments of the agents, 1 Placement may move more or less often: too large to try here"
+    said = (
+        "with other moments of the agents, 1 Placement may move more or less often: too large"
+        " to try here"
+    )
     assert f"{said} (--placement asks for one), decided pass by pass, or paced" in _said(
         fleet, file, span=()
     )
@@ -770,7 +792,10 @@ def _times(chart: str) -> list[str]:
 
 
 def test_the_page_draws_the_stickiness_and_both_revisions_on_one_scale(tmp_path: Path) -> None:
-    """Another cluster must get above the dashed line. The new revision scores every five minutes."""
+    """Another cluster must get above the dashed line.
+
+    The new revision scores every five minutes.
+    """
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
     _commit(fleet)
     _edit(fleet, "stickiness: 20", "stickiness: 10")
@@ -877,7 +902,9 @@ spec:
     ("begins", "span"), [(0.3, "16.8 hours from 2026-06-01 07:12"), (0.95, "1.0 days")]
 )
 def test_both_revisions_are_compared_over_one_span(fleet: Path, begins: float, span: str) -> None:
-    """The new score begins after the noise of the first hours, of which the base alone would know."""
+    """The new score begins after the noise of the first hours, of which the base alone would
+    know.
+    """
 
     def early(at: float) -> float:
         return 50.0 + (12 if (at // 600) % 2 else -12) if at < START + 0.2 * DAY else 30.0

@@ -51,8 +51,10 @@ def _last(head: dict[str, Any]) -> Counter[str]:
 
 
 def test_a_herd_spreads_when_it_sees_the_load_of_others(tmp_path: Path) -> None:
-    """All may move at once. Without a demand all go to the best cluster, as they would without a pace. With
-    one they stop when the clusters are even.
+    """All may move at once.
+
+    Without a demand all go to the best cluster, as they would without a pace. With one they stop
+    when the clusters are even.
     """
     history = _history(tmp_path, hours=1.1)
     blind = herd_fleet(tmp_path / "blind", pace=WIDE, demand=0, stickiness=0)
@@ -68,7 +70,9 @@ def test_a_herd_spreads_when_it_sees_the_load_of_others(tmp_path: Path) -> None:
 
 
 def test_the_pace_tells_how_long_moves_wait(tmp_path: Path) -> None:
-    """One arrival in each cluster at a time: the scores measure it in 5 minutes, and the best one is c2."""
+    """One arrival in each cluster at a time: the scores measure it in 5 minutes, and the best one
+    is c2.
+    """
     pace = {"concurrent": 2, "arrivalsPerCluster": 1, "settleSeconds": 300}
     fleet = herd_fleet(tmp_path / "fleet", pace=pace, demand=0, stickiness=10)
     history = _history(tmp_path)
@@ -90,7 +94,8 @@ def test_one_application_alone_waits_for_nobody_and_it_is_said(tmp_path: Path) -
     said = _said(fleet, _history(tmp_path), "--placement", "app-19")
     assert "argocd/app-19  1 move; without the pace 1 move  " in said
     assert (
-        "19 paced Placements left out of the pace: argocd/app-00 (not asked for), argocd/app-01 (not"
+        "19 paced Placements left out of the pace: argocd/app-00 (not asked for),"
+        " argocd/app-01 (not"
         " asked for), argocd/app-02 (not asked for) and 16 more\n" in said
     )
 
@@ -113,8 +118,8 @@ def test_advice_leaves_the_pace_out_and_says_so(tmp_path: Path) -> None:
 
 
 def _journal(folder: Path, *, count: int) -> tuple[Path, Path]:
-    """app-03 goes from c1 to c2 and back, every two hours, and takes 6 points where it runs: the journal, and
-    the history.
+    """app-03 goes from c1 to c2 and back, every two hours, and takes 6 points where it runs: the
+    journal, and the history.
     """
     records, came, before = [], list[int](), "c1"
     for number in range(2 * count):
@@ -150,13 +155,19 @@ def _journal(folder: Path, *, count: int) -> tuple[Path, Path]:
 
 
 def test_recorded_arrivals_show_the_demand(tmp_path: Path) -> None:
-    """What is written is told by line. Few arrivals, and a journal of other applications, tell nothing."""
+    """What is written is told by line.
+
+    Few arrivals, and a journal of other applications, tell nothing.
+    """
     fleet = herd_fleet(tmp_path / "fleet", demand=0, stickiness=10)
     journal, history = _journal(tmp_path, count=6)
     words = ("--advise", "--placement", "app-03", "--journal", str(journal))
     said = _said(fleet, history, *words)
     [advised] = _head(fleet, history, *words)["demands"]["argocd/app-03"]
-    told = "demand 6 of cpu instead of 0: 12 recorded arrivals took 6.0 points on average, with a standard"
+    told = (
+        "demand 6 of cpu instead of 0: 12 recorded arrivals took 6.0 points on average, with"
+        " a standard"
+    )
     assert f"  argocd/app-03: {told} deviation of 0.0\n" in said
     place = advised["field"]
     assert f"      {place['file']}:{place['line']}: spec.scores[0].demand: 6 instead of 0\n" in said

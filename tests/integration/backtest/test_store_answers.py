@@ -1,4 +1,5 @@
-"""What stores with Prometheus' HTTP API and proxies before them answer, and how the backtest goes on.
+"""What stores with Prometheus' HTTP API and proxies before them answer, and how the backtest goes
+on.
 
 The store runs in the loop of the test, so a wait takes no real time.
 """
@@ -152,7 +153,8 @@ SMALLER = {
     ),
     "victoriametrics": prometheus_error(
         "422",
-        "too many points for the given start, end and step: 50000; the maximum number of points is 30000",
+        "too many points for the given start, end and step: 50000; the maximum number of"
+        " points is 30000",
         status=422,
     ),
     "victoriametrics-series": prometheus_error(

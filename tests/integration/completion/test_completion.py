@@ -1,5 +1,6 @@
-"""TAB in a real bash, which reads the code of `--completion bash` and then asks gitops-dsf. What other shells
-read is argcomplete's.
+"""TAB in a real bash, which reads the code of `--completion bash` and then asks gitops-dsf.
+
+What other shells read is argcomplete's.
 """
 
 import os
@@ -31,7 +32,9 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 @pytest.fixture
 def offered(tmp_path: Path) -> Offered:
-    """What the completion function offers behind a line, asked as readline does, in a folder of its own."""
+    """What the completion function offers behind a line, asked as readline does, in a folder of its
+    own.
+    """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     def ask(line: str) -> set[str]:

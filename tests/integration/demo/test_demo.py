@@ -1,4 +1,6 @@
-"""The demo as people run it, in its fast version: the story comes true, and nothing is left running."""
+"""The demo as people run it, in its fast version: the story comes true, and nothing is left
+running.
+"""
 
 import json
 import re
@@ -109,7 +111,9 @@ def test_it_begins_with_a_query_and_without_a_scoring_api(told: Told) -> None:
 
 
 def test_a_backtest_decides_the_demo_again(told: Told) -> None:
-    """The load moved the application with the pull request; without it, the prices hardly differ."""
+    """The load moved the application with the pull request; without it, the prices hardly
+    differ.
+    """
     assert "$ gitops-dsf backtest --history ../scores.json" in told.said
     assert re.search(r"\d\.\d minutes from 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d to ", told.said)
     planned, line = (

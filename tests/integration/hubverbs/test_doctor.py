@@ -1,4 +1,6 @@
-"""gitops-dsf doctor as a program: exit codes, formats, what it asks of a hub, and hubs that refuse."""
+"""gitops-dsf doctor as a program: exit codes, formats, what it asks of a hub, and hubs that
+refuse.
+"""
 
 import json
 import re

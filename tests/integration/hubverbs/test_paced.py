@@ -1,4 +1,6 @@
-"""Paced moves: `status`, `doctor`, `explain` and `simulate --paced` read the ConfigMap of the reconciler."""
+"""Paced moves: `status`, `doctor`, `explain` and `simulate --paced` read the ConfigMap of the
+reconciler.
+"""
 
 import json
 import re
@@ -144,7 +146,10 @@ def test_explain_says_where_a_paced_placement_would_move_and_what_it_waits_for(
     fleet = herd_fleet(tmp_path / "fleet", demand=2, stickiness=0)
     hub = serve(herd(QUEUE))
     text = run(hub, "explain", name, str(fleet.path)).stdout
-    holds = "  paced: it holds its clusters; by the written weights it would move c1 -> c2 (+22 points)\n"
+    holds = (
+        "  paced: it holds its clusters; by the written weights it would move c1 -> c2 (+22"
+        " points)\n"
+    )
     assert f"{holds}{expected}" in text
     shown: dict[str, Any] = json.loads(
         run(hub, "explain", name, str(fleet.path), "-o", "json").stdout
@@ -161,7 +166,9 @@ def test_explain_says_where_a_paced_placement_would_move_and_what_it_waits_for(
 def test_explain_speaks_of_the_weights_that_people_wrote(
     serve: Serve, run: Run, tmp_path: Path
 ) -> None:
-    """app-00 stays on c1, and would move to c2 by the written weights: the items of moves are no scores."""
+    """app-00 stays on c1, and would move to c2 by the written weights: the items of moves are no
+    scores.
+    """
     fleet = herd_fleet(tmp_path / "fleet", demand=2, stickiness=0)
     hub = serve([*herd(QUEUE), global_set(), binding(), moves_score("c3", app_00=50)])
     text = run(hub, "explain", "app-00", str(fleet.path)).stdout

@@ -1,4 +1,6 @@
-"""gitops-dsf status: text, JSON in its documented shape, wide fleets, holes in the view, watching."""
+"""gitops-dsf status: text, JSON in its documented shape, wide fleets, holes in the view,
+watching.
+"""
 
 import json
 import re
@@ -314,11 +316,13 @@ def test_a_lost_cluster_and_the_reason_of_the_reconciler_are_shown(serve: Serve,
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (
         "\nClusters\n  paris: OCM does not reach it since 2026-06-01T11:00:00Z; taints"
-        " cluster.open-cluster-management.io/unreachable:NoSelect\n  3 other clusters in order\n\nScorers\n"
+        " cluster.open-cluster-management.io/unreachable:NoSelect\n  3 other clusters in"
+        " order\n\nScorers\n"
     ) in ran.stdout
     assert "  web (MakeBeforeBreak): moving, lost cluster: OCM does not reach paris\n" in ran.stdout
     assert (
-        "    paris: waiting, no longer decided; OCM does not reach paris, so its workload could not be"
+        "    paris: waiting, no longer decided; OCM does not reach paris, so its workload"
+        " could not be"
         " deleted now (ClusterUnreachable since 2026-06-01T11:00:00Z)\n"
     ) in ran.stdout
     assert "stays until" not in ran.stdout
@@ -342,7 +346,8 @@ def test_nothing_false_is_said_while_the_reconciler_tells_nothing(
     ran = run(serve(lost(*told)), "status")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (
-        "    paris: waiting, no longer decided; the new copies are Healthy and Synced, and the reconciler has"
+        "    paris: waiting, no longer decided; the new copies are Healthy and Synced,"
+        " and the reconciler has"
         " not said why it stays\n"
     ) in ran.stdout
     starting = [each for each in lost(*told) if each["metadata"]["name"] != "web-cluster2"]

@@ -1,5 +1,5 @@
-"""`gitops-dsf import` as a process: files, standard input, a hub behind a kubeconfig, refusals and exit
-codes.
+"""`gitops-dsf import` as a process: files, standard input, a hub behind a kubeconfig, refusals and
+exit codes.
 """
 
 import json
@@ -84,7 +84,8 @@ def test_an_object_of_another_version_is_named(fleet: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (
         "clusters/sets.yaml: ManagedClusterSet blue is not written: its apiVersion is"
-        " cluster.open-cluster-management.io/v1beta1, and cluster.open-cluster-management.io/v1beta2 is read;"
+        " cluster.open-cluster-management.io/v1beta1, and"
+        " cluster.open-cluster-management.io/v1beta2 is read;"
         " `kubectl get managedclustersets.v1beta2.cluster.open-cluster-management.io` prints that\n"
     ) in done.stderr
     assert "DynamicScoringConfig mine is not written: only the DynamicScoringConfig " in done.stderr
@@ -124,7 +125,8 @@ def test_a_dry_run_writes_nothing(fleet: Path) -> None:
         (
             ["--from", "-"],
             (
-                "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name:"
+                "apiVersion: cluster.open-cluster-management.io/v1\nkind:"
+                " ManagedCluster\nmetadata: {name:"
                 " a}\nspec: 7\n"
             ),
             1,
@@ -192,7 +194,9 @@ def test_a_hub_that_is_none_is_said(
 
 
 def test_a_cluster_like_a_namespace_of_the_platform_is_left_out(fleet: Path) -> None:
-    """With it the repository would not validate, and Argo CD would refuse the whole works directory."""
+    """With it the repository would not validate, and Argo CD would refuse the whole works
+    directory.
+    """
     names = ("ber-1", "kube-public", "openshift-config", "argocd")
     hub = printed([managed_cluster(name) for name in names])
     done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
@@ -201,7 +205,8 @@ def test_a_cluster_like_a_namespace_of_the_platform_is_left_out(fleet: Path) -> 
         "1 added, 0 changed, 0 as they were",
     ]
     assert (
-        "ManagedCluster kube-public is not written: the hub's namespace kube-public belongs to Kubernetes"
+        "ManagedCluster kube-public is not written: the hub's namespace kube-public"
+        " belongs to Kubernetes"
         " (it reserves the prefix kube-)" in done.stderr
     )
     assert (
@@ -292,14 +297,17 @@ def test_a_cluster_that_would_make_the_repository_invalid_is_left_out(fleet: Pat
     assert done.stdout.splitlines()[-1] == "1 added, 1 changed, 6 as they were"
     [told] = [line for line in done.stderr.splitlines() if "is not written" in line]
     assert told.startswith(
-        "clusters/ber-3.yaml: ManagedCluster ber-3 is not written: the repository would be invalid: DSF"
+        "clusters/ber-3.yaml: ManagedCluster ber-3 is not written: the repository would"
+        " be invalid: DSF"
     )
     assert "value: region-3" in (fleet / "clusters/ber-3.yaml").read_text(encoding="utf-8")
     assert errors(fleet) == before
 
 
 def test_what_no_cluster_is_to_blame_for_keeps_none_out(fleet: Path) -> None:
-    """The first import into a repository whose application wants clusters that the hub does not have."""
+    """The first import into a repository whose application wants clusters that the hub does not
+    have.
+    """
     (fleet / "clusters/examples.yaml").unlink()
     app = fleet / "apps/guestbook.yaml"
     app.write_text(
@@ -326,13 +334,14 @@ def test_clusters_that_leave_or_were_never_accepted_do_not_join(fleet: Path) -> 
         "1 added, 0 changed, 0 as they were",
     ]
     assert (
-        "ManagedCluster ber-2 is not written: nobody has accepted it on the hub (spec.hubAcceptsClient)"
-        in done.stderr
-    )
+        "ManagedCluster ber-2 is not written: nobody has accepted it on the hub"
+        " (spec.hubAcceptsClient)"
+    ) in done.stderr
     assert "ManagedCluster ber-3 is not written: it is being deleted on the hub" in done.stderr
     assert not (fleet / "clusters/ber-3.yaml").exists()
 
-    # One that git has is followed when it is no longer accepted, and left alone while it is deleted.
+    # One that git has is followed when it is no longer accepted, and left alone while it is
+    # deleted.
     refused = managed_cluster("ber-1")
     refused["spec"]["hubAcceptsClient"] = False
     done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([refused]))

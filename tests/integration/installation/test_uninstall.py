@@ -235,7 +235,9 @@ UNREACHABLE = {
 
 @pytest.fixture
 def moved(hub: ApiServer) -> ApiServer:
-    """A hub on which the reconciler has moved an application, and a maintenance has closed two clusters."""
+    """A hub on which the reconciler has moved an application, and a maintenance has closed two
+    clusters.
+    """
     put(hub, "Lease", "gitops-dsf-reconciler", HUB, labels={})
     put(hub, "ConfigMap", "gitops-dsf-suspended", HUB, labels={})
     put(hub, "ConfigMap", MOVES, HUB, labels={})
@@ -255,18 +257,24 @@ def taints_of(hub: ApiServer) -> dict[str, Any]:
 
 
 def test_what_the_reconciler_wrote_goes_with_it(moved: ApiServer, run: Run) -> None:
-    """Its scores have no validUntil, so OCM would count them for ever. Nobody else opens the clusters."""
+    """Its scores have no validUntil, so OCM would count them for ever.
+
+    Nobody else opens the clusters.
+    """
     told = run(moved, "uninstall", "--dry-run")
     assert (told.returncode, moved.writes) == (0, [])
     assert (
-        f"AddOnPlacementScore cluster1/{MOVES}, AddOnPlacementScore cluster2/{MOVES}: would be deleted"
-        in told.stdout
-    )
+        f"AddOnPlacementScore cluster1/{MOVES}, AddOnPlacementScore cluster2/{MOVES}:"
+        " would be deleted"
+    ) in told.stdout
     assert (
         f"ConfigMap {HUB}/gitops-dsf-suspended, ConfigMap {HUB}/{MOVES}: would be deleted"
         in told.stdout
     )
-    taint = "the taint gitops-dsf.io/maintenance would be removed, so that applications may be placed there"
+    taint = (
+        "the taint gitops-dsf.io/maintenance would be removed, so that applications may be"
+        " placed there"
+    )
     assert f"ManagedCluster cluster1, ManagedCluster cluster2: {taint}" in told.stdout
 
     done = run(moved, "uninstall")
@@ -278,9 +286,9 @@ def test_what_the_reconciler_wrote_goes_with_it(moved: ApiServer, run: Run) -> N
     assert f"ConfigMap {HUB}/gitops-dsf-suspended, ConfigMap {HUB}/{MOVES}: deleted" in done.stdout
     assert f"Lease {HUB}/gitops-dsf-reconciler: deleted" in done.stdout
     assert (
-        "ManagedCluster cluster1, ManagedCluster cluster2: the taint gitops-dsf.io/maintenance removed"
-        in done.stdout
-    )
+        "ManagedCluster cluster1, ManagedCluster cluster2: the taint"
+        " gitops-dsf.io/maintenance removed"
+    ) in done.stdout
     left = {(kind, space, name) for kind, space, name in moved.objects if "reconciler" in name}
     assert left == set()
     assert [key for key in moved.objects if key[2] in {MOVES, "gitops-dsf-suspended"}] == [

@@ -1,5 +1,5 @@
-"""Facts of a hub that several programs judge: each test asks two of them about the same hub, or the same
-page, over HTTP.
+"""Facts of a hub that several programs judge: each test asks two of them about the same hub, or the
+same page, over HTTP.
 """
 
 import asyncio
@@ -117,8 +117,8 @@ async def test_drift_is_drift_for_sync_and_for_the_reconciler(
         ]
         condition = hub.condition("cpu", "ConfigSynced")
         if differs is None:
-            # A field that the page adds with the author's own value: a lock that is written anew, and the
-            # same scorer.
+            # A field that the page adds with the author's own value: a lock that is written anew,
+            # and the same scorer.
             assert condition[1] == "InSync"
             assert all(
                 rendered_value(repository, change["field"]) == change["after"] for change in changes
@@ -151,7 +151,10 @@ async def test_a_score_without_an_end_is_endless_and_never_fresh(
         del score["status"]["validUntil"]
         await leader.once()
         assert states(await status(hub)) == {"c1": "fresh", "c2": "endless"}
-        words = "fresh on 1 cluster; without validUntil, so that OCM counts it for ever, on 1 cluster (c2)"
+        words = (
+            "fresh on 1 cluster; without validUntil, so that OCM counts it for ever, on 1"
+            " cluster (c2)"
+        )
         assert hub.condition("cpu") == ("False", "NoExpiry", words)
         assert leader.metric("scored_clusters", scorer="cpu", state="fresh") == 1
         assert leader.metric("score_not_fresh", scorer="cpu", cluster="c2", state="endless") == 1
@@ -161,8 +164,8 @@ async def test_a_score_without_an_end_is_endless_and_never_fresh(
 async def test_expiry_and_grace_follow_the_interval(
     pages: PageServer, status: Status, interval: int, ttl: int, grace: int
 ) -> None:
-    """Just before and just after the last quarter of the TTL begins, and the time ends in which a new cluster
-    misses nothing, both programs say the same.
+    """Just before and just after the last quarter of the TTL begins, and the time ends in which a
+    new cluster misses nothing, both programs say the same.
     """
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
@@ -185,7 +188,8 @@ async def test_expiry_and_grace_follow_the_interval(
             "old": "missing",
         }
         words = (
-            "fresh on 2 clusters, about to expire on 1 cluster (c2); missing on 1 cluster (old); not"
+            "fresh on 2 clusters, about to expire on 1 cluster (c2); missing on 1 cluster"
+            " (old); not"
             " published yet on 1 cluster (new)"
         )
         assert hub.condition("cpu") == ("False", "Missing", words)
@@ -202,7 +206,8 @@ async def test_a_configmap_without_its_key_does_not_say_which_clusters_are_maske
         del hub.objects["configmaps", NAMESPACE, "gitops-dsf-masks"]["data"]
         await leader.once()
         assert hub.condition("cpu")[2].endswith(
-            "missing or masked on 1 cluster (c2): ConfigMap gitops-dsf-masks is missing or unreadable"
+            "missing or masked on 1 cluster (c2): ConfigMap gitops-dsf-masks is missing"
+            " or unreadable"
         )
         found = await status(hub)
         assert states(found) == {"c1": "fresh", "c2": "missing"}

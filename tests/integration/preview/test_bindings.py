@@ -129,7 +129,8 @@ def test_bindings_that_come_and_go_are_named(fleet: GitFleet, run: Run, scores: 
     text = run.shown(fleet)
     assert "ManagedClusterSetBinding **`argocd/fleet`** removed" in text
     assert (
-        "Argo CD deletes the ManagedClusterSetBinding of fleet in argocd: Placements of others there, such as"
+        "Argo CD deletes the ManagedClusterSetBinding of fleet in argocd: Placements of"
+        " others there, such as"
         " that of a GitOpsCluster, can no longer choose from this set; to keep it, write it as a"
         " ManagedClusterSetBinding into apps/" in text
     )

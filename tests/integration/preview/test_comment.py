@@ -70,7 +70,8 @@ def test_a_comment_never_grows_too_long(
     assert f"- **{count + 1} applications move**" in text
     if count == 120:
         assert re.search(
-            r"\.\.\. and \d+ moves more, left out to fit a comment; `gitops-dsf diff --all` shows all",
+            r"\.\.\. and \d+ moves more, left out to fit a comment; `gitops-dsf diff"
+            r" --all` shows all",
             text,
         )
         assert "more characters)" in text

@@ -18,7 +18,8 @@ def test_a_new_namespace_of_a_placement_needs_the_project_first(fleet: GitFleet,
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
     (line,) = said(run.shown(fleet))
     assert line == (
-        "- AppProject gitops-dsf in rendered/argocd, which people apply: run gitops-dsf install after"
+        "- AppProject gitops-dsf in rendered/argocd, which people apply: run gitops-dsf"
+        " install after"
         " the merge; until then the hub refuses what the old ones do not allow"
     )
     fleet.commit("train")
@@ -67,7 +68,8 @@ def test_only_clusters_with_such_a_variant_are_named(fleet: GitFleet, run: Run) 
     text = run.shown(fleet)
     (line,) = (line.strip() for line in text.splitlines() if "may read all nodes and pods" in line)
     assert line == (
-        "- the agents of 2 clusters may read all nodes and pods for the first time (scorer free): eu-1, eu-2"
+        "- the agents of 2 clusters may read all nodes and pods for the first time"
+        " (scorer free): eu-1, eu-2"
     )
 
 
@@ -155,7 +157,10 @@ def test_added_scorers_show_what_they_send_where(used: GitFleet, run: Run) -> No
     for line in (
         "- sends the token in Secret prometheus-token to https://collector.example.net (source)",
         "- sends the token of the agent's pod to http://api.scoring.svc (scoring)",
-        "collector.example.net gets the token in Secret prometheus-token for the first time (scorer more)",
+        (
+            "collector.example.net gets the token in Secret prometheus-token for the first"
+            " time (scorer more)"
+        ),
         "- sends the token of the agent's pod to https://own.monitoring.svc (source)",
         "- sends the token in Secret t to https://rest.monitoring.svc (source)",
         f"- sends {client} to https://login.example.com (source)",

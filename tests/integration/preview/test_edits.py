@@ -213,7 +213,10 @@ def attacked(fleet: GitFleet) -> GitFleet:
 def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str]) -> None:
     attacked.commit("add an administrator")
     text = run.shown(attacked, *head)
-    told = "**Foreign files**: 1 file that no source renders to; Argo CD would apply what is in rendered/,"
+    told = (
+        "**Foreign files**: 1 file that no source renders to; Argo CD would apply what is in"
+        " rendered/,"
+    )
     assert text.splitlines()[4:7] == [f"{told} so remove them before merging", "", f"- `{ADMIN}`"]
     found = run.json("diff", attacked.path, "--base", "main", *head, "--exit-code", code=1)
     assert found["foreignFiles"] == ["platform/admin.yaml"]

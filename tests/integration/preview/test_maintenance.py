@@ -132,7 +132,8 @@ def test_a_cordon_and_a_freeze_of_clusters_say_who_is_there(
         "+00:00 (UTC); no application arrives, and 5 stay: app-00, app-01, app-02, app-03, app-04"
     )
     assert freezes[0].endswith(
-        "no move of 20 paced applications begins: app-00, app-01, app-02, app-03, app-04 and 15 more"
+        "no move of 20 paced applications begins: app-00, app-01, app-02, app-03, app-04"
+        " and 15 more"
     )
     assert freezes[1].endswith("no paced application is there")
     assert windows(herd, run, hub)["a"]["zone"] == "UTC"

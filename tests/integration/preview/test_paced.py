@@ -139,7 +139,8 @@ def test_new_applications_are_a_herd_too(
         line for line in run.compared(fleet, "--scores", hub)["warnings"] if "at once" in line
     ]
     expected = (
-        "6 applications go to c2 at once (new-0, new-1, new-2, new-3, new-4 and 1 more): OCM places what is"
+        "6 applications go to c2 at once (new-0, new-1, new-2, new-3, new-4 and 1 more):"
+        " OCM places what is"
         " new, or loses its cluster, at once, whatever the pace is"
     )
     assert warnings == ([expected] if warned else [])

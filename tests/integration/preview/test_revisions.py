@@ -364,7 +364,10 @@ def test_in_a_hook_of_git(fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyP
     [
         (
             "nowhere",
-            "run `git -C FLEET fetch origin nowhere:refs/remotes/origin/nowhere`, and name origin/nowhere",
+            (
+                "run `git -C FLEET fetch origin nowhere:refs/remotes/origin/nowhere`, and"
+                " name origin/nowhere"
+            ),
         ),
         (
             "--upload-pack=x",

@@ -112,7 +112,10 @@ def test_without_scores_only_the_filters_speak(fleet: GitFleet, run: Run) -> Non
     text = run("simulate", fleet.path)
     assert text.startswith("no scores given (--scores, --state-branch or --context)\n")
     for line in (
-        "argocd/eu: 2 clusters eligible of 3 clusters in cluster set fleet; scores choose 1 of them\n",
+        (
+            "argocd/eu: 2 clusters eligible of 3 clusters in cluster set fleet; scores choose"
+            " 1 of them\n"
+        ),
         "a predicate asks for scores; it is left out here",
         "  eligible: eu-1, eu-2\n",
         "us-1  Predicate  label region in (eu) does not hold: it is 'us'",
@@ -145,9 +148,9 @@ def test_explain_names_the_nearest_score_that_would_flip_it(
     assert "argocd/guestbook, cluster eu-2: not selected\n" in out
     assert "rank 2 of 3 with 60 points; the last that is selected is eu-1 with 90" in out
     assert (
-        "it must gain 31 points against eu-1 (90)\n    AddOn/cpu/cpu rises from 60 to 91  <- the nearest\n"
-        in out
-    )
+        "it must gain 31 points against eu-1 (90)\n    AddOn/cpu/cpu rises from 60 to 91"
+        "  <- the nearest\n"
+    ) in out
     selected = run.json("explain", "argocd/guestbook", "eu-1", fleet.path, "--scores", scores)
     assert (selected["selected"], selected["flips"][0]["needed"]) == (True, 59)
     fleet.write("apps/guestbook.yaml", application("guestbook", region="us"))

@@ -49,10 +49,14 @@ def without_cluster(fleet: GitFleet, *names: str) -> None:
 
 
 LEFT = (
-    "when eu-1 leaves, the next sync of Argo CD, by default within 3 minutes after rendered/ is pushed,"
-    " deletes the ManifestWork gitops-dsf-config and the rights of the agent there, and the scores expire;"
-    " the ManagedClusterAddOn gitops-dsf-agent and the agent stay, because OCM owns them and Argo CD deletes"
-    " nothing that has an owner: run kubectl -n eu-1 delete managedclusteraddon gitops-dsf-agent after the"
+    "when eu-1 leaves, the next sync of Argo CD, by default within 3 minutes after"
+    " rendered/ is pushed,"
+    " deletes the ManifestWork gitops-dsf-config and the rights of the agent there, and"
+    " the scores expire;"
+    " the ManagedClusterAddOn gitops-dsf-agent and the agent stay, because OCM owns them"
+    " and Argo CD deletes"
+    " nothing that has an owner: run kubectl -n eu-1 delete managedclusteraddon"
+    " gitops-dsf-agent after the"
     " sync; OCM removes the agent when the cluster answers"
 )
 
@@ -87,8 +91,10 @@ def test_a_directory_of_works_that_becomes_empty_is_synced_by_hand(
     [left] = [each for each in warnings if each.startswith("when eu-1, us-1 leave,")]
     assert "run kubectl -n CLUSTER delete managedclusteraddon gitops-dsf-agent for each" in left
     assert [each for each in warnings if "would be empty" in each] == [
-        f"rendered/{directory} would be empty, and Argo CD never syncs to an empty directory by itself: what"
-        f" it has there stays on the hub until somebody runs argocd app sync gitops-dsf-{directory} --prune"
+        f"rendered/{directory} would be empty, and Argo CD never syncs to an empty"
+        " directory by itself: what"
+        " it has there stays on the hub until somebody runs argocd app sync"
+        f" gitops-dsf-{directory} --prune"
         for directory in ("works-01", "works-03")
     ]
 

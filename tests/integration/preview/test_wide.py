@@ -106,7 +106,10 @@ def test_simulate_shows_all_on_request_and_in_json(wide: Wide, run: Run) -> None
 def test_the_filters_alone_have_a_line_for_each_placement_too(wide: Wide, run: Run) -> None:
     lines = run("simulate", wide.now).splitlines()
     assert len(lines) <= 50
-    told = "argocd/app-00: 200 clusters eligible of 200 clusters in cluster set fleet; scores choose 1 of them"
+    told = (
+        "argocd/app-00: 200 clusters eligible of 200 clusters in cluster set fleet; scores"
+        " choose 1 of them"
+    )
     assert told in lines
 
 

@@ -1,4 +1,7 @@
-"""A replica of the reconciler that leads on an `ObjectHub`. Its informers read when a test says so."""
+"""A replica of the reconciler that leads on an `ObjectHub`.
+
+Its informers read when a test says so.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,6 @@
-"""A hub with scorers, clusters and scores behind a real HTTP server, and a replica that writes statuses."""
+"""A hub with scorers, clusters and scores behind a real HTTP server, and a replica that writes
+statuses.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -116,7 +118,9 @@ class ScorerHub(ObjectHub):
         return "", "", ""
 
     def events_about(self, kind: str) -> list[tuple[str, str, int]]:
-        """(object, reason, count) of one kind of object, in the order in which they were first said."""
+        """(object, reason, count) of one kind of object, in the order in which they were first
+        said.
+        """
         found = [item for (plural, _, _), item in self.objects.items() if plural == "events"]
         return [
             (each["involvedObject"]["name"], each["reason"], each["count"])
@@ -142,7 +146,10 @@ class Leader(Replica):
         self.controller = ScorerController(self.context, fetcher=fetcher, interval=interval)
 
     async def once(self) -> int:
-        """One complete pass, with as many probes as health needs. Returns how many statuses were written."""
+        """One complete pass, with as many probes as health needs.
+
+        Returns how many statuses were written.
+        """
         await read_again(self.view)
         for last in range(FAILURES):
             await self.controller.prober.round(dict(self.view.scorers.items))

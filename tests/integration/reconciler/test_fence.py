@@ -1,5 +1,5 @@
-"""Writes against an API server over HTTP while the claim on the Lease comes and goes: the last look is right
-before the bytes leave.
+"""Writes against an API server over HTTP while the claim on the Lease comes and goes: the last look
+is right before the bytes leave.
 """
 
 import asyncio
@@ -14,11 +14,15 @@ from tests.support.objecthub import FixedClaim, ObjectHub
 
 THING = "/apis/example.com/v1/namespaces/ns/things/a"
 LOOKS = 3
-"""At the claim for one attempt: before the connection is taken, before the headers and before the body."""
+"""At the claim for one attempt: before the connection is taken, before the headers and before the
+body.
+"""
 
 
 class Ending(FixedClaim):
-    """A claim that is there for so many looks: what a process sees that is frozen between two of them."""
+    """A claim that is there for so many looks: what a process sees that is frozen between two of
+    them.
+    """
 
     def __init__(self, looks: int) -> None:
         super().__init__()

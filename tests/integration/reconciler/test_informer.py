@@ -1,4 +1,6 @@
-"""Informer and API client against an HTTP server that behaves as an API server does, on its bad days, too."""
+"""Informer and API client against an HTTP server that behaves as an API server does, on its bad
+days, too.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -181,7 +183,9 @@ async def test_watches_that_end_at_once_are_tried_ever_more_rarely(
 
 
 async def test_a_watch_that_expires_after_one_event_costs_ever_fewer_lists(hub: ObjectHub) -> None:
-    """An API server whose watch cache is too small for its changes ends each watch soon with 410."""
+    """An API server whose watch cache is too small for its changes ends each watch soon with
+    410.
+    """
     holds(hub, a=1)
     hub.watches = [[event("MODIFIED", "a", number), EXPIRED] for number in range(2000)]
     async with following(hub):

@@ -1,4 +1,7 @@
-"""Source files that git has and the reader does not see. Nothing is deleted because a file is absent."""
+"""Source files that git has and the reader does not see.
+
+Nothing is deleted because a file is absent.
+"""
 
 import os
 import shutil
@@ -72,7 +75,10 @@ def in_the_way(fleet: GitFleet) -> None:
     (fleet.path / EXTRA).mkdir()
 
 
-HUB = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: new}\n"
+HUB = (
+    "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:"
+    " {name: new}\n"
+)
 VERBS = {
     "validate": ("validate",),
     "render": ("render",),
@@ -173,8 +179,8 @@ def test_a_sparse_checkout_that_has_the_fleet(tmp_path: Path, run: Run) -> None:
 
 
 def test_what_developers_do_is_no_mistake(fleet: GitFleet, run: Run) -> None:
-    """A deletion that is staged, a new file, an edit, a file that is only told to git, and one that git
-    forgot but that is still here.
+    """A deletion that is staged, a new file, an edit, a file that is only told to git, and one that
+    git forgot but that is still here.
     """
     fleet.git("rm", "--quiet", EXTRA)
     fleet.write("clusters/new.yaml", cluster("new", "eu"))
@@ -414,9 +420,9 @@ def test_an_attribute_that_changes_what_is_read(
     attributes(fleet, f"{EXTRA} {attribute}")
     out = run("validate", fleet.path, code=1)
     assert (
-        f"{EXTRA}:1:1: error DSF037: git has another content of this file: its attributes say {said}"
-        in out
-    )
+        f"{EXTRA}:1:1: error DSF037: git has another content of this file: its attributes"
+        f" say {said}"
+    ) in out
     attributes(fleet)
     shell(hinted(out)[-1], cwd=fleet.path.parent)
     assert finds_nothing(run, fleet.path)
@@ -451,8 +457,9 @@ def test_attributes_of_a_submodule_are_its_own(fleet: GitFleet, team: GitFleet, 
 
 
 def test_a_repository_that_git_does_not_read(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
-    """A folder of a work tree in a container without the rest of its repository. It is only a warning: a
-    folder without any git is fine, too.
+    """A folder of a work tree in a container without the rest of its repository.
+
+    It is only a warning: a folder without any git is fine, too.
     """
     shutil.copytree(fleet.path, tmp_path / "copy", ignore=shutil.ignore_patterns(".git"))
     (tmp_path / "copy/.git").write_text("gitdir: /nonexistent/worktrees/copy\n")

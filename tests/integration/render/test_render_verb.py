@@ -1,7 +1,8 @@
 """`gitops-dsf render` as a process: what it writes, refuses, streams and returns.
 
-Aspects covered: --check; --stdout and --part; --out; the guard against shrinking; files that are not ours;
-output that cannot be written; errors in the repository; both output modes; both delivery modes; limits.
+Aspects covered: --check; --stdout and --part; --out; the guard against shrinking; files that are
+not ours; output that cannot be written; errors in the repository; both output modes; both delivery
+modes; limits.
 """
 
 import re
@@ -82,8 +83,10 @@ class TestCheck:
             (fleet / "rendered" / name).write_bytes(text.replace(b"\n", b"\r\n"))
         done = render("--check", cwd=fleet)
         said = (
-            f"rendered: {len(rendered)} files differ in line ends alone (CRLF), as git on Windows and editors"
-            " write them: put the line `* text=auto eol=lf` into .gitattributes, and run `gitops-dsf render`"
+            f"rendered: {len(rendered)} files differ in line ends alone (CRLF), as git on"
+            " Windows and editors"
+            " write them: put the line `* text=auto eol=lf` into .gitattributes, and run"
+            " `gitops-dsf render`"
         )
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.splitlines()[-1] == said
@@ -112,7 +115,8 @@ class TestBootstrap:
         path.write_text(fleets.text_of([settings]), encoding="utf-8")
         (_, announced) = render(cwd=fleet).stdout.splitlines()
         assert announced == (
-            "rendered/argocd changed, and Argo CD does not apply it: run kubectl apply --server-side -f"
+            "rendered/argocd changed, and Argo CD does not apply it: run kubectl apply"
+            " --server-side -f"
             " rendered/argocd, because until then Argo CD refuses what its AppProjects do not allow"
         )
         assert "kubectl" not in render(cwd=fleet).stdout
@@ -143,7 +147,8 @@ class TestStdout:
                 ["--stdout", "--part", "works-07"],
                 2,
                 (
-                    "there is no part 'works-07'; this repository renders argocd, delivery, platform,"
+                    "there is no part 'works-07'; this repository renders argocd,"
+                    " delivery, platform,"
                     " reconciler, works-00"
                 ),
             ),

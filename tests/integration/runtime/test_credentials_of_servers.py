@@ -1,4 +1,6 @@
-"""Credentials, certificates and proxies in a kubeconfig, as the client of all programs uses them."""
+"""Credentials, certificates and proxies in a kubeconfig, as the client of all programs uses
+them.
+"""
 
 import asyncio
 import base64

@@ -21,7 +21,9 @@ SIZES = [256 << doubled for doubled in range(0, 13, 2)]
 """From 256 bytes to 1 MB."""
 POINTS = 60
 PAUSE_TURNS = 40
-"""Turns of the event loop in a pause. The client, in the same loop, reads all that was sent meanwhile."""
+"""Turns of the event loop in a pause. The client, in the same loop, reads all that was sent
+meanwhile.
+"""
 
 
 def chunked(body: bytes, *, size: int, pauses: int = 0) -> Handler:

@@ -1,5 +1,6 @@
-"""Hostile answers, read by the clients of the agent, of ``sync`` and of the probes. Each ends with a
-reason after a limited number of bytes, and the event loop keeps running.
+"""Hostile answers, read by the clients of the agent, of ``sync`` and of the probes.
+
+Each ends with a reason after a limited number of bytes, and the event loop keeps running.
 """
 
 import asyncio

@@ -35,8 +35,9 @@ FORMS = (
 
 
 class Things:
-    """A collection with objects of the given sizes. The API server limits its pages by number of objects.
-    They have all FORMS in turn.
+    """A collection with objects of the given sizes.
+
+    The API server limits its pages by number of objects. They have all FORMS in turn.
     """
 
     def __init__(self, sizes: list[int]) -> None:
@@ -225,7 +226,9 @@ async def received(api: ApiServer, *, gather: float) -> list[tuple[float, float,
 
 
 async def test_events_are_read_together() -> None:
-    """100 events in two seconds are handed over at about twenty moments, none much later than it came."""
+    """100 events in two seconds are handed over at about twenty moments, none much later than it
+    came.
+    """
     async with watched(events=100, every=0.02) as api:
         found = await received(api, gather=GATHER)
     assert [name for _, _, name in found] == [f"t{number}" for number in range(100)]

@@ -1,4 +1,5 @@
-"""Every client honours the proxies of the environment in the same way, address ranges in NO_PROXY included.
+"""Every client honours the proxies of the environment in the same way, address ranges in NO_PROXY
+included.
 
 Linux connects 0.0.0.0 to the machine itself, so it stands for an address that is not loopback.
 """

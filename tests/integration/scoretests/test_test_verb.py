@@ -1,4 +1,6 @@
-"""`gitops-dsf test` on the fleet of `init`: what tests give, what they expect, and what is printed."""
+"""`gitops-dsf test` on the fleet of `init`: what tests give, what they expect, and what is
+printed.
+"""
 
 import json
 from pathlib import Path
@@ -138,7 +140,8 @@ def test_changes_below_the_deadband_wait_for_the_next_renewal(fleet: Path) -> No
         "last written before the beginning: 50",
         "from 1m on the runs give 51 (raw score 51)",
         (
-            "the change is below publish.deadband 2, so it waits for the next renewal, at most 7m30s after"
+            "the change is below publish.deadband 2, so it waits for the next renewal, at"
+            " most 7m30s after"
             " the last write"
         ),
     ]
@@ -194,7 +197,10 @@ def test_items_are_named_by_labels(fleet: Path) -> None:
         ("suspend: true", "cpu-headroom is suspended, so it runs nowhere"),
         (
             "clusterSelector: {matchLabels: {region: eu-north}}",
-            "cpu-headroom does not run on eu-west-1: its clusterSelector, or a mask, leaves the cluster out",
+            (
+                "cpu-headroom does not run on eu-west-1: its clusterSelector, or a mask,"
+                " leaves the cluster out"
+            ),
         ),
         ("scoreDestination: None", "cpu-headroom does not publish: its scoreDestination is None"),
     ],
@@ -270,7 +276,10 @@ def test_fields_of_given_clusters_replace_those_of_the_inventory(fleet: Path) ->
 
 
 def test_masks_of_clusters_that_a_test_leaves_out_are_no_mistakes(fleet: Path) -> None:
-    mask = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"
+    mask = (
+        "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind:"
+        " DynamicScoringConfig\n"
+    )
     mask += "metadata: {name: dynamic-scoring-config}\n"
     mask += "spec: {masks: [{clusterName: %s, scoreName: cpu-headroom}]}\n"
     (fleet / "config" / "dynamic-scoring-config.yaml").write_text(mask % EU)
@@ -341,7 +350,9 @@ def test_metrics_need_promtool(fleet: Path, tmp_path: Path) -> None:
 
 
 def test_promtool_is_asked_only_for_scorers_that_matter(fleet: Path, tmp_path: Path) -> None:
-    """A test with series of a scorer needs no promtool for it, and neither does one about other scorers."""
+    """A test with series of a scorer needs no promtool for it, and neither does one about other
+    scorers.
+    """
     for given, expect in (
         ({**METRICS, "series": [series("50 50")]}, scores(("1m", 50))),
         (METRICS, {"findings": [{"code": "DSF113"}]}),
@@ -391,7 +402,10 @@ def test_metrics_of_another_name_than_the_query_asks_for(
     write(fleet, {"metrics": [metric]}, scores(("0s", 50)))
     done = gitops_dsf("test", "--promtool", program, cwd=fleet)
     assert done.returncode == 1
-    words = f"no metric of the test has a name that the query asks for: it gives {name}, and the query is "
+    words = (
+        f"no metric of the test has a name that the query asks for: it gives {name}, and the"
+        " query is "
+    )
     assert (words in done.stdout) is told, done.stdout
 
 

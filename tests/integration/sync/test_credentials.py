@@ -108,9 +108,9 @@ def test_sync_sends_the_token_of_now_where_it_may_go(
     assert repository.sync() == 1
     told = capsys.readouterr().out
     assert (
-        "answers 401 Unauthorized; key 'token' of Secret 'api' is needed; give it to gitops-dsf sync"
-        in told
-    )
+        "answers 401 Unauthorized; key 'token' of Secret 'api' is needed; give it to"
+        " gitops-dsf sync"
+    ) in told
     assert repository.sync("--credentials", str(folder)) == 0
     assert repository.said("cpu")["scoring"]["params"]["interval"] == 30
     valid = "s3cret-value-2"

@@ -1,4 +1,6 @@
-"""Sync against real servers: what is accepted, what is refused and why, and that nothing else changes."""
+"""Sync against real servers: what is accepted, what is refused and why, and that nothing else
+changes.
+"""
 
 import json
 import re
@@ -433,7 +435,9 @@ def test_a_mask_for_a_score_of_a_first_lock_refuses_no_lock(
 def test_a_mask_for_a_score_that_no_page_has_refuses_no_lock(
     repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No lock took the score away, so validate names the mask, once all names of scores are known."""
+    """No lock took the score away, so validate names the mask, once all names of scores are
+    known.
+    """
     for name in ("one", "two"):
         server.pages[f"/{name}"] = says(**page(name=f"{name}-score"))
         repository.scorer(name, f"{server.url}/{name}")
@@ -539,7 +543,8 @@ def test_a_scorer_that_is_no_longer_full_is_reported(
     before = cpu.files()
     assert cpu.sync() == 0
     assert (
-        "cpu  unused     locks/cpu.yaml\n    the scorer has configSyncMode None: the lock is not read; remove"
+        "cpu  unused     locks/cpu.yaml\n    the scorer has configSyncMode None: the lock"
+        " is not read; remove"
         " it\n" in capsys.readouterr().out
     )
     (cpu.root / "scorers/cpu.yaml").unlink()
@@ -646,7 +651,9 @@ def test_a_long_query_is_accepted(
 
 
 def test_a_long_text_is_searched_for_secrets_once(repository: Repository) -> None:
-    """A search that reads the rest of the text from each possible start takes a quarter of an hour."""
+    """A search that reads the rest of the text from each possible start takes a quarter of an
+    hour.
+    """
     written(repository, "up", description="-eyJ" * 220_000)
     done = verb(repository.root, "validate")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

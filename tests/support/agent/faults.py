@@ -35,9 +35,10 @@ class Peer:
 
 
 async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: Faults) -> None:
-    """Runs one agent with a scorer per fault, one whose peer refuses connections, and a healthy one. All
-    work, then all fail at once, then all recover. While they fail, the right reason is counted for each,
-    their exported samples are gone, their published scores stay, and the healthy scorer keeps its grid.
+    """Runs one agent with a scorer per fault, one whose peer refuses connections, and a healthy
+    one. All work, then all fail at once, then all recover. While they fail, the right reason is
+    counted for each, their exported samples are gone, their published scores stay, and the healthy
+    scorer keeps its grid.
     """
     peer = Peer(faults, SCORES if side == "scoring" else SOURCE)
     volume, out = ConfigMapVolume(folder / "config"), folder / "out"

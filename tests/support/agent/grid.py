@@ -8,7 +8,9 @@ from dsf_wire.publishrule import stable_fraction
 from tests.support.agent.http import Seen
 
 SLACK_SECONDS: Final = 0.1
-"""How far a call may be from its grid point: ``until`` advances the clock a little during an answer."""
+"""How far a call may be from its grid point: ``until`` advances the clock a little during an
+answer.
+"""
 
 
 def grid_of(name: str, *, cluster: str = "c1", interval: float = 1) -> Grid:
@@ -19,7 +21,9 @@ def grid_of(name: str, *, cluster: str = "c1", interval: float = 1) -> Grid:
 
 
 def assert_on_grid(calls: Sequence[Seen], *, grid: Grid, least: int = 1) -> None:
-    """Fails unless each grid point between the calls has exactly one, more than ``least`` in all."""
+    """Fails unless each grid point between the calls has exactly one, more than ``least`` in
+    all.
+    """
     times = [call.at for call in calls]
     assert len(times) > least, times
     first = round((times[0] - grid.phase) / grid.interval)

@@ -70,8 +70,9 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """An answer that lasts until its pieces end, or until the peer closes. The pieces are chunks, or what
-    comes after another head.
+    """An answer that lasts until its pieces end, or until the peer closes.
+
+    The pieces are chunks, or what comes after another head.
     """
 
     pieces: AsyncIterator[bytes]

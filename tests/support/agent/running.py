@@ -1,4 +1,6 @@
-"""The agent inside the test's own event loop, over real sockets and files, which ``Place`` keeps."""
+"""The agent inside the test's own event loop, over real sockets and files, which ``Place``
+keeps.
+"""
 
 import asyncio
 import itertools
@@ -28,7 +30,9 @@ _COUNTER = itertools.count()
 
 
 class ConfigMapVolume:
-    """A ConfigMap as the kubelet mounts it: a dated directory, and a symlink ``..data`` that it replaces."""
+    """A ConfigMap as the kubelet mounts it: a dated directory, and a symlink ``..data`` that it
+    replaces.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

@@ -1,4 +1,5 @@
-"""Writes of AddOnPlacementScores, which have a status subresource and managed fields: what is stored.
+"""Writes of AddOnPlacementScores, which have a status subresource and managed fields: what is
+stored.
 
 tests/hub/test_api_server.py compares it with a real one.
 """
@@ -65,12 +66,14 @@ def apply(
         if key != mine and fields & differing:
             if not force:
                 raise ConflictError(
-                    f'Apply failed with 1 conflict: conflict with "{key[0]}" with subresource "status"'
+                    f'Apply failed with 1 conflict: conflict with "{key[0]}" with'
+                    ' subresource "status"'
                 )
             owned.fields[key] = fields - differing
     others = set().union(*(fields for key, fields in owned.fields.items() if key != mine))
     pruned = owned.fields.pop(mine, set()) - given.keys() - others
-    # If the membership of an item (`.`) is pruned, the item goes, even if another manager owns its value.
+    # If the membership of an item (`.`) is pruned, the item goes, even if another manager owns its
+    # value.
     whole = {path[:-1] for path in pruned if path[-1] == "."}
     after = {
         path: value
@@ -202,7 +205,10 @@ def timestamp(seconds: float) -> str:
 
 
 def _create(seen: Seen, now: float) -> Object:
-    """The status of a new object is dropped. Without labels there is nothing that a manager could own."""
+    """The status of a new object is dropped.
+
+    Without labels there is nothing that a manager could own.
+    """
     stored = {name: value for name, value in seen.json().items() if name != "status"}
     labels = stored["metadata"].get("labels", {})
     if labels:
@@ -289,7 +295,10 @@ def _move_ownership(seen: Seen, stored: Object) -> Object:
 
 
 def _manager(seen: Seen) -> str:
-    """The field manager of a request. By default it is the program name in User-Agent, before the slash."""
+    """The field manager of a request.
+
+    By default it is the program name in User-Agent, before the slash.
+    """
     return (
         seen.query.get("fieldManager")
         or seen.headers.get("user-agent", "unknown").partition("/")[0]

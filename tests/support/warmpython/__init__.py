@@ -1,9 +1,11 @@
-"""Programs that start in a fiftieth of a second: each is a fork of a Python that has imported everything.
+"""Programs that start in a fiftieth of a second: each is a fork of a Python that has imported
+everything.
 
-A new Python needs half a second to import the generator, which is most of what a script costs that runs
-`gitops-dsf`. `warm_python` writes a folder with `python`, `python3`, `gitops-dsf` and `gitops-dsf-agent`.
-Each of them hands its arguments, working directory, environment and standard streams to a server. The server
-forks, and the fork becomes the program. Signals reach it, and the exit code is its own.
+A new Python needs half a second to import the generator, which is most of what a script costs that
+runs `gitops-dsf`. `warm_python` writes a folder with `python`, `python3`, `gitops-dsf` and
+`gitops-dsf-agent`. Each of them hands its arguments, working directory, environment and standard
+streams to a server. The server forks, and the fork becomes the program. Signals reach it, and the
+exit code is its own.
 
 What only a new Python shows (a start, a locale, an option of the interpreter) needs a real one:
 tests/integration/test_programs.py runs verbs in one.

@@ -1,4 +1,7 @@
-"""Forks for each client: `server.py ADDRESS`. It ends with its standard input, and so do its forks."""
+"""Forks for each client: `server.py ADDRESS`.
+
+It ends with its standard input, and so do its forks.
+"""
 
 import ast
 import atexit
@@ -94,7 +97,10 @@ class Server:
                     client.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, signed=True))
 
     def _forward(self, pid: int) -> None:
-        """Sends the signals of a client to its program. A client that was killed takes its program along."""
+        """Sends the signals of a client to its program.
+
+        A client that was killed takes its program along.
+        """
         try:
             numbers = self._running[pid].recv(64)
         except ConnectionResetError:
@@ -170,8 +176,8 @@ def run(request: Request) -> NoReturn:
 
 
 def become(program: str, arguments: list[str]) -> None:
-    """Runs what `python [-P] [-u] -m MODULE`, `-c CODE` or one of our programs runs; anything else in a new
-    Python.
+    """Runs what `python [-P] [-u] -m MODULE`, `-c CODE` or one of our programs runs; anything else
+    in a new Python.
     """
     name = Path(program).name
     strange = [key for key in os.environb if key.startswith(b"PYTHON") and key not in IGNORED]

@@ -1,4 +1,6 @@
-"""The circuit breaker of a scorer: its rates, what it shows, and that a healthy peer does not notice it."""
+"""The circuit breaker of a scorer: its rates, what it shows, and that a healthy peer does not
+notice it.
+"""
 
 import asyncio
 import itertools
@@ -147,7 +149,10 @@ def test_after_an_outage_one_success_restores_the_grid(
 
 @given(interval=st.sampled_from([60, 300, 600]), hours=st.integers(1, 3))
 def test_answers_without_results_never_open_the_circuit(interval: int, hours: int) -> None:
-    """A new cluster has no data yet. The peers are healthy, and scores follow within one interval."""
+    """A new cluster has no data yet.
+
+    The peers are healthy, and scores follow within one interval.
+    """
     peer = Peer(interval=interval, is_down=lambda _: True, reason=Reason.NO_RESULTS)
     peer.watched(hours * 3600)
     pauses = [after - before for before, after in pairwise(peer.calls)]

@@ -1,4 +1,6 @@
-"""Which cluster a series or a result of the hub scorer is about, and which clusters a scorer scores."""
+"""Which cluster a series or a result of the hub scorer is about, and which clusters a scorer
+scores.
+"""
 
 import asyncio
 import json

@@ -111,8 +111,8 @@ async def test_a_token_is_used_while_the_api_server_does_not_answer(fault: Reaso
 
 
 async def test_a_ca_is_kept_and_its_context_while_it_is_the_same() -> None:
-    """Also while the API server does not answer, which is asked once for each pause, not for each call. A
-    context needs 38 ms and 0.8 MB, and each has a client of its own.
+    """Also while the API server does not answer, which is asked once for each pause, not for each
+    call. A context needs 38 ms and 0.8 MB, and each has a client of its own.
     """
     api = Api(ca=Authority("one").pem)
     kept = credentials(api)
@@ -267,7 +267,10 @@ def test_each_side_has_its_own_credentials(extra: EndpointAuth | None) -> None:
 
 
 async def test_an_agent_that_does_not_know_a_credential_sends_nothing() -> None:
-    """It looks for the key beside the credential in the Secret, and no Secret has it. This agent does not."""
+    """It looks for the key beside the credential in the Secret, and no Secret has it.
+
+    This agent does not.
+    """
     client = ClientSecret(name="s", client_id_key="i", client_secret_key="k")
     oauth2 = OAuth2(token_url="https://login.example.com/token", client_secret_ref=client)
     entry = ScorerSummary(
@@ -402,8 +405,12 @@ async def test_a_pair_that_cannot_be_used_is_named_without_its_content(
     }
     words = {
         "no-certificate": "key 'c' of Secret 'pair' holds no PEM certificate",
-        "another-key": "keys 'c' and 'k' of Secret 'pair' do not belong together: the private key is that of",
-        "encrypted": "key 'k' of Secret 'pair' is a private key with a password; write it without one",
+        "another-key": (
+            "keys 'c' and 'k' of Secret 'pair' do not belong together: the private key is that of"
+        ),
+        "encrypted": (
+            "key 'k' of Secret 'pair' is a private key with a password; write it without one"
+        ),
         "no-key": "key 'k' of Secret 'pair' holds no PEM private key",
         "missing": "key 'k' of Secret 'pair' holds no PEM text",
     }
@@ -427,7 +434,9 @@ async def test_a_certificate_is_said_to_be_expired_from_its_end_on(tmp_path: Pat
 
 
 async def test_what_no_endpoint_needs_any_more_is_forgotten() -> None:
-    """A Secret of a removed scorer does not stay in memory, and is read again if it is needed again."""
+    """A Secret of a removed scorer does not stay in memory, and is read again if it is needed
+    again.
+    """
     authority = Authority()
     api = Api(token="token-1", ca=authority.pem, login={"u": "user", "p": "password"})
     closed: list[ssl.SSLContext] = []

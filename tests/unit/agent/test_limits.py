@@ -35,7 +35,10 @@ async def test_one_origin_never_waits_for_another() -> None:
 
 
 async def test_callers_without_answers_leave_half_of_the_slots_to_others() -> None:
-    """A hundred of them wait in order for four of eight slots. A caller that gets answers runs at once."""
+    """A hundred of them wait in order for four of eight slots.
+
+    A caller that gets answers runs at once.
+    """
     limit, hanging, order = OriginLimit(per_origin=8), asyncio.Event(), list[int]()
 
     async def hang(number: int) -> None:
@@ -101,5 +104,8 @@ def test_texts_of_peers_become_one_short_printable_line(data: bytes | str) -> No
     ],
 )
 def test_retry_after(header: str, seconds: float | None) -> None:
-    """Seconds or a date, with a limit. An invalid value is ignored. The time is 100 s after the epoch."""
+    """Seconds or a date, with a limit.
+
+    An invalid value is ignored. The time is 100 s after the epoch.
+    """
     assert retry_after({"retry-after": header}, now=100.0) == seconds

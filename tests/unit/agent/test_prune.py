@@ -1,4 +1,7 @@
-"""When the pruner lists, what it deletes, and how it waits. In virtual time, with a store in memory."""
+"""When the pruner lists, what it deletes, and how it waits.
+
+In virtual time, with a store in memory.
+"""
 
 import asyncio
 import logging
@@ -131,9 +134,9 @@ async def test_what_a_file_deletes_and_when(
     looks: int,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Each change restarts the delay, which is a minute for an empty file by default, as the docs say. It
-    deletes at once what a file of this process named, and what has expired. To wait is no failure. Five
-    minutes later, and after each deletion, it looks once more.
+    """Each change restarts the delay, which is a minute for an empty file by default, as the docs
+    say. It deletes at once what a file of this process named, and what has expired. To wait is no
+    failure. Five minutes later, and after each deletion, it looks once more.
     """
     store = Store(*names, valid_for=valid_for)
     with pruning(store) as pruner:
@@ -237,7 +240,9 @@ async def test_an_empty_list_after_another_file_is_logged(
     told: bool,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A file without scorers may be a mistake, so a warning is logged before anything is deleted."""
+    """A file without scorers may be a mistake, so a warning is logged before anything is
+    deleted.
+    """
     with pruning(Store()) as pruner, caplog.at_level(logging.WARNING):
         pruner.set(before)
         pruner.set(state)

@@ -194,7 +194,9 @@ async def test_unchanged_scores_are_renewed_at_half_of_their_ttl_and_spread() ->
 
 
 async def test_a_change_of_the_deadband_is_written_once_in_the_least_interval() -> None:
-    """What became of each offer is counted; an offer is deferred first, and written some time later."""
+    """What became of each offer is counted; an offer is deferred first, and written some time
+    later.
+    """
     hub = Hub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu")

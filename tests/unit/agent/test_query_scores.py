@@ -284,7 +284,10 @@ def test_the_number_of_warnings_is_limited() -> None:
 
 @pytest.mark.parametrize("count", [3, 4000])
 def test_a_partial_answer_of_victoria_metrics_is_a_warning(count: int) -> None:
-    """Small or large: if some storage did not answer, the rest is scored. ``false`` gives no warning."""
+    """Small or large: if some storage did not answer, the rest is scored.
+
+    ``false`` gives no warning.
+    """
     rows = json.dumps(_large(count), separators=(",", ":"))
     for partial, told in (("true", ("the answer is partial (isPartial)",)), ("false", ())):
         text = f'{{"status":"success","isPartial":{partial},"data":{{"resultType":"matrix","result":{rows}}},"stats":{{"seriesFetched":"4"}}}}'  # noqa: E501

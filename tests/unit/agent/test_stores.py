@@ -89,7 +89,9 @@ async def _read(store: DirectoryStore, name: str) -> StoredScores | None:
 async def test_a_cancelled_write_does_not_finish_after_the_next_change(
     tmp_path: Path, then: str
 ) -> None:
-    """A worker is replaced, or its scorer removed, while a slow disk still writes the old scores."""
+    """A worker is replaced, or its scorer removed, while a slow disk still writes the old
+    scores.
+    """
     store, old = _store(tmp_path), SlowValues(1)
     await store.write("s", scorer="n", values={"a": 0}, valid_until=2e9)
     stands = await _read(store, "s")

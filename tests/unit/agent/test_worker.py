@@ -87,7 +87,8 @@ async def test_a_bug_in_a_cycle_is_a_failure_of_one_scorer() -> None:
     ("interval", "pauses"),
     [
         (60, [5, 10, 20, 40, 80, 160, 300, 300]),
-        # A scorer that runs more often begins with its interval, and one that runs rarely waits as long.
+        # A scorer that runs more often begins with its interval, and one that runs rarely waits as
+        # long.
         (2, [2, 4, 8, 16, 32]),
         (1000, [5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000]),
     ],

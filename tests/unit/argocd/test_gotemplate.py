@@ -111,7 +111,10 @@ def test_values_of_the_generator_are_known_by_name() -> None:
         '{{ printf "%1000000d" 1 }}',
         '{{ printf "%.1000000s" .name }}',
         "{{ range $i := until 100000000 }}x{{ end }}",
-        "{{ range until 1000 }}{{ range until 1000 }}{{ range until 1000 }}x{{ end }}{{ end }}{{ end }}",
+        (
+            "{{ range until 1000 }}{{ range until 1000 }}{{ range until 1000 }}x{{ end }}{{"
+            " end }}{{ end }}"
+        ),
         "{{ range 400000000 }}x{{ end }}",
         "{{ untilStep 0 400000000 1 | toJson }}",
         "{{ untilStep -400000000 0 1 | toJson }}",
@@ -145,7 +148,10 @@ def test_what_could_fill_the_memory_is_told(text: str) -> None:
         "{{ print .server .server }}" * 100,
         "{{ . | toYaml | nindent 40 }}",
         '{{ $line := repeat 2000 "-" }}{{ range until 100 }}{{ $.name | indent 8 }}{{ end }}',
-        '{{ replace "." "-dot-" .name | replace "a" "bbbb" | replace "c" "dddd" | replace "e" "ffff" }}',
+        (
+            '{{ replace "." "-dot-" .name | replace "a" "bbbb" | replace "c" "dddd" | replace'
+            ' "e" "ffff" }}'
+        ),
     ],
 )
 def test_small_numbers_are_no_trouble(text: str) -> None:
@@ -199,7 +205,10 @@ def test_what_differs_at_every_look_is_told(text: str) -> None:
         "{{ with .metadata }}{{ .labels.region | lower }}{{ else }}none{{ end }}",
         "{{ with $x := .a }}{{ $x.b }}{{ else with .c }}{{ .d }}{{ end }}",
         "{{ $found := false }}{{ range .a }}{{ $found = true }}{{ end }}{{ if $found }}a{{ end }}",
-        '{{ .values | toYaml | nindent 8 }}{{ dig "a" "b" "none" . }}{{ . | toJson | sha256sum | trunc 8 }}',
+        (
+            '{{ .values | toYaml | nindent 8 }}{{ dig "a" "b" "none" . }}{{ . | toJson |'
+            " sha256sum | trunc 8 }}"
+        ),
         '{{ dict "a" .b | toJson }}{{ list 1 2 | join "," }}{{ (index .a 0).b }}',
         '{{ (splitList "/" .p) | last }}',
         "{{ .a | int | add 1 | mul 2 }}{{ 0x1f }}{{ 1.5 }}{{ 'a' }}{{ 1e3 }}{{ eq .a nil }}",
@@ -272,7 +281,10 @@ REGION = {("labels", "region")}
         "{{ if not .labels.region }}eu{{ else }}{{ lower .labels.region }}{{ end }}",
         "{{ if and .name .labels.region }}{{ .labels.region }}{{ end }}",
         "{{ $r := .labels.region }}{{ if empty $r }}eu{{ else }}{{ $r }}{{ end }}",
-        '{{ eq .labels.region "eu" | ternary "a" "b" }}{{ if hasPrefix "e" .labels.region }}c{{ end }}',
+        (
+            '{{ eq .labels.region "eu" | ternary "a" "b" }}{{ if hasPrefix "e" .labels.region'
+            " }}c{{ end }}"
+        ),
         "{{ .labels.env }}{{ .claims.region }}",
         '{{ .labels.region | lower | trim | default "eu" }}',
         "{{ with .labels.region }}{{ . }}{{ else }}eu{{ end }}",
@@ -308,7 +320,10 @@ def test_a_label_that_is_lacking_may_not_be_written(text: str, offset: int) -> N
 
 
 def test_what_a_template_reads_of_clusters_is_known_without_running_it() -> None:
-    text = '{{ if .labels.env }}{{ .claims.zone }}{{ else }}{{ index .labels "a.b/c" }}{{ end }}{{ .name }}'
+    text = (
+        '{{ if .labels.env }}{{ .claims.zone }}{{ else }}{{ index .labels "a.b/c" }}{{ end'
+        " }}{{ .name }}"
+    )
     assert reads(text, GIVEN) == {
         ("labels", "env"): 6,
         ("claims", "zone"): 23,

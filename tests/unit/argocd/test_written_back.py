@@ -33,7 +33,8 @@ EMPTY = {"metadata": {}, "spec": {"destination": {}, "project": ""}}
             {"template": {"spec": {"syncPolicy": {"automated": {"enabled": False}}}}},
         ),
         ({"template": {"spec": {"syncPolicy": {"automated": {}}}}},) * 2,
-        # Elements may hold anything, and requeueAfterSeconds is a pointer. A generator always has a template.
+        # Elements may hold anything, and requeueAfterSeconds is a pointer. A generator always has a
+        # template.
         (
             {"generators": [{"list": {"elements": [{"name": "", "on": False}]}}]},
             {

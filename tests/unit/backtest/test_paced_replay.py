@@ -77,7 +77,10 @@ def test_a_move_begins_where_nobody_arrives() -> None:
 
 
 def test_a_move_waits_while_a_cluster_settles_after_a_move_that_ocm_made_itself() -> None:
-    """OCM leaves a cluster without the score at once. The arrival counts by the pace, as on a hub."""
+    """OCM leaves a cluster without the score at once.
+
+    The arrival counts by the pace, as on a hub.
+    """
     moves = _moves(lost=True)
     assert moves["ns/a"] == [(0, ("c1",)), (10, ("c2",))]
     (_, start), (number, clusters) = moves["ns/b"]

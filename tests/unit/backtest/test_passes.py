@@ -1,4 +1,7 @@
-"""Single stories of passes that depend on more than the scores. Random ones are in tests/property."""
+"""Single stories of passes that depend on more than the scores.
+
+Random ones are in tests/property.
+"""
 
 from array import array
 from collections.abc import Mapping, Sequence
@@ -64,9 +67,11 @@ def test_clusters_are_compared_only_with_those_that_pass_the_filters(
 
 @pytest.mark.parametrize(("others", "lead"), [({}, 10), ({"Balance": 1}, 5)])
 def test_regret_counts_to_the_end_of_the_span(others: Mapping[str, int], lead: int) -> None:
-    """From point 20 on b has a score of 10 more than a, which stays by its stickiness: at 21 of 41 points.
+    """From point 20 on b has a score of 10 more than a, which stays by its stickiness: at 21 of 41
+    points.
 
-    Beside another prioritizer of the same weight that is half as much in the mean, as `explain` says it.
+    Beside another prioritizer of the same weight that is half as much in the mean, as `explain`
+    says it.
     """
     policy = exact(("r/v", 1), ("Steady", 1), *others.items())
     state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy})

@@ -110,7 +110,9 @@ print(codes, sorted(needless), "searching" if gc.isenabled() else "quiet")
 
 
 def test_validate_and_backtest_import_and_end_without_needless_work(tmp_path: Path) -> None:
-    """What renders, what previews and the CEL engine take 50 ms, and the end of the interpreter 90 ms."""
+    """What renders, what previews and the CEL engine take 50 ms, and the end of the interpreter 90
+    ms.
+    """
     scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",))
     labels = {"ds_score_name": "cpu-headroom", "ds_cluster": "eu-north-1"}
     rows = [{"metric": labels, "values": [[1_782_864_000, "50"]]}]
@@ -164,9 +166,9 @@ def test_a_bug_report_shows_no_secret_of_the_command(
     assert main(["backtest", "fleet", "--prometheus", store, *headers]) == 3
     told = capsys.readouterr().err
     assert (
-        "--prometheus https://prometheus.example.com/x --header X-Key:(hidden) --header=X-Other:(hidden)"
-        in told
-    )
+        "--prometheus https://prometheus.example.com/x --header X-Key:(hidden)"
+        " --header=X-Other:(hidden)"
+    ) in told
     assert "pa55word" not in told
     assert "s3cret" not in told
 

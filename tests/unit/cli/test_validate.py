@@ -1,4 +1,6 @@
-"""gitops-dsf validate: formats, streams, exit codes, and files in the repository that they belong to."""
+"""gitops-dsf validate: formats, streams, exit codes, and files in the repository that they belong
+to.
+"""
 
 import io
 import json
@@ -29,7 +31,8 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "gitops-dsf.yaml").write_text(SETTINGS)
     (tmp_path / "clusters").mkdir()
     (tmp_path / "clusters" / "c.yaml").write_text(
-        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: c1}\n"
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind:"
+        " ManagedCluster\nmetadata: {name: c1}\n"
     )
     return tmp_path
 
@@ -62,8 +65,8 @@ def test_text_names_file_line_column_code_and_hint(capsys: pytest.CaptureFixture
     assert main(["validate"]) == 1
     out, err = capsys.readouterr()
     assert (
-        out
-        == "clusters/a,b: 100%.yaml:2:7: error DSF012: kind ManagedClustr is not read in a fleet repository\n"
+        out == "clusters/a,b: 100%.yaml:2:7: error DSF012: kind ManagedClustr is not read in a"
+        " fleet repository\n"
         "    did you mean ManagedCluster?\n"
     )
     assert err == "1 error, 0 warnings in 1 file\n"
@@ -238,7 +241,10 @@ def test_fix_writes_hints_and_keeps_comments(
 
 def test_fix_leaves_what_people_must_decide(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (root / "config").mkdir()
-    masks = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"
+    masks = (
+        "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind:"
+        " DynamicScoringConfig\n"
+    )
     file = root / "config" / "m.yaml"
     file.write_text(
         f"{masks}metadata: {{name: dynamic-scoring-config, labels: {{a: 017}}}}\n"
@@ -260,7 +266,10 @@ def test_fix_finds_the_document_of_each_finding(tmp_path: Path) -> None:
     assert both == f"{(tmp_path / 'first').read_text()}---\n{(tmp_path / 'second').read_text()}"
 
 
-CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: NAME}\n"
+CLUSTER = (
+    "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:"
+    " {name: NAME}\n"
+)
 
 
 @pytest.fixture

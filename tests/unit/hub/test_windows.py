@@ -194,7 +194,9 @@ NIGHTS = (("01:00", "03:00"), ("02:00", "03:00"), ("03:00", "04:00"))
 
 
 def test_what_is_open_at_once_is_found_when_it_opens() -> None:
-    """Three nights of which only two touch, and a period that meets one of them in its third week."""
+    """Three nights of which only two touch, and a period that meets one of them in its third
+    week.
+    """
     first, second, third = (nightly(*hours, "Sun", zone="UTC") for hours in NIGHTS)
     weeks = Period(at("2027-03-01T00:00:00Z"), at("2027-03-31T00:00:00Z"))
     groups = {

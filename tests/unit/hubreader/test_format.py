@@ -1,5 +1,5 @@
-"""The snapshot's files: what is written is read back, the same bytes for the same snapshot, and mistakes are
-named.
+"""The snapshot's files: what is written is read back, the same bytes for the same snapshot, and
+mistakes are named.
 """
 
 import re
@@ -111,7 +111,8 @@ def test_the_age_is_that_of_the_oldest_part() -> None:
 
 HEAD = "apiVersion: gitops-dsf.io/v1alpha1\nkind: HubSnapshot\n"
 SCORE = (
-    "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPlacementScore\nmetadata: {name:"
+    "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind:"
+    " AddOnPlacementScore\nmetadata: {name:"
     " cpu, namespace: eu}\n"
 )
 
@@ -153,7 +154,10 @@ def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
         from_path(tmp_path)
 
 
-TABLE = f"{HEAD}scores: {{cpu: {{ap: {{values: {{cpu: 7}}}}, eu: {{values: {{cpu: 1}}, validUntil: now}}}}}}\n"
+TABLE = (
+    f"{HEAD}scores: {{cpu: {{ap: {{values: {{cpu: 7}}}}, eu: {{values: {{cpu: 1}},"
+    " validUntil: now}}}\n"
+)
 
 
 @pytest.mark.parametrize("text", [f"{SCORE}status: {{validUntil: '2026-06-01T00:00:00'}}\n", TABLE])

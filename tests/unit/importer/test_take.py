@@ -1,7 +1,7 @@
 """What an import takes, what it leaves, and what it does to files that people wrote.
 
-Aspects covered: the allow-list and its exceptions; new objects; edits that keep comments; git's scorers;
-refusals; a second run.
+Aspects covered: the allow-list and its exceptions; new objects; edits that keep comments; git's
+scorers; refusals; a second run.
 """
 
 from pathlib import Path
@@ -135,7 +135,8 @@ def test_what_a_selector_of_the_repository_asks_for_is_taken(fleet: Path) -> Non
     (fleet / "apps" / "asking.yaml").write_text(
         "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name:"
         " asking}\nspec:\n  predicates:\n  - requiredClusterSelector:\n      labelSelector:"
-        " {matchExpressions: [{key: node.example.com/arch, operator: Exists}]}\n      claimSelector:"
+        " {matchExpressions: [{key: node.example.com/arch, operator: Exists}]}\n"
+        "      claimSelector:"
         " {matchExpressions: [{key: kubeversion.open-cluster-management.io, operator: Exists}]}\n",
         encoding="utf-8",
     )
@@ -158,7 +159,8 @@ def test_what_scorers_on_the_hub_recognise_clusters_by_is_taken(fleet: Path) -> 
         (fleet / "scorers" / f"by-{kind}.yaml").write_text(
             "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\n"
             f"metadata: {{name: by-{kind}}}\nspec:\n  description: d\n  runsOn: Hub\n  source:\n"
-            f"    host: http://t:1\n    params: {{query: x}}\n    clusterLabel: {{name: c, {kind}: {name}}}\n"
+            "    host: http://t:1\n    params: {query: x}\n    clusterLabel: {name:"
+            f" c, {kind}: {name}}}\n"
             f"  scoring: {{type: Query, params: {{name: by-{kind}, interval: 60}}}}\n",
             encoding="utf-8",
         )
@@ -333,8 +335,8 @@ def test_nothing_is_written_through_a_link_out_of_the_repository(fleet: Path) ->
 
 
 def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Path) -> None:
-    """Two samples have a token for a host that only /config names: their locks are refused, as `sync` refuses
-    them.
+    """Two samples have a token for a host that only /config names: their locks are refused, as
+    `sync` refuses them.
     """
     found = bring(fleet, *samples())
     names = [item["metadata"]["name"] for item in samples()]
@@ -440,6 +442,7 @@ def test_a_status_of_another_shape_is_refused_with_its_reason(fleet: Path) -> No
     static["status"]["lastSyncedConfig"] = {"scoring": {"params": {"interval": "soon"}}}
     [refused] = bring(fleet, static).refused
     assert refused.changes[0].startswith(
-        "status.lastSyncedConfig of DynamicScorer example-performance-scorer has another shape: Expected"
+        "status.lastSyncedConfig of DynamicScorer example-performance-scorer has another"
+        " shape: Expected"
         " `int`"
     )

@@ -1,5 +1,5 @@
-"""The files of a journal, whose bad lines are told and skipped, and the order of records, whatever clocks
-say.
+"""The files of a journal, whose bad lines are told and skipped, and the order of records, whatever
+clocks say.
 """
 
 from datetime import UTC, datetime, timedelta

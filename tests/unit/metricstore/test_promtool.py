@@ -1,4 +1,7 @@
-"""Reading the reports of promtool. A script in its place prints them; tests/hub runs the real one."""
+"""Reading the reports of promtool.
+
+A script in its place prints them; tests/hub runs the real one.
+"""
 
 import math
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""rendered/ on disk: what is written, what is pruned, what is left alone, and what a kill half-way leaves."""
+"""rendered/ on disk: what is written, what is pruned, what is left alone, and what a kill half-way
+leaves.
+"""
 
 import itertools
 import os
@@ -81,8 +83,8 @@ class Killed(BaseException):
 
 
 class Killer:
-    """Kills before a step: a file that is renamed into its place, a file or folder that goes, a folder that
-    comes.
+    """Kills before a step: a file that is renamed into its place, a file or folder that goes, a
+    folder that comes.
     """
 
     def __init__(self, patch: pytest.MonkeyPatch, *, before: int) -> None:
@@ -102,8 +104,8 @@ class Killer:
 def test_a_render_after_a_kill_at_any_step_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every file is old, new or not there; the next render, of either state, leaves exactly its files and
-    those of others.
+    """Every file is old, new or not there; the next render, of either state, leaves exactly its
+    files and those of others.
     """
     old = tree(platform__a="1\n", works__b="1\n", gone__c="1\n", gone__deep__d="1\n")
     new = tree(platform__a="2\n", works__b="1\n", works__e="2\n", more__f="2\n")

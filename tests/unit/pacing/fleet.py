@@ -29,7 +29,10 @@ def herd(
     delay: float = 60,
     span: float = 600,
 ) -> tuple[HubState, dict[str, Paced]]:
-    """A hub where every application ranks by one score. `placed` are the clusters of each application."""
+    """A hub where every application ranks by one score.
+
+    `placed` are the clusters of each application.
+    """
     documents = hub()
     for name, value in scores.items():
         documents += [

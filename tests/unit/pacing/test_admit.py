@@ -50,7 +50,9 @@ def test_a_herd_is_admitted_one_arrival_at_a_time() -> None:
 
 
 def test_the_second_application_sees_the_load_of_the_first() -> None:
-    """With a demand of 5, c2 counts as 57 after the first move, and c3 is better for the second one."""
+    """With a demand of 5, c2 counts as 57 after the first move, and c3 is better for the second
+    one.
+    """
     pace = PACE.model_copy(update={"concurrent": 3})
     assert moved(situation(herd(FOUR, TWENTY, demand=5), pace=pace)) == [
         ("app-00", "c1", "c2"),
@@ -119,8 +121,10 @@ SHARED = {"a": ("c1",), "z": ("c1",)}
 def test_a_move_back_waits_while_the_last_move_may_be_measured(
     ago: float, expected: list[tuple[MoveReason, float]]
 ) -> None:
-    """Both clusters have 79 points. If they do not show the move of z, c2 is 12 points better, which is more
-    than the stickiness of 10; if they do, it is not better at all.
+    """Both clusters have 79 points.
+
+    If they do not show the move of z, c2 is 12 points better, which is more than the stickiness of
+    10; if they do, it is not better at all.
     """
     found = herd({"c1": 79, "c2": 79}, SHARED, demand=6, weight=10, steady=1, delay=360, span=0)
     admission = admit(situation(found, moves=[ended("z", "c2", "c1", ago)]))
@@ -179,7 +183,9 @@ def test_a_cluster_where_a_lower_score_is_better_may_have_measured_a_move_too() 
     ],
 )
 def test_what_a_range_cannot_show_yet(phase: Phase, elapsed: float, share: float) -> None:
-    """From the decision on the new copy may run: after half of the range a score may show half of it."""
+    """From the decision on the new copy may run: after half of the range a score may show half of
+    it.
+    """
     move = MOVE.entered(phase, elapsed)
     assert surely_unmeasured(move, TERM, now=elapsed) == pytest.approx(share)
     instant = PacedTerm("r", "free", 1, demand=10, delay=60)
@@ -187,7 +193,9 @@ def test_what_a_range_cannot_show_yet(phase: Phase, elapsed: float, share: float
 
 
 def test_a_preview_is_what_the_reconciler_would_admit_while_a_move_is_in_doubt() -> None:
-    """The first wave, with the scores of now: they do not change in a preview, so the doubt stays."""
+    """The first wave, with the scores of now: they do not change in a preview, so the doubt
+    stays.
+    """
     values = {"c1": 79, "c2": 79, "c3": 95}
     found = herd(values, {**SHARED, "b": ("c2",)}, demand=6, weight=10, steady=1, delay=360, span=0)
     pace = PACE.model_copy(update={"settle_seconds": 0, "cooldown_seconds": 0})
@@ -280,14 +288,18 @@ def test_a_drained_cluster_is_left_first() -> None:
 
 
 def test_stickiness_counts_as_written() -> None:
-    """A lead of 22 points is a desired move with a stickiness of 20 (weight 5, Steady 1), and none with one of 25."""
+    """A lead of 22 points is a desired move with a stickiness of 20 (weight 5, Steady 1), and none
+    with one of 25.
+    """
     assert moved(situation(herd(FOUR, {"a": ("c1",)}, weight=5, steady=1)))
     assert not moved(situation(herd(FOUR, {"a": ("c1",)}, weight=4, steady=1)))
     assert not moved(situation(herd(FOUR, {"a": ("c1",)}, weight=-1)))
 
 
 def test_a_move_that_would_be_followed_by_one_back_is_not_desired() -> None:
-    """With a demand of 11, c1 would have 51 points after the move, and c2 51; with 12 c1 would be better."""
+    """With a demand of 11, c1 would have 51 points after the move, and c2 51; with 12 c1 would be
+    better.
+    """
     assert moved(situation(herd(FOUR, {"a": ("c1",)}, demand=11)))
     assert not moved(situation(herd(FOUR, {"a": ("c1",)}, demand=12)))
     sticky = herd(FOUR, {"a": ("c1",)}, demand=21, weight=5, steady=1)
@@ -301,7 +313,9 @@ def test_only_one_cluster_of_several_changes_at_a_time() -> None:
 
 
 def test_waves_of_a_herd_end_evenly() -> None:
-    """With a demand that is right, twenty applications spread until no cluster is clearly better."""
+    """With a demand that is right, twenty applications spread until no cluster is clearly
+    better.
+    """
     found = situation(
         herd(FOUR, TWENTY, demand=2), pace=PACE.model_copy(update={"cooldown_seconds": 0})
     )
@@ -327,8 +341,9 @@ def test_waves_of_a_herd_end_evenly() -> None:
 def test_waves_begin_when_what_is_under_way_is_done(
     phase: Phase, expected: list[tuple[str, str]]
 ) -> None:
-    """OCM has followed a handover, will follow an admitted move, and not one that is withdrawn. After a move
-    to c2, with a demand of 5, c3 is better.
+    """OCM has followed a handover, will follow an admitted move, and not one that is withdrawn.
+
+    After a move to c2, with a demand of 5, c3 is better.
     """
     on = "c2" if phase is Phase.HANDOVER else "c1"
     under_way = LedgerMove(placement="ns/a", source="c1", target="c2", since=SECONDS, phase=phase)
@@ -346,7 +361,9 @@ def test_waves_begin_when_what_is_under_way_is_done(
 
 @pytest.mark.parametrize("settle", [0, 600, 3600])
 def test_waves_count_the_load_of_a_move_once(settle: float) -> None:
-    """However long a cluster settles: with 10 points each, the first move leaves c2 at 52 and c1 at 50."""
+    """However long a cluster settles: with 10 points each, the first move leaves c2 at 52 and c1 at
+    50.
+    """
     pace = PACE.model_copy(update={"settle_seconds": settle, "cooldown_seconds": 0})
     found = situation(herd({"c1": 30, "c2": 72}, TWENTY, demand=10), pace=pace)
     assert [
@@ -388,7 +405,10 @@ def test_the_target_is_assumed_lower_and_the_source_higher() -> None:
 
 
 def test_assumed_scores() -> None:
-    """Shifts add up within the range of scores. Other items, clusters and names stay the same objects."""
+    """Shifts add up within the range of scores.
+
+    Other items, clusters and names stay the same objects.
+    """
     scores = {
         "r": {"c1": score_of({"free": 40, "other": 1}), "c2": score_of({"free": -95})},
         "s": {},

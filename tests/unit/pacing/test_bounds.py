@@ -1,5 +1,6 @@
-"""The ConfigMap of moves never outgrows what the API server accepts. What is only shown goes before what the
-pace needs, and what was left out is told.
+"""The ConfigMap of moves never outgrows what the API server accepts.
+
+What is only shown goes before what the pace needs, and what was left out is told.
 """
 
 import pytest

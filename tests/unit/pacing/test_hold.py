@@ -1,5 +1,5 @@
-"""What OCM does with a paced Placement, by the exact simulator: items of moves and refuges, in every order of
-writes, for random scores.
+"""What OCM does with a paced Placement, by the exact simulator: items of moves and refuges, in
+every order of writes, for random scores.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -109,8 +109,8 @@ OUTCOMES = ("confirmed", "refused", "lost", "lost, but written")
 
 
 def _states(published: Items, wanted: Items, data: st.DataObject) -> Iterator[Items]:
-    """What is published before, between and after the writes, of which some fail, and of the next look, when
-    all writes that are left succeed. Nobody reads again what a lost write did.
+    """What is published before, between and after the writes, of which some fail, and of the next
+    look, when all writes that are left succeed. Nobody reads again what a lost write did.
     """
     now, known = dict(published), {cluster: (items,) for cluster, items in published.items()}
     yield dict(now)
@@ -158,7 +158,10 @@ def test_a_refuge_moves_nothing_and_decides_a_failover(
 def test_a_move_is_carried_out_in_spite_of_refuges(
     found: tuple[Scene, Scores], data: st.DataObject
 ) -> None:
-    """Between the writes the Placement is where it was, or where it goes. Afterwards it stays there."""
+    """Between the writes the Placement is where it was, or where it goes.
+
+    Afterwards it stays there.
+    """
     scene, later = found
     source = data.draw(st.sampled_from(scene.decided))
     target = data.draw(st.sampled_from(_others(scene)))
@@ -195,8 +198,9 @@ def test_a_withdrawn_move_leaves_the_placement_where_it_was(
 def test_what_a_dead_reconciler_left_draws_nothing_back(
     found: tuple[Scene, Scores], data: st.DataObject
 ) -> None:
-    """The move was followed, and nobody takes its items away. A cluster is lost, OCM chooses another one, and
-    then the lost one returns.
+    """The move was followed, and nobody takes its items away.
+
+    A cluster is lost, OCM chooses another one, and then the lost one returns.
     """
     scene, later = found
     source = data.draw(st.sampled_from(scene.decided))

@@ -1,4 +1,6 @@
-"""What open windows mean: which clusters are cordoned and drained, what is frozen, and how far drains are."""
+"""What open windows mean: which clusters are cordoned and drained, what is frozen, and how far
+drains are.
+"""
 
 from typing import Any
 

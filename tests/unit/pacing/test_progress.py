@@ -110,7 +110,10 @@ def test_a_placement_that_is_no_longer_paced_has_no_move() -> None:
 def test_what_nobody_admitted_is_an_arrival(
     known: dict[str, tuple[str, ...]], expected: list[tuple[str, str]]
 ) -> None:
-    """Of an application that is new, or that OCM moved itself. At the first look everything is old."""
+    """Of an application that is new, or that OCM moved itself.
+
+    At the first look everything is old.
+    """
     found = advance(
         Ledger((), known),
         paced={KEY},
@@ -129,7 +132,10 @@ FUTURE = NOW + 6 * 3600
 
 
 def test_times_in_the_future_count_as_now() -> None:
-    """The hub's clock was wrong by hours when they were written. What waits for them begins to wait now."""
+    """The hub's clock was wrong by hours when they were written.
+
+    What waits for them begins to wait now.
+    """
     poisoned = LedgerMove(placement=KEY, source="c1", target="c2", since=FUTURE, phase_since=FUTURE)
     healthy = move(Phase.ENDED, 100)
     stored = StoredMoves(

@@ -53,8 +53,8 @@ def hub(scores: Mapping[str, int], placed: Mapping[str, Sequence[str]], **more: 
 
 @pytest.mark.parametrize("demand", [0, 1, 2, 5, 12])
 def test_a_lost_cluster_ends_in_no_herd(demand: int) -> None:
-    """Whatever the applications take, the other clusters are within ten points of even with it, or within
-    one application, if that takes more.
+    """Whatever the applications take, the other clusters are within ten points of even with it, or
+    within one application, if that takes more.
     """
     found = planned(hub(FOUR, TWENTY, demand=demand))
     assert found.keys() == TWENTY.keys()

@@ -1,7 +1,7 @@
 """What shall exist: shards, shared configurations, and scorers as a spoke's ConfigMap carries them.
 
-Aspects covered: shards never move by themselves; a configuration is one value; delivery modes; summaries hold
-ours only where set.
+Aspects covered: shards never move by themselves; a configuration is one value; delivery modes;
+summaries hold ours only where set.
 """
 
 from pathlib import Path
@@ -19,8 +19,8 @@ from tests.support.rendering import rendered, scorer
 def test_a_shard_depends_on_the_name_and_the_number_alone(
     cluster: str, shards: int, expected: int
 ) -> None:
-    """Pinned: a cluster that changed its directory would be pruned from one Application and created by
-    another.
+    """Pinned: a cluster that changed its directory would be pruned from one Application and created
+    by another.
     """
     assert shard_of(cluster, shards) == expected
 

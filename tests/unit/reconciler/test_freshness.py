@@ -1,5 +1,5 @@
-"""What is said of a scorer's scores and of Placements in its status, and which scores are dead: expired for
-more than a TTL, and nobody there who could renew them.
+"""What is said of a scorer's scores and of Placements in its status, and which scores are dead:
+expired for more than a TTL, and nobody there who could renew them.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,10 @@ def assessed(
 
 LATE = fresh(224)
 """Less than a quarter of its TTL is left."""
-UNMASKED = "True Fresh fresh on 1 cluster; missing or masked on 1 cluster (b): ConfigMap gitops-dsf-masks is"
+UNMASKED = (
+    "True Fresh fresh on 1 cluster; missing or masked on 1 cluster (b): ConfigMap"
+    " gitops-dsf-masks is"
+)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +266,9 @@ def test_what_may_live_is_never_dead() -> None:
 def test_the_hub_scorer_renews_without_an_agent(
     holder: ManagedCluster | None, on_hub: bool, runs_on: str | None, why: str
 ) -> None:
-    """`on_hub` is who wrote the score, `runs_on` where its scorer runs now; None means that it is gone."""
+    """`on_hub` is who wrote the score, `runs_on` where its scorer runs now; None means that it is
+    gone.
+    """
     owner = None if runs_on is None else owner_on(runs_on)
     assert why_not_renewed(holder, None, owner=owner, on_hub=on_hub) == why
     found = find_dead(

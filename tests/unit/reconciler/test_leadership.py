@@ -1,5 +1,5 @@
-"""At most one leader at a time, whatever the network does and whatever other clocks say, and what a leader
-writes into the Lease: replicas in virtual time.
+"""At most one leader at a time, whatever the network does and whatever other clocks say, and what a
+leader writes into the Lease: replicas in virtual time.
 """
 
 import asyncio
@@ -103,8 +103,8 @@ async def leading() -> tuple[Store, Leadership]:
 
 @dataclass
 class Way:
-    """From one replica to the hub: each call takes a while before and after it counts, or is lost on either
-    leg.
+    """From one replica to the hub: each call takes a while before and after it counts, or is lost
+    on either leg.
     """
 
     store: Store
@@ -234,7 +234,7 @@ async def test_an_answer_that_is_no_lease_leads_nowhere(page: bytes) -> None:
     assert proxy.created == proxy.specs == [], "nothing says that there is no lease"
 
 
-async def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_its_last_renewal() -> (
+async def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_it_was_renewed() -> (
     None
 ):
     store = Store()
@@ -291,7 +291,9 @@ async def test_nothing_is_left_of_a_claim_that_was_never_made_or_is_over() -> No
 
 
 async def test_each_renewal_says_when_it_was_and_leaves_the_rest() -> None:
-    """Others count from the change of renewTime; acquireTime and the transitions tell people since when."""
+    """Others count from the change of renewTime; acquireTime and the transitions tell people since
+    when.
+    """
     store, one = await leading()
     async with kept(one):
         await asyncio.sleep(61)
@@ -488,7 +490,10 @@ async def test_a_replica_gives_back_only_its_own_lease() -> None:
 async def test_a_lease_is_free_without_a_holder_or_after_the_time_that_it_names(
     spec: dict[str, Any] | None, seconds: float, transitions: int
 ) -> None:
-    """One that somebody wrote by hand names none and is taken after ours. What is not ours in it stays."""
+    """One that somebody wrote by hand names none and is taken after ours.
+
+    What is not ours in it stays.
+    """
     store = Store()
     store.write(spec or {})
     assert store.item is not None

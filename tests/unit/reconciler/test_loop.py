@@ -1,4 +1,7 @@
-"""The loop of a controller: when it looks again, what it counts, and what it never decides by. Virtual time."""
+"""The loop of a controller: when it looks again, what it counts, and what it never decides by.
+
+Virtual time.
+"""
 
 import asyncio
 from itertools import pairwise

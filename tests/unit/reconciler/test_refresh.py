@@ -1,4 +1,6 @@
-"""Since when a decision is what it is, and when an ApplicationSet is asked to look at it, and when never."""
+"""Since when a decision is what it is, and when an ApplicationSet is asked to look at it, and when
+never.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st

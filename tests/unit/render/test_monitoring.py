@@ -1,6 +1,7 @@
 """Alert rules and dashboard: queries that parse, of series and labels that exist.
 
-What the alerts do is in monitoring/rules_test.yaml, which tests/hub/test_promtool.py runs with promtool.
+What the alerts do is in monitoring/rules_test.yaml, which tests/hub/test_promtool.py runs with
+promtool.
 """
 
 import json

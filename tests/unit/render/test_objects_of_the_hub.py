@@ -1,7 +1,7 @@
 """Single rendered objects, for the properties that OCM and Argo CD depend on.
 
-Aspects covered: custom resources; works; the add-on; Placements; ApplicationSets; Argo CD's Applications;
-sync waves; directories.
+Aspects covered: custom resources; works; the add-on; Placements; ApplicationSets; Argo CD's
+Applications; sync waves; directories.
 """
 
 from pathlib import Path

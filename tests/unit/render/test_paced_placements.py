@@ -31,7 +31,9 @@ def placements(
 
 
 def test_a_paced_placement_holds_and_says_what_people_wrote(tmp_path: Path) -> None:
-    """The score's weight is small, Steady and the items have 10; the annotation has the written weights."""
+    """The score's weight is small, Steady and the items have 10; the annotation has the written
+    weights.
+    """
     app = application("web", scores=[{"scorer": "cpu", "weight": 2, "demand": 5}], stickiness=25)
     found, document = placements(tmp_path, app, pace={})
     assert document["spec"]["prioritizerPolicy"]["configurations"] == [

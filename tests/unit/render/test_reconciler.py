@@ -1,5 +1,5 @@
-"""rendered/reconciler: arguments that the command line understands, pods that Pod Security `restricted`
-admits, rights and policies.
+"""rendered/reconciler: arguments that the command line understands, pods that Pod Security
+`restricted` admits, rights and policies.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Two ApplicationSets that can make one Application: found where it can happen, and nowhere else.
 
-Aspects covered: prefixes, sets that both may use, raw ApplicationSets of several forms, what is not certain,
-agreement with a search of all pairs, the place, cost.
+Aspects covered: prefixes, sets that both may use, raw ApplicationSets of several forms, what is not
+certain, agreement with a search of all pairs, the place, cost.
 """
 
 import time
@@ -78,7 +78,8 @@ def test_a_dash_can_belong_to_the_application_or_to_the_cluster() -> None:
     [found] = findings(*clusters("eu-1", "1"), app("web"), app("web-eu"))
     assert (found.code, found.severity) == ("DSF361", "error")
     assert found.message.startswith(
-        "web-eu on cluster 1 and web (apps/x.yaml:21:11) on cluster eu-1 both generate the Application"
+        "web-eu on cluster 1 and web (apps/x.yaml:21:11) on cluster eu-1 both generate"
+        " the Application"
         " web-eu-1: it stays with the first"
     )
 
@@ -138,9 +139,9 @@ def test_two_sets_of_ones_own_with_a_suffix_can_meet() -> None:
     sets = [raw_set("a", "{{name}}-web", follows="p"), raw_set("b", "eu-{{name}}-web", follows="p")]
     [found] = findings(*clusters("eu-1", "1"), *placements, *sets)
     assert (
-        "b on cluster 1 and a (apps/x.yaml:39:15) on cluster eu-1 both generate the Application eu-1-web"
-        in found.message
-    )
+        "b on cluster 1 and a (apps/x.yaml:39:15) on cluster eu-1 both generate the"
+        " Application eu-1-web"
+    ) in found.message
 
 
 @pytest.mark.parametrize(
@@ -229,8 +230,8 @@ def test_what_is_found_is_what_a_search_of_all_pairs_finds(
 
 
 def test_a_large_fleet_of_names_that_almost_meet_is_looked_at_in_a_moment() -> None:
-    """1,000 applications in pairs and 2,000 clusters of the unluckiest names: half of them the rest of the
-    other half.
+    """1,000 applications in pairs and 2,000 clusters of the unluckiest names: half of them the rest
+    of the other half.
     """
     names = [*(str(number) for number in range(1000)), *(f"eu-{number}" for number in range(1000))]
     inventory = [

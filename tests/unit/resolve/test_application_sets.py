@@ -1,5 +1,5 @@
-"""What Argo CD 3.6.1 refuses is told of ApplicationSets that are written by hand, too: names, destinations,
-generators, sources, URLs and paths. Every published form that Argo CD takes passes.
+"""What Argo CD 3.6.1 refuses is told of ApplicationSets that are written by hand, too: names,
+destinations, generators, sources, URLs and paths. Every published form that Argo CD takes passes.
 """
 
 import json
@@ -30,7 +30,10 @@ DECISION = {
 BY_DECISION = {"clusterDecisionResource": DECISION}
 SOURCE = {"repoURL": "https://git.example.com/web.git", "path": "deploy"}
 CLUSTERS = "---\n".join(
-    f"apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: {name}}}\n"
+    (
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:"
+        f" {{name: {name}}}\n"
+    )
     for name in ("berlin", "oslo", "paris")
 )
 
@@ -52,7 +55,9 @@ def written(
     placed: str | None = None,
     **template: object,
 ) -> list[tuple[str, str, str]]:
-    """Code, text at the place, and message of what Argo CD would refuse in a set of three clusters."""
+    """Code, text at the place, and message of what Argo CD would refuse in a set of three
+    clusters.
+    """
     spec = {
         "goTemplate": True,
         "generators": [BY_DECISION] if generators is None else generators,
@@ -145,7 +150,8 @@ def test_one_name_for_several_applications(generators: object) -> None:
 def test_the_message_says_how_many() -> None:
     [(_, _, message)] = written(name="web")
     assert message == (
-        "web may generate 3 Applications, all named web: Argo CD creates none of them (duplicate name)"
+        "web may generate 3 Applications, all named web: Argo CD creates none of them"
+        " (duplicate name)"
     )
 
 

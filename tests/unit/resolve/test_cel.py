@@ -1,8 +1,8 @@
-"""CEL of raw Placements: compiled as OCM compiles it, the place inside the YAML string, and silence where the
-engine cannot judge.
+"""CEL of raw Placements: compiled as OCM compiles it, the place inside the YAML string, and silence
+where the engine cannot judge.
 
-Aspects covered: agreement with OCM's own compiler on recorded expressions, words, places through YAML styles,
-what is not offered, engine limits, imports only where there is CEL.
+Aspects covered: agreement with OCM's own compiler on recorded expressions, words, places through
+YAML styles, what is not offered, engine limits, imports only where there is CEL.
 """
 
 import gzip
@@ -22,7 +22,9 @@ REFUSED = "refused"
 
 
 def test_nothing_is_blamed_that_ocm_accepts() -> None:
-    """What is said to be refused, OCM refused; what is said to be no bool was true on no cluster."""
+    """What is said to be refused, OCM refused; what is said to be no bool was true on no
+    cluster.
+    """
     assert [
         f"{expression}: OCM {answers}, {mistake.message}"
         for expression, answers in EXPRESSIONS
@@ -106,8 +108,8 @@ def test_words_stay_short(expression: str) -> None:
     ],
 )
 def test_nothing_is_said_of_what_the_engine_does_not_offer(expression: str) -> None:
-    """Names that are not offered, nesting that this parser takes less of than OCM's, and what is too large
-    for it.
+    """Names that are not offered, nesting that this parser takes less of than OCM's, and what is
+    too large for it.
     """
     assert check(expression) == ()
 

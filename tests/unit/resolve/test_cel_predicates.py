@@ -1,5 +1,5 @@
-"""DSF316: expressions of Placements that fail on clusters of the inventory, as the simulator's engine runs
-them. A cluster on which one fails is dropped, and OCM reports nothing.
+"""DSF316: expressions of Placements that fail on clusters of the inventory, as the simulator's
+engine runs them. A cluster on which one fails is dropped, and OCM reports nothing.
 """
 
 import json
@@ -13,7 +13,10 @@ CLUSTERS = {
     "oslo": {"labels": {"env": "dev"}},
     "paris": {"labels": {"tier": "gold"}},
 }
-FAILS = "the expression fails on {}: Key not found in map : {}: OCM drops such a cluster and reports nothing"
+FAILS = (
+    "the expression fails on {}: Key not found in map : {}: OCM drops such a cluster and"
+    " reports nothing"
+)
 
 
 def clusters(**more: object) -> str:
@@ -86,14 +89,32 @@ def test_an_expression_whose_value_is_no_bool_on_a_cluster() -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        '"env" in managedCluster.metadata.labels && managedCluster.metadata.labels["env"] == "prod"',
-        'has(managedCluster.metadata.labels.env) && managedCluster.metadata.labels["env"] == "prod"',
-        '!("env" in managedCluster.metadata.labels) || managedCluster.metadata.labels["env"] == "prod"',
+        (
+            '"env" in managedCluster.metadata.labels && managedCluster.metadata.labels["env"]'
+            ' == "prod"'
+        ),
+        (
+            'has(managedCluster.metadata.labels.env) && managedCluster.metadata.labels["env"]'
+            ' == "prod"'
+        ),
+        (
+            '!("env" in managedCluster.metadata.labels) ||'
+            ' managedCluster.metadata.labels["env"] == "prod"'
+        ),
         'managedCluster.metadata.labels[?"env"].orValue("") == "prod"',
-        '"env" in managedCluster.metadata.labels ? managedCluster.metadata.labels["env"] == "x" : false',
+        (
+            '"env" in managedCluster.metadata.labels ? managedCluster.metadata.labels["env"]'
+            ' == "x" : false'
+        ),
         'managedCluster.metadata.labels.exists(key, key == "env" && true)',
-        '"a" in managedCluster.metadata.annotations && managedCluster.metadata.annotations["a"] == "x"',
-        'managedCluster.metadata.labels["cluster.open-cluster-management.io/clusterset"] == "default"',
+        (
+            '"a" in managedCluster.metadata.annotations &&'
+            ' managedCluster.metadata.annotations["a"] == "x"'
+        ),
+        (
+            'managedCluster.metadata.labels["cluster.open-cluster-management.io/clusterset"]'
+            ' == "default"'
+        ),
         "managedCluster.spec.hubAcceptsClient",
         'managedCluster.status.version.kubernetes.startsWith("v1.3")',
         "managedCluster.status.conditions.exists(c, c.type == 'ManagedClusterConditionAvailable')",
@@ -165,7 +186,8 @@ def test_without_an_inventory_a_new_cluster_is_asked() -> None:
 def test_the_hint_says_what_was_meant() -> None:
     placement = (
         "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n"
-        "metadata: {name: p, namespace: argocd}\nspec:\n  predicates:\n    - requiredClusterSelector:\n"
+        "metadata: {name: p, namespace: argocd}\nspec:\n  predicates:\n    -"
+        " requiredClusterSelector:\n"
         "        celSelector: {celExpressions: ['managedCluster.Status.version == \"a\"']}\n"
     )
     [found] = [

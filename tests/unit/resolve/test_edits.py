@@ -91,12 +91,18 @@ def test_the_hint_is_written(tmp_path: Path, code: str, right: str, wrong: str) 
         (
             "namespace: argocd}\nspec:\n  goT",
             "namespace: openshift-gitops}\nspec:\n  goT",
-            "DSF401: decisions are looked up in argocd, the Argo CD namespace, never in openshift-gitops\n",
+            (
+                "DSF401: decisions are looked up in argocd, the Argo CD namespace, never in"
+                " openshift-gitops\n"
+            ),
         ),
         (
             "namespace: argocd}\nspec:\n  num",
             "namespace: openshift-gitops}\nspec:\n  num",
-            "DSF401: an ApplicationSet follows this Placement, but decisions are looked up in argocd only\n",
+            (
+                "DSF401: an ApplicationSet follows this Placement, but decisions are looked"
+                " up in argocd only\n"
+            ),
         ),
         # YAML 1.2 reads 60, kubectl 48.
         ("weight: 1, ", "weight: 060, ", 'quote it: "060", or write 60 or 48\n'),
@@ -113,7 +119,10 @@ def test_the_hint_is_written(tmp_path: Path, code: str, right: str, wrong: str) 
             GO_TEMPLATE.replace(SWITCH, "").replace(
                 "web-{{.clusterName}}", "{{name}}-{{.clusterName}}"
             ),
-            "{{.clusterName}} is a Go template, and goTemplate is not set: Argo CD leaves it as it is\n",
+            (
+                "{{.clusterName}} is a Go template, and goTemplate is not set: Argo CD leaves"
+                " it as it is\n"
+            ),
         ),
         # The pace may be what is missing.
         (

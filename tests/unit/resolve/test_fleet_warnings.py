@@ -1,5 +1,6 @@
-"""What a fleet repository says without a mistake and its author would not want: stickiness that nothing
-overcomes, more clusters than there are, two applications with the same objects, more writes than a hub takes.
+"""What a fleet repository says without a mistake and its author would not want: stickiness that
+nothing overcomes, more clusters than there are, two applications with the same objects, more writes
+than a hub takes.
 """
 
 import pytest
@@ -98,7 +99,8 @@ def test_the_lead_of_steady_is_in_points_of_the_weighted_mean() -> None:
     """A weight of 5 for Steady and of 4 for the score: 500 and 396 in OCM's sum."""
     [found] = told("DSF363", apps=by_score(4, 5))
     assert found.message == (
-        "Steady gives 125 points to the clusters that are chosen, and all other prioritizers together can"
+        "Steady gives 125 points to the clusters that are chosen, and all other"
+        " prioritizers together can"
         " differ by 99: the decision never changes by scores"
     )
 

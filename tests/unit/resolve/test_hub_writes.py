@@ -1,4 +1,6 @@
-"""The estimate of hub writes that `validate` prints: clusters x scorers / refresh, of what is published."""
+"""The estimate of hub writes that `validate` prints: clusters x scorers / refresh, of what is
+published.
+"""
 
 from pathlib import Path
 
@@ -22,7 +24,10 @@ FLEET = "---\n".join(MANY.split("---\n")[:10])
     ],
 )
 def test_every_published_score_is_written_at_half_of_its_ttl(spec: str, expected: float) -> None:
-    """Of ten clusters one is masked. The default TTL is 900 s or ten intervals, whichever is more."""
+    """Of ten clusters one is masked.
+
+    The default TTL is 900 s or ten intervals, whichever is more.
+    """
     text = scorer("  scoring:", f"  {spec}\n  scoring:")
     masked = masks("{clusterName: c0, scoreName: cpu_score}")
     found = checked_fleet(scorers=text, clusters=FLEET, config=masked)

@@ -61,7 +61,10 @@ def test_what_a_hub_prints_is_accepted(clusters: str) -> None:
         (
             "labels: {env",
             "label: {env",
-            "warning DSF013 3: label is not a field of metadata: nobody reads it; did you mean labels?",
+            (
+                "warning DSF013 3: label is not a field of metadata: nobody reads it; did you"
+                " mean labels?"
+            ),
         ),
         (
             "spec: {hubAcceptsClient: true}",
@@ -71,12 +74,18 @@ def test_what_a_hub_prints_is_accepted(clusters: str) -> None:
         (
             "spec: {hubAcceptsClient: true}",
             "labels: {env: prod}",
-            "warning DSF013 4: labels is not a field of a ManagedCluster: nobody reads it; known here: apiV",
+            (
+                "warning DSF013 4: labels is not a field of a ManagedCluster: nobody reads"
+                " it; known here: apiV"
+            ),
         ),
         (
             "spec: {hubAcceptsClient: true}",
             "spec: {taints: [{key: gpu, effect: NoSchedule}]}",
-            "error DSF016 4: spec.taints[0].effect must be one of NoSelect, PreferNoSelect, NoSelectIfNew;",
+            (
+                "error DSF016 4: spec.taints[0].effect must be one of NoSelect,"
+                " PreferNoSelect, NoSelectIfNew;"
+            ),
         ),
         (
             "spec: {hubAcceptsClient: true}",
@@ -91,7 +100,10 @@ def test_what_a_hub_prints_is_accepted(clusters: str) -> None:
         (
             "spec: {hubAcceptsClient: true}",
             "status: {clusterClaim: [{name: a, value: b}]}",
-            "warning DSF013 4: clusterClaim is not a field of status: nobody reads it; did you mean",
+            (
+                "warning DSF013 4: clusterClaim is not a field of status: nobody reads it;"
+                " did you mean"
+            ),
         ),
     ],
 )

@@ -33,7 +33,10 @@ def test_proportions_stay(
 
 @given(scores=WEIGHTS)
 def test_no_scores_outweigh_what_holds(scores: list[tuple[int, int]]) -> None:
-    """Steady gives 1000 points. An item has 500, which the scores may neither reach nor lift to 1000."""
+    """Steady gives 1000 points.
+
+    An item has 500, which the scores may neither reach nor lift to 1000.
+    """
     weights, spans = zip(*scores, strict=True)
     for found in (hold_weights(weights, spans), nearest_weights(weights, spans)):
         if found is None:

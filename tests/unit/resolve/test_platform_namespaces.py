@@ -1,5 +1,5 @@
-"""Names that would put rights of the fleet into a namespace of the platform: of clusters, Placements and the
-hub namespace.
+"""Names that would put rights of the fleet into a namespace of the platform: of clusters,
+Placements and the hub namespace.
 """
 
 import pytest
@@ -42,7 +42,8 @@ def named(name: str) -> str:
 
 def shared(namespace: str) -> str:
     return (
-        "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\nmetadata: {name: shared, namespace:"
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\nmetadata:"
+        " {name: shared, namespace:"
         f" {namespace}}}\nspec: {{scores: [{{scorer: cpu}}], placement: {{numberOfClusters: 1}}}}\n"
     )
 
@@ -116,7 +117,8 @@ def test_a_placement_without_a_namespace_is_in_that_of_argocd() -> None:
         ("dynamic-scoring", 1),
         ("open-cluster-management-hub", 1),
         ("prod-1", 1),
-        # The default, where the upstream controller looks; and beside Argo CD, which renders there anyway.
+        # The default, where the upstream controller looks; and beside Argo CD, which renders there
+        # anyway.
         ("open-cluster-management", 0),
         ("argocd", 0),
         ("scoring", 0),

@@ -112,7 +112,10 @@ def test_any_other_project_is_allowed(project: str) -> None:
     [
         "source: {repoURL: https://git.example.com/gitops-dsf.git}",
         "info: [{name: project, value: gitops-dsf}]",
-        "source: {helm: {valuesObject: {project: gitops-dsf, nested: {project: gitops-dsf-works}}}}",
+        (
+            "source:"
+            " {helm: {valuesObject: {project: gitops-dsf, nested: {project: gitops-dsf-works}}}}"
+        ),
     ],
 )
 def test_the_name_of_a_project_elsewhere_is_no_error(text: str) -> None:

@@ -125,7 +125,10 @@ def test_a_lock_does_not_say_where_the_source_of_a_reference_is() -> None:
         "apiVersion: gitops-dsf.io/v1alpha1\nkind: MetricSource\nmetadata: {name: platform}\n"
         "spec: {variants: [{host: 'http://prom:9090'}]}\n"
     )
-    config = "source: {type: None, host: 'http://other', path: /o, params: {query: up, range: 60, step: 15}}"
+    config = (
+        "source:"
+        " {type: None, host: 'http://other', path: /o, params: {query: up, range: 60, step: 15}}"
+    )
     found = checked_fleet(
         scorers=below("source: {ref: platform}", FULL), locks=lock(config), config=source
     )

@@ -1,4 +1,6 @@
-"""Intervals of raw and published scores, against the functions by which the agent maps and writes."""
+"""Intervals of raw and published scores, against the functions by which the agent maps and
+writes.
+"""
 
 import math
 
@@ -81,7 +83,8 @@ def test_the_ends_of_an_interval_are_reached_and_nothing_is_beyond(data: st.Data
     [
         (50, scale(0, 100, 0, 100), 50.0, math.nextafter(51.0, 0)),
         (50, scale(0, 100, 100, 0), math.nextafter(49.0, 100), 50.0),
-        # 0.0049999999999999996 is rounded up on its way, so the formula's inverse, 0.005, is too high.
+        # 0.0049999999999999996 is rounded up on its way, so the formula's inverse, 0.005, is too
+        # high.
         (-100, scale(0, 1, -100, 100), -1.7976931348623157e308, 0.004999999999999964),
         (100, scale(0, 1, -100, 100), 1.0, 1.7976931348623157e308),
         (7, None, 7.0, math.nextafter(8.0, 0)),

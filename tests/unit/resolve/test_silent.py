@@ -1,4 +1,6 @@
-"""What was accepted without a word although it has no effect, or another one than its author thinks."""
+"""What was accepted without a word although it has no effect, or another one than its author
+thinks.
+"""
 
 import pytest
 
@@ -95,7 +97,8 @@ class TestIgnoredNamespaces:
             (
                 "warning",
                 (
-                    f"metadata.namespace {namespace} has no effect: a DynamicScorer is rendered into"
+                    f"metadata.namespace {namespace} has no effect: a DynamicScorer is"
+                    " rendered into"
                     " open-cluster-management"
                 ),
             )
@@ -118,7 +121,8 @@ class TestIgnoredNamespaces:
         )
         [found] = told("DSF213", config=source)
         assert found.message == (
-            "metadata.namespace monitoring has no effect: a MetricSource is not an object of the hub"
+            "metadata.namespace monitoring has no effect: a MetricSource is not an object"
+            " of the hub"
         )
         own = SETTINGS.replace("{name: fleet}", "{name: fleet, namespace: argocd}")
         assert len(told("DSF213", settings=own)) == 1
@@ -198,12 +202,14 @@ class TestDeadBands:
         assert [str(item.severity) for item in found] == ["warning"] * counts
         for item in found:
             assert (
-                f"a stickiness of {stickiness} is below the dead band of its scores ({points} points)"
-                in item.message
-            )
+                f"a stickiness of {stickiness} is below the dead band of its scores"
+                f" ({points} points)"
+            ) in item.message
 
     def test_the_weights_count(self) -> None:
-        """One score of two, with a quarter of the weight: 40 points of it are 10 points of the mean."""
+        """One score of two, with a quarter of the weight: 40 points of it are 10 points of the
+        mean.
+        """
         other = deadband(40).replace("{name: cpu}", "{name: gpu}").replace("cpu_score", "gpu_score")
         scorers = f"{deadband(0)}---\n{other}"
         apps = app("[{scorer: cpu}]", "[{scorer: cpu, weight: 3}, {scorer: gpu}]")
@@ -280,7 +286,8 @@ class TestPace:
         assert [str(item.severity) for item in found] == ([severity] if severity else [])
         for item in found:
             assert item.message == (
-                "the pace has no effect on web: without placement.numberOfClusters it runs on every eligible"
+                "the pace has no effect on web: without placement.numberOfClusters it"
+                " runs on every eligible"
                 " cluster"
             )
 
@@ -324,7 +331,8 @@ class TestFactors:
         assert [str(item.severity) for item in found] == ["notice"] * counts
         for item in found:
             assert item.message == (
-                "the query gives percent, and scoreRange ends at max: 1: all values above 1 become the same"
+                "the query gives percent, and scoreRange ends at max: 1: all values above"
+                " 1 become the same"
                 " score"
             )
             assert item.hint == "write max: 100, or leave the factor of 100 out of the query"
@@ -332,7 +340,8 @@ class TestFactors:
     def test_with_a_scoring_api_the_query_is_not_the_score(self) -> None:
         text = BASE["scorers/s.yaml"].replace(
             "  scoring:",
-            "  source: {host: 'http://prom:9090', params: {query: 100 * avg(up), range: 60, step: 60}}\n"
+            "  source:"
+            " {host: 'http://prom:9090', params: {query: 100 * avg(up), range: 60, step: 60}}\n"
             "  scoring:",
         )
         assert told("DSF195", scorers=text) == []

@@ -55,16 +55,20 @@ NOTHING_HERE: Final = (
     "argocd.argoproj.io/secret-type",
     "argocd.argoproj.io/skip-reconcile",
 )
-"""What it obeys on Applications, Secrets or pods. They are refused with the rest: all begin alike."""
+"""What it obeys on Applications, Secrets or pods. They are refused with the rest: all begin
+alike.
+"""
 HARMLESS: Final = {
     # Common labels. Argo CD reads part-of and component of its own ConfigMaps, Secrets and pods.
     "app.kubernetes.io/component",
     "app.kubernetes.io/name",
     "app.kubernetes.io/part-of",
-    # With tracking by label (the default is by annotation) Argo CD itself writes it over what git says.
+    # With tracking by label (the default is by annotation) Argo CD itself writes it over what git
+    # says.
     "app.kubernetes.io/instance",
     "applications.argoproj.io/app-name",
-    # Read of objects on the hub, for a diff that our Applications do not use: they have ServerSideDiff=true.
+    # Read of objects on the hub, for a diff that our Applications do not use: they have
+    # ServerSideDiff=true.
     "kubectl.kubernetes.io/last-applied-configuration",
     # Shown in the user interface.
     "autoscaling.alpha.kubernetes.io/conditions",
@@ -87,7 +91,9 @@ HARMLESS: Final = {
 
 
 def test_every_key_that_argocd_knows_was_looked_at() -> None:
-    """After a new version: find out in its sources what a new key does, and add it to one of the lists."""
+    """After a new version: find out in its sources what a new key does, and add it to one of the
+    lists.
+    """
     assert set(api()["keys"]) == {*STEERING, *NOTHING_HERE, *HARMLESS}
 
 
@@ -189,7 +195,10 @@ def test_a_label_that_steers_is_an_error_on_every_kind(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_other_annotations_are_nobody_s_business(kind: str) -> None:
-    kept = "annotations: {helm.sh/chart: web-1, example.com/owner: a, link.argocd.argoproj.io/runbook: b}"
+    kept = (
+        "annotations:"
+        " {helm.sh/chart: web-1, example.com/owner: a, link.argocd.argoproj.io/runbook: b}"
+    )
     assert steered(kind, kept) == []
 
 
@@ -200,7 +209,10 @@ def test_only_the_author_of_a_copied_document_knows_its_wave(kind: str) -> None:
 
 def test_the_inventory_is_a_copy_of_what_a_hub_has() -> None:
     """Argo CD may manage the ManagedClusters of a hub; of the inventory nothing is rendered."""
-    tracked = "annotations: {argocd.argoproj.io/tracking-id: 'hub:a/b:c/d', helm.sh/resource-policy: keep}"
+    tracked = (
+        "annotations:"
+        " {argocd.argoproj.io/tracking-id: 'hub:a/b:c/d', helm.sh/resource-policy: keep}"
+    )
     text = BASE["clusters/c.yaml"].replace("{name: prod-1,", f"{{name: prod-1, {tracked},")
     assert tracked in text
     assert [item.code for item in findings(clusters=text)] == []

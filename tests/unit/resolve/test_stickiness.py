@@ -36,7 +36,9 @@ def test_the_nearest_values_can_be_expressed() -> None:
 
 @given(points=st.integers(1, 1000), weight=st.integers(-10, 10).filter(bool))
 def test_exactly_that_many_points_move_a_workload(points: int, weight: int) -> None:
-    """In OCM's sum the incumbent has Steady's 100 points; a lead of `points` makes the two equal."""
+    """In OCM's sum the incumbent has Steady's 100 points; a lead of `points` makes the two
+    equal.
+    """
     found = choose(points, [weight])
     if found is None:
         assert all(choose(value, [weight]) is not None for value in nearest(points, [weight]))

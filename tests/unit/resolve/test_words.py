@@ -1,5 +1,5 @@
-"""What people write in a form that is not read: a percentage, `true` in place of an object, PromQL in double
-quotes.
+"""What people write in a form that is not read: a percentage, `true` in place of an object, PromQL
+in double quotes.
 """
 
 import pytest
@@ -89,7 +89,10 @@ def test_promql_in_double_quotes(value: str, flow: bool) -> None:
     """The first label ends the value. The column is that of the quote that does."""
     text = QUERY.replace("VALUE", value)
     if flow:
-        text = f"  source: {{host: http://prom:9090, params: {{query: {value}, range: 60, step: 60}}}}\n"
+        text = (
+            f"  source: {{host: http://prom:9090, params: {{query: {value}, range: 60, step:"
+            " 60}}\n"
+        )
     [(code, position, message, hint)] = told(
         scorers=scorer("  scoreRange: {min: 0, max: 1}\n", text)
     )
@@ -104,9 +107,9 @@ def test_promql_in_double_quotes(value: str, flow: bool) -> None:
 def test_with_single_quotes_in_it_the_value_is_a_block() -> None:
     text = QUERY.replace("VALUE", '"up{job=\'a\', code="5"}"')
     [(_, _, _, hint)] = told(scorers=scorer("  scoreRange: {min: 0, max: 1}\n", text))
-    assert (
-        hint
-        == "write `|-` in its place, and the text on the next line, indented and without quotes around it"
+    assert hint == (
+        "write `|-` in its place, and the text on the next line, indented and without"
+        " quotes around it"
     )
 
 

@@ -117,7 +117,9 @@ async def test_a_head_has_a_limit(data: bytes, most: int) -> None:
 
 
 async def test_bodies_come_in_pieces_of_their_own_size() -> None:
-    """All that the event loop has, but less where trailers may follow, which httpcore parses in one step."""
+    """All that the event loop has, but less where trailers may follow, which httpcore parses in one
+    step.
+    """
     stream = HeadStream(Peer(b"x" * 4 * BIG))
     assert len(await stream.read(BIG)) == PIECE
     stream.ended(framed=False)

@@ -26,7 +26,10 @@ def hands() -> Hands:
 
 
 def answer(clock: HubClock, hands: Hands, *, hub: float, took: float = 0.0) -> None:
-    """An answer whose Date the hub wrote at this time of its clock. It arrived after ``took`` seconds."""
+    """An answer whose Date the hub wrote at this time of its clock.
+
+    It arrived after ``took`` seconds.
+    """
     sent = hands.steady
     hands.steady += took
     hands.shown += took
@@ -48,7 +51,10 @@ def answer(clock: HubClock, hands: Hands, *, hub: float, took: float = 0.0) -> N
 def test_the_date_was_written_between_sending_and_receiving(
     hands: Hands, ahead: float, took: float, offset: float
 ) -> None:
-    """The header is rounded down to the second. Within the bounds that remain, the local clock is used."""
+    """The header is rounded down to the second.
+
+    Within the bounds that remain, the local clock is used.
+    """
     clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
     answer(clock, hands, hub=NOW + ahead, took=took)
     assert clock.known
@@ -81,8 +87,9 @@ HOURS = 6 * 3600
 
 
 def test_one_answer_alone_does_not_move_the_clock_by_hours(hands: Hands) -> None:
-    """A server behind the same address has a wrong clock for a moment. Nothing may be deleted or begin by
-    such a time.
+    """A server behind the same address has a wrong clock for a moment.
+
+    Nothing may be deleted or begin by such a time.
     """
     clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
     answer(clock, hands, hub=NOW)
@@ -132,8 +139,10 @@ def test_a_server_with_a_wrong_clock_among_others_is_never_followed(hands: Hands
 def test_with_a_wrong_local_clock_the_hubs_counts_at_once_and_is_known_after_half_a_minute(
     hands: Hands,
 ) -> None:
-    """The healthy twin at the start: the machine's clock is wrong, and the hub's is right. An agent publishes
-    with the hub's time from the first answer. What deletes by age waits for others.
+    """The healthy twin at the start: the machine's clock is wrong, and the hub's is right.
+
+    An agent publishes with the hub's time from the first answer. What deletes by age waits for
+    others.
     """
     clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
     for seconds in (0, 15, 30):
@@ -154,7 +163,9 @@ def test_a_first_answer_that_is_wrong_is_forgotten_with_the_second(hands: Hands)
 
 
 def test_a_pause_of_the_machine_by_minutes_needs_no_confirmation(hands: Hands) -> None:
-    """The monotonic clock stands still while a virtual machine is paused, and the wall clock is set then."""
+    """The monotonic clock stands still while a virtual machine is paused, and the wall clock is set
+    then.
+    """
     clock = HubClock(wall=lambda: hands.shown, steady=lambda: hands.steady)
     answer(clock, hands, hub=NOW)
     hands.shown += 840

@@ -1,4 +1,6 @@
-"""Access tokens: how long they are kept, how often a token server is asked, and what is accepted of it."""
+"""Access tokens: how long they are kept, how often a token server is asked, and what is accepted of
+it.
+"""
 
 import asyncio
 import base64
@@ -98,7 +100,10 @@ async def test_a_server_that_is_down_is_asked_seldom(
     assert [await server.get() for _ in range(3)] == ["token-1"] * 3
     assert len(server.seen) == 2
     assert [record.message for record in caplog.records] == [
-        "https://login.example.com/token cannot be reached; the old access token is used until its end"
+        (
+            "https://login.example.com/token cannot be reached; the old access token is used"
+            " until its end"
+        )
     ]
     await asyncio.sleep(60)
     assert await server.fails() == "https://login.example.com/token cannot be reached"
@@ -128,8 +133,9 @@ async def test_a_server_says_when_it_wants_to_be_asked_again() -> None:
 
 
 async def test_a_refused_token_is_replaced_once_it_is_a_minute_old() -> None:
-    """A scoring API that refuses every token does not make us ask for one in each cycle. Who refuses an
-    older token than the one that is kept gets that one.
+    """A scoring API that refuses every token does not make us ask for one in each cycle.
+
+    Who refuses an older token than the one that is kept gets that one.
     """
     server = Server(expires_in=3600)
     assert await server.get() == "token-1"

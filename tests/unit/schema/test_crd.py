@@ -64,8 +64,8 @@ def a_config(*masks: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ["DynamicScorer", "DynamicScoringConfig"])
 def test_every_node_is_structural(kind: str) -> None:
-    """Every node has one type, no reference, no alternative, no additionalProperties beside properties, and
-    says what it is.
+    """Every node has one type, no reference, no alternative, no additionalProperties beside
+    properties, and says what it is.
     """
     for path, node in nodes(schema_of(kind)):
         assert isinstance(node.get("type"), str), path

@@ -264,7 +264,10 @@ def test_nobody_is_awaited_or_answered_in_vain(
 
 @pytest.mark.parametrize("size", [1, 1 << 14])
 async def test_bodies_that_trickle_hold_no_place(size: int) -> None:
-    """Ten callers send a piece every second. Others are answered at once, and the ten get 408 in the end."""
+    """Ten callers send a piece every second.
+
+    Others are answered at once, and the ten get 408 in the end.
+    """
     app = app_of(
         lambda one: one.last, Settings(max_concurrent=2, max_waiting=20, read_timeout_seconds=30)
     )

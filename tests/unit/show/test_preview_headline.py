@@ -1,4 +1,6 @@
-"""How many applications move and may move, in one sentence whose grammar is right for every number."""
+"""How many applications move and may move, in one sentence whose grammar is right for every
+number.
+"""
 
 import pytest
 

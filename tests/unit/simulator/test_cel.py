@@ -1,9 +1,9 @@
-"""CEL against the answers of OCM's own environment (cel-go with Kubernetes' and OCM's libraries), and the
-limits.
+"""CEL against the answers of OCM's own environment (cel-go with Kubernetes' and OCM's libraries),
+and the limits.
 
-cel.json.gz holds clusters, scores, the view CEL has of each cluster, and for hundreds of expressions what Go
-said of each cluster: true, false, error or "not a bool", or that the compiler refused. An answer of the
-simulator is the same or Unsupported; nothing else.
+cel.json.gz holds clusters, scores, the view CEL has of each cluster, and for hundreds of
+expressions what Go said of each cluster: true, false, error or "not a bool", or that the compiler
+refused. An answer of the simulator is the same or Unsupported; nothing else.
 """
 
 import gzip
@@ -67,7 +67,9 @@ def test_most_expressions_are_supported(predicates: CelPredicates) -> None:
 
 
 def test_cluster_views_are_what_go_makes_of_the_type() -> None:
-    """Zero values, canonical quantities and dropped fields, as DefaultUnstructuredConverter gives them."""
+    """Zero values, canonical quantities and dropped fields, as DefaultUnstructuredConverter gives
+    them.
+    """
     assert [viewed(document) for document in DATA["clusters"]] == DATA["views"]
 
 
@@ -80,7 +82,8 @@ def test_unsupported_is_no_verdict() -> None:
     assert (verdict.ranked, verdict.evicted, verdict.scores) == ((), (), None)
     assert plain(verdict)["unsupported"] == [
         (
-            "CEL expression \"'%d'.format([1]) == '1'\" uses what the simulator does not support: format"
+            "CEL expression \"'%d'.format([1]) == '1'\" uses what the simulator does not"
+            " support: format"
             " (not offered)"
         )
     ]

@@ -1,4 +1,6 @@
-"""CEL expressions near the limits: which are answered, which are refused, and what the message says."""
+"""CEL expressions near the limits: which are answered, which are refused, and what the message
+says.
+"""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -28,7 +30,10 @@ def answer(
 @pytest.mark.parametrize(
     "expression",
     [
-        "!ip('127.0.0.1').isGlobalUnicast() && !ip('::1').isGlobalUnicast() && !ip('::').isGlobalUnicast()",
+        (
+            "!ip('127.0.0.1').isGlobalUnicast() && !ip('::1').isGlobalUnicast() &&"
+            " !ip('::').isGlobalUnicast()"
+        ),
         "!ip('224.0.0.1').isGlobalUnicast() && !ip('169.254.1.1').isGlobalUnicast()",
         "!ip('255.255.255.255').isGlobalUnicast() && ip('2001:db8::1').isGlobalUnicast()",
         "ip('224.0.0.5').isLinkLocalMulticast() && !ip('224.0.1.5').isLinkLocalMulticast()",
@@ -39,15 +44,33 @@ def answer(
         "isCIDR('10.0.0.0/0') && isCIDR('10.0.0.0/32') && !isCIDR('10.0.0.0/33') && !isCIDR('x/8')",
         "isCIDR('::/128') && !isCIDR('::/129') && !isCIDR('10.0.0.0/+8') && !isCIDR('10.0.0.0/８')",
         "cidr('::/8').containsCIDR(cidr('::/16')) && cidr('10.0.0.0/8').containsIP(ip('10.1.2.3'))",
-        "cidr('10.0.0.0/8').containsCIDR('10.0.0.0/8') && !cidr('10.1.0.0/16').containsCIDR('10.0.0.0/8')",
-        "!cidr('10.0.0.0/8').containsCIDR('11.0.0.0/16') && !cidr('10.0.0.0/8').containsCIDR('::/64')",
+        (
+            "cidr('10.0.0.0/8').containsCIDR('10.0.0.0/8') &&"
+            " !cidr('10.1.0.0/16').containsCIDR('10.0.0.0/8')"
+        ),
+        (
+            "!cidr('10.0.0.0/8').containsCIDR('11.0.0.0/16') &&"
+            " !cidr('10.0.0.0/8').containsCIDR('::/64')"
+        ),
         "cidr('10.1.2.3/8').ip() == ip('10.1.2.3') && cidr('10.1.2.3/8').prefixLength() == 8",
-        "semver('1.0.0').compareTo(semver('1.0.0')) == 0 && semver('1.0.0-a').isLessThan(semver('1.0.0'))",
+        (
+            "semver('1.0.0').compareTo(semver('1.0.0')) == 0 &&"
+            " semver('1.0.0-a').isLessThan(semver('1.0.0'))"
+        ),
         "semver('1.0.0-a').compareTo(semver('1.0.0-b')) == -1",
         "semver('1.0.0-b').compareTo(semver('1.0.0-a')) == 1",
-        "semver('1.0.0-2').isLessThan(semver('1.0.0-10')) && semver('1.0.0-2').isLessThan(semver('1.0.0-a'))",
-        "semver('1.0.0-a').isLessThan(semver('1.0.0-a.1')) && semver('1.9.0').isLessThan(semver('1.10.0'))",
-        "semver('1.2.3').major() == 1 && semver('1.2.3').minor() == 2 && semver('1.2.3').patch() == 3",
+        (
+            "semver('1.0.0-2').isLessThan(semver('1.0.0-10')) &&"
+            " semver('1.0.0-2').isLessThan(semver('1.0.0-a'))"
+        ),
+        (
+            "semver('1.0.0-a').isLessThan(semver('1.0.0-a.1')) &&"
+            " semver('1.9.0').isLessThan(semver('1.10.0'))"
+        ),
+        (
+            "semver('1.2.3').major() == 1 && semver('1.2.3').minor() == 2 &&"
+            " semver('1.2.3').patch() == 3"
+        ),
         "isSemver('18446744073709551615.0.0') && !isSemver('18446744073709551616.0.0')",
         "!isSemver('1.0.0-18446744073709551616') && !isSemver('1.0.0-01') && isSemver('1.0.0-0')",
         "isSemver('1.0.0-0a') && isSemver('1.0.0-a01') && !isSemver('v1.0.0') && !isSemver('1.0')",
@@ -55,16 +78,28 @@ def answer(
         "[2, 3, 1].max() == 3 && [2, 1, 3].min() == 1 && ['b', 'c', 'a'].max() == 'c'",
         "1.0 / [0.0, -0.0].max() > 0.0 && 1.0 / [0.0, -0.0].min() > 0.0",
         "[9223372036854775807, 0].sum() == 9223372036854775807 && [-200].sum() == -200",
-        "[-9223372036854775807, -1].sum() == -9223372036854775807 - 1 && [1].filter(x, x > 5).sum() == 0",
+        (
+            "[-9223372036854775807, -1].sum() == -9223372036854775807 - 1 && [1].filter(x, x"
+            " > 5).sum() == 0"
+        ),
         "quantity('1k').isInteger() && quantity('1k').asInteger() == 1000",
         "!quantity('1500m').isInteger() && !quantity('16Ei').isInteger()",
         "quantity('999999999999999999').asInteger() == 999999999999999999",
         "quantity('1').add(quantity('500m')) == quantity('1500m') && sign(quantity('0')) == 0",
-        "!quantity('1').isGreaterThan(quantity('1')) && quantity('1').compareTo(quantity('2')) == -1",
+        (
+            "!quantity('1').isGreaterThan(quantity('1')) &&"
+            " quantity('1').compareTo(quantity('2')) == -1"
+        ),
         "isQuantity('1Gi') && !isQuantity('1 Gi')",
-        "'a1b22'.findAll('[0-9]+', 1) == ['1'] && 'abc'.find('[0-9]') == '' && 'a'.find(r'\\d') == ''",
+        (
+            "'a1b22'.findAll('[0-9]+', 1) == ['1'] && 'abc'.find('[0-9]') == '' &&"
+            " 'a'.find(r'\\d') == ''"
+        ),
         "url('https://h:1/p?a=1&b=2&a=3').getQuery() == {'a': ['1', '3'], 'b': ['2']}",
-        "url('https://[::1]:1/p').getHostname() == '::1' && url('https://[::1]:1/p').getHost() == '[::1]:1'",
+        (
+            "url('https://[::1]:1/p').getHostname() == '::1' &&"
+            " url('https://[::1]:1/p').getHost() == '[::1]:1'"
+        ),
         "url('https://h?a=b=c').getQuery() == {'a': ['b=c']} && url('https://h').getQuery() == {}",
         """'{"a": "\\\\u00e9"}'.parseJSON().a == 'é' && '[1]'.parseJSON()[0] == 1.0""",
         "string(1) == '1' && double('infinity') > 1.0",
@@ -320,7 +355,8 @@ def test_honest_replacements_are_answered() -> None:
     assert answer(f'{names} == "c1"', labels={"long": "x" * 4_000}) is True
     assert (
         answer(
-            'managedCluster.metadata.labels["a"].replace("x", managedCluster.metadata.name) == "c1"',
+            'managedCluster.metadata.labels["a"].replace("x",'
+            ' managedCluster.metadata.name) == "c1"',
             labels={"a": "x"},
         )
         is True

@@ -320,7 +320,9 @@ QUANTITIES = json.loads(gzip.decompress((ORACLE / "cel.json.gz").read_bytes()))[
 
 
 def test_parses_as_kubernetes_does() -> None:
-    """Hundreds of texts, accepted and refused: the same float to the last bit, the same canonical text."""
+    """Hundreds of texts, accepted and refused: the same float to the last bit, the same canonical
+    text.
+    """
     wrong = []
     for text, number, canonical in QUANTITIES:
         try:

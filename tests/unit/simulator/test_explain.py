@@ -154,7 +154,8 @@ def test_a_score_outside_of_what_its_scorer_publishes_is_no_flip() -> None:
     narrow = explain(verdict, "c3", spans={resource: (flip.needed + 1, 100), "other": (0, 1)})
     assert (whole.nearest, narrow.nearest) == (flip, None)
     assert str(narrow.flips[0]) == (
-        f"not by {flip.name} alone: it is {flip.score} and would have to be {flip.needed}, which its"
+        f"not by {flip.name} alone: it is {flip.score} and would have to be"
+        f" {flip.needed}, which its"
         " scorer never publishes"
     )
     assert explain(verdict, "c3", spans={resource: (flip.needed, 100)}).nearest is not None
@@ -169,7 +170,8 @@ def test_why_a_cluster_is_in_a_decision_that_is_not_made_again(name: str, words:
     found = explain(run(cluster("c1"), cluster("c2"), decision("c1"), document), name)
     assert found.selected is (name == "c1")
     assert found.reason == (
-        f"the cluster {words}: scheduling is disabled by annotation: PlacementDecisions stay as they are"
+        f"the cluster {words}: scheduling is disabled by annotation: PlacementDecisions"
+        " stay as they are"
     )
 
 

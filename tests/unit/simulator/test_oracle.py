@@ -1,9 +1,9 @@
-"""The simulator against the verdicts of OCM's own scheduler and controller, field by field; and against its
-Schedule() on random hubs: CEL, taints with times, resources, mistakes of all kinds.
+"""The simulator against the verdicts of OCM's own scheduler and controller, field by field; and
+against its Schedule() on random hubs: CEL, taints with times, resources, mistakes of all kinds.
 
 Compared as tests/data/oracle/placement/README.md says: filters as sets, prioritizers as a multiset,
-everything else exactly. Not comparable, because Go's map order decides there: the order of clusters in a
-warning, which of two warnings remains, and which prioritizers ran before one of them failed.
+everything else exactly. Not comparable, because Go's map order decides there: the order of clusters
+in a warning, which of two warnings remains, and which prioritizers ran before one of them failed.
 """
 
 import gzip
@@ -68,7 +68,9 @@ def test_agrees_with_ocm() -> None:
 
 
 def test_warning_names_the_expired_scores() -> None:
-    """Where one prioritizer warns, the message names the very scores that OCM's names, in any order."""
+    """Where one prioritizer warns, the message names the very scores that OCM's names, in any
+    order.
+    """
     compared = 0
     for scenario, verdict in judged():
         if scenario.verdict.get("statusCode") != WARNING:

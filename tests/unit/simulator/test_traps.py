@@ -95,13 +95,17 @@ def test_what_a_verdict_without_a_decision_has_as_data() -> None:
         (
             {"effect": "NoSelectIfNew"},
             {"key": "other", "operator": "Exists"},
-            "taint k:NoSelectIfNew is not tolerated, and the cluster is not in the current decisions",
+            (
+                "taint k:NoSelectIfNew is not tolerated, and the cluster is not in the"
+                " current decisions"
+            ),
         ),
         (
             {"effect": "NoSelect"},
             {"key": "k", "operator": "Exists", "tolerationSeconds": 60},
             (
-                "taint k:NoSelect is not tolerated: it has no timeAdded, so tolerationSeconds have always run"
+                "taint k:NoSelect is not tolerated: it has no timeAdded, so"
+                " tolerationSeconds have always run"
                 " out"
             ),
         ),
@@ -109,7 +113,8 @@ def test_what_a_verdict_without_a_decision_has_as_data() -> None:
             {"effect": "NoSelect", "timeAdded": "2026-05-31T23:00:00Z"},
             {"key": "k", "operator": "Exists", "tolerationSeconds": 300},
             (
-                "taint k:NoSelect is not tolerated since 2026-05-31T23:05:00+00:00 (tolerationSeconds 300)"
+                "taint k:NoSelect is not tolerated since 2026-05-31T23:05:00+00:00"
+                " (tolerationSeconds 300)"
             ),
         ),
         (
@@ -211,7 +216,8 @@ def test_the_notes_on_scores() -> None:
     )
     assert verdict.notes == (
         (
-            "AddOnPlacementScores c1/r expired: each counts as 0, which beats every negative score, and OCM"
+            "AddOnPlacementScores c1/r expired: each counts as 0, which beats every"
+            " negative score, and OCM"
             " repeats its pass with growing delay until the score is renewed"
         ),
         "the next score expires at 2026-06-01T01:00:00+00:00; OCM notices up to 600 s later",
@@ -242,7 +248,8 @@ def test_each_predicate_has_its_reason() -> None:
     assert one.dropped["c1"].reason == "label a in (b) does not hold: it is 'c'"
     predicates = [labels, *cel("managedCluster.metadata.name == 'c9'")]
     assert run(cluster("c1"), placement(predicates=predicates)).dropped["c1"].reason == (
-        "predicates[0]: label a in (b) does not hold: the cluster does not have it; predicates[1]: CEL"
+        "predicates[0]: label a in (b) does not hold: the cluster does not have it;"
+        " predicates[1]: CEL"
         " expression \"managedCluster.metadata.name == 'c9'\" is false"
     )
 
@@ -283,7 +290,9 @@ def test_pages_that_are_not_needed_any_more_go_and_those_of_other_placements_sta
 
 
 def test_only_a_placement_that_moves_is_decided_once_more_from_where_it_is_then() -> None:
-    """`q` stays where it is: in its next decision it would leave c1 because `p` is there as well."""
+    """`q` stays where it is: in its next decision it would leave c1 because `p` is there as
+    well.
+    """
     balance = exact(("Balance", 1))
     moving = placement(
         numberOfClusters=1,

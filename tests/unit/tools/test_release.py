@@ -1,4 +1,6 @@
-"""Releases: schemas, notes, metadata, the bill of materials, and what the Containerfiles have in common."""
+"""Releases: schemas, notes, metadata, the bill of materials, and what the Containerfiles have in
+common.
+"""
 
 import json
 import re

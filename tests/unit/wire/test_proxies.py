@@ -1,4 +1,7 @@
-"""Which proxy a request goes through. The table of NO_PROXY is what Go's httpproxy and curl agree on."""
+"""Which proxy a request goes through.
+
+The table of NO_PROXY is what Go's httpproxy and curl agree on.
+"""
 
 import pytest
 

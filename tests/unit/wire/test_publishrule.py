@@ -32,7 +32,9 @@ def _published(values: dict[str, int], *, written: float = 1000.0) -> PublishedI
     ],
 )
 def test_when_scores_are_written(wanted: dict[str, int], at: float) -> None:
-    """Below the deadband after half of the TTL; larger or other items after the minimum interval."""
+    """Below the deadband after half of the TTL; larger or other items after the minimum
+    interval.
+    """
     assert decide(wanted, _published({"a": 50}), rule=RULE) == WriteDecision(
         at=at, changed=at < 1450
     )

@@ -256,8 +256,8 @@ async def test_a_cancelled_push_ends_its_processes(
         await task
     assert not _processes(repository.url)
     server.manners.push_seconds = 0.0
-    # What the server had already received may still take effect; whoever comes next asks and goes on from
-    # there.
+    # What the server had already received may still take effect; whoever comes next asks and goes
+    # on from there.
     found = (await mine.heads("state")).get("state")
     commit = await committed(mine, {"a": b""})
     await mine.push(commit, branch="state", expected=found)

@@ -161,7 +161,9 @@ async def test_no_process_and_no_log_shows_a_secret_while_a_push_runs(
 
 
 def _scan(seen: set[str], shown: set[str]) -> None:
-    """Looks at every process for the token in clear or as HTTP sends it; this process alone knows them."""
+    """Looks at every process for the token in clear or as HTTP sends it; this process alone knows
+    them.
+    """
     forms = (b"ghp_veryvisible42", b"eC1hY2Nlc3MtdG9rZW46Z2hwX3")
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -227,7 +229,9 @@ KEYGEN = shutil.which("ssh-keygen")
 async def test_a_private_key_is_read_as_people_keep_it(
     secret: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
-    """Browsers and `kubectl create secret --from-literal` drop the last line break, editors add others."""
+    """Browsers and `kubectl create secret --from-literal` drop the last line break, editors add
+    others.
+    """
     output_of("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key")
     key = (tmp_path / "key").read_bytes()
     public = (tmp_path / "key.pub").read_text("utf-8").split()[1]

@@ -82,7 +82,10 @@ class JournalHub:
         return read(self.files())
 
     def moves(self) -> list[tuple[tuple[str, ...] | None, tuple[str, ...] | None]]:
-        """From where to where, for each record of the branch. One that is there twice is listed twice."""
+        """From where to where, for each record of the branch.
+
+        One that is there twice is listed twice.
+        """
         lines = b"".join(self.files().values()).splitlines()
         return [(record.from_, record.to) for line in lines for record in read({"": line}).records]
 

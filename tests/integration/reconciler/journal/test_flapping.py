@@ -1,5 +1,5 @@
-"""An application that moves back and forth: the metric, the Events, and what the condition of the scorer
-says.
+"""An application that moves back and forth: the metric, the Events, and what the condition of the
+scorer says.
 """
 
 import asyncio
@@ -12,14 +12,15 @@ from tests.support import hubobjects
 SPAN_SECONDS = 86_400.0
 
 WORDS = (
-    "moved back and forth 2 times within a day between cluster1 and cluster2, most of all because of cpu;"
+    "moved back and forth 2 times within a day between cluster1 and cluster2, most of all"
+    " because of cpu;"
     " gitops-dsf backtest --advise tells which stickiness would hold it"
 )
 
 
 async def flaps(replica: Leader) -> None:
-    """From cluster1 to cluster2, back, and to cluster2 again, which always has 60: it leads by 40, then
-    trails by 20.
+    """From cluster1 to cluster2, back, and to cluster2 again, which always has 60: it leads by 40,
+    then trails by 20.
     """
     for cluster, score in (("cluster2", 20), ("cluster1", 80), ("cluster2", 20)):
         await replica.moves(cluster, cluster1=score)
@@ -96,7 +97,8 @@ async def test_a_cluster_that_is_lost_again_and_again_is_blamed_itself(scene: Jo
             await is_lost_and_returns(scene, replica, "cluster1", "cluster2")
         (told,) = scene.hub.events("Flapping")
         assert told == (
-            "it moved back and forth 2 times within a day between cluster1 and cluster2, most of all because"
+            "it moved back and forth 2 times within a day between cluster1 and cluster2,"
+            " most of all because"
             " of this: lost cluster: cluster1"
         )
         assert replica.returns() == {"": 2.0}

@@ -1,5 +1,5 @@
-"""An ApplicationSet, its Placement, decision and Applications in an `ObjectHub`, as Argo CD and OCM write
-them.
+"""An ApplicationSet, its Placement, decision and Applications in an `ObjectHub`, as Argo CD and OCM
+write them.
 """
 
 import time
@@ -36,8 +36,9 @@ HANDOVER = Handover(placement="web", timeout=60.0, template_name="web-{{.name}}"
 
 
 def candidate(cluster: str, *decided: str, overdue: bool = False) -> Candidate:
-    """The copy of this cluster, which left the decision. Which copies the informers saw does not matter to a
-    removal.
+    """The copy of this cluster, which left the decision.
+
+    Which copies the informers saw does not matter to a removal.
     """
     copy = Application(
         name=f"web-{cluster}", uid=f"copy-{cluster}", application="web", cluster=cluster
@@ -118,7 +119,9 @@ class MoveHub:
         owner: str = "placement-1",
         wanted: int | None = None,
     ) -> None:
-        """One page, then the status, as OCM does it; `selected` where the status says something else."""
+        """One page, then the status, as OCM does it; `selected` where the status says something
+        else.
+        """
         owners = [{"kind": "Placement", "name": "web", "uid": owner, "controller": True}]
         self.hub.decide("web", *clusters, ownerReferences=owners)
         count = len(clusters) if selected is None else selected

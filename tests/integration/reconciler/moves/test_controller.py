@@ -1,5 +1,5 @@
-"""The controller over informers of an API server: what it deletes and when, what it reports while copies
-wait, and how a new leader starts.
+"""The controller over informers of an API server: what it deletes and when, what it reports while
+copies wait, and how a new leader starts.
 """
 
 import asyncio
@@ -60,12 +60,12 @@ class Leader(Replica):
         await self.stack.aclose()
 
     async def after(self, seconds: float) -> None:
-        """Moves the clock, refreshes the informers, and waits until the controller has seen all of that, and
-        the results of its own writes.
+        """Moves the clock, refreshes the informers, and waits until the controller has seen all of
+        that, and the results of its own writes.
         """
         self.now += seconds
-        # Of two looks the second began after the informers were read. Twice: it may delete, and until the
-        # informers see that, it is "Gone".
+        # Of two looks the second began after the informers were read. Twice: it may delete, and
+        # until the informers see that, it is "Gone".
         for look in range(4):
             if look % 2 == 0:
                 await read_again(self.view)
@@ -115,7 +115,9 @@ async def test_a_move_from_beginning_to_end(scene: MoveHub) -> None:
 
 
 async def test_the_hub_is_told_why_a_copy_is_still_there(scene: MoveHub) -> None:
-    """Where `status` reads it: the reason of the reconciler, and since when, over several leaders."""
+    """Where `status` reads it: the reason of the reconciler, and since when, over several
+    leaders.
+    """
     scene.available("a", "Unknown")
     scene.moved()
     async with Leader(scene) as leader:
@@ -304,7 +306,9 @@ async def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while(scene: Mo
 async def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(
     scene: MoveHub, word: str
 ) -> None:
-    """As when the process is stopped at that await, and another replica leads by the time that it goes on."""
+    """As when the process is stopped at that await, and another replica leads by the time that it
+    goes on.
+    """
     scene.moved()
     async with Leader(scene) as leader:
 

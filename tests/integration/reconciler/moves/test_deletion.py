@@ -1,5 +1,5 @@
-"""A removal against an API server on which somebody else writes between any two requests, and which may be
-the last thing that we do.
+"""A removal against an API server on which somebody else writes between any two requests, and which
+may be the last thing that we do.
 """
 
 import asyncio
@@ -147,8 +147,8 @@ async def test_a_change_between_the_last_look_and_the_deletion(
     left: list[str],
     deletions: int,
 ) -> None:
-    """A conflict is read again, what is gone is not asked for again, and a copy that changes all the time is
-    left for later.
+    """A conflict is read again, what is gone is not asked for again, and a copy that changes all
+    the time is left for later.
     """
 
     def meanwhile(word: str) -> None:
@@ -187,8 +187,8 @@ async def test_a_request_that_fails_deletes_nothing(
 async def test_a_crash_at_any_request_and_a_new_leader(
     scene: MoveHub, deleter: CopyDeleter, requests: int, meanwhile: str
 ) -> None:
-    """The one that dies may have deleted; the one that follows begins anew, and between them nothing goes
-    twice or too early.
+    """The one that dies may have deleted; the one that follows begins anew, and between them
+    nothing goes twice or too early.
     """
     task = asyncio.create_task(deleter.delete(candidate("a", "b")))
     scene.hub.between = lambda _: task.cancel() if len(scene.hub.asked) == requests else None

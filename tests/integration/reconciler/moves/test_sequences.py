@@ -1,8 +1,8 @@
-"""Any sequence of decisions, health, looks of Argo CD, attempts and crashes: what is deleted was rightly
-deleted at that moment.
+"""Any sequence of decisions, health, looks of Argo CD, attempts and crashes: what is deleted was
+rightly deleted at that moment.
 
-The informers are taken to be as wrong as they can be: every attempt is for a copy that they wrongly say may
-go.
+The informers are taken to be as wrong as they can be: every attempt is for a copy that they wrongly
+say may go.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ from tests.support.objecthub import ObjectHub
 CLUSTERS = "abcd"
 BAD = {**GOOD, "health": {"status": "Degraded"}}
 READS = ("GET applicationsets", "GET applications", "GET managedclusters", "GET placementdecisions")
-"""At which others act. From the last read to the deletion nothing changes: the time until that arrives is
-nobody's.
+"""At which others act. From the last read to the deletion nothing changes: the time until that
+arrives is nobody's.
 """
 TOO_LATE = {"health": READS[2:], "available": READS[3:]}
 """Reads after which these changes are not seen."""
@@ -53,7 +53,9 @@ CHANGES = st.one_of(
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """`meanwhile`: what others do at each read; `crash`: the request at which it dies, 0 for none."""
+    """`meanwhile`: what others do at each read; `crash`: the request at which it dies, 0 for
+    none.
+    """
 
     cluster: str
     overdue: bool
@@ -72,7 +74,9 @@ ATTEMPTS = st.builds(
 
 @dataclass(kw_only=True)
 class World:
-    """What is true, beside what the hub says: whole decisions, health, and which copies are being deleted."""
+    """What is true, beside what the hub says: whole decisions, health, and which copies are being
+    deleted.
+    """
 
     hub: ObjectHub
     scene: MoveHub

@@ -1,7 +1,8 @@
-"""Two replicas that both believe to lead, for example because the first one was frozen: whatever the order of
-their requests, the last copy stays.
+"""Two replicas that both believe to lead, for example because the first one was frozen: whatever
+the order of their requests, the last copy stays.
 
-Nothing is fenced here but by the API server: both replicas have a claim on the Lease that never ends.
+Nothing is fenced here but by the API server: both replicas have a claim on the Lease that never
+ends.
 """
 
 import asyncio
@@ -42,8 +43,10 @@ def annotation(scene: MoveHub, cluster: str) -> str:
 async def test_a_request_of_a_frozen_leader_that_arrives_late_costs_no_copy(
     scene: MoveHub, deleter: CopyDeleter, request_number: int
 ) -> None:
-    """web moves from a to b. The request is held; the decision returns to a, and the second replica rightly
-    deletes b. Then the request arrives.
+    """web moves from a to b.
+
+    The request is held; the decision returns to a, and the second replica rightly deletes b. Then
+    the request arrives.
     """
     async with scene.hub.api() as second:
         held, release, arrived = asyncio.Event(), asyncio.Event(), 0
@@ -99,7 +102,8 @@ def test_any_order_of_requests_and_decisions_leaves_a_copy(
                 scene.copy(cluster)
 
             async def wait(word: str) -> None:
-                # Deletions and patches that take longer than reads bring the two closest to each other.
+                # Deletions and patches that take longer than reads bring the two closest to each
+                # other.
                 await asyncio.sleep(next(each) * (3 if late and not word.startswith("GET") else 1))
 
             hub.arrives = wait

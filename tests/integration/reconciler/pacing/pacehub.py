@@ -1,5 +1,5 @@
-"""A hub with paced Placements: an API server whose decisions are those of the simulator, at once after every
-write, as OCM's are. It checks the laws of paced moves at each write.
+"""A hub with paced Placements: an API server whose decisions are those of the simulator, at once
+after every write, as OCM's are. It checks the laws of paced moves at each write.
 """
 
 from collections import Counter
@@ -46,8 +46,9 @@ class PaceHub(ObjectHub):
     def __init__(
         self, *, pace: Pace = PACE, demand: int = 5, delay: float = 0.0, measures: bool = True
     ) -> None:
-        """`delay` is what the rankings say about the scores. They show a move at once, or never if nothing
-        `measures`.
+        """`delay` is what the rankings say about the scores.
+
+        They show a move at once, or never if nothing `measures`.
         """
         super().__init__(live=True)
         self.pace, self.demand, self.delay, self.measures = pace, demand, delay, measures

@@ -1,5 +1,6 @@
-"""When a paced move ends: the ApplicationSets that follow it have a good copy on the new cluster, and those
-whose moves the reconciler completes have none on the old one. Until then it counts against the pace.
+"""When a paced move ends: the ApplicationSets that follow it have a good copy on the new cluster,
+and those whose moves the reconciler completes have none on the old one. Until then it counts
+against the pace.
 """
 
 import asyncio
@@ -21,7 +22,10 @@ GOOD = ("Healthy", "Synced")
 
 
 def application_set(hub: PaceHub, name: str = "web", *, policy: str = "create-update") -> None:
-    """It follows app-0. With `create-update` the reconciler, and not Argo CD, deletes old copies."""
+    """It follows app-0.
+
+    With `create-update` the reconciler, and not Argo CD, deletes old copies.
+    """
     labels = {"matchLabels": {"cluster.open-cluster-management.io/placement": "app-0"}}
     hub.put(
         "applicationsets",
@@ -148,8 +152,9 @@ async def test_every_applicationset_that_follows_must_have_handed_over() -> None
 
 
 async def test_copies_of_others_do_not_hand_over() -> None:
-    """Neither a good copy on another cluster, nor one of another ApplicationSet. An admitted move waits for
-    its own for as long as it takes.
+    """Neither a good copy on another cluster, nor one of another ApplicationSet.
+
+    An admitted move waits for its own for as long as it takes.
     """
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
@@ -177,7 +182,10 @@ async def test_the_next_move_begins_when_the_last_one_is_handed_over() -> None:
 
 
 async def test_an_arrival_that_nobody_admitted_counts_for_half_an_hour_at_most() -> None:
-    """Its cluster was lost, so it may never become healthy. One that is good counts until then only."""
+    """Its cluster was lost, so it may never become healthy.
+
+    One that is good counts until then only.
+    """
     async with PaceHub() as hub:
         herd(hub, {"c1": 40, "c2": 41}, count=1, on="c1")
         application_set(hub)
@@ -198,7 +206,10 @@ async def test_an_arrival_that_nobody_admitted_counts_for_half_an_hour_at_most()
 
 
 async def test_the_ledger_and_the_reasons_of_waits_share_a_configmap() -> None:
-    """Two controllers write keys of it. Neither loses what the other one wrote, and the move ends."""
+    """Two controllers write keys of it.
+
+    Neither loses what the other one wrote, and the move ends.
+    """
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
         application_set(hub)

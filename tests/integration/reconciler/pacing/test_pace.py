@@ -1,5 +1,5 @@
-"""Paced moves by the reconciler, over the simulator's OCM in virtual time: the pace holds whatever process
-dies or is frozen when, and every move that began comes to its end.
+"""Paced moves by the reconciler, over the simulator's OCM in virtual time: the pace holds whatever
+process dies or is frozen when, and every move that began comes to its end.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ from tests.support.virtual_time import wall
 
 FREE = {"c1": 40, "c2": 62, "c3": 58, "c4": 20}
 SPREAD = {"app-0": "c2", "app-1": "c3", "app-2": "c1"}
-"""Where three applications of the demand 5 end: c2 for its 62 points, then c3 for its 58, when c2 counts as
-57; with 45 and 52 the third one would gain less than it takes.
+"""Where three applications of the demand 5 end: c2 for its 62 points, then c3 for its 58, when c2
+counts as 57; with 45 and 52 the third one would gain less than it takes.
 """
 
 
@@ -185,8 +185,9 @@ async def test_what_ocm_does_not_follow_is_withdrawn() -> None:
 
 
 async def test_a_hub_whose_clock_was_wrong_delays_nothing_for_hours() -> None:
-    """The clock of the hub was six hours ahead while a move was admitted, and so are the times of the ledger.
-    When the clock is right again, the move is withdrawn as soon as any other one would be.
+    """The clock of the hub was six hours ahead while a move was admitted, and so are the times of
+    the ledger. When the clock is right again, the move is withdrawn as soon as any other one would
+    be.
     """
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
@@ -222,7 +223,9 @@ async def test_wrong_dates_of_a_few_answers_are_not_written_into_the_ledger() ->
 
 
 def refuse_large(hub: PaceHub, most: int) -> None:
-    """The hub refuses ConfigMaps with more bytes than this, as the API server does with 1,048,576."""
+    """The hub refuses ConfigMaps with more bytes than this, as the API server does with
+    1,048,576.
+    """
 
     def before(seen: Seen) -> Reply | None:
         if seen.method not in {"PUT", "POST"} or "/configmaps" not in seen.path:
@@ -237,8 +240,9 @@ def refuse_large(hub: PaceHub, most: int) -> None:
 async def test_a_queue_that_outgrows_the_configmap_holds_up_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Keys of somebody else leave room for a few of sixty moves that wait. The moves go on, the oldest wait
-    is still counted, and it is told that only a part is shown.
+    """Keys of somebody else leave room for a few of sixty moves that wait.
+
+    The moves go on, the oldest wait is still counted, and it is told that only a part is shown.
     """
     async with PaceHub() as hub:
         herd(hub, {"c1": 10, "c2": 90}, count=60, on="c1")
@@ -283,8 +287,8 @@ async def test_a_target_that_is_lost_before_ocm_follows_is_left_out() -> None:
 
 
 async def test_what_ocm_moves_itself_counts_as_an_arrival() -> None:
-    """A cluster is lost, its application goes to c2 at once, and another one that would be best there goes
-    elsewhere, because nobody has measured that yet.
+    """A cluster is lost, its application goes to c2 at once, and another one that would be best
+    there goes elsewhere, because nobody has measured that yet.
     """
     async with PaceHub() as hub:
         herd(hub, {**FREE, "c1": 60, "c5": 61}, count=1, on="c5")
@@ -299,8 +303,10 @@ async def test_what_ocm_moves_itself_counts_as_an_arrival() -> None:
 
 
 async def test_nothing_begins_while_a_decision_is_not_settled() -> None:
-    """A cluster is lost, and its application goes to c2, the best one by far. Another one wants to go
-    there in the same second, when the ledger does not know of the arrival yet.
+    """A cluster is lost, and its application goes to c2, the best one by far.
+
+    Another one wants to go there in the same second, when the ledger does not know of the arrival
+    yet.
     """
     async with PaceHub() as hub:
         herd(hub, {"c1": 60, "c2": 64, "c5": 64}, count=1, on="c5")
@@ -442,7 +448,9 @@ async def test_one_decision_that_keeps_changing_does_not_hold_up_the_others() ->
 
 
 async def test_no_move_goes_to_a_cluster_that_a_changing_decision_names() -> None:
-    """What the flapping one leaves there, no score has measured, and the ledger does not know it."""
+    """What the flapping one leaves there, no score has measured, and the ledger does not know
+    it.
+    """
     async with PaceHub() as hub:
         herd(hub, {"c1": 40, "c2": 20, "c3": 70, "c4": 20}, count=1, on="c1")
         async with leading(hub) as replica:
@@ -460,8 +468,9 @@ RESTING = PACE.model_copy(update={"cooldown_seconds": 3600})
 
 
 async def test_a_move_that_is_measured_early_draws_nobody_back() -> None:
-    """The scores show the move of app-0 at once, 25 beside 25, although the scorers may take 300 s. Counted
-    twice, c1 would have 30 and c2 20, and app-1 would go to c1, for no gain.
+    """The scores show the move of app-0 at once, 25 beside 25, although the scorers may take 300 s.
+
+    Counted twice, c1 would have 30 and c2 20, and app-1 would go to c1, for no gain.
     """
     async with PaceHub(pace=RESTING, delay=300) as hub:
         herd(hub, {"c1": 20, "c2": 30}, count=1, on="c1")
@@ -476,7 +485,9 @@ async def test_a_move_that_is_measured_early_draws_nobody_back() -> None:
 
 
 async def test_a_gain_does_not_wait_for_scores_that_cannot_take_it_away() -> None:
-    """The same with 20 points more on c1: app-1 would gain them however the move of app-0 is measured."""
+    """The same with 20 points more on c1: app-1 would gain them however the move of app-0 is
+    measured.
+    """
     async with PaceHub(pace=RESTING, delay=300) as hub:
         herd(hub, {"c1": 20, "c2": 30}, count=1, on="c1")
         hub.place("app-1", "c2")
@@ -490,8 +501,9 @@ async def test_a_gain_does_not_wait_for_scores_that_cannot_take_it_away() -> Non
 
 @pytest.mark.parametrize("cooldown", [0, 3600])
 async def test_a_load_is_assumed_until_the_scorers_have_measured_it(cooldown: int) -> None:
-    """Also if the pace settles after 30 s. When the 300 s are over, the scores are believed, although nothing
-    is written at that time.
+    """Also if the pace settles after 30 s.
+
+    When the 300 s are over, the scores are believed, although nothing is written at that time.
     """
     pace = PACE.model_copy(update={"cooldown_seconds": cooldown})
     async with PaceHub(pace=pace, delay=300, measures=False) as hub:
@@ -536,7 +548,8 @@ async def test_a_toleration_that_runs_out_is_a_reason_to_move_although_nothing_i
             assert item is not None
             tolerations = [{"key": "works", "operator": "Exists", "tolerationSeconds": 300}]
             item["spec"]["tolerations"] = tolerations
-            # The way to c3 is not free, and that to c2 is not asked for before the toleration has run out.
+            # The way to c3 is not free, and that to c2 is not asked for before the toleration has
+            # run out.
             hub.maintain(
                 {
                     "name": "freeze",

@@ -1,5 +1,6 @@
-"""Items of moves that the hub does not take, or of which nobody knows whether it took them. What one cluster
-refuses stops no move of the others, and nothing moves that was not admitted.
+"""Items of moves that the hub does not take, or of which nobody knows whether it took them.
+
+What one cluster refuses stops no move of the others, and nothing moves that was not admitted.
 """
 
 import asyncio
@@ -70,7 +71,9 @@ async def test_a_cluster_that_refuses_its_items_stops_no_other_move(status: int)
 
 
 async def test_refusals_of_many_clusters_are_counted_and_told() -> None:
-    """A move that was admitted is told, counted and shown as waiting, although no item could be written."""
+    """A move that was admitted is told, counted and shown as waiting, although no item could be
+    written.
+    """
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
         refuse(hub, "c1", "c2", "c3", "c4")
@@ -108,7 +111,9 @@ async def test_a_source_that_refuses_keeps_its_applications_and_holds_no_place()
 async def test_a_cluster_without_a_namespace_repels_nobody(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Nobody can be drawn to c2, so nobody is pushed away for it: OCM would choose by the scores."""
+    """Nobody can be drawn to c2, so nobody is pushed away for it: OCM would choose by the
+    scores.
+    """
     async with PaceHub() as hub:
         herd(hub, FREE, count=1, on="c1")
         hub.namespaces = {"c1", "c3", "c4", "argocd", "open-cluster-management"}
@@ -270,7 +275,10 @@ async def test_a_hub_that_does_not_answer_is_asked_once() -> None:
 
 
 async def test_a_silent_hub_is_asked_once_a_look_for_the_taints_of_a_maintenance() -> None:
-    """Ten clusters are cordoned. One that refuses its taint does not stop the others; a silent hub does."""
+    """Ten clusters are cordoned.
+
+    One that refuses its taint does not stop the others; a silent hub does.
+    """
     async with PaceHub() as hub:
         herd(hub, {f"c{number}": 0 for number in range(10)}, count=0, on="c1")
         names = [f"c{number}" for number in range(10)]

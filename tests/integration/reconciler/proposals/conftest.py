@@ -45,8 +45,8 @@ spec:
 
 @pytest.fixture(autouse=True)
 def _worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs the worker in this process, unless the test is marked `worker`: a worker process takes half a
-    second to import.
+    """Runs the worker in this process, unless the test is marked `worker`: a worker process takes
+    half a second to import.
     """
     if request.node.get_closest_marker("worker") is None:
         monkeypatch.setattr(controller, "ask", _answered)

@@ -98,7 +98,9 @@ class ProposalHub:
     hurries: Sequence[str] = ("APART", "BETWEEN", "LEFT")
     """Pauses that are none."""
     over_http: bool = False
-    """Whether git's server is asked also without a forge. It takes five times the processes of a path."""
+    """Whether git's server is asked also without a forge. It takes five times the processes of a
+    path.
+    """
 
     @property
     def url(self) -> str:
@@ -191,7 +193,8 @@ class ProposalHub:
             )
             none = {"APART": 0.0, "LEFT": 0.0, "BETWEEN": replace(BETWEEN, first=0.0, ceiling=0.0)}
             with pytest.MonkeyPatch.context() as patch:
-                # These tests wait for git's processes in real time, so a failure must not cost 10 s.
+                # These tests wait for git's processes in real time, so a failure must not cost 10
+                # s.
                 patch.setattr(loop, "RETRY_SECONDS", 0.05)
                 for name in self.hurries:
                     patch.setattr(module, name, none[name])
@@ -200,7 +203,9 @@ class ProposalHub:
 
     @contextlib.asynccontextmanager
     async def offering(self) -> AsyncIterator["Leader"]:
-        """A leader that has offered what the page of cpu says: a branch, and a request of a forge."""
+        """A leader that has offered what the page of cpu says: a branch, and a request of a
+        forge.
+        """
         self.departs("cpu")
         async with self.working() as leader:
             await leader.until(lambda: self.proposals, "a branch appears")
@@ -239,8 +244,8 @@ class Leader(Replica):
 
 @contextlib.contextmanager
 def surroundings(folder: Path) -> Iterator[tuple[GitServer, GitRepository, PageServer, Path]]:
-    """Git server with the repository `team/fleet`, pages, and a Secret's folder with a token that the git
-    server asks for.
+    """Git server with the repository `team/fleet`, pages, and a Secret's folder with a token that
+    the git server asks for.
     """
     secret = folder / "secret"
     secret.mkdir()

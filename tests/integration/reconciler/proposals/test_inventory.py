@@ -119,7 +119,10 @@ async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
         "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind:"
         " DynamicScoringConfig\nmetadata:\n"
     )
-    mask += "  name: dynamic-scoring-config\nspec:\n  masks:\n    - clusterName: c5\n      scoreName: cpu_score\n"
+    mask += (
+        "  name: dynamic-scoring-config\nspec:\n  masks:\n    - clusterName: c5\n"
+        "      scoreName: cpu_score\n"
+    )
     scene.repository.commit({"config/masks.yaml": mask})
     scene.leaves("c5")
     async with scene.working() as working:

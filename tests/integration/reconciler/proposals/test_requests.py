@@ -1,5 +1,6 @@
-"""Pull requests: one for each proposal, and people's answers count. Ends at any point, rivals, and servers
-that are away: nothing is lost or done twice.
+"""Pull requests: one for each proposal, and people's answers count.
+
+Ends at any point, rivals, and servers that are away: nothing is lost or done twice.
 """
 
 from pathlib import Path
@@ -143,7 +144,9 @@ async def test_a_push_that_the_rules_refuse_stops_no_other(
 async def test_a_leader_that_ends_in_the_midst_leaves_the_rest_to_the_next(
     scene: ProposalHub, forge: GitHubServer, requests: int
 ) -> None:
-    """It ends after so many requests to the git server: before it pushed, between two pushes, after both."""
+    """It ends after so many requests to the git server: before it pushed, between two pushes, after
+    both.
+    """
     scene.departs("cpu")
     scene.joins("c6")
     async with scene.working() as working:
@@ -252,8 +255,9 @@ async def test_a_replica_that_no_longer_leads_offers_and_withdraws_nothing(
 async def test_a_push_that_failed_delays_the_next_one_no_longer_than_a_failure(
     scene: ProposalHub,
 ) -> None:
-    """The server refuses three pushes. Pauses between proposals, minutes to hours, are for those that people
-    saw.
+    """The server refuses three pushes.
+
+    Pauses between proposals, minutes to hours, are for those that people saw.
     """
     scene.hurries = ("APART", "LEFT")
     scene.repository.hook(

@@ -1,5 +1,5 @@
-"""The controller over informers of an API server: when it refreshes an ApplicationSet, and what it does when
-the hub refuses.
+"""The controller over informers of an API server: when it refreshes an ApplicationSet, and what it
+does when the hub refuses.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ class Leader(Replica):
         self.hub = hub
 
     async def after(self, seconds: float) -> None:
-        """Time goes by, and the informers see what there is; that an ApplicationSet changed wakes the
-        controller.
+        """Time goes by, and the informers see what there is; that an ApplicationSet changed wakes
+        the controller.
         """
         self.now += seconds
         item = self.hub.get(SETS, "web", namespace=NAMESPACE)

@@ -1,4 +1,6 @@
-"""The scorer controller against an API server over HTTP: what it writes, and how it copes with faults."""
+"""The scorer controller against an API server over HTTP: what it writes, and how it copes with
+faults.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -48,8 +50,9 @@ async def test_a_score_that_was_never_published_is_missing_until_it_is(
 async def test_a_query_scorer_is_not_probed_and_judged_by_its_scores(
     hub: ScorerHub, leader: Leader, pages: PageServer
 ) -> None:
-    """Its configURL, which an older version of it had, is not asked either. A scoring API that it gets later
-    is probed.
+    """Its configURL, which an older version of it had, is not asked either.
+
+    A scoring API that it gets later is probed.
     """
     query = {"type": "Query", "params": {"name": "cpu", "interval": 5}}
     hub.scorer("cpu", scoring=query, configSyncMode="Full")
@@ -88,7 +91,8 @@ async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(
     status, reason, message = hub.condition("cpu")
     assert (status, reason) == ("True", "Fresh")
     assert message.startswith(
-        "fresh on 1 cluster; missing or masked on 1 cluster (c2): ConfigMap gitops-dsf-masks is missing"
+        "fresh on 1 cluster; missing or masked on 1 cluster (c2): ConfigMap"
+        " gitops-dsf-masks is missing"
     )
     hub.masks('[{"clusterName": "c?", "scoreName": "mem"}]')
     await leader.once()
@@ -372,7 +376,10 @@ async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_
 async def test_an_outdated_informer_changes_no_condition_and_no_metric(
     hub: ScorerHub, leader: Leader, pages: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In an informer that hears of no renewal every score expires. What probes say is still written."""
+    """In an informer that hears of no renewal every score expires.
+
+    What probes say is still written.
+    """
     query = {"type": "Query", "params": {"name": "mem", "interval": 5}}
     hub.scorer("cpu")
     hub.scorer("mem", scoring=query)

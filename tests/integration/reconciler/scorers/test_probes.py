@@ -1,5 +1,5 @@
-"""Probes of scoring APIs that fail in each way or do not answer: each is judged right, down to the reason of
-the condition, and nobody waits for those that hang.
+"""Probes of scoring APIs that fail in each way or do not answer: each is judged right, down to the
+reason of the condition, and nobody waits for those that hang.
 """
 
 import asyncio
@@ -119,8 +119,8 @@ def probed(
 
 
 def verdict(answer: FetchedPage | PageFault) -> tuple[str, str]:
-    """Reason and message of Healthy when it was Active before, which takes several failures, and never
-    reached.
+    """Reason and message of Healthy when it was Active before, which takes several failures, and
+    never reached.
     """
     down = Health(status=HealthStatus.ACTIVE)
     for _ in range(FAILURES):

@@ -127,7 +127,10 @@ def test_extended_resources_have_a_series_each() -> None:
 
 
 def test_a_resource_that_went_away_is_zero_and_has_no_ratio() -> None:
-    """A node whose device plug-in stopped still names the resource. Huge pages are no extended resource."""
+    """A node whose device plug-in stopped still names the resource.
+
+    Huge pages are no extended resource.
+    """
     found = totals(
         node(
             "a",

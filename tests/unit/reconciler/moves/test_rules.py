@@ -1,4 +1,6 @@
-"""Which copy is deleted, what the others wait for, which is never deleted, and when a decision is whole."""
+"""Which copy is deleted, what the others wait for, which is never deleted, and when a decision is
+whole.
+"""
 
 import json
 from dataclasses import replace
@@ -72,7 +74,8 @@ AB, ABC = copies("ab"), copies("abc")
         (state("b", *AB), "a delete Healthy"),
         (state("abd", *ABC, NEW_D), "c wait NewCopyNotHealthy"),
         (state("abd", *copies("abcd")), "c delete Healthy"),
-        # An old copy stands in for each new one that is not healthy: three move, and one has arrived.
+        # An old copy stands in for each new one that is not healthy: three move, and one has
+        # arrived.
         (
             state("def", *copies("abcd"), NEW_E, NEW_F),
             "a delete Healthy, b wait Queued, c wait Queued",
@@ -298,7 +301,9 @@ def healthy(copies: tuple[Application, ...], unreachable: frozenset[str]) -> int
 def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(
     found: MoveState, random: Any
 ) -> None:
-    """Every copy that left gets one verdict, whatever the order of the copies and however often asked."""
+    """Every copy that left gets one verdict, whatever the order of the copies and however often
+    asked.
+    """
     verdicts = evaluate(found)
     leaving = sorted(item.name for item in found.copies if item.cluster not in found.decided)
     assert [verdict.copy.name for verdict in verdicts] == leaving

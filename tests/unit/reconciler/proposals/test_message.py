@@ -29,7 +29,9 @@ from gitops_dsf.reconciler.proposals.workload import Change, ProposalKind
     ],
 )
 def test_texts_of_strangers_close_nothing_and_mention_nobody(text: str, shown: str) -> None:
-    """In the commit, in the pull request's text, which a squashed commit repeats, and in both titles."""
+    """In the commit, in the pull request's text, which a squashed commit repeats, and in both
+    titles.
+    """
     item = Change(title="Accept it", details=[text])
     assert commit_message(ProposalKind.LOCKS, item).endswith(f"- {shown}")
     assert f"text\n{shown}\n" in request_body(ProposalKind.LOCKS, item)

@@ -1,4 +1,6 @@
-"""Where values are written: paths, missing paths, and characters inside of strings of every style."""
+"""Where values are written: paths, missing paths, and characters inside of strings of every
+style.
+"""
 
 import json
 
@@ -25,7 +27,10 @@ def test_a_broken_document_after_dots_does_not_hide_the_one_before() -> None:
     [("a: [1>-\n,", (2, 2)), ("a: [", (1, 5)), ("a: [1,\r", (2, 1)), ("a: [1,\n\n", (3, 1))],
 )
 def test_a_text_that_ends_too_early_is_wrong_at_its_end(text: str, place: tuple[int, int]) -> None:
-    """libyaml names the line behind the end where the last line has no break. Editors have no such line."""
+    """libyaml names the line behind the end where the last line has no break.
+
+    Editors have no such line.
+    """
     (finding,) = load_text(text, file="f.yaml").diagnostics
     assert (finding.position.line, finding.position.column) == place
 

@@ -12,7 +12,10 @@ from gitops_dsf.repository.sources import load
 
 MAX_BROKEN = 20
 
-CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: {}\n"
+CLUSTER = (
+    "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n"
+    "  name: {}\n"
+)
 
 
 def write(root: Path, name: str, content: str | bytes = CLUSTER.format("a")) -> Path:

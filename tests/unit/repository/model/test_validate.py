@@ -7,7 +7,8 @@ from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.validate import declare
 
 HEAD = (
-    "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\nmetadata: {name:"
+    "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind:"
+    " DynamicScorer\nmetadata: {name:"
     " cpu}\n"
 )
 SPEC = "spec:\n  description: d\n  configURL: http://a\n  configSyncMode: None\n"

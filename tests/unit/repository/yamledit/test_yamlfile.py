@@ -1,8 +1,8 @@
 """Editing files that people wrote: what is not edited stays byte for byte, and no comment is lost.
 
-Aspects covered: neighbours of an edited and of a removed document; comments around what goes; texts that look
-like comments; line breaks, byte order marks and document ends; documents that begin on the line of their
-marker.
+Aspects covered: neighbours of an edited and of a removed document; comments around what goes; texts
+that look like comments; line breaks, byte order marks and document ends; documents that begin on
+the line of their marker.
 """
 
 import pytest

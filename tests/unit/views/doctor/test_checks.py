@@ -1,4 +1,6 @@
-"""Every check: content with what the renderer renders, and what it says of each thing that can be wrong."""
+"""Every check: content with what the renderer renders, and what it says of each thing that can be
+wrong.
+"""
 
 import json
 import shlex
@@ -224,7 +226,9 @@ FORBIDDEN_LEDGER = Unread(what="configmaps", why=Why.FORBIDDEN, verb="get", refu
 
 
 def left(*, minutes: int = 60, work: Object | None = None, **metadata: str) -> DoctorFacts:
-    """A hub where cluster9 has our add-on, so many minutes old, and no ManifestWork of ours, or this one."""
+    """A hub where cluster9 has our add-on, so many minutes old, and no ManifestWork of ours, or
+    this one.
+    """
     created = stamp(NOW - timedelta(minutes=minutes))
     item = {
         "metadata": meta("gitops-dsf-agent", "cluster9", creationTimestamp=created, **metadata),
@@ -302,7 +306,10 @@ WRONG: dict[str, Given] = {
     "agents: error: RegistrationApplied is False: Told: told": changed(
         FactSource.ADDON_STATES, "status", conditions(RegistrationApplied="False")
     ),
-    "agents-left: warning: cluster9 left the inventory, and the ManagedClusterAddOn gitops-dsf-agent": left,
+    (
+        "agents-left: warning: cluster9 left the inventory, and the ManagedClusterAddOn"
+        " gitops-dsf-agent"
+    ): left,
     "agents-left: warning: ManagedClusterAddOn gitops-dsf-agent of cluster9 is still there 20 min": lambda: (
         left(deletionTimestamp=stamp(NOW - timedelta(minutes=20)))
     ),
@@ -346,7 +353,10 @@ WRONG: dict[str, Given] = {
     "argocd-delivery: error: does not serve dynamic-scoring.open-cluster-management.io: our CRDs": lambda: (
         facts(groups={**GROUPS, "argoproj.io": ("v1alpha1",)})
     ),
-    "argocd-delivery: error: gitops-dsf-platform: RoleBinding cluster1/gitops-dsf-agent is Missing": applied(
+    (
+        "argocd-delivery: error: gitops-dsf-platform: RoleBinding cluster1/gitops-dsf-agent"
+        " is Missing"
+    ): applied(
         {
             "kind": "RoleBinding",
             "namespace": "cluster1",
@@ -422,7 +432,10 @@ WRONG: dict[str, Given] = {
     ),
     "scorers: warning: Drifted: told": hub(*scorer_with("Drifted", "ConfigSynced")),
     "scorers: warning: Invalid: told": hub(*scorer_with("Invalid", "ConfigSynced")),
-    "scores-fresh: warning: every score of cluster1 is expired, and counts as 0: its agent is down": hub(
+    (
+        "scores-fresh: warning: every score of cluster1 is expired, and counts as 0: its"
+        " agent is down"
+    ): hub(
         *joined("cluster1"),
         *(
             item
@@ -455,9 +468,10 @@ WRONG: dict[str, Given] = {
     "token-secrets: warning: cpu has no score on cluster3 and needs Secret api-token there, which": hub(
         *with_token()
     ),
-    "token-secrets: warning: cpu, which runs on the hub, has no score on cluster1 and needs Secret": hub(
-        cluster("cluster1"), on_hub(TOKEN_SCORER)
-    ),
+    (
+        "token-secrets: warning: cpu, which runs on the hub, has no score on cluster1 and"
+        " needs Secret"
+    ): hub(cluster("cluster1"), on_hub(TOKEN_SCORER)),
     "paced-moves: error: no move begins, because nobody knows what is": without_ledger(
         BROKEN_LEDGER
     ),
@@ -523,7 +537,10 @@ def test_a_scorer_without_a_score_anywhere_is_one_finding() -> None:
         for item in fleet()
         if item["metadata"]["name"] != "mem" or item["kind"] == "DynamicScorer"
     ]
-    message = "mem has no score on any of 3 clusters, and counts as 0 everywhere, although the agents there publish"
+    message = (
+        "mem has no score on any of 3 clusters, and counts as 0 everywhere, although the"
+        " agents there publish"
+    )
     assert [(item.state, item.message) for item in run("scores-fresh", hub(*kept)())] == [
         ("warning", f"{message} other scores")
     ]
@@ -548,7 +565,8 @@ def test_placements_without_a_refuge_are_one_finding_for_each_cause() -> None:
     )
     [finding] = run("refuges", found())
     assert finding.message == (
-        "argocd/app-0, argocd/app-1, argocd/app-2, argocd/app-3, argocd/app-4 and 5 more have no refuge:"
+        "argocd/app-0, argocd/app-1, argocd/app-2, argocd/app-3, argocd/app-4 and 5 more"
+        " have no refuge:"
         " if its cluster fails, OCM chooses by the scores alone"
     )
 
@@ -779,8 +797,8 @@ def test_a_pod_that_only_starts_is_no_error() -> None:
 
 
 def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:
-    """delivery.mode UpstreamController: no add-on, works, agents or kinds of ours, and that is as it should
-    be.
+    """delivery.mode UpstreamController: no add-on, works, agents or kinds of ours, and that is as
+    it should be.
     """
     gone = {
         FactSource.ADDON_DEFINITIONS: ({"metadata": meta("dynamic-scoring-framework")},),
@@ -898,7 +916,8 @@ def test_the_same_about_many_clusters_is_told_once_with_their_number() -> None:
     (found,) = run("ocm-clusters", facts(hub=objects))
     assert (found.state, found.count, found.subjects) == ("error", 30, tuple(sorted(names)))
     assert found.message == (
-        "c0 is not accepted, so its agent cannot reach the hub; the same of 29 more: c1, c10, c11, c12,"
+        "c0 is not accepted, so its agent cannot reach the hub; the same of 29 more: c1,"
+        " c10, c11, c12,"
         " c13, ..."
     )
     assert found.fix == "clusteradm --context hub accept --clusters c0"
@@ -941,14 +960,19 @@ def test_the_parts_of_an_image(image: str, repository: str, version: str) -> Non
 
 
 def test_what_is_left_names_what_to_delete() -> None:
-    """A cluster that left and one whose add-on somebody deleted already differ in what is to be done."""
+    """A cluster that left and one whose add-on somebody deleted already differ in what is to be
+    done.
+    """
     [found] = run("agents-left", left())
     assert found.message == (
-        "cluster9 left the inventory, and the ManagedClusterAddOn gitops-dsf-agent is still there: Argo CD"
-        " never deletes it, because OCM owns it, and the agent runs without rights and configuration"
+        "cluster9 left the inventory, and the ManagedClusterAddOn gitops-dsf-agent is"
+        " still there: Argo CD"
+        " never deletes it, because OCM owns it, and the agent runs without rights and"
+        " configuration"
     )
     assert found.fix == (
-        "kubectl --context hub -n cluster9 delete managedclusteraddon gitops-dsf-agent  # if it is in"
+        "kubectl --context hub -n cluster9 delete managedclusteraddon gitops-dsf-agent  #"
+        " if it is in"
         " clusters/, look at its Application gitops-dsf-works-NN instead"
     )
 

@@ -1,4 +1,6 @@
-"""Which scores are known after a change of scorers, and between which bounds those are that are not."""
+"""Which scores are known after a change of scorers, and between which bounds those are that are
+not.
+"""
 
 from datetime import timedelta
 from pathlib import Path
@@ -99,7 +101,10 @@ def test_what_decides_the_raw_score_makes_it_unknown(
 
 
 def test_the_present_scores_bound_those_of_a_new_range(tmp_path: Path) -> None:
-    """The deadband of 2 hides one point. The middle stands in, and another map gives no new score."""
+    """The deadband of 2 hides one point.
+
+    The middle stands in, and another map gives no new score.
+    """
     found = after(tmp_path, scoreRange={"min": 0, "max": 200, "outputMin": -100, "outputMax": 100})
     assert {
         name: (cell.interval("cpu"), cell.why, cell.exists, cell.bounded)
@@ -177,7 +182,9 @@ def renamed(**spec: Any) -> dict[str, Any]:
 
 
 def test_a_renamed_score_keeps_its_values(tmp_path: Path) -> None:
-    """Nothing has the new name yet, so whether it exists is not known before the agents have run."""
+    """Nothing has the new name yet, so whether it exists is not known before the agents have
+    run.
+    """
     found = next_scores(
         fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", renamed()), SNAPSHOT, now=NOW
     )

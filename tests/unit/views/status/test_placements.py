@@ -1,5 +1,5 @@
-"""Placements: decision, next decision and flips; and their applications: where they are, and what a copy
-waits for.
+"""Placements: decision, next decision and flips; and their applications: where they are, and what a
+copy waits for.
 """
 
 from typing import Any
@@ -109,7 +109,8 @@ def test_a_better_cluster_that_the_stickiness_keeps_out_is_named(pace: bool) -> 
     assert (view.next, view.wish) == (("berlin",), None)
     assert view.lead == Lead(cluster="paris", over="berlin", points=19.0, stickiness=20.0)
     assert lead_text(view.lead) == (
-        "paris leads berlin by 19 points of the mean score; the stickiness is 20, so it stays on berlin"
+        "paris leads berlin by 19 points of the mean score; the stickiness is 20, so it"
+        " stays on berlin"
     )
     best = sticky({"berlin": 70, "oslo": 60, "paris": 69}, decided="berlin", pace=pace)
     assert best.lead is None, "it is on the best cluster"

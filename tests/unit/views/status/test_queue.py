@@ -64,7 +64,8 @@ def test_moves_under_way_and_those_that_wait_are_shown() -> None:
     ]
     (waiting,) = found.waiting
     assert waiting_text(waiting) == (
-        "argocd/b: c1 -> c3 (+12.5 points) waits since 2026-06-01T11:00:00Z: Cooldown: it moved a short time"
+        "argocd/b: c1 -> c3 (+12.5 points) waits since 2026-06-01T11:00:00Z: Cooldown: it"
+        " moved a short time"
         " ago, until 2026-06-01T12:10:00Z"
     )
 
@@ -92,7 +93,10 @@ def test_the_queue_is_narrowed_down_as_the_rest(only: dict[str, str], expected: 
 
 
 def test_who_is_left_on_a_cluster_that_is_drained() -> None:
-    """And who stays, because no pace moves it. Another cluster's drain is not shown with `--cluster`."""
+    """And who stays, because no pace moves it.
+
+    Another cluster's drain is not shown with `--cluster`.
+    """
     told = {"left": ["argocd/a"], "stays": ["argocd/batch"], "late": True}
     drain = drained("c1", until=SECONDS + 3600, count=1, **told)
     moves = paced_moves({"moves": []}, {"waiting": []}, {"drains": [drain]})
@@ -101,7 +105,8 @@ def test_who_is_left_on_a_cluster_that_is_drained() -> None:
     assert found is not None
     (line,) = queue_lines(found, everything=False)
     assert line == (
-        "  c1 is drained (patch) until 2026-06-01T13:00:00Z: 1 left (argocd/a); not paced, so they stay:"
+        "  c1 is drained (patch) until 2026-06-01T13:00:00Z: 1 left (argocd/a); not"
+        " paced, so they stay:"
         " argocd/batch; the end will not be met"
     )
     assert shown(objects, cluster="c2") is None
@@ -135,7 +140,9 @@ PLANNED = {
 
 
 def refuged() -> list[Object]:
-    """Three clusters. app-20 is being moved to c1 and has its refuge beside that; app-30 has none."""
+    """Three clusters. app-20 is being moved to c1 and has its refuge beside that; app-30 has
+    none.
+    """
     where = {"app-03": "c1", "app-11": "c1", "app-20": "c2", "app-30": "c2"}
     return [
         *joined("c1", "c2", "c3"),
