@@ -221,13 +221,7 @@ class Run:
         self, function: nodes.FunctionNode, operands: Sequence[nodes.Operand], final: Value | None
     ) -> Value:
         name = function.name
-        arguments: list[Value] = []
-        was_surely_run = self._is_surely_run
-        for index, operand in enumerate(operands):
-            # Go evaluates `or` up to the first value that is not empty (since Go 1.18).
-            self._is_surely_run = was_surely_run and not (name == "or" and index)
-            arguments.append(self._value(operand))
-        self._is_surely_run = was_surely_run
+        arguments = self._arguments(name, operands)
         if final is not None:
             arguments.append(final)
         # A name that is no identifier, such as that of most labels, is read by `index`.
@@ -242,6 +236,19 @@ class Run:
         if any(argument.lacking for argument in arguments):
             return _result_of_lacking(name, arguments)
         return self._result(function, arguments)
+
+    def _arguments(self, name: str, operands: Sequence[nodes.Operand]) -> list[Value]:
+        """The values of the operands of a function."""
+        arguments: list[Value] = []
+        was_surely_run = self._is_surely_run
+        try:
+            for index, operand in enumerate(operands):
+                # Go evaluates `or` up to the first value that is not empty (since Go 1.18).
+                self._is_surely_run = was_surely_run and not (name == "or" and index)
+                arguments.append(self._value(operand))
+        finally:
+            self._is_surely_run = was_surely_run
+        return arguments
 
     def _indexed(
         self,

@@ -268,6 +268,14 @@ def test_several_actions_have_a_finding_each() -> None:
     assert [one.offset for one in found] == [3, 22, 30]
 
 
+def test_a_mistake_in_what_may_not_be_run_hides_no_later_one() -> None:
+    found = check("{{ or .reason (lower 3) }}{{ .region }}", DECIDED)
+    assert [(one.trouble, one.offset) for one in found] == [
+        (Trouble.FAILS, 21),
+        (Trouble.PARAMETER, 29),
+    ]
+
+
 REGION = {("labels", "region")}
 
 
