@@ -103,6 +103,7 @@ def problems(
     if schema.get("x-kubernetes-int-or-string"):
         yield from _of_number_or_text(schema, value, path)
         return
+    # Without a type the field takes anything, such as an element of a list generator.
     name = schema.get("type")
     if name is None:
         return
@@ -177,6 +178,7 @@ def _limit(schema: Schema, value: str | int) -> str | None:
         return f"one of {', '.join(filter(None, schema['enum']))}"
     if len(value) < schema.get("minLength", 0):
         return "a text that is not empty"
+    # A pattern of a CRD is not anchored: it may match anywhere.
     pattern = schema.get("pattern")
     if pattern and not re.search(pattern, value):
         return f"a text that matches {pattern}"

@@ -36,6 +36,7 @@ def written_back(
     for name, content in value.items():
         field = resolved(properties.get(name, others if isinstance(others, dict) else {}))
         new = written_back(field, content, in_list=in_list)
+        # Go's omitempty leaves out what is false, 0 or empty.
         if new or not field.get(OMITTED):
             kept[name] = new
     if in_list:

@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
         show_findings(args.directory, diagnostics, ending="nothing was installed")
         return 1
     show_findings(args.directory, diagnostics)
+    # The same checks as those of `doctor`, before and after.
     examine = _doctor(args, context, source)
     if not _ready(examine(True), dry_run=args.dry_run):
         return 1

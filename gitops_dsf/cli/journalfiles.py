@@ -38,6 +38,7 @@ def since_month(files: Mapping[str, bytes], start: float) -> dict[str, bytes]:
     A file with another name stays, because it may hold any month.
     """
     first = f"{datetime.fromtimestamp(start, UTC):%Y-%m}.jsonl"
+    # Names of months are in the order of time.
     later = (name for name in files if not FILE.fullmatch(name) or name >= first)
     return {name: files[name] for name in later}
 

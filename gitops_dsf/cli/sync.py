@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Returns 1 when a page is not accepted, or with --check when a lock differs."""
     _check_arguments(args)
     plan = asyncio.run(_plan(args))
+    # Refused locks stop no others: each file is written or stays as it is.
     if not args.check:
         write_files(args.directory, plan.files)
     if args.output == "json":

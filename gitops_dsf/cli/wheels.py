@@ -41,6 +41,7 @@ def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, byt
         raise RepositoryError(
             f"cannot read {error.filename or folder}: {error.strerror or error}"
         ) from error
+    # With hashes for some packages, pip wants them for all.
     requirements = template[_REQUIREMENTS].decode()
     if "--hash" in requirements:
         for name in _HASHED:

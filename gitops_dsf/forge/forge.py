@@ -174,6 +174,7 @@ class Forge:
         needs.
         """
         call = f"{method} {self._place} {path}"
+        # The user of a token is not below a repository.
         url = f"{self._api}{path}" if path.startswith("/") else f"{self._home}/{path}"
         if query:
             url = f"{url}?{urlencode(query)}"

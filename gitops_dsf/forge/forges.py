@@ -64,7 +64,8 @@ class _MergeRequest(PullRequest, frozen=True, kw_only=True):
     """Null once the fork is deleted."""
     target_project_id: int
 
-    def is_from(self, place: str, branch: str) -> bool:  # noqa: ARG002 - the answers are of one project
+    def is_from(self, place: str, branch: str) -> bool:  # noqa: ARG002
+        # The API is asked for one project, so the answers are of that.
         return self.source_branch == branch and self.source_project_id == self.target_project_id
 
 

@@ -99,6 +99,7 @@ def _keys(selector: Mapping[str, Any]) -> Iterator[str]:
     labels = selector.get("matchLabels")
     if isinstance(labels, Mapping):
         yield from labels
+    # An expression needs its label also where it must be absent.
     terms = selector.get("matchExpressions")
     for term in terms if isinstance(terms, list) else ():
         if isinstance(term, Mapping) and isinstance(term.get("key"), str):

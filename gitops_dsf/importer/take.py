@@ -109,6 +109,7 @@ class _Taker:
         self._without = without
         self._existing: dict[ObjectKey, Document] = {}
         for document in loaded.documents:
+            # Of two documents with one name, which `validate` reports, the first one counts.
             self._existing.setdefault(ObjectKey(document.kind, document.name), document)
         self._selection = selection.and_asked_for(self._existing.values())
         self._platform = _platform(loaded.documents)
@@ -128,6 +129,7 @@ class _Taker:
         if kind not in _KINDS:
             self._skipped[kind] += 1
             return
+        # Its source is in git already. Imported, it would be there twice.
         if is_rendered(data):
             self._skipped[f"{kind} that gitops-dsf rendered"] += 1
             return
@@ -286,6 +288,7 @@ class _Taker:
             text = self._text(file)
             if text:
                 texts[file] = text
+        # A lock that brings errors is refused, as `sync` would refuse its page.
         plan = weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
         for result in plan.outcomes:
             self._note_lock(result)

@@ -146,6 +146,7 @@ class WritableHub(HubClient):
 
         Returns if it was there. Raises HubError.
         """
+        # The API server ignores options in the query of a DELETE that has a body.
         body: Manifest = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -172,6 +173,7 @@ class WritableHub(HubClient):
         selectors: dict[str, str] = {}
         if labels:
             selectors["labelSelector"] = labels
+        # Every resource can be selected by its name; most have no other field for that.
         if name:
             selectors["fieldSelector"] = f"metadata.name={name}"
         with self._refusals():
@@ -193,6 +195,7 @@ class WritableHub(HubClient):
 
     def _versions(self, group: str) -> tuple[str, ...]:
         """The versions of a group, in the order of the API server: newer and stable ones first."""
+        # /apis lists all groups but the core one.
         if not group:
             return ("v1",)
         if self._groups is None:
@@ -204,6 +207,7 @@ class WritableHub(HubClient):
 
     def _resources(self, base: str) -> tuple[_Resource, ...]:
         if base not in self._served:
+            # The hub answers 404 for a version that it does not serve.
             body = self._find(base)
             listed = _Resources() if body is None else msgspec.json.decode(body, type=_Resources)
             self._served[base] = tuple(listed.resources)

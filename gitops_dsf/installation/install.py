@@ -39,6 +39,7 @@ class Installer:
 
         Raises InstallError with all refusals.
         """
+        # All objects are asked for: an admission policy that refuses one often refuses others, too.
         refused = []
         for manifest, force in self._objects():
             name = object_text(manifest["kind"], manifest)
@@ -78,6 +79,7 @@ class Installer:
             pending = [step for step in steps if not step.done]
             if not pending:
                 return
+            # The objects stay: Argo CD goes on, and a second run finds them.
             if time.monotonic() >= until:
                 lines = "\n  ".join(f"{step.name}: {step.state}" for step in pending)
                 raise InstallError(
@@ -92,6 +94,8 @@ class Installer:
 
         The ConfigMap argocd-cm belongs to whoever runs Argo CD.
         """
+        # Argo CD waits for a sync wave until its objects are healthy, so it must know first what
+        # that means for OCM's kinds and ours.
         yield self.source.health_checks(), False
         for manifest in self.source.bootstrap:
             yield manifest, True

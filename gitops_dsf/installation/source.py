@@ -45,6 +45,7 @@ class InstallSource:
         """The health checks of OCM's kinds and ours, for Argo CD's ConfigMap."""
         documents = load_text(packaged(HEALTH).read_text("utf-8"), file=HEALTH).documents
         manifest: Manifest = documents[0].data
+        # Argo CD reads the ConfigMap of its own namespace alone.
         manifest["metadata"]["namespace"] = self.settings.spec.argocd.namespace
         return manifest
 
@@ -67,6 +68,7 @@ def read_source(
     rendered = produce(directory)
     if rendered.tree is None or rendered.fleet is None:
         return None, rendered.diagnostics
+    # In the other mode a pipeline renders, and nobody has the tree in this folder.
     if rendered.fleet.repository.spec.output.mode == "Directory":
         _check_rendered(rendered.tree, directory / RENDERED)
     new_settings = None
@@ -119,6 +121,7 @@ def _with_url(directory: Path, name: str, url: str) -> str:
     git = spec.get("git") if isinstance(spec, CommentedMap) else None
     if not isinstance(git, CommentedMap):
         raise RepositoryError(f"{path}: spec.git cannot be edited; write spec.git.url by hand")
+    # Comments and the order of fields stay as people wrote them.
     git["url"] = url
     return file.text
 
@@ -129,6 +132,7 @@ def _copied(directory: Path, settings: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-") as name:
         copy = Path(name)
         for folder in FOLDERS:
+            # Links stay links, so that the copy is judged like the folder: none may lead out of it.
             if (directory / folder).is_dir():
                 shutil.copytree(directory / folder, copy / folder, symlinks=True)
         (copy / SETTINGS_FILE).write_text(settings, encoding="utf-8", newline="")

@@ -35,6 +35,7 @@ def cause_of(
         return None
     if admitted is not None:
         return admitted.cause or by_pace(admitted.gain or 0.0)
+    # A lost cluster leaves whatever its scores are.
     for name in record.left:
         position = verdict.state.positions.get(name)
         lost = loss_of(name, None if position is None else verdict.state.clusters[position])
@@ -45,6 +46,7 @@ def cause_of(
     for name in record.left:
         if verdict.scores is not None and name not in verdict.scores:
             return MoveCause(Cause.INELIGIBLE, f"{name}: {explain(verdict, name).reason}")
+    # OCM filled places that were free, and moved nothing.
     wanted = verdict.source.spec.number_of_clusters
     if not record.left and (wanted is None or record.before < wanted):
         return MoveCause(Cause.ELIGIBLE, ", ".join(record.joined))
@@ -88,6 +90,7 @@ def _by_scores(record: Record, verdict: Verdict) -> str:
     if change is not None:
         after = "none" if change.after is None else str(change.after)
         return f"{prioritizer_text(change.name)} of {change.cluster} {change.before} -> {after}"
+    # No score of these clusters changed, or those before are not known: only the lead can be named.
     means = mean_scores(verdict)
     best = max(record.joined, key=lambda name: means.get(name, 0.0), default=None)
     worst = min(record.left, key=lambda name: means.get(name, 0.0), default=None)

@@ -173,6 +173,7 @@ def new_record(
     named_joined = joined[:MAX_NAMED]
     # Milliseconds tell quick changes apart, and people can still read them.
     time = time.replace(microsecond=time.microsecond // 1000 * 1000)
+    # The id follows from what happened, so that a record that is pushed again keeps it.
     content = msgspec.json.encode((placement, uid, number, time, kind, left, joined, to))
     return Record(
         id=hashlib.sha256(content).hexdigest()[:16],

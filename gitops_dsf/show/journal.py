@@ -112,6 +112,7 @@ def _scores(record: Record) -> str:
         name = prioritizer_text(score.name)
         rows.append([name, score.cluster, _value(score.before), _value(score.after)])
     text = table(["score", "cluster", "before", "now"], rows, right={2, 3})
+    # The record itself leaves out some, too, if there are too many.
     hidden = len(scores) - len(shown) + record.more_scores
     return f"{text}  and {hidden} more scores\n" if hidden else text
 

@@ -37,6 +37,7 @@ def ways_to_services(plan: SyncPlan, directory: Path) -> list[str]:
         return []
     first = plan.unreached[0]
     parts = urlsplit(first.url)
+    # In a cluster a Service has the name SERVICE.NAMESPACE.svc, or shorter.
     service, namespace = (parts.hostname or "").split(".")[:2]
     port = parts.port or (443 if parts.scheme == "https" else 80)
     fleet = "" if directory == Path() else f" {shlex.quote(str(directory))}"

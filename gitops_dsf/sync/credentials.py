@@ -100,6 +100,7 @@ class PageCredentials:
             token = await self._token(auth, refused=refused)
         except (_MissingError, TokenError) as error:
             problems.append(str(error))
+        # Files are read in a thread: the reconciler has one loop for all its controllers.
         trust = await asyncio.to_thread(
             self._trust, auth.ca_config_map_ref, auth.client_certificate_secret_ref
         )
@@ -166,10 +167,12 @@ class PageCredentials:
                 missing.append(str(error))
         if ca is None and certificate is None:
             return _Trust(None, missing)
+        # A rotated Secret has other bytes under the same name.
         digest = hashlib.sha256(b"\0".join([authorities, *pair])).hexdigest()
         kept = self._contexts.get((ca, certificate))
         if kept is not None and kept.digest == digest:
             return _Trust(kept.context, missing)
+        # The private CA is trusted beside those of the system (docs/scores/locks.md).
         context = httpx.create_ssl_context()
         if ca is not None:
             try:
@@ -180,6 +183,7 @@ class PageCredentials:
             missing.append(
                 f"Secret {certificate.name!r} holds no certificate with its private key, in PEM"
             )
+        # A context that lacks a part is made again, because the part may be given meanwhile.
         if not missing:
             self._contexts[ca, certificate] = _KeptContext(digest, context)
         return _Trust(context, missing)

@@ -77,6 +77,7 @@ def _request(
     scorer: DynamicScorer, lock: Item[ScorerLock] | None, allowed: Collection[str]
 ) -> PageRequest:
     spec = scorer.spec
+    # Until a first lock says it, the scoring API is taken to be where its page is.
     locked_host = lock.value.spec.config.scoring.host if lock is not None else None
     return page_request(
         spec.config_url,

@@ -55,6 +55,7 @@ def count_of(name: str, arguments: Sequence[Value]) -> int | None:
     for argument in arguments[_COUNTS[name]] if name in _COUNTS else ():
         if argument.kind != "number" or not isinstance(argument.constant, int):
             return None
+        # untilStep -400000000 0 1 is as long as untilStep 0 400000000 1.
         count += abs(argument.constant)
     return count
 
@@ -70,6 +71,7 @@ def size_of(name: str, arguments: Sequence[Value], count: int) -> int:
 def _count_of_verbs(text: str) -> int | None:
     count = 0
     for widths in _VERB.findall(text):
+        # A star takes the width from the arguments.
         if "*" in widths:
             return None
         count += sum(int(width) for width in widths if width)

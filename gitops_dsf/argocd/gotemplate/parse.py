@@ -152,6 +152,7 @@ class _Parser:
             if token.kind not in _STARTS and not (token.kind == "keyword" and token.value == "nil"):
                 raise _unexpected(token, commands=bool(commands))
             command = self._command()
+            # What stands behind | is called with the value before it, and Go cannot call these.
             first = command[0]
             is_dot = first == nodes.FieldNode(first.offset, ())
             if commands and (isinstance(first, nodes.ConstantNode) or is_dot):
@@ -171,6 +172,7 @@ class _Parser:
     def _declared(self, *, is_range: bool) -> tuple[tuple[str, ...], bool]:
         """The variables that take the value, in a range also `$key, $value`, and whether by `=`."""
         start = self._next
+        # Only in a range there may be two: $key, $value := ...
         names: list[str] = []
         while (token := self._skip()).kind == "variable" and len(names) < 2:
             self._take()
