@@ -14,6 +14,7 @@ writes of a score to which the edit does nothing: it would write that without th
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from dsf_wire.dimension import fill, label_placeholders, placeholders
@@ -109,6 +110,8 @@ class ScorerEdit:
     after: EffectiveScorer
     _computed: dict[int, Interval | None] = field(default_factory=dict)
     """What the agent computes by the new map, by the published score."""
+    _followed: dict[tuple[object, ...], NextScore] = field(default_factory=dict)
+    """What follows, by the present items. Thousands of clusters share a few."""
 
     @property
     def why(self) -> str:
@@ -121,6 +124,22 @@ class ScorerEdit:
 
     def next_score(self, present: PublishedScore, *, cluster: str) -> NextScore:
         """What follows from the present score of a cluster, which an agent has published."""
+        key = (present.names, present.values, cluster if self._names_cluster else "")
+        if key not in self._followed:
+            self._followed[key] = self._follow(present, cluster)
+        return self._followed[key]
+
+    @cached_property
+    def _names_cluster(self) -> bool:
+        """Whether the names of items depend on the cluster."""
+        templates = (self.before.dimension_format, self.after.dimension_format)
+        return any(
+            placeholder.name == "cluster"
+            for template in templates
+            for placeholder in placeholders(template)
+        )
+
+    def _follow(self, present: PublishedScore, cluster: str) -> NextScore:
         outcomes = []
         by_map = self._by_map(present, cluster)
         if by_map is not None:
