@@ -8,6 +8,7 @@ from msgspec import UNSET
 from gitops_dsf.hub.intervals import Interval
 from gitops_dsf.hub.points import mean_weight, points_of, points_range_text, points_text
 from gitops_dsf.show.markdown import code
+from gitops_dsf.show.preview.headline import nothing_moves_text
 from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.show.preview.lists import left_out, sentences
 from gitops_dsf.show.preview.pace import failover_text, paced_change_text, wave_lines
@@ -40,7 +41,8 @@ def move_section(comparison: Comparison, evidence: str, limits: PageLimits) -> I
         yield from _table(comparison.moves, limits)
         yield from _standings(comparison.moves, limits)
     else:
-        yield "No application moves."
+        sentence = nothing_moves_text(comparison)
+        yield f"{sentence[0].upper()}{sentence[1:]}."
     yield from _paced(comparison, limits)
     if comparison.pending:
         names = limits.plain(names_text(comparison.pending, most=limits.names))

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from gitops_dsf.show.preview.headline import headline
 from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.views.preview.build import Comparison, Preview
-from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove
 from gitops_dsf.views.preview.summary import Summary
-from gitops_dsf.wording import and_text, names_text, plural, verb
+from gitops_dsf.wording import names_text, plural
 
 _ROWS: Final = {
     "scorers": "scorers",
@@ -24,7 +24,7 @@ def summary_section(preview: Preview, comparison: Comparison, limits: PageLimits
     """The table, and in a list what a reader wants to know first."""
     yield ""
     yield from _table(comparison.summary)
-    yield f"\n- **{limits.plain(_moves_sentence(comparison.moves, preview.hub.missing))}**"
+    yield f"\n- **{limits.plain(headline(comparison, preview.hub.missing))}**"
     yield from _clusters(comparison.summary, limits)
     if comparison.warnings:
         yield f"- {plural(len(comparison.warnings), 'warning')}, below"
@@ -57,40 +57,3 @@ def _clusters(summary: Summary, limits: PageLimits) -> Iterator[str]:
 
 def _names(names: Sequence[str], limits: PageLimits) -> str:
     return limits.plain(names_text(names, most=limits.names))
-
-
-def _moves_sentence(moves: Sequence[DecisionMove] | None, missing: str | None) -> str:
-    """How many applications move. `missing` says why that is not known."""
-    if moves is None:
-        return f"which applications move is unknown: {missing}"
-    known = [move for move in moves if move.target != UNKNOWN]
-    open_moves = [move for move in moves if move.target == UNKNOWN]
-    return moves_text(
-        applications=sum(len(move.followers) for move in known),
-        others=sum(not move.followers for move in known),
-        open_applications=sum(max(1, len(move.followers)) for move in open_moves),
-        bounded=all(move.is_bounded for move in open_moves),
-    )
-
-
-def moves_text(*, applications: int, others: int, open_applications: int, bounded: bool) -> str:
-    """How many applications move and may move, in one sentence.
-
-    `others` are decisions that no application follows. `bounded`: whether the new scores of all
-    that may move are known between bounds.
-    """
-    clauses = []
-    if applications:
-        clauses.append(f"{plural(applications, 'application')} {verb(applications, 'move')}")
-    if others:
-        clauses.append(f"{plural(others, 'decision')} for other consumers {verb(others, 'change')}")
-    if open_applications and clauses:
-        clauses.append(f"{open_applications} more may move")
-    elif open_applications:
-        clauses.append(f"{plural(open_applications, 'application')} may move")
-    if not clauses:
-        return "no application moves"
-    sentence = and_text(clauses)
-    if open_applications and not bounded:
-        return f"{sentence}; that is known once the changed scorers have run"
-    return sentence

@@ -110,7 +110,7 @@ def test_a_changed_ranking_moves_paced_applications_in_waves(tmp_path: Path, run
     assert (found["paced"]["complete"], found["paced"]["withoutChange"]) == (True, 0)
     assert not [line for line in found["warnings"] if "at once" in line]
     lines = paced_pages(fleet, run, hub)
-    assert "No application moves." in lines
+    assert "No application moves at once." in lines
     assert "The pace: 6 moves in 4 waves:" in lines
     assert "- 3: app-02 c1 -> c2, app-03 c1 -> c3" in run.shown(fleet, "--scores", hub).splitlines()
     run("diff", fleet.path, "--base", "main", "--scores", hub, "--fail-on", "move", code=1)

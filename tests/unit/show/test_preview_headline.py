@@ -4,7 +4,7 @@ number.
 
 import pytest
 
-from gitops_dsf.show.preview.summary import moves_text
+from gitops_dsf.show.preview.headline import moves_text
 
 RUN = "; that is known once the changed scorers have run"
 
@@ -41,3 +41,22 @@ def test_moves_and_open_moves_are_counted(
     assert moves_text(**counts, bounded=True) == words
     unbounded = words + RUN if open_applications else words
     assert moves_text(**counts, bounded=False) == unbounded
+
+
+@pytest.mark.parametrize(
+    ("applications", "starting", "words"),
+    [
+        (0, 1, "1 application starts"),
+        (0, 2, "2 applications start"),
+        (1, 1, "1 application moves and 1 starts"),
+        (2, 3, "2 applications move and 3 start"),
+    ],
+)
+def test_an_application_without_a_cluster_before_starts(
+    applications: int, starting: int, words: str
+) -> None:
+    """It is no move from nowhere."""
+    text = moves_text(
+        applications=applications, starting=starting, others=0, open_applications=0, bounded=True
+    )
+    assert text == words
