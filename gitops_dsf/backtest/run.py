@@ -59,7 +59,7 @@ def run(
     the whole simulator are decided step by step, together.
     """
     prepared_placements = prepare_all(placements, state=state, start=grid.start)
-    decidable = [item for item in prepared_placements.values() if not item.undecided]
+    decidable = [prepared for prepared in prepared_placements.values() if not prepared.undecided]
     at_once = [prepared for prepared in decidable if not prepared.special]
     stepwise = [prepared for prepared in decidable if prepared.special]
     scores = GridScores(tracks=tracks, grid=grid)

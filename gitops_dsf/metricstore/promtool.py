@@ -20,7 +20,7 @@ from gitops_dsf.scoretests.queries import (
     PromtoolQuestion,
     QueryError,
     QueryResults,
-    Sample,
+    QuerySample,
     results_of,
 )
 
@@ -51,7 +51,7 @@ def evaluate(question: PromtoolQuestion, *, program: Path) -> QueryResults:
     # An entry for each evaluation, unless promtool refused the file.
     if len(entries) != len(question.times) * len(question.expressions):
         raise QueryError(_complaint(report))
-    runs: list[list[Sample]] = []
+    runs: list[list[QuerySample]] = []
     for number, entry in enumerate(entries):
         # The evaluations of one time follow each other: one for each expression.
         if number % len(question.expressions) == 0:
@@ -105,7 +105,7 @@ def _entries(report: str) -> list[str]:
     return [report[start:end] for start, end in pairwise([*starts, len(report)])]
 
 
-def _samples(entry: str) -> list[Sample]:
+def _samples(entry: str) -> list[QuerySample]:
     """The samples that an evaluation got. Raises QueryError."""
     match_of_got = _GOT.search(entry)
     if match_of_got is None:
@@ -114,7 +114,7 @@ def _samples(entry: str) -> list[Sample]:
             raise QueryError(_complaint(entry))
         raise QueryError(f"the query fails: {error[1].strip()}")
     text = match_of_got[1]
-    samples: list[Sample] = []
+    samples: list[QuerySample] = []
     position = 0 if text != "nil" else len(text)
     while position < len(text):
         match = _SAMPLE.match(text, position)
@@ -123,7 +123,7 @@ def _samples(entry: str) -> list[Sample]:
         # A native histogram is written in braces. It is not a usable value.
         is_histogram = match["value"].startswith("{")
         value = math.nan if is_histogram else float(match["value"])
-        samples.append(Sample(_labels(match["labels"]), value))
+        samples.append(QuerySample(_labels(match["labels"]), value))
         position = match.end()
     return samples
 

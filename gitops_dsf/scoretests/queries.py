@@ -73,7 +73,7 @@ class PromtoolQuestion:
         )
 
 
-class Sample(NamedTuple):
+class QuerySample(NamedTuple):
     """A sample of a result."""
 
     labels: Mapping[str, str]
@@ -170,7 +170,7 @@ def not_evaluated(scorer: EffectiveScorer, fleet: CheckedFleet) -> str:
     return ""
 
 
-def results_of(runs: Sequence[Sequence[Sample]]) -> QueryResults:
+def results_of(runs: Sequence[Sequence[QuerySample]]) -> QueryResults:
     """The results for the samples of each run.
 
     Series differ in all labels, also those that no item is named by: the agent aggregates them.
