@@ -220,8 +220,8 @@ class ManagedCluster(KubernetesObject, frozen=True, omit_defaults=True):
     @property
     def available_since(self) -> float | None:
         """Seconds since 1970; None if the cluster is unavailable or OCM does not report it."""
-        found = self.condition(AVAILABLE_CONDITION)
-        return found.since if found.status == "True" else None
+        available = self.condition(AVAILABLE_CONDITION)
+        return available.since if available.status == "True" else None
 
 
 class SetSelector(Struct, frozen=True, rename="camel", gc=False):

@@ -82,7 +82,7 @@ def from_contents(
 
 def _yaml_documents(text: str, *, file: str) -> Iterator[SnapshotDocument]:
     loaded = load_text(text, file=file)
-    errors = [found for found in loaded.diagnostics if found.severity is Severity.ERROR]
+    errors = [finding for finding in loaded.diagnostics if finding.severity is Severity.ERROR]
     if errors:
         lines = [f"{error.position}: {error.message}" for error in errors[:_MAX_FINDINGS]]
         if len(errors) > _MAX_FINDINGS:

@@ -59,7 +59,7 @@ def read_inputs(
     snapshot = read_snapshot(hub, parts, scores)
     masks = parts.take(HubPart.MASKS, _configmap(hub, hub_namespace, MASKS_CONFIGMAP, _masks))
     applications, sets = _read_argocd(hub, argocd_namespace, parts)
-    is_paced = any(item.metadata.annotation(PACE_ANNOTATION) for item in placements)
+    is_paced = any(placement.metadata.annotation(PACE_ANNOTATION) for placement in placements)
     moves: Iterable[_MovesContent] = ()
     # Only fleets with a pace, and those in which a copy waits, need the right.
     if is_paced or any_waits(sets, applications, decided(snapshot.decisions)):

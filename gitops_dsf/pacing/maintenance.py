@@ -142,8 +142,11 @@ def effect_of(
         if maintenance.action is MaintenanceAction.FREEZE:
             why = f"maintenance {maintenance.name} freezes it until {timestamp_of(period.end)}"
             frozen |= dict.fromkeys(chosen, why)
+            # An application and its Placement have the same name.
             names = frozenset(maintenance.applications or ())
-            frozen |= {key: why for key in keys if key.partition("/")[2] in names}
+            for key in keys:
+                if key.partition("/")[2] in names:
+                    frozen[key] = why
             continue
         cordoned |= chosen
         if maintenance.action is not MaintenanceAction.DRAIN:
@@ -170,6 +173,7 @@ def tainted(
     clusters: Mapping[str, ManagedCluster], names: Collection[str], *, effect: str
 ) -> dict[str, ManagedCluster]:
     """The clusters, with our taint on those of these names."""
+    # One taint of ours at most, whatever the cluster had: two effects would both count.
     taint = Taint(key=MAINTENANCE_TAINT, effect=effect)
     after = dict(clusters)
     for name in names:
@@ -228,8 +232,13 @@ def state_of(
                 placements_on[cluster].append(key)
     drains: list[Drain] = []
     for cluster, drained in sorted(effect.drained.items())[:MAX_DRAINS]:
-        left = [key for key in placements_on[cluster] if key in paced]
-        stays = [key for key in placements_on[cluster] if key not in paced]
+        left: list[str] = []
+        stays: list[str] = []
+        for key in placements_on[cluster]:
+            if key in paced:
+                left.append(key)
+            else:
+                stays.append(key)
         until = drained.period.end
         earlier = known.get((cluster, drained.maintenance, until))
         since = now if earlier is None else earlier.since

@@ -66,7 +66,7 @@ class Round:
         """
         wanted = set[tuple[str, str]]()
         for cluster, values in self._wanted.items():
-            wanted |= {(name, cluster) for name, value in values.items() if value < 0}
+            wanted |= {(name, cluster) for name in _pushed_in(values)}
         names = {name for name, _ in self._pushed() ^ wanted}
         differing: defaultdict[str, set[str]] = defaultdict(set)
         for cluster in self._known.keys() | self._wanted.keys():
@@ -84,7 +84,7 @@ class Round:
         pushed = set[tuple[str, str]]()
         for cluster, possible in self._known.items():
             for values in possible:
-                pushed |= {(name, cluster) for name, value in values.items() if value < 0}
+                pushed |= {(name, cluster) for name in _pushed_in(values)}
         return pushed
 
     def _settled(self) -> Callable[[str], bool]:
@@ -110,16 +110,18 @@ class Round:
 
         def goal(cluster: str) -> Values:
             wanted = self._wanted.get(cluster, {})
-            return {
-                name: value
-                for name, value in self._of(cluster)[-1].items()
-                if value > 0 or (wanted.get(name, 0) < 0 and settled(name))
-            }
+            kept: dict[str, int] = {}
+            for name, value in self._of(cluster)[-1].items():
+                may_push = wanted.get(name, 0) < 0 and settled(name)
+                if value > 0 or may_push:
+                    kept[name] = value
+            return kept
 
         return goal
 
     def _drawing(self) -> Callable[[str], Values]:
         """Step 2: the items that draw, except those of a Placement that is still pushed away."""
+        # What is pushed away stays drawn as it is, or OCM would send it elsewhere.
         held = {name for name, _ in self._pushed()}
 
         def goal(cluster: str) -> Values:
@@ -146,4 +148,10 @@ class Round:
 
 
 def _drawn_in(values: Values) -> set[str]:
+    """The Placements that these items draw."""
     return {name for name, value in values.items() if value > 0}
+
+
+def _pushed_in(values: Values) -> set[str]:
+    """The Placements that these items push away."""
+    return {name for name, value in values.items() if value < 0}

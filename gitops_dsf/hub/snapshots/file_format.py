@@ -145,7 +145,7 @@ def files(
         moment = f',\n"observedAt": {_json(timestamp(snapshot.observed_at))}'
     yield MOMENT, _file(hub, moment)
     for name, scores in snapshot.scores.items():
-        table = _lines(_score_line(each, scores[each], rounded) for each in sorted(scores))
+        table = _lines(_score_line(key, scores[key], rounded) for key in sorted(scores))
         yield f"scores/{name}.json", _file(hub, f',\n"scores": {{{_json(name)}: {{\n{table}\n}}}}')
     if snapshot.decisions:
         decisions = _lines(_json(_decision_entry(page)) for page in snapshot.decisions)

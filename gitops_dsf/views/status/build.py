@@ -96,10 +96,11 @@ def build(inputs: StatusInputs, only: Filter | None = None) -> Overview:
     chosen = _chosen(inputs.scorers, inputs.placements, requested)
     _check_names(inputs, requested, chosen)
     keys = None
-    sets = [item for item in inputs.application_sets if item.rendered]
+    # Sets that people wrote by hand follow no strategy of ours, so nothing is expected of them.
+    sets = [rendered for rendered in inputs.application_sets if rendered.rendered]
     if requested.scorer is not None or requested.placement is not None:
         keys = {placement.key for placement in chosen.placements}
-        sets = [item for item in sets if keys & _placement_keys(item)]
+        sets = [rendered for rendered in sets if keys & _placement_keys(rendered)]
     applications = application_views(sets, inputs)
     if requested.cluster is not None:
         applications = tuple(view for view in applications if view.is_on(requested.cluster))
@@ -150,13 +151,13 @@ def resources_shown(
 ) -> frozenset[str] | None:
     """Names of the AddOnPlacementScores that a view uses; None means any."""
     chosen = _chosen(scorers, placements, only)
-    shown = frozenset(scorer.resource for scorer in chosen.scorers)
+    resources = frozenset(scorer.resource for scorer in chosen.scorers)
     for placement in chosen.placements:
-        resources = resources_read(placement)
-        if resources is None:
+        read = resources_read(placement)
+        if read is None:
             return None
-        shown |= resources
-    return shown
+        resources |= read
+    return resources
 
 
 def _encoded(view: ScorerView) -> Any:  # noqa: ANN401 - a ScorerStatus that is JSON already
@@ -193,31 +194,35 @@ def _chosen(
     scorers: Sequence[DynamicScorer], placements: Sequence[Placement], requested: Filter
 ) -> _Chosen:
     chosen_scorers = list(scorers)
-    shown = _shown(placements, scorers)
+    chosen_placements = _relevant(placements, scorers)
     if requested.scorer is not None:
         chosen_scorers = _named(scorers, requested.scorer)
         resources = {scorer.resource for scorer in chosen_scorers}
-        shown = [placement for placement in shown if resources & _ranks_by(placement)]
-    candidates: Sequence[Placement] = shown
+        chosen_placements = [
+            placement for placement in chosen_placements if resources & _ranks_by(placement)
+        ]
+    candidates: Sequence[Placement] = chosen_placements
     if requested.placement is not None:
         # A Placement that is named is shown, also if it is not ours and ranks by no score of ours.
         if not requested.scorer:
             candidates = placements
-        shown = [item for item in candidates if _is_called(item, requested.placement)]
-        ranked = frozenset[str]().union(*map(_ranks_by, shown))
+        chosen_placements = [
+            placement for placement in candidates if _is_called(placement, requested.placement)
+        ]
+        ranked = frozenset[str]().union(*map(_ranks_by, chosen_placements))
         chosen_scorers = [scorer for scorer in chosen_scorers if scorer.resource in ranked]
-    return _Chosen(scorers=chosen_scorers, placements=shown, candidates=candidates)
+    return _Chosen(scorers=chosen_scorers, placements=chosen_placements, candidates=candidates)
 
 
-def _shown(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:
+def _relevant(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:
     """Rendered Placements, and others that rank by one of our scores, in order of name."""
     resources = {scorer.resource for scorer in scorers}
-    shown: list[Placement] = []
-    for placement in sorted(placements, key=lambda item: item.key):
+    relevant: list[Placement] = []
+    for placement in sorted(placements, key=lambda placement: placement.key):
         is_rendered = placement.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER
         if is_rendered or _ranks_by(placement) & resources:
-            shown.append(placement)
-    return shown
+            relevant.append(placement)
+    return relevant
 
 
 def _ranks_by(placement: Placement) -> frozenset[str]:

@@ -258,7 +258,7 @@ def test_without_a_context_the_current_one_is_asked(
     assert "the current context" not in capsys.readouterr().err
 
 
-def test_scores_of_a_moved_application_are_told(serve: Serve, run: Run) -> None:
+def test_scores_of_a_moved_application_are_printed(serve: Serve, run: Run) -> None:
     moment = now()
     objects = [
         *fleet(now=moment),
@@ -306,8 +306,8 @@ WAIT = {
 }
 
 
-def waits(*told: Object) -> Object:
-    return of("ConfigMap", meta("gitops-dsf-moves", HUB), data={"waits": json.dumps(told)})
+def waits(*copies: Object) -> Object:
+    return of("ConfigMap", meta("gitops-dsf-moves", HUB), data={"waits": json.dumps(copies)})
 
 
 def test_a_lost_cluster_and_the_reason_of_the_reconciler_are_shown(serve: Serve, run: Run) -> None:
@@ -339,18 +339,17 @@ def test_a_lost_cluster_and_the_reason_of_the_reconciler_are_shown(serve: Serve,
     assert "\nClusters\n  cluster1: available\n" in only
 
 
-@pytest.mark.parametrize("told", [(), (waits(),), (waits({"reason": 5}),)])
-def test_nothing_false_is_said_while_the_reconciler_tells_nothing(
-    serve: Serve, run: Run, told: tuple[Object, ...]
+@pytest.mark.parametrize("configmaps", [(), (waits(),), (waits({"reason": 5}),)])
+def test_nothing_false_is_printed_while_the_reconciler_reports_nothing(
+    serve: Serve, run: Run, configmaps: tuple[Object, ...]
 ) -> None:
-    ran = run(serve(lost(*told)), "status")
+    ran = run(serve(lost(*configmaps)), "status")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (
-        "    paris: waiting, no longer decided; the new copies are Healthy and Synced,"
-        " and the reconciler has"
-        " not said why it stays\n"
+        "    paris: waiting, no longer decided; the new copies are Healthy and Synced, and the"
+        " reconciler has not reported why it stays\n"
     ) in ran.stdout
-    starting = [each for each in lost(*told) if each["metadata"]["name"] != "web-cluster2"]
+    starting = [each for each in lost(*configmaps) if each["metadata"]["name"] != "web-cluster2"]
     starting.append(application("web", "cluster2", health="Progressing"))
     out = run(serve(starting), "status").stdout
     assert (
@@ -373,13 +372,13 @@ def hostile() -> list[Object]:
         for item in fleet(now=now())
         if item["kind"] not in {"ApplicationSet", "ManagedClusterAddOn"}
     ]
-    told = application("guestbook", "cluster2", health=FORGED)
-    told["status"]["conditions"] = [{"type": "InvalidSpecError", "message": FORGED}]
+    refused = application("guestbook", "cluster2", health=FORGED)
+    refused["status"]["conditions"] = [{"type": "InvalidSpecError", "message": FORGED}]
     broken = scorer("broken", health="Inactive")
     broken["status"]["conditions"][0] |= {"reason": FORGED, "message": FORGED}
     return [
         *objects,
-        told,
+        refused,
         broken,
         application_set("guestbook", error=FORGED),
         *(addon(f"cluster{number}", "False", message=FORGED) for number in (1, 2, 3)),

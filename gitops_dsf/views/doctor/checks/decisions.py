@@ -105,8 +105,13 @@ def clusters(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     for name, reason in sorted(refused.items()):
         yield error(f"Argo CD does not know {name}: {reason}", _add(name))
     unproven = sorted(eligible - named - proven - refused.keys())
-    guessed = [name for name in unproven if name not in decided]
-    lost = [name for name in unproven if name in decided]
+    guessed: list[str] = []
+    lost: list[str] = []
+    for name in unproven:
+        if name in decided:
+            lost.append(name)
+        else:
+            guessed.append(name)
     # A Secret that names no cluster may be the one of a decided cluster, so that is not an error.
     if spare:
         guessed = [*lost, *guessed]
@@ -179,8 +184,13 @@ def _names(secret: HubObject, cluster: str) -> bool:
     metadata = secret["metadata"]
     labels = (metadata.get("labels") or {}).values()
     annotations = (metadata.get("annotations") or {}).values()
-    suffixes = ("", "-cluster", "-secret", "-cluster-secret")
-    usual = {f"cluster-{cluster}", *(f"{cluster}{suffix}" for suffix in suffixes)}
+    usual = {
+        cluster,
+        f"cluster-{cluster}",
+        f"{cluster}-cluster",
+        f"{cluster}-secret",
+        f"{cluster}-cluster-secret",
+    }
     return name_of(secret) in usual or cluster in labels or cluster in annotations
 
 

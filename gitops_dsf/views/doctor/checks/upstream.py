@@ -36,7 +36,7 @@ def upstream(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     """Does the upstream addon run beside ours?"""
     deployments = facts.of(FactSource.UPSTREAM_DEPLOYMENTS)
     # A Deployment that was scaled to 0 writes nothing, so it may stay.
-    running = [item for item in deployments if (item.get("spec") or {}).get("replicas", 1)]
+    running = list(filter(_has_replicas, deployments))
     works = sorted(map(namespace_of, facts.of(FactSource.UPSTREAM_WORKS)))
     if not is_ours(facts):
         if running or _is_defined(facts) or works:
@@ -72,12 +72,16 @@ def delivers(facts: DoctorFacts) -> bool:
     return bool(facts.of(FactSource.UPSTREAM_DEPLOYMENTS)) or _is_defined(facts)
 
 
+def _has_replicas(deployment: HubObject) -> bool:
+    return bool((deployment.get("spec") or {}).get("replicas", 1))
+
+
 def _is_defined(facts: DoctorFacts) -> bool:
     return _is_addon(facts, UPSTREAM_ADDON)
 
 
 def _is_addon(facts: DoctorFacts, name: str) -> bool:
-    return any(name_of(item) == name for item in facts.of(FactSource.ADDON_DEFINITIONS))
+    return name in map(name_of, facts.of(FactSource.ADDON_DEFINITIONS))
 
 
 def _running(facts: DoctorFacts, deployment: HubObject) -> DoctorFinding:
