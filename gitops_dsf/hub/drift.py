@@ -94,6 +94,7 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
 
 def last_synced(page: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, Any]:
     """What to write to status.lastSyncedConfig: the page, and accepted fields that it dropped."""
+    # A field that was dropped stays. Without it, nobody could see that the page had set its value.
     nested: dict[str, Any] = {}
     for path, value in sorted({**accepted, **page}.items()):
         *parents, leaf = path.split(".")
@@ -136,6 +137,7 @@ def _flat_spec(scorer: DynamicScorer) -> dict[str, Any]:
         "source.params.range": source.params.range,
         "source.params.step": source.params.step,
     }
+    # With source.ref a MetricSource says where the source is.
     if not source.ref:
         spec["source.type"] = source.type
         spec["source.host"] = source.host

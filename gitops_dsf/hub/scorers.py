@@ -163,6 +163,7 @@ class ScorerSpec(
 
 def counted_span(published: tuple[int, int], default_score: int | None) -> tuple[int, int]:
     """The lowest and highest score that OCM can count. A missing score counts as 0."""
+    # 0 is always possible, because a missing score counts as 0.
     values = (*published, default_score or 0, 0)
     return min(values), max(values)
 

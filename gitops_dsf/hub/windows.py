@@ -159,6 +159,7 @@ def _moments(day: date, clock: str, zone: str) -> tuple[float, float]:
     Both are the same but for the few local times that exist twice or not at all.
     """
     local = datetime.combine(day, time.fromisoformat(clock), ZoneInfo(zone))
+    # fold=1 means the second of two equal local times (PEP 495).
     return local.timestamp(), local.replace(fold=1).timestamp()
 
 

@@ -128,6 +128,7 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
             move for move in self.moves if move.under_way or now < move.phase_since + kept
         )
         if self.omitted and now >= self.whole_after:
+            # What was left out would have been pruned by now, so the ledger is complete again.
             return replace(self, moves=moves, omitted=0, whole_after=0.0)
         return replace(self, moves=moves)
 

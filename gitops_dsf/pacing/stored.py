@@ -117,6 +117,7 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
         first, and what is only shown afterwards: drains, the moves that wait, and at last the names
         of the Placements that must leave drained clusters.
         """
+        # Names of Placements take most of the room, so they are added at the end, if there is any.
         room -= sum(map(len, (LEDGER_KEY, QUEUE_KEY, MAINTENANCE_KEY)))
         ledger = self.ledger.fitted(room, kept=kept)
         room -= encoded_size(ledger)

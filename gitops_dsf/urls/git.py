@@ -44,6 +44,7 @@ def fault_of_form(url: str) -> Mistake | None:
     if link := _LINK.fullmatch(url):
         target = link["link"] or link["bracketed"]
         return Mistake("this is a Markdown link, not a URL", f"write {target}")
+    # Before the backslash, which most such paths have, too.
     if _DRIVE.match(url):
         return Mistake(
             "this is a folder on Windows, which no server can reach", f"write {GIT_URLS}"

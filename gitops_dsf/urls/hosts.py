@@ -76,6 +76,7 @@ def may_get_credentials(host: str, *, allowed: Iterable[str], own: bool) -> bool
     It may if spec.allowedTokenHosts (`allowed`) matches the host. In the cluster it may also if the
     host is that of the scoring API or of its token server (`own`).
     """
+    # A metadata service is refused first, so that a wide glob does not allow it.
     if not host or is_metadata(host):
         return False
     if any(matches(host, pattern) for pattern in allowed):

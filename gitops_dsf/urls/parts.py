@@ -11,6 +11,7 @@ def parts_of(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError:
+        # For example an IPv6 address without its closing bracket.
         return urlsplit("")
 
 

@@ -59,6 +59,7 @@ def returns(
     left: dict[str, DecisionChange] = {}
     for change in changes:
         for cluster in change.joined:
+            # Popped, so that one leave counts for one return only.
             before = left.pop(cluster, None)
             if before is not None and change.at - before.at <= window:
                 yield Return(cluster=cluster, left=before, joined=change)

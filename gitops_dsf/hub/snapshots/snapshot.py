@@ -99,6 +99,7 @@ class HubData:
         """Seconds since the data was observed; None if it does not say."""
         if self.snapshot is None or self.snapshot.observed_at is None:
             return None
+        # The clock of the machine that observed it may be ahead of this one's.
         return max(0.0, (self.today - self.snapshot.observed_at).total_seconds())
 
     def describe(self) -> str:

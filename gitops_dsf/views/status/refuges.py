@@ -32,6 +32,7 @@ def failover_views(
     """
     if not inputs.knows(HubPart.SCORES, HubPart.DECISIONS):
         return
+    # Which cluster an application would leave follows from where it is now.
     clusters = decided(inputs.snapshot.decisions)
     refuges = published_refuges(inputs.snapshot.scores)
     for lost, plan in by_lost_cluster(refuges, clusters).items():

@@ -123,7 +123,7 @@ class ScorerView:
     """State and age of scores that are not empty, by their end."""
 
     def __post_init__(self) -> None:
-        # By the end of a score, because thousands end in the same second.
+        # States are computed by the end of a score, because thousands end in the same second.
         scores = self.published.values()
         self._states = {until: self._published(until) for until in set(map(_END, scores))}
         filled = [score for score in scores if score.values]

@@ -41,6 +41,7 @@ def moves(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         )
         return
     waiting = facts.inputs.moves.queue.waiting if facts.inputs.moves is not None else ()
+    # The oldest one is enough: what holds it back mostly holds back the others, too.
     oldest = min(waiting, key=lambda move: move.since, default=None)
     if oldest is not None:
         seconds = facts.inputs.now.timestamp() - oldest.since
