@@ -83,7 +83,7 @@ class Reconciler:
         end = time.monotonic() + 300
         while wanted not in (seen := self._page(path)):
             if time.monotonic() > end or self._process.poll() is not None:
-                sys.exit(f"{path} never said {wanted}, but {seen[-500:]}")
+                sys.exit(f"{path} does not hold {wanted!r}; it ends with {seen[-500:]!r}")
             time.sleep(0.2)
 
     def _page(self, path: str) -> str:
@@ -163,7 +163,7 @@ def on_a_wide_hub(clusters: int, scorers: int, paced: int) -> Iterator[Figure]:
         yield Figure(f"memory after {RELISTS} more lists", sizes[-1], megabytes, "MB")
         yield Figure("growth from the first half of them to the second", growth, 10, "MB")
         yield Figure("peak of memory", process.memory("VmHWM"), megabytes, "MB")
-        yield Figure("statuses written after the first look", hub.count()[1] - written, 0)
+        yield Figure("statuses written after the first list", hub.count()[1] - written, 0)
 
 
 def _cpu_of_ten_seconds(process: Reconciler) -> float:
@@ -190,13 +190,13 @@ def _moving(hub: WideHub, process: Reconciler) -> Iterator[Figure]:
 
 
 def _after_a_list(hub: WideHub, process: Reconciler, scores: int) -> float:
-    """Memory after all scores were listed anew."""
+    """Memory after all scores were listed again."""
     before = hub.count()[0]
     end = time.monotonic() + 600
     hub.send("expire")
     while hub.count()[0] < before + scores:
         if time.monotonic() > end:
-            sys.exit("the reconciler did not list the scores anew")
+            sys.exit("the reconciler did not list the scores again")
         time.sleep(0.2)
     time.sleep(3)
     return process.memory()

@@ -10,7 +10,7 @@ as OCM would.
 
 It prints its URL, then obeys lines on standard input, and ends with its input:
 
-- `expire` ends every watch of scores with 410, so that they are listed anew;
+- `expire` ends every watch of scores with 410, so that they are listed again;
 - `renew N` sends N renewals a second;
 - `change` gives all scores other values from now on;
 - `count` prints how many scores it has listed, how many status patches it has served, and how many

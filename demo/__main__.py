@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="DIR",
         type=Path,
         default=Path("demo-out"),
-        help="folder that is made anew and stays; demo-out by default",
+        help="folder that is made again and stays; demo-out by default",
     )
     parser.add_argument(
         "--fast", action="store_true", help="the same story with less time to watch"

@@ -141,7 +141,7 @@ def _fields(schema: Schema, definitions: Schema, prefix: str = "") -> Iterator[_
         if prefix:
             path = f"{prefix}.{name}"
         inner, model = _resolved(field, definitions)
-        # What is said at the field counts more than what is said of its type.
+        # The description of a field counts more than that of its type.
         meaning = _sentence(field | inner | field)
         default = _default(name, field, schema.get("required", ()))
         row = f"| `{path}` | {_type(field, definitions)} | {default} | {meaning} |"

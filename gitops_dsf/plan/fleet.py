@@ -227,7 +227,7 @@ def _placements(context: Context) -> tuple[ResolvedPlacement, ...]:
 
 
 def _source_variants(context: Context) -> dict[str, dict[str, int]]:
-    # A source that no variant selects a cluster of is there, too: scorers look themselves up.
+    # Also sources whose variants select no cluster: `on_cluster` expects every source.
     by_source: dict[str, dict[str, int]] = {name: {} for name in context.sources}
     for variant in context.source_variants:
         by_source[variant.source.name] |= dict.fromkeys(variant.clusters, variant.index)

@@ -62,7 +62,8 @@ def summarise(scorer: EffectiveScorer) -> ScorerSummary:
         location=spec.location,
         score_destination=spec.score_destination,
         score_dimension_format=scorer.dimension_format,
-        # Upstream's fields end here.
+        # Upstream's fields end here. Its agent ignores the others, and it rejects the whole list
+        # when it cannot decode one entry: so these stay flat fields beside upstream's.
         scoring_arguments=_arguments(scoring.arguments),
         score_range=scorer.score_range,
         score_aggregation=_unless(spec.score_aggregation, "Last"),

@@ -15,7 +15,7 @@ from gitops_dsf.simulator.prioritizers import selector_error
 from gitops_dsf.simulator.status import Code, Status
 
 # pkg/placement/controllers/manager.go of OCM v1.2.1 starts its informers with 10 minutes. Nothing
-# else makes it look again when a score expires or when only CEL reads a score that changed.
+# else starts a pass when a score expires, or when a score changes that only CEL reads.
 RESYNC_SECONDS = 600
 """Resync period of OCM's informers: what sends no event is noticed after this time at the
 latest."""

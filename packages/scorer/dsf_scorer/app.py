@@ -97,6 +97,7 @@ async def read_body(
     `enter_large` is awaited before more than SMALL_BODY is read. Raises RefusedError (413, 408) or
     ClientGone.
     """
+    # What the header says saves reading. It may be wrong or absent, so the bytes are counted, too.
     declared = header(scope, b"content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
@@ -113,6 +114,7 @@ async def read_body(
                     raise _too_large(limit)
                 if not message.get("more_body", False):
                     return body
+                # Small bodies never wait for large ones.
                 if len(body) > SMALL_BODY and not is_large:
                     is_large = True
                     await enter_large()
@@ -280,6 +282,7 @@ class ScorerApp:
                 )
             finally:
                 self._reading -= 1
+            # The places may have filled while this request was read.
             self._check_room()
             self._waiting += 1
             try:
@@ -296,6 +299,7 @@ class ScorerApp:
                 self._places.release()
             else:
                 job.add_done_callback(lambda _: self._places.release())
+                # A thread cannot be stopped, so it keeps its place until it ends by itself.
                 if self._function.is_async:
                     job.cancel()
         if not job.done():

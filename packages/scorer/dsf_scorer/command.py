@@ -59,6 +59,8 @@ def create(name: str, directory: Path) -> list[Path]:
         raise UsageError(f"{directory} is a file; name a folder")
     if directory.is_dir() and any(directory.iterdir()):
         raise UsageError(f"{directory} is not empty; name a new folder with --dir")
+    # Imported here, as everything that only one action needs: `gitops-dsf` adds these arguments to
+    # its own.
     from importlib import resources
 
     values = {"name": name, "version": __version__}

@@ -136,6 +136,7 @@ def _query_problems(params: ConfigParams) -> list[str]:
             f"step_seconds is {params.step}; write the seconds between two points, 1 to"
             f" {MAX_SECONDS}"
         )
+    # Prometheus answers such a query with 400, on every cluster and in every cycle.
     elif params.range // params.step >= MAX_POINTS:
         points = params.range // params.step + 1
         problems.append(

@@ -33,6 +33,7 @@ class _Row(msgspec.Struct):
     values: list[tuple[float, str]] = []
     value: tuple[float, str] | None = None
     """Instant queries have this instead of ``values``."""
+    # Prometheus answers native histograms beside the values of a series, or in their place.
     histograms: msgspec.Raw = msgspec.Raw(b"")
 
 
@@ -54,6 +55,7 @@ def decode(
             f'{error}; expected {{"data": [{{"metric": {{...}}, "values": [[timestamp, "value"],'
             " ...]}]}"
         ) from None
+    # msgspec raises RecursionError for a body that is nested too deep.
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RefusedError(f"the body is not JSON: {error}", status=400) from None
     if len(envelope.data) > max_series:
@@ -148,6 +150,7 @@ def _checked(result: object) -> ScoringResult:
         raise BadResultError(
             f"a score must be a number, got {score!r:.60} ({type(score).__name__})"
         )
+    # A whole number of Python has no limit. It is dropped later, as infinity is.
     try:
         value = float(score)
     except OverflowError:

@@ -68,6 +68,7 @@ def series(
 
 
 def _text(value: float) -> str:
+    # As Prometheus writes them.
     names = {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}
     text = repr(float(value))
     return names.get(text, text)

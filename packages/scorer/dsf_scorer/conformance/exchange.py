@@ -171,7 +171,7 @@ def trouble(check: str, reply: Reply) -> Finding | None:
 
 
 def byte_order_mark(check: str) -> Finding:
-    """What is said of a body that begins with a byte order mark.
+    """The finding about a body that begins with a byte order mark.
 
     Our agent ignores it. Upstream's is written in Go, whose encoding/json refuses it.
     """
