@@ -155,24 +155,30 @@ class WorldApiServer(ApiServer):
             # Discovery.
             answer = super().answered(seen)
             assert isinstance(answer, Reply)
-            return self._dated(answer)
+            return self.dated(answer)
         if seen.headers.get("authorization") != self._authorization:
-            return self._dated(failure(401, "Unauthorized"))
+            return self.dated(failure(401, "Unauthorized"))
         target = Target.of(path)
         if "watch" in seen.query:
             watch: Watch = self._watch(target, seen)
+            watch.headers = self._date
             return watch
         if seen.method == "GET" and not target.name:
-            return self._dated(self._list(target, seen))
-        return self._dated(self._object(target, seen))
+            return self.dated(self._list(target, seen))
+        return self.dated(self._object(target, seen))
 
-    def _dated(self, answer: Reply) -> Reply:
-        """The answer with a Date header."""
+    def dated(self, answer: Reply) -> Reply:
+        """The answer with a Date header, which a real one has in every answer, also in a refusal."""
+        return Reply(
+            status=answer.status, body=answer.body, headers={**self._date, **answer.headers}
+        )
+
+    @property
+    def _date(self) -> dict[str, str]:
         minute, second = divmod(int(self.now()), 60)
         if self._minute[0] != minute:
             self._minute = minute, formatdate(minute * 60, usegmt=True).removesuffix("00 GMT")
-        headers = {"Date": f"{self._minute[1]}{second:02} GMT", **answer.headers}
-        return Reply(status=answer.status, body=answer.body, headers=headers)
+        return {"Date": f"{self._minute[1]}{second:02} GMT"}
 
     def elsewhere(self, seen: Seen) -> Answer:
         """The answer of an API server that is behind, to a list or watch."""

@@ -150,6 +150,8 @@ class Storm:
         self.triggers: list[Trigger] = []
         self.lags = 0
         """Faults that make events late now."""
+        self.is_calm = False
+        """Whether all faults have ended."""
         world.network.trouble = self.trouble
 
     def start(self) -> None:
@@ -165,6 +167,7 @@ class Storm:
 
     def calm(self) -> None:
         """The end of all weather."""
+        self.is_calm = True
         self.weather.clear()
         self.triggers.clear()
 
@@ -1009,3 +1012,37 @@ def _application_edited(world: "World", drawn: random.Random) -> str:
     stickiness = drawn.choice([0, 10, 20]) if how == "stickiness" else sources.stickiness
     world.merge(replace(sources, applications=tuple(applications), stickiness=stickiness), how)
     return how
+
+
+@kind(3)
+def _placement_fought_over(world: "World", drawn: random.Random) -> str:
+    """Somebody's script changes a Placement again and again, so two clusters take turns in its decision."""
+    items = world.hub.of("placements", fleet.ARGOCD)
+    names = [each["metadata"]["name"] for each in items]
+    names = [name for name in names if name not in world.fights]
+    if not names or len(world.sources.clusters) < 3:
+        return ""
+    name, turns = drawn.choice(names), drawn.sample(world.sources.clusters, 2)
+    every = drawn.choice([3.0, 4.0, 8.0, 20.0, 40.0])
+    return fight(world, name, turns, every=every, seconds=drawn.uniform(100, 1500))
+
+
+def fight(world: "World", name: str, turns: Sequence[str], *, every: float, seconds: float) -> str:
+    """A script lets these clusters take turns in the decision of a Placement. Argo CD heals it meanwhile."""
+    end = world_loop().time() + seconds
+
+    def turn(number: int) -> None:
+        stored = world.hub.objects.get(("placements", fleet.ARGOCD, name))
+        if stored is None or world_loop().time() > end or world.storm.is_calm:
+            world.fights.pop(name, None)
+            world.sync.heal()
+            return
+        labels = {"matchLabels": {"name": turns[number % len(turns)]}}
+        only = {"requiredClusterSelector": {"labelSelector": labels}}
+        changed = {**stored, "spec": {**stored["spec"], "predicates": [only]}}
+        world.fights[name] = tuple(turns)
+        world.hub.write("people", "placements", name, changed, namespace=fleet.ARGOCD)
+        later(every, turn, number + 1)
+
+    turn(0)
+    return f"{name} between {' and '.join(turns)}, each for {every:.0f} s"

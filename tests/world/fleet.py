@@ -41,6 +41,8 @@ PLURALS: Final = {
     "Placement": "placements",
 }
 """The kinds that something in the world reads."""
+TOLERATED_SECONDS: Final = 600
+"""How long some applications stay on a cluster that is lost."""
 PACE: Final = {
     "concurrent": 3,
     "arrivalsPerCluster": 2,
@@ -70,6 +72,8 @@ class Sources:
     """Scorers that run on the hub."""
     applications: tuple[tuple[str, str], ...]
     """Name and scorer."""
+    patient: frozenset[str] = frozenset()
+    """Applications that stay on a cluster that is lost for a while, as their Placement says."""
     paced: bool = True
     drains: tuple[Drain, ...] = ()
     interval: int = 300
@@ -139,6 +143,7 @@ def sources(*, clusters: int, scorers: int, applications: int, interval: int = 3
         applications=tuple(
             (f"app-{number:02}", names[number % scorers]) for number in range(applications)
         ),
+        patient=frozenset(f"app-{number:02}" for number in range(applications) if number % 3 == 2),
         interval=interval,
         by_page=names[0] if scorers > 1 else "",
     )
@@ -277,7 +282,15 @@ def page(name: str, *, interval: int) -> Object:
 
 
 def _application(name: str, scorer: str, source: Sources) -> Object:
-    placement = {"numberOfClusters": 1, "clusterSets": [SET]}
+    placement: Object = {"numberOfClusters": 1, "clusterSets": [SET]}
+    if name in source.patient:
+        placement["tolerations"] = [
+            {
+                "key": "cluster.open-cluster-management.io/unreachable",
+                "operator": "Exists",
+                "tolerationSeconds": TOLERATED_SECONDS,
+            }
+        ]
     ranking: Object = {"scorer": scorer}
     if source.paced:
         ranking["demand"] = 5

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.maintenance import Maintenance, MaintenanceAction, read_maintenance
 from gitops_dsf.hub.moves.causes import Cause
 from gitops_dsf.hub.names import (
@@ -22,10 +23,11 @@ from gitops_dsf.hub.names import (
     MAINTENANCE_TAINT,
     PLACEMENT_LABEL,
 )
-from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.hub.pace import MOVES_SCORE, paced_ranking
 from gitops_dsf.hub.windows import open_period
 from gitops_dsf.journal.lines import read
 from gitops_dsf.journal.record import Record
+from gitops_dsf.pacing.desired import DesiredMove, Paced, desired_move
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.reconciler.journal.branch import README
@@ -55,6 +57,8 @@ GOES_SECONDS: Final = 600.0
 """Within this time an old copy goes; the hold after a return of its cluster is a part of it."""
 FREEZE_SECONDS: Final = 240.0
 """Within this time the reconciler knows a new freeze, or knows that it knows nothing."""
+UNKNOWN_SECONDS: Final = 150.0 + 60.0
+"""Windows that were read so long ago are unknown; a read and a pass take some time."""
 FOLLOW_SECONDS: Final = 55.0
 """OCM has a minute to follow a move."""
 REFUSED_SECONDS: Final = 900.0
@@ -62,18 +66,28 @@ REFUSED_SECONDS: Final = 900.0
 MAX_AWAY: Final = 60
 """Requests of an agent whose hub is away, within ten minutes."""
 RECONCILER: Final = "reconciler-"
+SOMEBODY: Final = "somebody"
+"""Another program, as the label of its scores says."""
 REPORTED_SECONDS: Final = 120.0
 HELD_SECONDS: Final = 170.0
 """Three minutes, less what an answer may take."""
 UNASKED_SECONDS: Final = 30.0
 """Within this time the ledger has what OCM did by itself, if the reconciler works."""
-MAX_REFUSED: Final = 40
-"""Of one write within ten minutes."""
+MAX_REFUSED: Final = 16
+"""Of one write of a process within ten minutes. Pauses that begin with five seconds, and double up to five
+minutes, allow eight.
+"""
 MAX_A_MINUTE: Final = {"gitops-dsf-reconciler": 150, "events": 400, "": 100}
 """Requests of one program for one path, by the last part of the path: a Lease is renewed each two
 seconds, and retried after conflicts; Events have one path for all objects.
 """
 FEWEST_A_MINUTE: Final = min(MAX_A_MINUTE.values())
+PATIENT_SECONDS: Final = 300.0
+"""How long a move may be held up that nothing stands in the way of; a minute is promised."""
+REST_SECONDS: Final = 900.0
+"""After a move neither the application nor its clusters have to rest any more."""
+PATIENT_POINTS: Final = 20.0
+"""Smaller gains may be in doubt."""
 BY_THE_LEDGER: Final = (
     "concurrent",
     "arrivals",
@@ -119,7 +133,9 @@ SENTENCES: Final = {
         " otherwise, or when"
         " the hub refuses its items."
     ),
+    "patience": "A decision that keeps changing does not hold up the moves of other applications.",
     "freeze": "No move begins from or to a cluster that a maintenance freezes.",
+    "unknown": "No move begins while the windows of maintenance could not be read for 150 seconds.",
     "held": "A cluster that became reachable keeps its copies for three minutes.",
     "cooldown": (
         "An application is not admitted again within spec.pace.cooldownSeconds of its"
@@ -215,8 +231,8 @@ class Laws:
         """
         self._reached_at: dict[str, float] = {}
         """When a cluster became reachable again."""
-        self._refusals: Counter[tuple[str, str, str]] = Counter()
-        """Writes that were refused within ten minutes, by program, method and path."""
+        self._refusals: Counter[tuple[Program, str, str]] = Counter()
+        """Writes that were refused within ten minutes, by process, method and path."""
         self._refusals_since = 0.0
         self._ended: dict[str, float] = {}
         """When the last admitted move of a Placement ended, as this world saw it."""
@@ -230,6 +246,8 @@ class Laws:
         """When something last kept the writer of scores of a cluster from its work."""
         self._freezes: dict[str, tuple[float, Maintenance]] = {}
         """Freezes on the hub, and since when they are there."""
+        self._maintenance_read: dict[Program, float] = {}
+        """When a program last got the windows of maintenance, or that there are none."""
         self._items_refused_at = -REFUSED_SECONDS
         """When the hub last refused the items of a move."""
         self._asked_away: dict[str, tuple[float, int]] = {}
@@ -240,6 +258,8 @@ class Laws:
         """When somebody annotated the Lease, and who led."""
         self._asked: Counter[tuple[str, str, str, str]] = Counter()
         """Requests of this minute by program, method, path and selector."""
+        self._held_up: dict[tuple[str, str], float] = {}
+        """Since when a Placement should move to a cluster, and nothing stands in the way."""
         self.recorded: dict[str, Record] = {}
         """The last record of each Placement in the journal."""
         world.hub.changed.append(self._look)
@@ -331,7 +351,9 @@ class Laws:
             return
         if _begins(change):
             self.checks["version"] += 1
-            if change.key in self._world.taken_over:
+            # An agent that writes the score again makes it its own: only another writer of its items keeps it out.
+            labels = change.before["metadata"].get("labels") or {}
+            if labels.get(MANAGED_BY_LABEL) == SOMEBODY:
                 self._break("foreign", f"{writer} deleted {change.key}, which is somebody's")
             if self._world.raced.get(change.key) == world_loop().time():
                 self._break("version", f"{writer} deleted {change.key}")
@@ -513,6 +535,7 @@ class Laws:
             if known is None and each.admitted and each.under_way:
                 self._check_unasked(each, moves)
                 self._check_freezes(each)
+                self._check_unknown(each)
             if known is not None and known.admitted and each.phase is Phase.WITHDRAWN:
                 self._check_withdrawn(known)
             if each.phase is Phase.HANDOVER and (
@@ -624,6 +647,21 @@ class Laws:
             if moment > max(since, period.start - EPOCH) + FREEZE_SECONDS:
                 self._break("freeze", f"{move.placement} does, and {freeze.name} is open")
 
+    def read_maintenance(self, program: Program) -> None:
+        """A program was told the windows of maintenance, or that there are none."""
+        self._maintenance_read[program] = world_loop().time()
+
+    def _check_unknown(self, move: LedgerMove) -> None:
+        """A move was admitted."""
+        program, moment = self._world.network.requester, self._decided_at()
+        if program is None:
+            return
+        self.checks["unknown"] += 1
+        read = self._maintenance_read.get(program)
+        if read is None or moment > read + UNKNOWN_SECONDS:
+            ago = "never" if read is None else f"{moment - read:.0f} s ago"
+            self._break("unknown", f"{move.placement} does, and they were read {ago}")
+
     def _check_withdrawn(self, move: LedgerMove) -> None:
         """A move was withdrawn that was admitted before."""
         if move.phase is not Phase.ADMITTED:
@@ -685,10 +723,10 @@ class Laws:
                 f"{program}: {method} {path} {selected} {count} times in a minute",
             )
 
-    def refused(self, program: str, method: str, path: str, status: int) -> None:
+    def refused(self, program: Program, method: str, path: str, status: int) -> None:
         """A fault refused a request."""
         plural = path.rpartition("/")[2]
-        if program.startswith(RECONCILER) and "addonplacementscores" in path:
+        if program.name.startswith(RECONCILER) and "addonplacementscores" in path:
             self._items_refused_at = world_loop().time()
         if status != 403 or method == "GET" or plural == "events" or "/leases/" in path:
             return
@@ -703,7 +741,9 @@ class Laws:
         self._refusals[key] += 1
         self.checks["backoff"] += 1
         if self._refusals[key] > MAX_REFUSED:
-            self._break("backoff", f"{program}: {method} {path} {MAX_REFUSED} times in ten minutes")
+            self._break(
+                "backoff", f"{program.name}: {method} {path} {MAX_REFUSED} times in ten minutes"
+            )
 
     def _scores(self, change: Change, writer: str) -> None:
         _, cluster, name = change.key
@@ -737,32 +777,46 @@ class Laws:
             for each in stored.ledger.moves
             if each.under_way and each.source == cluster
         }
-        for key, value in now.items():
-            if value < 0 and before.get(key) != value:
+        for key in sorted(now.keys() | before.keys()):
+            value = now.get(key, 0)
+            if before.get(key, 0) == value:
+                continue
+            if value < 0:
                 # A refuge draws nothing while Steady counts; an item that takes Steady away does.
                 self.checks["attraction"] += 1
-                drawn = {
-                    item["metadata"]["namespace"]
-                    for item in self._world.hub.of("addonplacementscores")
-                    if item["metadata"]["name"] == MOVES_SCORE and items_of(item).get(key, 0) > 0
-                }
-                targets = {
-                    each.target
-                    for each in stored.ledger.moves
-                    if each.placement == key and each.under_way
-                }
-                self.checks["drawn"] += 1
-                if drawn != targets:
-                    self._break(
-                        "drawn",
-                        f"{key} on {cluster}: to {sorted(targets)}, drawn to {sorted(drawn)}",
-                    )
                 if key not in pushed:
                     self._break(
                         "attraction", f"{key}={value} on {cluster}; under way: {sorted(under_way)}"
                     )
+            if value < 0 or self._is_pushed(key):
+                self._check_drawn(key, cluster, stored.ledger.moves)
 
-    def _leases(self, change: Change, _writer: str) -> None:
+    def _is_pushed(self, key: str) -> bool:
+        return any(
+            items_of(item).get(key, 0) < 0
+            for item in self._world.hub.of("addonplacementscores")
+            if item["metadata"]["name"] == MOVES_SCORE
+        )
+
+    def _check_drawn(self, key: str, cluster: str, moves: Sequence[LedgerMove]) -> None:
+        """An item of a Placement that is pushed away was written, or one that draws it was taken away."""
+        self.checks["drawn"] += 1
+        drawn = {
+            item["metadata"]["namespace"]
+            for item in self._world.hub.of("addonplacementscores")
+            if item["metadata"]["name"] == MOVES_SCORE and items_of(item).get(key, 0) > 0
+        }
+        # It may have ended meanwhile: then what pushes goes first.
+        latest = max(
+            (each for each in moves if each.placement == key),
+            key=lambda each: each.since,
+            default=None,
+        )
+        if latest is None or drawn != {latest.target}:
+            to = "nowhere" if latest is None else latest.target
+            self._break("drawn", f"{key} on {cluster}: to {to}, drawn to {sorted(drawn)}")
+
+    def _leases(self, change: Change, writer: str) -> None:
         before, after = (
             ((each or {}).get("spec") or {}).get("holderIdentity") or ""
             for each in (change.before, change.after)
@@ -770,6 +824,9 @@ class Laws:
         now = world_loop().time()
         if after and after != before:
             self._taken_at.append((now, after))
+        if after != before and not writer.startswith(RECONCILER):
+            # Somebody deleted the Lease, or etcd was restored: that ends leadership.
+            self._annotated = None
         if self._annotated is not None:
             at, leader = self._annotated
             if not self._world.is_fine_for(leader) or now > at + 30.0:
@@ -867,6 +924,7 @@ class Laws:
             self._check_gone(now)
         self._check_removed(now)
         self._check_away(now)
+        self._check_patience(now)
         for item, text in world.foreign.items():
             self.checks["foreign"] += 1
             plural, namespace, name = item
@@ -880,11 +938,7 @@ class Laws:
                 continue
             self.checks["left"] += 1
             for placement, entries in self._decided.items():
-                if (
-                    entries
-                    and cluster in entries[-1][1]
-                    and world.has_alternative(placement, cluster)
-                ):
+                if entries and cluster in entries[-1][1] and world.must_leave(placement, cluster):
                     self._break(
                         "left", f"{placement} is still on {cluster}, lost for {now - since:.0f} s"
                     )
@@ -964,6 +1018,65 @@ class Laws:
             self.checks["away"] += 1
             if count > MAX_AWAY:
                 self._break("away", f"{name} asked {count} times in {now - since:.0f} s")
+
+    def _check_patience(self, now: float) -> None:
+        """Moves of others go on while people and a script fight over a Placement."""
+        world = self._world
+        is_hindered = (
+            not world.fights
+            or now < self._hindered_at + 120.0
+            or now < self._items_refused_at + REFUSED_SECONDS
+            or world.scheduler_up_since is None
+            or bool(self._freezes)
+            or any(each.law == "ended" and now <= each.until for each in self._pardons)
+        )
+        moves = () if is_hindered else self._due_moves(now)
+        self._held_up = {
+            (each.placement, each.target): self._held_up.get((each.placement, each.target), now)
+            for each in moves
+        }
+        for (placement, target), since in self._held_up.items():
+            self.checks["patience"] += 1
+            if now > since + PATIENT_SECONDS:
+                self._break(
+                    "patience", f"{placement} should move to {target} for {now - since:.0f} s"
+                )
+
+    def _due_moves(self, now: float) -> Iterator[DesiredMove]:
+        """Moves that OCM would make, and that no other move stands in the way of."""
+        world = self._world
+        state, moment = world.informers.state, world.hub.now()
+        fought = {f"{fleet.ARGOCD}/{name}" for name in world.fights}
+        clusters = {name for turns in world.fights.values() for name in turns}
+        recent = [
+            each
+            for each in self.stored().ledger.moves
+            if each.under_way or each.phase_since > moment - REST_SECONDS
+        ]
+        if any(each.under_way and each.placement not in fought for each in recent):
+            return
+        for each in recent:
+            clusters |= {each.source, each.target}
+        for (namespace, name), item in sorted(state.placements.items()):
+            ranking = paced_ranking(item)
+            entries = self._decided[name]
+            is_settled = entries and entries[-1][0] < now - PATIENT_SECONDS
+            if (
+                namespace != fleet.ARGOCD
+                or name in world.fights
+                or ranking is None
+                or not is_settled
+            ):
+                continue
+            paced = Paced.of(item, ranking)
+            move = desired_move(paced, state=state, now=datetime.fromtimestamp(moment, UTC))
+            if (
+                move is not None
+                and move.points >= PATIENT_POINTS
+                and clusters.isdisjoint({move.source, move.target})
+                and self._unreachable.keys().isdisjoint({move.source, move.target})
+            ):
+                yield move
 
     def unanswered(self, program: str) -> None:
         """A program asked for the hub, and has no way to it."""

@@ -30,6 +30,8 @@ class Watch:
         self.lag = 0.0
         """Seconds by which everything arrives late."""
         self.on_end: Callable[[], None] = lambda: None
+        self.headers: Mapping[str, str] = {}
+        """Of the answer that opens it."""
 
     def send(self, line: bytes) -> None:
         if self.client is not None and not self.ended and not self.muted:
@@ -109,6 +111,10 @@ class Network:
         self.count: Callable[[Program, Seen, str], None] = lambda _program, _seen, _host: None
         self.refused: Callable[[Program, Seen, int], None] = lambda _program, _seen, _status: None
         """Called for each request that a fault refuses, with the status."""
+        self.refusal: Callable[[str, Reply], Reply] = lambda _host, reply: reply
+        """The refusal of a fault, as this host answers it."""
+        self.served: Callable[[Program, Seen, Reply], None] = lambda _program, _seen, _reply: None
+        """Called for each answer of a server that its program gets, if it waits for it."""
 
     def random_of(self, program: Program) -> random.Random:
         if program.name not in self._random:
@@ -228,13 +234,15 @@ class _Exchange:
         if trouble.first is not None:
             trouble.first()
         if trouble.refuse is not None:
-            answer = trouble.refuse
+            answer = network.refusal(self._host, trouble.refuse)
             network.refused(self._program, self._seen, answer.status)
         else:
             network.requester, network.sent = self._program, self._sent
             server = network.hosts[self._host]
             answer = server.elsewhere(self._seen) if trouble.other else server.answered(self._seen)
             network.requester = network.sent = None
+            if isinstance(answer, Reply) and not trouble.lost:
+                network.served(self._program, self._seen, answer)
         if trouble.lost and not isinstance(answer, Watch):
             answer = Fault(hang=trouble.slow > 0)
         if isinstance(answer, Watch) and trouble.gone:
@@ -267,7 +275,9 @@ class _Exchange:
             return Arrived(answer.status, answer.headers, answer.body)
         if isinstance(answer, Fault):
             raise httpx.ReadError("the connection broke")
-        return Arrived(200, {}, Incoming(self._network, self._program, answer, read=self._read))
+        return Arrived(
+            200, answer.headers, Incoming(self._network, self._program, answer, read=self._read)
+        )
 
 
 def _end_with_gone(watch: Watch, version: int) -> None:

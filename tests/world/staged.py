@@ -7,13 +7,20 @@ Kinds are those of the gallery, and some that leave nothing to chance. It prints
 import argparse
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP
+from tests.support.apiserver import failure
 from tests.support.githubserver import Pull
 from tests.world import faults, forgefaults, run
-from tests.world.faults import Fault, Kind
+from tests.world.faults import WRITES, Fault, Kind, Place
+from tests.world.fleet import Drain
+from tests.world.loop import later, world_loop
+from tests.world.network import NONE, Trouble
 from tests.world.run import Order
 from tests.world.world import Size
 
@@ -38,11 +45,113 @@ def _branches_stay_forbidden(world: "World", _drawn: random.Random) -> str:
     return forgefaults.forbid_branches(world, seconds=FORBIDDEN_SECONDS)
 
 
+def _forbid(world: "World", _drawn: random.Random, *, path: str, only_writes: bool) -> str:
+    """The reconciler may not touch these objects."""
+    refused = Trouble(refuse=failure(403, "forbidden"))
+    weather = faults.Weather(
+        name="403",
+        who="reconciler-",
+        until=world_loop().time() + FORBIDDEN_SECONDS,
+        chance=1.0,
+        make=lambda _drawn, seen: refused if seen.method in WRITES or not only_writes else NONE,
+        place=Place(path=path),
+    )
+    world.storm.weather.append(weather)
+    return path
+
+
+def _drain(world: "World", _drawn: random.Random) -> str:
+    """The cluster with most applications is drained."""
+    name = _fullest(world)
+    start = world_loop().wall()
+    drain = Drain(cluster=name, action="Drain", start=start, end=start + 1200.0)
+    world.merge(replace(world.sources, drains=(drain,)), f"Drain {name}")
+    return name
+
+
+def _fullest(world: "World") -> str:
+    counts = Counter(cluster for _, cluster in world.applications.workloads)
+    return counts.most_common(1)[0][0]
+
+
+def _target_is_lost(world: "World", _drawn: random.Random) -> str:
+    """A patient application leaves a lost cluster. When its new copy is healthy, that cluster is lost as
+    well, and the first one comes back.
+    """
+    name = min(world.sources.patient)
+    [first] = (cluster for each, cluster in world.applications.workloads if each == name)
+    world.registration.lose(first)
+
+    def look() -> None:
+        later_on = {cluster for each, cluster in world.applications.workloads if each == name}
+        if len(later_on) < 2:
+            later(5.0, look)
+            return
+        [second] = later_on - {first}
+        for scorer in world.sources.scorers:
+            # It does not go back.
+            world.truth.lies[first, scorer] = -200.0
+        later(100.0, world.registration.lose, second)
+        later(300.0, world.registration.find, first)
+        later(3000.0, world.registration.find, second)
+
+    look()
+    return f"{name} leaves {first}"
+
+
+def _deletions_are_late(world: "World", _drawn: random.Random) -> str:
+    weather = faults.Weather(
+        name="late request",
+        who="reconciler-",
+        until=world_loop().time() + FORBIDDEN_SECONDS,
+        chance=1.0,
+        make=lambda drawn, _seen: Trouble(late=drawn.uniform(15.0, 45.0)),
+        place=Place(path="/applications/", method="DELETE"),
+    )
+    world.storm.weather.append(weather)
+    return "all"
+
+
+def _fought_slowly(world: "World", _drawn: random.Random) -> str:
+    """So slowly that each turn makes a copy healthy, and deletes the other one."""
+    name, _ = world.sources.applications[0]
+    return faults.fight(world, name, world.sources.clusters[:2], every=20.0, seconds=2400.0)
+
+
+def _fought_over(world: "World", _drawn: random.Random) -> str:
+    """And another application should move meanwhile, between clusters that nobody fights over."""
+    name, other = (each for each, _ in world.sources.applications[:2])
+    [place] = (cluster for each, cluster in world.applications.workloads if each == other)
+    one, two, best, *_ = (each for each in world.sources.clusters if each != place)
+    scorer = dict(world.sources.applications)[other]
+    world.truth.lies[place, scorer], world.truth.lies[best, scorer] = -100.0, 100.0
+    return faults.fight(world, name, (one, two), every=3.0, seconds=2400.0)
+
+
+def _scores_are_late(world: "World", _drawn: random.Random) -> str:
+    """Watches of scores are behind by a minute and a half."""
+    for opened in world.hub.opened:
+        if opened.target.plural == "addonplacementscores":
+            opened.watch.lag = 90.0
+    world.storm.lags += 1
+    return "for good"
+
+
 STAGED: Final[dict[str, faults.Act]] = {
     "all-closed": partial(_all, lambda world, _drawn: world.people.close),
     "all-pushed-to": partial(_all, lambda world, drawn: partial(world.people.push, drawn=drawn)),
     "page-drifts": _page_drifts,
     "branches-stay-forbidden": _branches_stay_forbidden,
+    "maintenance-unreadable": partial(
+        _forbid, path=f"/configmaps/{MAINTENANCE_CONFIGMAP}", only_writes=False
+    ),
+    "taints-forbidden": partial(_forbid, path="/managedclusters/", only_writes=True),
+    "drained": _drain,
+    "target-is-lost": _target_is_lost,
+    "deletions-are-late": _deletions_are_late,
+    "scores-are-late": _scores_are_late,
+    "fought-over": _fought_over,
+    "fought-slowly": _fought_slowly,
 }
 
 
@@ -65,9 +174,11 @@ def main() -> int:
     parser.add_argument("plan", nargs="+", metavar="KIND@SECONDS")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hours", type=float, default=1.0)
+    parser.add_argument("--clusters", type=int, default=3)
+    parser.add_argument("--applications", type=int, default=3)
     flags = parser.parse_args()
     plan = [(kind, float(at)) for kind, _, at in (word.partition("@") for word in flags.plan)]
-    size = Size(clusters=3, applications=3)
+    size = Size(clusters=flags.clusters, applications=flags.applications)
     result = staged(Order(seed=flags.seed, hours=flags.hours, size=size), plan)
     print("\n".join(run.told(result)))
     return 1 if result.law else 0

@@ -19,7 +19,6 @@ FINALIZER = "resources-finalizer.argocd.argoproj.io"
 @pytest.fixture
 def loop() -> Iterator[WorldLoop]:
     opened = WorldLoop()
-    asyncio.set_event_loop(opened)
     yield opened
     opened.close()
 

@@ -1,6 +1,4 @@
-"""Planted faults of proposals, each in a world with the faults that it needs: its law breaks, and
-only there.
-"""
+"""Planted faults, each in a world with the faults that it needs: its law breaks, and only there."""
 
 import os
 import subprocess
@@ -12,25 +10,46 @@ import pytest
 from tests.world import hunt
 
 ROOT = Path(__file__).parents[2]
+LATE = " ".join(f"scores-are-late@{at}" for at in (400, 700, 1000, 1300, 1600, 2000, 2400))
 PLANS = {
-    "asks-the-forge-too-early": ("limits", "0.7", "cluster-labelled@300 forge-limits@330"),
-    "deletes-what-people-pushed": ("theirs", "0.7", "all-pushed-to@500 cluster-labelled@600"),
+    "asks-the-forge-too-early": ("limits", "cluster-labelled@300 forge-limits@330 --hours 0.7"),
+    "changing-decision-stops-all": (
+        "patience",
+        "fought-over@900 --hours 0.9 --clusters 5 --applications 5",
+    ),
+    "copies-that-stay-unchanged": (
+        "last-copy",
+        "deletions-are-late@300 fought-slowly@400 --hours 0.8",
+    ),
+    "deletes-what-people-pushed": (
+        "theirs",
+        "all-pushed-to@500 cluster-labelled@600 --hours 0.7",
+    ),
     "failed-push-counts": (
         "proposed",
-        "1.5",
-        "branches-stay-forbidden@900 page-drifts@1000 cluster-labelled@1000",
+        "branches-stay-forbidden@900 page-drifts@1000 cluster-labelled@1000 --hours 1.5",
     ),
-    "proposes-what-was-refused": ("refused", "0.7", "all-closed@500"),
+    "forgets-its-own-writes": (
+        "drawn",
+        f"{LATE} scores-swing@500 scores-swing@900 scores-swing@1300 scores-swing@1700 --hours 0.8",
+    ),
+    "maintenance-trusted-for-ever": (
+        "unknown",
+        "maintenance-unreadable@500 scores-swing@900 --hours 0.8",
+    ),
+    "proposes-what-was-refused": ("refused", "all-closed@500 --hours 0.7"),
+    "taints-without-backoff": ("backoff", "taints-forbidden@600 drained@700 --hours 0.8"),
+    "unreachable-copy-is-good": ("healthy-first", "target-is-lost@300 --hours 1"),
 }
-"""The law that breaks, the hours with faults, and the faults."""
+"""The law that breaks, and the faults."""
 
 
 def told(folder: Path, name: str) -> str:
     """What the world says in this copy of the product."""
-    _, hours, plan = PLANS[name]
+    _, arguments = PLANS[name]
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.world.staged", *plan.split(), "--hours", hours],
+        [sys.executable, "-m", "tests.world.staged", *arguments.split()],
         cwd=folder,
         env=environment,
         capture_output=True,

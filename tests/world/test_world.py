@@ -8,12 +8,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.world import __main__, faults, hunt, laws, run
+from tests.support.agent.http import Seen
+from tests.support.apiserver import failure
+from tests.world import __main__, faults, fleet, hunt, laws, run, world
+from tests.world.apiserver import TOKEN
 from tests.world.loop import PROGRAM, Program, WorldLoop
+from tests.world.network import Trouble
 from tests.world.run import Order, Result
 
 ROOT = Path(__file__).parents[2]
@@ -218,6 +223,48 @@ def loop() -> Iterator[WorldLoop]:
     made = WorldLoop()
     yield made
     made.close()
+
+
+def test_argo_cd_never_goes_back_to_an_older_commit(
+    loop: WorldLoop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It notices each commit after a while, and applies the last one."""
+
+    async def main() -> tuple[object, object]:
+        made = world.World(seed=1, size=world.Size(clusters=2, applications=1), folder=tmp_path)
+        # No program has to run for this.
+        monkeypatch.setattr(made.hub_scorer, "start", lambda: None)
+        last = made.sources
+        for stickiness in (0, 10, 20, 10, 0, 20):
+            last = replace(made.sources, stickiness=stickiness)
+            made.merge(last, f"stickiness {stickiness}")
+            await asyncio.sleep(1.0)
+        await asyncio.sleep(200.0)
+        return made.tree, fleet.rendered(last)
+
+    applied, wanted = loop.run_until_complete(main())
+    assert applied == wanted
+
+
+def test_the_hub_dates_each_answer_also_a_refusal_and_a_watch(
+    loop: WorldLoop, tmp_path: Path
+) -> None:
+    """As Go's HTTP server does. Without a date our programs would not know the time of the hub, and wait."""
+
+    async def main() -> list[str]:
+        made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=tmp_path)
+        PROGRAM.set(Program("p"))
+        asked = partial(made.network.send, host="hub", trace=None, read=None)
+        path = "/api/v1/namespaces/default/configmaps"
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        seen = partial(Seen, method="GET", headers=headers, body=b"", at=0.0)
+        opened = await asked(seen(target=f"{path}?watch=true"))
+        made.network.trouble = lambda *_: Trouble(refuse=failure(403, "forbidden"))
+        refused = await asked(seen(target=path))
+        assert refused.status == 403
+        return [opened.headers["Date"], refused.headers["Date"]]
+
+    assert loop.run_until_complete(main()) == ["Thu, 28 May 2026 20:26:40 GMT"] * 2
 
 
 class TestLoop:

@@ -20,7 +20,7 @@ import msgspec
 
 from dsf_agent.process import supervise
 from dsf_wire.constants import MANAGED_BY_LABEL
-from gitops_dsf.hub.names import RECONCILER
+from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP, RECONCILER
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.reconciler import forge as reconciler_forge
 from gitops_dsf.reconciler.git import program
@@ -29,7 +29,7 @@ from gitops_dsf.reconciler.proposals import worker
 from gitops_dsf.reconciler.proposals.workload import Change as ProposedChange
 from gitops_dsf.reconciler.proposals.workload import Task
 from gitops_dsf.simulator import simulate_placement
-from tests.support.agent.http import Seen
+from tests.support.agent.http import Reply, Seen
 from tests.support.apiserver import Key, Object, Target
 from tests.world import admission, fleet, forge, forgefaults, git, network, upgrade
 from tests.world.admission import Asked
@@ -39,7 +39,7 @@ from tests.world.faults import Fault, Storm
 from tests.world.fleet import Sources
 from tests.world.forge import Forge, People
 from tests.world.history import History
-from tests.world.laws import BY_THE_LEDGER, Laws
+from tests.world.laws import BY_THE_LEDGER, SOMEBODY, Laws
 from tests.world.loop import PROGRAM, Program, later, world_loop
 from tests.world.network import Network
 from tests.world.ocm import Informers, Registration, Scheduler
@@ -49,6 +49,7 @@ from tests.world.spokes import Delivery, ScoringApi, Source, Truth
 
 assert forgefaults.__doc__, "its faults are in the gallery"
 GITOPS: Final = "argocd-sync"
+MAINTENANCE_PATH: Final = f"/api/v1/namespaces/{fleet.HUB}/configmaps/{MAINTENANCE_CONFIGMAP}"
 PEOPLE: Final = "people.example.com/"
 """What people write on objects of others begins with it."""
 
@@ -111,8 +112,8 @@ class World:
         """Objects of others, with a text in them that must stay."""
         self.raced: dict[Key, float] = {}
         """When people last wrote an object right before a program did."""
-        self.taken_over: set[Key] = set()
-        """Scores of ours that another program made its own."""
+        self.fights: dict[str, tuple[str, ...]] = {}
+        """Placements that somebody changes again and again, and the clusters that take turns."""
         self.backups: deque[tuple[float, dict[Key, Any]]] = deque(maxlen=8)
         self.old_ledgers: deque[str] = deque(maxlen=8)
         self.touched_pods: dict[str, float] = {}
@@ -164,8 +165,10 @@ class World:
         )
         self.network.unreachable = self._unreachable
         self.network.count = self._count
+        self.network.served = self._served
+        self.network.refusal = lambda host, reply: self.hub.dated(reply) if host == "hub" else reply
         self.network.refused = lambda program, seen, status: self.laws.refused(
-            program.name, seen.method, seen.path, status
+            program, seen.method, seen.path, status
         )
 
     # What exists.
@@ -220,6 +223,10 @@ class World:
         elif host == fleet.FORGE_HOST:
             self.proposals.asked(program)
         self.requests[f"{program.name.partition('/')[0]} {seen.method} {host}"] += 1
+
+    def _served(self, program: Program, seen: Seen, reply: Reply) -> None:
+        if seen.path == MAINTENANCE_PATH and seen.method == "GET" and reply.status in {200, 404}:
+            self.laws.read_maintenance(program)
 
     def _changed(self, change: Change) -> None:
         self.history.change(change, self.hub.writer)
@@ -327,14 +334,16 @@ class World:
         """A process is killed or frozen, or a right or the network is taken away."""
         self.touched = world_loop().time()
 
-    def has_alternative(self, placement: str, lost: str) -> bool:
-        """Whether the filters of the Placement leave another cluster."""
+    def must_leave(self, placement: str, lost: str) -> bool:
+        """Whether the filters of the Placement leave another cluster, and no longer the one that is lost."""
         item = self.informers.state.placements.get((fleet.ARGOCD, placement))
         if item is None:
             return False
-        now = datetime.fromtimestamp(world_loop().wall(), UTC)
-        verdict = simulate_placement(item, state=self.informers.state, now=now)
-        return bool((verdict.scores or {}).keys() - {lost})
+        # A toleration that has just run out is known within seconds.
+        before = datetime.fromtimestamp(world_loop().wall() - 60.0, UTC)
+        verdict = simulate_placement(item, state=self.informers.state, now=before)
+        scores = verdict.scores or {}
+        return lost not in scores and bool(scores)
 
     @property
     def scored(self) -> set[str]:
@@ -453,11 +462,10 @@ class World:
         if stored is None or not until or until > stamp(self.hub.now()):
             return
         writer, meta = self.hub.writer, stored["metadata"]
-        labels = {**(meta.get("labels") or {}), MANAGED_BY_LABEL: "somebody"}
-        annotations = {**(meta.get("annotations") or {}), f"{PEOPLE}owner": "somebody"}
+        labels = {**(meta.get("labels") or {}), MANAGED_BY_LABEL: SOMEBODY}
+        annotations = {**(meta.get("annotations") or {}), f"{PEOPLE}owner": SOMEBODY}
         metadata = {**meta, "labels": labels, "annotations": annotations}
         self.hub.write("people", *key[::2], {**stored, "metadata": metadata}, namespace=key[1])
-        self.taken_over.add(key)
         self.hub.writer = writer
 
     def thaw(self, pod: Pod, frozen: Program) -> None:
@@ -569,12 +577,13 @@ class World:
         """Somebody merges a pull request; Argo CD syncs it a little later. `also` is its commit."""
         self.sources = sources
         self._commit(why, also=also)
-        tree = fleet.rendered(sources)
         self.history.note("people", f"merge: {why}")
         seconds = random.Random(f"{self.seed} {why} {world_loop().time()}").uniform(5, 180)
-        later(seconds, self._sync, tree)
+        later(seconds, self._sync)
 
-    def _sync(self, tree: fleet.Rendered) -> None:
+    def _sync(self) -> None:
+        """Argo CD applies the last commit, also when it noticed the one before it late."""
+        tree = fleet.rendered(self.sources)
         rollout = tree.config != self.tree.config
         if rollout:
             self.laws.pace_changed()
