@@ -168,7 +168,7 @@ class WorldApiServer(ApiServer):
         return self.dated(self._object(target, seen))
 
     def dated(self, answer: Reply) -> Reply:
-        """The answer with a Date header, which a real one has in every answer, also in a refusal."""
+        """The answer with a Date header: a real server dates every answer, also a refusal."""
         return Reply(
             status=answer.status, body=answer.body, headers={**self._date, **answer.headers}
         )

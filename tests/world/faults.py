@@ -1016,7 +1016,7 @@ def _application_edited(world: "World", drawn: random.Random) -> str:
 
 @kind(3)
 def _placement_fought_over(world: "World", drawn: random.Random) -> str:
-    """Somebody's script changes a Placement again and again, so two clusters take turns in its decision."""
+    """Somebody's script changes a Placement again and again: two clusters take turns."""
     items = world.hub.of("placements", fleet.ARGOCD)
     names = [each["metadata"]["name"] for each in items]
     names = [name for name in names if name not in world.fights]
@@ -1028,7 +1028,7 @@ def _placement_fought_over(world: "World", drawn: random.Random) -> str:
 
 
 def fight(world: "World", name: str, turns: Sequence[str], *, every: float, seconds: float) -> str:
-    """A script lets these clusters take turns in the decision of a Placement. Argo CD heals it meanwhile."""
+    """A script lets clusters take turns in a decision, while Argo CD heals the Placement."""
     end = world_loop().time() + seconds
 
     def turn(number: int) -> None:

@@ -74,8 +74,8 @@ HELD_SECONDS: Final = 170.0
 UNASKED_SECONDS: Final = 30.0
 """Within this time the ledger has what OCM did by itself, if the reconciler works."""
 MAX_REFUSED: Final = 16
-"""Of one write of a process within ten minutes. Pauses that begin with five seconds, and double up to five
-minutes, allow eight.
+"""Of one write of a process within ten minutes. Pauses that begin with five seconds, and double
+up to five minutes, allow eight.
 """
 MAX_A_MINUTE: Final = {"gitops-dsf-reconciler": 150, "events": 400, "": 100}
 """Requests of one program for one path, by the last part of the path: a Lease is renewed each two
@@ -351,7 +351,8 @@ class Laws:
             return
         if _begins(change):
             self.checks["version"] += 1
-            # An agent that writes the score again makes it its own: only another writer of its items keeps it out.
+            # An agent that writes the score again makes it its own: only another writer of its
+            # items keeps it out.
             labels = change.before["metadata"].get("labels") or {}
             if labels.get(MANAGED_BY_LABEL) == SOMEBODY:
                 self._break("foreign", f"{writer} deleted {change.key}, which is somebody's")
@@ -799,7 +800,7 @@ class Laws:
         )
 
     def _check_drawn(self, key: str, cluster: str, moves: Sequence[LedgerMove]) -> None:
-        """An item of a Placement that is pushed away was written, or one that draws it was taken away."""
+        """An item of a Placement that is pushed away was written or taken away."""
         self.checks["drawn"] += 1
         drawn = {
             item["metadata"]["namespace"]

@@ -75,8 +75,8 @@ def _fullest(world: "World") -> str:
 
 
 def _target_is_lost(world: "World", _drawn: random.Random) -> str:
-    """A patient application leaves a lost cluster. When its new copy is healthy, that cluster is lost as
-    well, and the first one comes back.
+    """A patient application leaves a lost cluster. When its new copy is healthy, that cluster is
+    lost as well, and the first one comes back.
     """
     name = min(world.sources.patient)
     [first] = (cluster for each, cluster in world.applications.workloads if each == name)

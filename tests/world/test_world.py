@@ -249,7 +249,7 @@ def test_argo_cd_never_goes_back_to_an_older_commit(
 def test_the_hub_dates_each_answer_also_a_refusal_and_a_watch(
     loop: WorldLoop, tmp_path: Path
 ) -> None:
-    """As Go's HTTP server does. Without a date our programs would not know the time of the hub, and wait."""
+    """As Go's HTTP server does. Without a date our programs would not know the time, and wait."""
 
     async def main() -> list[str]:
         made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=tmp_path)
