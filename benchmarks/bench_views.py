@@ -43,12 +43,19 @@ def git(directory: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, *arguments], cwd=directory, check=True, capture_output=True)
 
 
-def build(root: Path, clusters: int, scorers: int) -> None:
+def build(
+    root: Path,
+    clusters: int,
+    scorers: int,
+    *,
+    applications: int = APPLICATIONS,
+    paced: bool = False,
+) -> None:
     rng = random.Random(1)
     names = [fleet.cluster_name(number) for number in range(clusters)]
-    fleet.write(root, clusters=clusters, scorers=scorers, applications=APPLICATIONS)
+    fleet.write(root, clusters=clusters, scorers=scorers, applications=applications, paced=paced)
     git(root, "init", "--quiet", "--initial-branch", "state")
-    written = state(root, names, scorers, rng)
+    written = state(root, names, scorers, applications, rng)
     git(root, "add", *written)
     git(root, "commit", "--quiet", "--message", "state")
     for path in written:
@@ -65,7 +72,9 @@ def build(root: Path, clusters: int, scorers: int) -> None:
     git(root, "rm", "--quiet", f"clusters/{names[-1]}.yaml")
 
 
-def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> list[str]:
+def state(
+    root: Path, names: list[str], scorers: int, applications: int, rng: random.Random
+) -> list[str]:
     """The snapshot as the reconciler writes it: one line per score."""
     until = NOW + timedelta(hours=1)
     published: dict[str, dict[str, PublishedScore]] = {}
@@ -75,7 +84,7 @@ def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> lis
             name: score_of({resource: rng.randint(1, 100)}, valid_until=until) for name in names
         }
     decisions: list[PlacementDecision] = []
-    for number in range(APPLICATIONS):
+    for number in range(applications):
         decision = decision_of(
             namespace="argocd",
             name=f"app-{number:04}-decision-1",

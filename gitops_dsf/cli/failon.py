@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import UNSET
 
 from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.show.losses import overload_text
 from gitops_dsf.show.preview.pace import paced_change_text
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove
@@ -18,8 +19,9 @@ def refusals(
     head: CheckedFleet | None,
     effects: Collection[str],
 ) -> Iterator[str]:
-    """The reasons in words. `effects` are those that are refused: move, eviction and rescore.
+    """The reasons in words.
 
+    `effects` are those that are refused: move, eviction, rescore, homeless and overload.
     None if nothing could be compared: then the errors of the repository are the reason.
     """
     comparison = preview.comparison
@@ -27,6 +29,8 @@ def refusals(
         return
     if comparison.moves is None and not {"move", "eviction"}.isdisjoint(effects):
         yield f"which applications move is unknown: {preview.hub.missing}"
+    if comparison.moves is None and not {"homeless", "overload"}.isdisjoint(effects):
+        yield f"what the loss of a cluster would do is unknown: {preview.hub.missing}"
     leaving = [move for move in comparison.moves or () if _may_leave(move)]
     if "move" in effects and leaving:
         yield f"{plural(len(leaving), 'decision')} would or may move: {_names(leaving)}"
@@ -40,6 +44,7 @@ def refusals(
         yield from _later_moves(comparison)
     if "rescore" in effects:
         yield from _rescored(comparison, base, head)
+    yield from _worse_losses(comparison, effects)
 
 
 def _may_leave(move: DecisionMove) -> bool:
@@ -64,6 +69,19 @@ def _later_moves(comparison: Comparison) -> Iterator[str]:
     for window in comparison.maintenance or ():
         if window.count:
             yield f"maintenance {window.name}: {plural(window.count, 'application')} would leave"
+
+
+def _worse_losses(comparison: Comparison, effects: Collection[str]) -> Iterator[str]:
+    """What the change makes worse if a cluster is lost."""
+    for change in comparison.losses or ():
+        if "homeless" in effects and change.homeless:
+            yield (
+                f"if {change.cluster} were lost, {plural(len(change.homeless), 'application')} would"
+                f" have nowhere to go: {names_text(change.homeless)}"
+            )
+        if "overload" in effects:
+            for overload in change.overloads:
+                yield f"if {change.cluster} were lost, {overload_text(overload)}"
 
 
 def _rescored(

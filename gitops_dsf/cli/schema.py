@@ -18,6 +18,7 @@ from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.explainplacement import ExplainOutput, PlacementOutput
 from gitops_dsf.cli.log import LogOutput
 from gitops_dsf.cli.simulate import PacedOutput, SimulateOutput
+from gitops_dsf.cli.simulatelosses import LossesOutput
 from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.repository.files import write_file
 from gitops_dsf.repository.model.field_rules import Schema
@@ -37,7 +38,7 @@ _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "explain": (ExplainOutput, PlacementOutput),
     "log": (LogOutput,),
     "scorer-check": (Report,),
-    "simulate": (SimulateOutput, PacedOutput),
+    "simulate": (SimulateOutput, PacedOutput, LossesOutput),
     "status": (StatusOutput,),
     "sync": (list[LockResult],),
     "test": (TestOutput,),

@@ -1,4 +1,7 @@
-"""`gitops-dsf simulate`: shows where OCM would place applications, and the next paced moves."""
+"""`gitops-dsf simulate`: shows where OCM would place applications, and the next paced moves.
+
+What the loss of clusters does is in `simulatelosses`.
+"""
 
 import argparse
 import sys
@@ -8,6 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.hubdata import assumed_bindings, placement_key, read_fleet, read_hub_data
+from gitops_dsf.cli.simulatelosses import simulate_losses
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.snapshots.snapshot import HubSource
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -54,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
         return 1
     if args.paced:
         return _paced(fleet, args)
+    if args.lose or args.lose_each:
+        return simulate_losses(fleet, args)
     keys = list(applied(fleet).placements)
     if args.placement:
         keys = [placement_key(fleet, args.placement)]

@@ -5,6 +5,7 @@ reads a field where that is surprising (docs/decisions/scheduler.md).
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gitops_dsf.hub.metadata import Condition, Int32, Int64, Metadata, condition_of
 from gitops_dsf.hub.names import AVAILABLE_CONDITION, PLACEMENT_LABEL
@@ -211,6 +212,11 @@ class ManagedCluster(KubernetesObject, frozen=True, omit_defaults=True):
     def taints(self) -> tuple[Taint, ...]:
         """Taints; empty if there are none or they are not known."""
         return (self.spec.taints if self.spec else None) or ()
+
+    def tainted_by(self, taint: Taint) -> "ManagedCluster":
+        """The cluster with one more taint."""
+        spec = replace(self.spec or ManagedClusterSpec(), taints=(*self.taints, taint))
+        return replace(self, spec=spec)
 
     @property
     def unreachable(self) -> bool:

@@ -32,6 +32,21 @@ def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> Items:
     return {cluster: dict(sorted(values.items())) for cluster, values in sorted(items.items())}
 
 
+def drawing(
+    column: Mapping[str, PublishedScore], refuges: Mapping[str, str]
+) -> dict[str, PublishedScore]:
+    """Published items with those of more refuges (clusters by namespace/name of the Placement)."""
+    by_cluster: dict[str, list[str]] = {}
+    for placement, cluster in sorted(refuges.items()):
+        by_cluster.setdefault(cluster, []).append(placement)
+    after = dict(column)
+    for cluster, placements in by_cluster.items():
+        values = dict(after[cluster].items()) if cluster in after else {}
+        values |= dict.fromkeys(placements, DRAW)
+        after[cluster] = PublishedScore(names=tuple(values), values=tuple(values.values()))
+    return after
+
+
 def items_in(column: Mapping[str, PublishedScore]) -> Items:
     """The published items, by the scores of that name."""
     items: dict[str, dict[str, int]] = {}

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gitops_dsf.hub.maintenance import Maintenance, MaintenanceAction
 from gitops_dsf.hub.names import MAINTENANCE_TAINT
-from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, Taint
+from gitops_dsf.hub.objects import ManagedCluster, Taint
 from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.hub.times import timestamp_of
 from gitops_dsf.hub.windows import Period, next_period, open_period
@@ -179,10 +179,7 @@ def tainted(
     for name in names:
         cluster = after.get(name)
         if cluster is not None:
-            cluster = _without_taint(cluster)
-            taints = (*cluster.taints, taint)
-            spec = replace(cluster.spec or ManagedClusterSpec(), taints=taints)
-            after[name] = replace(cluster, spec=spec)
+            after[name] = _without_taint(cluster).tainted_by(taint)
     return after
 
 

@@ -21,6 +21,7 @@ from gitops_dsf.hub.objects import (
     ManagedClusterSetBinding,
     Placement,
     PlacementDecision,
+    Taint,
 )
 from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, PublishedScore, Scores
 from gitops_dsf.simulator import quantity
@@ -154,6 +155,21 @@ class HubState:
         if changed is not None and "score_table" in self.__dict__:
             other.__dict__["score_table"] = self.score_table.replacing(scores, changed)
         return other
+
+    def tainting(self, names: Collection[str], taint: Taint) -> HubState:
+        """The same hub with one more taint on these clusters. Names of no cluster are ignored.
+
+        Keeps what was computed of the rest of the clusters, of scores and of decisions.
+        """
+        clusters = list(self.clusters)
+        for name in names:
+            position = self.positions.get(name)
+            if position is not None:
+                clusters[position] = clusters[position].tainted_by(taint)
+        other = replace(self, clusters=tuple(clusters))
+        # A CEL expression may read the taints of a cluster.
+        kept = (_OF_CLUSTERS | _OF_SCORES | _OF_DECISIONS) - {"tainted", "cel"}
+        return self._keeping(kept, other)
 
     def _keeping(self, names: frozenset[str], other: HubState) -> HubState:
         # cached_property stores its value in __dict__ under the property's name.

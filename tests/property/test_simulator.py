@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitops_dsf.hub.objects import Taint
 from gitops_dsf.simulator import HubState, Outcome, explain, margins, simulate, simulate_placement
 from tests.support.laws import examples
 from tests.unit.simulator.hub import GROUP, NOW, cel, cluster, decision, placement, plain, score
@@ -167,6 +168,25 @@ def test_a_shared_state_gives_the_same_verdict(objects: list[dict[str, Any]]) ->
     plain(simulate(state, "ns/p", "2026-06-03T00:00:00Z"))
     simulate_placement(state.placement("ns/p"), state=state, now=simulate(state, "ns/p", NOW).now)
     assert plain(simulate(state, "ns/p", NOW)) == first
+
+
+@given(objects=hubs(), lost=st.lists(st.sampled_from(NAMES), unique=True, max_size=4))
+def test_a_taint_that_is_added_later_decides_as_one_that_was_there(
+    objects: list[dict[str, Any]], lost: list[str]
+) -> None:
+    """What a HubState keeps when clusters are lost depends on no taint."""
+    state = HubState.build(objects)
+    plain(simulate(state, "ns/p", NOW))
+    taint = {"key": f"{GROUP}/unreachable", "effect": "NoSelect"}
+    tainted = []
+    for document in objects:
+        spec = document.get("spec")
+        if document["kind"] == "ManagedCluster" and document["metadata"]["name"] in lost:
+            spec = {**(spec or {}), "taints": [*((spec or {}).get("taints") or ()), taint]}
+        tainted.append({**document, "spec": spec} if spec is not None else document)
+    after = state.tainting(lost, Taint(key=taint["key"], effect=taint["effect"]))
+    assert plain(simulate(after, "ns/p", NOW)) == plain(simulate(tainted, "ns/p", NOW))
+    assert plain(simulate(state, "ns/p", NOW)) == plain(simulate(objects, "ns/p", NOW))
 
 
 @settings(examples(25))

@@ -51,8 +51,9 @@ def diff(parser: argparse.ArgumentParser) -> None:
         metavar="EFFECT",
         action="append",
         default=[],
-        choices=("move", "eviction", "rescore"),
-        help="exit with 1 for a move, an eviction or a rescore; may be repeated",
+        choices=("move", "eviction", "rescore", "homeless", "overload"),
+        help="exit with 1 for a move, an eviction or a rescore, or if the loss of a cluster would"
+        " newly leave an application homeless or overload another cluster; may be repeated",
     )
     parser.add_argument(
         "--warn-rescored",
@@ -79,7 +80,8 @@ def diff(parser: argparse.ArgumentParser) -> None:
 Reads a fleet repository and computes what OCM's placement controller would decide for each
 Placement: eligible clusters, scores, rank and selection. It writes nothing. Without scores it
 shows what the filters alone decide. With --paced it shows which applications the reconciler would
-move, and in which order.""",
+move, and in which order. With --lose it shows where the applications of a cluster would go if it
+were lost, and which have nowhere to go.""",
     examples="""\
 examples:
   gitops-dsf simulate                       what the filters alone decide
@@ -92,6 +94,12 @@ examples:
                                             every verdict as JSON, with the scores of a hub
   gitops-dsf simulate --paced --context hub
                                             the next moves by spec.pace, in waves
+  gitops-dsf simulate --lose eu-1 --context hub
+                                            where its applications would go
+  gitops-dsf simulate --lose region=eu --context hub
+                                            the same for all clusters with this label
+  gitops-dsf simulate --lose-each --state-branch gitops-dsf-state
+                                            each cluster alone, one after the other
 """,
 )
 def simulate(parser: argparse.ArgumentParser) -> None:
@@ -102,6 +110,19 @@ def simulate(parser: argparse.ArgumentParser) -> None:
         "--paced",
         action="store_true",
         help="show the moves that spec.pace allows to begin together, wave by wave; needs scores",
+    )
+    extent.add_argument(
+        "--lose",
+        metavar="CLUSTER|LABEL=VALUE",
+        action="append",
+        default=[],
+        help="show what follows if this cluster, or each with this label, were lost; repeated: all"
+        " of them together; needs scores",
+    )
+    extent.add_argument(
+        "--lose-each",
+        action="store_true",
+        help="the same for each cluster alone; needs scores",
     )
     parser.add_argument(
         "--all", action="store_true", help="show every Placement with its whole ranking"

@@ -9,6 +9,7 @@ from gitops_dsf.show.markdown import code
 from gitops_dsf.show.preview.edits import edit_sections, scorer_section
 from gitops_dsf.show.preview.limits import COMMENT_LIMITS, SHORT, WHOLE, PageLimits
 from gitops_dsf.show.preview.lists import bullets, sentences
+from gitops_dsf.show.preview.losses import loss_section
 from gitops_dsf.show.preview.maintenance import maintenance_section
 from gitops_dsf.show.preview.moves import move_section
 from gitops_dsf.show.preview.summary import summary_section
@@ -58,6 +59,7 @@ def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]
     # What people decide by comes first: numbers, moves and warnings. Edits are there to open.
     yield from summary_section(preview, comparison, limits)
     yield from move_section(comparison, evidence, limits)
+    yield from loss_section(comparison, limits)
     yield from maintenance_section(comparison, limits)
     if comparison.warnings:
         yield "\n#### Warnings\n"

@@ -18,7 +18,8 @@ from gitops_dsf.views.preview.edits import (
     placement_changes,
     source_changes,
 )
-from gitops_dsf.views.preview.failover import Failover, failover_changes
+from gitops_dsf.views.preview.failover import Failover, failover_changes, refuge_plans
+from gitops_dsf.views.preview.losschange import LossChange, loss_changes
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
 from gitops_dsf.views.preview.moves import DecisionMove, moves
 from gitops_dsf.views.preview.pacedchange import PacedChange, paced_change
@@ -48,6 +49,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     paced: PacedChange | UnsetType = UNSET
     refuges: tuple[Failover, ...] | UnsetType = UNSET
     maintenance: tuple[MaintenanceChange, ...] | UnsetType = UNSET
+    losses: tuple[LossChange, ...] | UnsetType = UNSET
+    """What becomes worse or better if one cluster is lost; absent if nothing does."""
 
 
 class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -98,6 +101,12 @@ def compare(
         pairs = tuple(verdict_pairs(transition))
     moving = None if transition is None else moves(pairs, base, head)
     paced = None if transition is None else paced_change(transition)
+    refuges: tuple[Failover, ...] = ()
+    losses: tuple[LossChange, ...] = ()
+    if transition is not None:
+        plans = refuge_plans(transition)
+        refuges = failover_changes(transition, plans)
+        losses = tuple(loss_changes(transition, plans))
     warnings = warnings_of(
         base,
         head,
@@ -119,8 +128,9 @@ def compare(
         pending=() if hub.snapshot is None else _pending(pairs, hub.snapshot),
         warnings=tuple(warnings),
         paced=UNSET if paced is None else paced,
-        refuges=UNSET if transition is None else (failover_changes(transition) or UNSET),
+        refuges=refuges or UNSET,
         maintenance=tuple(maintenance) or UNSET,
+        losses=losses or UNSET,
     )
 
 

@@ -6,6 +6,7 @@ preview plans them anew with the same rules. Numbers stand in for scores that ar
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -34,27 +35,43 @@ class Failover(Struct, frozen=True, kw_only=True):
     moves: tuple[RefugeChange, ...]
 
 
-def failover_changes(transition: Transition) -> tuple[Failover, ...]:
-    """Refuges that differ after a change, by the cluster that would fail."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RefugePlans:
+    """The refuges before and after a change."""
+
+    before: Refuges
+    after: Refuges
+
+
+def refuge_plans(transition: Transition) -> RefugePlans:
+    """Plans the refuges of both sides. Empty where spec.pace plans none."""
     base = transition.base
     head = transition.head
-    if not _plans_refuges(head) and (base is None or not _plans_refuges(base)):
-        return ()
-    decisions_before = transition.settled_base.decisions
+    if not plans_refuges(head) and (base is None or not plans_refuges(base)):
+        return RefugePlans(before={}, after={})
     published = published_refuges(transition.snapshot.scores)
     before: Refuges = {}
     if base is not None and transition.base_state is not None:
-        settled = transition.base_state.deciding(decisions_before)
+        settled = transition.base_state.deciding(transition.settled_base.decisions)
         before = _planned(base, settled, published, transition)
     # A refuge stays unless another plan is clearly better, so the plan begins with the old ones.
     after = _planned(head, transition.after, before or published, transition)
+    return RefugePlans(before=before, after=after)
+
+
+def failover_changes(transition: Transition, plans: RefugePlans) -> tuple[Failover, ...]:
+    """Refuges that differ after a change, by the cluster that would fail."""
+    if not plans.before and not plans.after:
+        return ()
     clusters = decided(transition.after.decisions.values())
-    refuges_before = by_lost_cluster(before, decided(decisions_before))
-    refuges_after = by_lost_cluster(after, clusters)
+    decided_before = decided(transition.settled_base.decisions)
+    refuges_before = by_lost_cluster(plans.before, decided_before)
+    refuges_after = by_lost_cluster(plans.after, clusters)
     return tuple(_changes(refuges_before, refuges_after, clusters))
 
 
-def _plans_refuges(fleet: CheckedFleet) -> bool:
+def plans_refuges(fleet: CheckedFleet) -> bool:
+    """Whether the reconciler plans refuges for the paced Placements of a fleet."""
     pace = fleet.repository.spec.pace
     return pace is not None and pace.refuges
 

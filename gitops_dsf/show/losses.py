@@ -1,0 +1,105 @@
+"""The loss of clusters in words: where applications go, who has nowhere to go, what overloads."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from gitops_dsf.views.preview.losschange import LossChange
+from gitops_dsf.views.preview.losses import Departure, Loss, Overload
+from gitops_dsf.wording import and_text, names_text, plural
+
+MAX_NAMED: Final = 5
+"""Placements that a sentence names."""
+
+
+def loss_lines(loss: Loss) -> Iterator[str]:
+    """Yields what one loss does: a title, and a line for each Placement and each overload."""
+    names = names_text(loss.clusters)
+    if not loss.departures:
+        yield f"if {names} were lost: no application is there, so nothing would move"
+        return
+    yield f"if {names} were lost: {plural(len(loss.departures), 'application')}"
+    for departure in loss.departures:
+        yield f"  {departure.placement}: {departure_text(departure)}"
+    for overload in loss.overloads:
+        yield f"  {overload_text(overload)}"
+
+
+def losses_summary(losses: Sequence[Loss]) -> str:
+    """Formats how many losses leave an application nowhere to go, or overload a cluster."""
+    homeless = sum(bool(loss.homeless) for loss in losses)
+    overloading = sum(bool(loss.overloads) for loss in losses)
+    if not losses:
+        return "no application has a decision, so no loss would move anything"
+    if not homeless and not overloading:
+        return f"any one of {plural(len(losses), 'cluster')} can be lost"
+    return (
+        f"of {plural(len(losses), 'cluster')}, the loss of {homeless} would leave an application"
+        f" nowhere to go, and the loss of {overloading} would overload another cluster"
+    )
+
+
+def departure_text(departure: Departure) -> str:
+    """Formats `eu-1 -> us-1 (refuge)`, or why it goes nowhere."""
+    if not departure.source:
+        return f"stays on {names_text(departure.stays)}: OCM does not decide otherwise"
+    source = names_text(departure.source)
+    if not departure.target:
+        if departure.missing:
+            return f"{source} -> nowhere: no other cluster is eligible"
+        return f"leaves {source}, and stays on its other clusters"
+    text = f"{source} -> {names_text(departure.target)}"
+    how = "refuge" if departure.by == "refuge" else "by scores"
+    if departure.missing:
+        return f"{text} ({how}); {plural(departure.missing, 'cluster')} would be missing"
+    return f"{text} ({how})"
+
+
+def overload_text(overload: Overload) -> str:
+    """Formats `us-1 would be asked for 30 points of cpu and has 12 left (shop, web)`."""
+    names = names_text(map(_name, overload.placements), most=MAX_NAMED)
+    return (
+        f"{overload.cluster} would be asked for {plural(overload.demand, 'point')} of"
+        f" {_score_text(overload)} and has {overload.left} left ({names})"
+    )
+
+
+def loss_change_lines(changes: Iterable[LossChange]) -> Iterator[str]:
+    """Yields what a change makes worse, then what it makes better."""
+    listed = list(changes)
+    for change in listed:
+        if change.homeless:
+            yield _homeless_text(change)
+        for overload in change.overloads:
+            yield f"if {change.cluster} were lost, {overload_text(overload)}; before: not"
+    for change in listed:
+        if change.housed:
+            names = _names(change.housed)
+            yield f"if {change.cluster} were lost, {names} would no longer be without a cluster"
+        for overload in change.relieved:
+            yield (
+                f"if {change.cluster} were lost, {overload.cluster} would no longer be asked for"
+                f" more points of {_score_text(overload)} than it has"
+            )
+
+
+def _homeless_text(change: LossChange) -> str:
+    before = change.homeless_before or "none"
+    return (
+        f"if {change.cluster} were lost, {_names(change.homeless)} would have nowhere to go;"
+        f" before: {before}"
+    )
+
+
+def _names(placements: Sequence[str]) -> str:
+    names = tuple(map(_name, placements))
+    return and_text(names) if len(names) <= MAX_NAMED else names_text(names, most=MAX_NAMED)
+
+
+def _name(placement: str) -> str:
+    return placement.partition("/")[2]
+
+
+def _score_text(overload: Overload) -> str:
+    if overload.dimension == overload.resource:
+        return overload.resource
+    return f"{overload.resource}/{overload.dimension}"

@@ -1,0 +1,27 @@
+"""The section of a preview about the loss of any one cluster."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import UNSET
+
+from gitops_dsf.show.losses import loss_change_lines
+from gitops_dsf.show.preview.limits import PageLimits
+from gitops_dsf.views.preview.build import Comparison
+from gitops_dsf.wording import plural
+
+MAX_LINES: Final = 10
+"""More lines would hide what a reviewer must see. The JSON has all."""
+
+
+def loss_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
+    """What the change makes worse or better; nothing if it does neither."""
+    if comparison.losses is UNSET:
+        return
+    lines = list(loss_change_lines(comparison.losses))
+    most = min(MAX_LINES, limits.rows)
+    yield "\n#### If a cluster were lost\n"
+    for line in lines[:most]:
+        yield f"- {limits.plain(line[: 4 * limits.width])}"
+    if len(lines) > most:
+        yield f"- ... and {plural(len(lines) - most, 'line')} more; `gitops-dsf diff -o json` has all"

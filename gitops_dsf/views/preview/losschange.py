@@ -1,0 +1,108 @@
+"""What a change does to the loss of any one cluster: who would have nowhere to go, what overloads.
+
+Guarantees: both sides are computed by the same rules, after the moves that each of them makes.
+Not guaranteed: overloads by scores that the change makes unknown. They are left out.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.failover import RefugePlans
+from gitops_dsf.views.preview.losses import (
+    Loss,
+    Losses,
+    Overload,
+    losses_of_each,
+    with_refuges,
+)
+from gitops_dsf.views.preview.transition import Transition
+
+
+class LossChange(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a change makes worse or better if one cluster is lost."""
+
+    cluster: str
+    homeless: tuple[str, ...]
+    """Placements that would have nowhere to go, and that had before or were not on it."""
+    homeless_before: int
+    """How many had nowhere to go before."""
+    housed: tuple[str, ...]
+    """Placements that had nowhere to go before, and that would have now."""
+    overloads: tuple[Overload, ...]
+    """Clusters that would be asked for more than they have left, and were not before."""
+    relieved: tuple[Overload, ...]
+    """Clusters that were asked for more than they have left, and would not be now."""
+
+
+class _Score(NamedTuple):
+    cluster: str
+    resource: str
+    dimension: str
+
+
+def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossChange]:
+    """What becomes worse or better, by the cluster that would be lost."""
+    unknown = {resource for resource, cells in transition.scores.unknown.items() if cells}
+    known = {*transition.after.scores} - unknown
+    after = _by_cluster(
+        losses_of_each(
+            transition.head,
+            with_refuges(transition.after, plans.after, keep=False),
+            now=transition.now,
+            known=known,
+        )
+    )
+    before: dict[str, Loss] = {}
+    if transition.base is not None and transition.base_state is not None:
+        settled = transition.base_state.deciding(transition.settled_base.decisions)
+        before = _by_cluster(
+            losses_of_each(
+                transition.base,
+                with_refuges(settled, plans.before, keep=False),
+                now=transition.now,
+                known=known,
+            )
+        )
+    rendered = applied(transition.head).placements
+    clusters_after = decided(transition.after.decisions.values())
+    for cluster in sorted({*before, *after}):
+        old = before.get(cluster)
+        new = after.get(cluster)
+        was_homeless = () if old is None else old.homeless
+        is_homeless = () if new is None else new.homeless
+        # An application that the change removes, or moves away from this cluster, is not housed.
+        housed = [
+            key
+            for key in was_homeless
+            if key not in is_homeless and key in rendered and cluster in clusters_after.get(key, ())
+        ]
+        change = LossChange(
+            cluster=cluster,
+            homeless=tuple(key for key in is_homeless if key not in was_homeless),
+            homeless_before=len(was_homeless),
+            housed=tuple(housed),
+            overloads=_only_in(new, old),
+            relieved=_only_in(old, new),
+        )
+        if change.homeless or change.housed or change.overloads or change.relieved:
+            yield change
+
+
+def _by_cluster(each: Losses) -> dict[str, Loss]:
+    return {loss.clusters[0]: loss for loss in each.losses}
+
+
+def _only_in(loss: Loss | None, other: Loss | None) -> tuple[Overload, ...]:
+    """The overloads of one loss that the other one has not."""
+    if loss is None:
+        return ()
+    others = set(map(_score, () if other is None else other.overloads))
+    return tuple(overload for overload in loss.overloads if _score(overload) not in others)
+
+
+def _score(overload: Overload) -> _Score:
+    return _Score(overload.cluster, overload.resource, overload.dimension)

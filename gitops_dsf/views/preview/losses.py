@@ -1,0 +1,313 @@
+"""Where applications would go if clusters were lost, and which of them would have nowhere to go.
+
+OCM taints a cluster that it cannot reach, and each Placement leaves it. A paced one goes to its
+refuge, any other to the best cluster by its scores. So the simulator decides on the hub with that
+taint, after the moves that OCM would make anyway, as if every `tolerationSeconds` had run out.
+
+Guarantees: the decisions are those of OCM, with the reconciler running or not. Not guaranteed: that
+the scores are still these when a cluster is lost. The load of arrivals is the demand that people
+wrote: OCM does not see it, so several applications may go to one cluster and ask for more than it
+has left.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Final, Literal, NamedTuple
+
+from msgspec import Struct
+
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.names import OCM_GROUP
+from gitops_dsf.hub.objects import Taint
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.pacing.items import drawing
+from gitops_dsf.pacing.refuges import Refuges
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
+from gitops_dsf.simulator.taints import blocking_taint
+from gitops_dsf.views.preview.applied import applied
+
+LOST: Final = Taint(key=f"{OCM_GROUP}/unreachable", effect="NoSelect")
+"""The taint of OCM 1.2.1 on a cluster whose lease it has not seen for long enough.
+
+Without `timeAdded` every `tolerationSeconds` has run out.
+"""
+MAX_SIMULATED: Final = 5_000
+"""Placements that are simulated for the loss of each cluster, on the clusters with most first.
+
+One takes about a millisecond on a hub of 2,000 clusters.
+"""
+
+Way = Literal["refuge", "scores"]
+
+
+class Departure(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
+    """What becomes of one Placement on a lost cluster."""
+
+    placement: str
+    """`namespace/name`."""
+    source: tuple[str, ...]
+    """The lost clusters that it leaves, sorted."""
+    target: tuple[str, ...]
+    """The clusters that it goes to, sorted."""
+    stays: tuple[str, ...]
+    """Lost clusters on which its decision stays: it tolerates the loss, or OCM decides nothing."""
+    missing: int
+    """For how many of the clusters that it leaves there is no other one."""
+    by: Way | None
+    """What chose the target; None without one."""
+
+    @property
+    def is_homeless(self) -> bool:
+        """Whether it has nowhere to go for one of its clusters."""
+        return self.missing > 0
+
+
+class Overload(Struct, frozen=True, kw_only=True):
+    """A score by which arrivals ask a cluster for more points than it has left."""
+
+    cluster: str
+    resource: str
+    """The AddOnPlacementScore."""
+    dimension: str
+    left: int
+    """Points between the published score and the worst one that the scorer publishes."""
+    demand: int
+    """The sum of what the arriving applications demand."""
+    placements: tuple[str, ...]
+    """Those that arrive and demand something, sorted."""
+
+
+class Loss(Struct, frozen=True, kw_only=True):
+    """What follows if these clusters are lost together."""
+
+    clusters: tuple[str, ...]
+    departures: tuple[Departure, ...]
+    """One for each Placement with a decision on them, sorted."""
+    overloads: tuple[Overload, ...]
+
+    @property
+    def homeless(self) -> tuple[str, ...]:
+        """Placements that have nowhere to go."""
+        return tuple(each.placement for each in self.departures if each.is_homeless)
+
+
+class Losses(NamedTuple):
+    """The loss of each single cluster."""
+
+    losses: tuple[Loss, ...]
+    """By name of the cluster."""
+    left_out: int
+    """How many more clusters have applications. Their loss was not computed."""
+
+
+class _Demand(NamedTuple):
+    """What an application takes of one score where it runs."""
+
+    resource: str
+    dimension: str
+    points: int
+    lower_is_better: bool
+
+
+def with_refuges(state: HubState, refuges: Refuges, *, keep: bool) -> HubState:
+    """The hub with the items of these refuges. `keep` keeps what is published now beside them."""
+    if not refuges and keep:
+        return state
+    published = state.scores.get(MOVES_SCORE, {}) if keep else {}
+    scores = {**state.scores, MOVES_SCORE: drawing(published, refuges)}
+    return state.scoring(scores, changed={MOVES_SCORE})
+
+
+def losses_of_each(
+    fleet: CheckedFleet, state: HubState, *, now: datetime, known: Collection[str] | None = None
+) -> Losses:
+    """What the loss of each single cluster does, for clusters with an application.
+
+    `known` are the AddOnPlacementScores whose values are known; None for all.
+    """
+    question = _Question(fleet, state, now=now, known=known)
+    chosen = list[str]()
+    simulated = 0
+    for cluster, placements in question.occupied():
+        simulated += placements
+        if simulated > MAX_SIMULATED and chosen:
+            break
+        chosen.append(cluster)
+    losses = [question.loss_of(frozenset({cluster})) for cluster in sorted(chosen)]
+    return Losses(losses=tuple(losses), left_out=len(question.occupied()) - len(chosen))
+
+
+def loss_of(
+    fleet: CheckedFleet, state: HubState, clusters: Iterable[str], *, now: datetime
+) -> Loss:
+    """What follows if these clusters are lost together."""
+    return _Question(fleet, state, now=now, known=None).loss_of(frozenset(clusters))
+
+
+class _Question:
+    """A hub, and what is read of it once for any number of losses."""
+
+    def __init__(
+        self,
+        fleet: CheckedFleet,
+        state: HubState,
+        *,
+        now: datetime,
+        known: Collection[str] | None,
+    ) -> None:
+        self._fleet = fleet
+        self._state = state
+        self._now = now
+        self._known = known
+        self._demands = _demands(fleet)
+        rendered = applied(fleet).placements
+        self._clusters_of: dict[str, frozenset[str]] = {}
+        self._placements_on: defaultdict[str, list[str]] = defaultdict(list)
+        for key, clusters in decided(state.decisions.values()).items():
+            if key in rendered:
+                self._clusters_of[key] = frozenset(clusters)
+                for cluster in clusters:
+                    if cluster in state.positions:
+                        self._placements_on[cluster].append(key)
+
+    def occupied(self) -> list[tuple[str, int]]:
+        """Clusters with how many Placements must be simulated for their loss, most first."""
+        counts = []
+        for cluster, keys in self._placements_on.items():
+            counts.append((cluster, sum(not self._takes_all(key) for key in keys)))
+        return sorted(counts, key=lambda count: (-count[1], count[0]))
+
+    def _takes_all(self, key: str) -> bool:
+        """Whether a Placement selects every eligible cluster, so that no other one is chosen."""
+        return self._state.placement(key).spec.number_of_clusters is None
+
+    def loss_of(self, lost: frozenset[str]) -> Loss:
+        """What follows if these clusters are lost together."""
+        keys = {key for cluster in lost for key in self._placements_on.get(cluster, ())}
+        after = self._state.tainting(lost, LOST) if keys else self._state
+        departures = []
+        for key in sorted(keys):
+            if self._takes_all(key):
+                departures.append(self._shrinking(key, lost, after))
+            else:
+                departures.append(_departure(simulate(after, key, self._now), lost))
+        return Loss(
+            clusters=tuple(sorted(lost)),
+            departures=tuple(departures),
+            overloads=tuple(self._overloads(departures)),
+        )
+
+    def _shrinking(self, key: str, lost: frozenset[str], after: HubState) -> Departure:
+        """A Placement on all eligible clusters, without a simulation of each of them."""
+        placement = self._state.placement(key)
+        before = self._clusters_of[key]
+        stays = []
+        for cluster in sorted(before & lost):
+            tainted = after.clusters[after.positions[cluster]]
+            tolerations = placement.spec.tolerations or ()
+            if blocking_taint(tainted, tolerations, True, self._now) is None:
+                stays.append(cluster)
+        left = before & lost - set(stays)
+        return Departure(
+            placement=key,
+            source=tuple(sorted(left)),
+            target=(),
+            stays=tuple(stays),
+            # It only shrinks, unless this was the last one.
+            missing=len(left) if left == before else 0,
+            by=None,
+        )
+
+    def _overloads(self, departures: Iterable[Departure]) -> Iterator[Overload]:
+        arriving: defaultdict[tuple[str, _Demand], list[str]] = defaultdict(list)
+        for departure in departures:
+            for cluster in departure.target:
+                for demand in self._demands.get(departure.placement, ()):
+                    arriving[cluster, demand].append(departure.placement)
+        sums: defaultdict[tuple[str, str, str, bool], int] = defaultdict(int)
+        names: defaultdict[tuple[str, str, str, bool], set[str]] = defaultdict(set)
+        for (cluster, demand), placements in arriving.items():
+            score = cluster, demand.resource, demand.dimension, demand.lower_is_better
+            sums[score] += demand.points * len(placements)
+            names[score].update(placements)
+        for score, points in sorted(sums.items()):
+            cluster, resource, dimension, lower_is_better = score
+            left = self._points_left(cluster, resource, dimension, lower_is_better=lower_is_better)
+            if left is not None and points > left:
+                yield Overload(
+                    cluster=cluster,
+                    resource=resource,
+                    dimension=dimension,
+                    left=left,
+                    demand=points,
+                    placements=tuple(sorted(names[score])),
+                )
+
+    def _points_left(
+        self, cluster: str, resource: str, dimension: str, *, lower_is_better: bool
+    ) -> int | None:
+        """None if the score is not known, or if it counts no more."""
+        scorer = self._fleet.scorer_by_resource.get(resource)
+        published = self._state.scores.get(resource, {}).get(cluster)
+        if scorer is None or published is None:
+            return None
+        if self._known is not None and resource not in self._known:
+            return None
+        if published.valid_until is not None and published.valid_until < self._now:
+            return None
+        value = published.get(dimension)
+        if value is None:
+            return None
+        low, high = scorer.published
+        return max(0, high - value if lower_is_better else value - low)
+
+
+def _departure(verdict: Verdict, lost: frozenset[str]) -> Departure:
+    before = verdict.current
+    # Else OCM leaves the decision as it is: scheduling is disabled, or there is a mistake.
+    after = frozenset(verdict.chosen) if verdict.outcome is Outcome.SCHEDULED else before
+    left = before & lost - after
+    target = after - before
+    missing = max(0, len(left) - len(target))
+    return Departure(
+        placement=verdict.placement,
+        source=tuple(sorted(left)),
+        target=tuple(sorted(target)),
+        stays=tuple(sorted(before & lost & after)),
+        missing=missing,
+        by=_way(verdict, target),
+    )
+
+
+def _way(verdict: Verdict, target: Collection[str]) -> Way | None:
+    """What chose the target: the item of a refuge, if the Placement has one there."""
+    if not target:
+        return None
+    column = verdict.state.scores.get(MOVES_SCORE, {})
+    for cluster in target:
+        published = column.get(cluster)
+        if published is not None and (published.get(verdict.placement) or 0) > 0:
+            return "refuge"
+    return "scores"
+
+
+def _demands(fleet: CheckedFleet) -> Mapping[str, tuple[_Demand, ...]]:
+    """What the applications of a fleet take, by Placement (`namespace/name`)."""
+    by_placement = {}
+    for placement in fleet.placements:
+        demands = []
+        written = placement.written.value.spec.scores
+        for score, resolved in zip(written, placement.scores, strict=True):
+            if score.demand:
+                demand = _Demand(
+                    resource=resolved.resource_name,
+                    dimension=resolved.dimension,
+                    points=score.demand,
+                    lower_is_better=resolved.weight < 0,
+                )
+                demands.append(demand)
+        if demands:
+            by_placement[f"{placement.namespace}/{placement.name}"] = tuple(demands)
+    return by_placement
