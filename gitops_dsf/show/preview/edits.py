@@ -5,10 +5,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from dsf_wire.text import printable
+from gitops_dsf.hub.pace import PACE_ANNOTATION, PacedRanking
 from gitops_dsf.show.markdown import code
 from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.show.preview.lists import collapsed, left_out
+from gitops_dsf.show.preview.pace import paced_ranking_text
 from gitops_dsf.views.preview.build import Comparison
 from gitops_dsf.views.preview.edits import SourceChange, grouped
 from gitops_dsf.views.preview.fields import FieldChange
@@ -18,6 +22,7 @@ from gitops_dsf.wording import names_text, plural
 
 MAX_INLINE: Final = 40
 """Characters of a value that is shown beside its field. A longer one is shown as a diff."""
+_PACE_FIELD: Final = f"metadata.annotations.{PACE_ANNOTATION}"
 
 
 def scorer_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
@@ -88,8 +93,8 @@ def _clusters(names: Sequence[str], limits: PageLimits) -> str:
 
 def _fields(fields: Sequence[FieldChange], limits: PageLimits) -> Iterator[str]:
     for field in fields[: limits.rows]:
-        before = value_text(field.before, limits.width)
-        after = value_text(field.after, limits.width)
+        before = value_text(_in_words(field, field.before), limits.width)
+        after = value_text(_in_words(field, field.after), limits.width)
         if _is_prose(field.before) or _is_prose(field.after):
             yield f"- {code(field.path)}\n"
             yield from _diff(before, after)
@@ -97,6 +102,17 @@ def _fields(fields: Sequence[FieldChange], limits: PageLimits) -> Iterator[str]:
         else:
             yield f"- {code(field.path)}: {code(before)} → {code(after)}"
     yield from left_out(fields, "field", limits, prefix="- ")
+
+
+def _in_words(field: FieldChange, value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
+    """The value, or what it means if it is JSON that only the reconciler reads."""
+    if field.path != _PACE_FIELD or not isinstance(value, str):
+        return value
+    try:
+        ranking = msgspec.json.decode(value, type=PacedRanking)
+    except msgspec.DecodeError:
+        return value
+    return f"moves are paced: {paced_ranking_text(ranking)}"
 
 
 def _is_prose(value: object) -> bool:

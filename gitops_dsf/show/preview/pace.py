@@ -2,15 +2,29 @@
 
 from collections.abc import Iterable, Iterator
 
+from gitops_dsf.hub.pace import PacedRanking
+from gitops_dsf.hub.points import points_text
 from gitops_dsf.views.preview.failover import Failover
 from gitops_dsf.views.preview.paced import PacedMove, PacedWave
 from gitops_dsf.views.preview.pacedchange import PacedChange
-from gitops_dsf.wording import plural
+from gitops_dsf.wording import plural, prioritizer_text
 
 
 def move_text(move: PacedMove) -> str:
     """Formats `web c1 -> c2`."""
     return f"{move.placement.partition('/')[2]} {move.source or 'new'} -> {move.target}"
+
+
+def paced_ranking_text(ranking: PacedRanking) -> str:
+    """Formats `ranked by cpu x5 (demand 10), cost x1, stickiness 20 points`."""
+    terms = []
+    for term in ranking.terms:
+        demand = f" (demand {term.demand})" if term.demand else ""
+        name = prioritizer_text(f"AddOn/{term.resource}/{term.dimension}")
+        terms.append(f"{name} x{term.weight}{demand}")
+    stickiness = plural(points_text(ranking.stickiness), "point")
+    refuges = ", with refuges" if ranking.refuges else ""
+    return f"ranked by {', '.join(terms)}, stickiness {stickiness}{refuges}"
 
 
 def wave_lines(waves: Iterable[PacedWave]) -> Iterator[str]:

@@ -164,6 +164,9 @@ def test_the_pace_moves_nothing_when_it_begins_and_all_that_waits_when_it_ends(
     assert page.count("\nPlacement **`") == 1, (
         "the item's name is all that the Placements differ in"
     )
+    assert "- `metadata.annotations.gitops-dsf.io/pace`\n" in page
+    assert "\n+ moves are paced: ranked by cpu x1, stickiness 0 points\n" in page
+    assert '"terms"' not in page, "people do not read the JSON for the reconciler"
 
 
 def test_what_waits_anyway_is_not_of_the_change(tmp_path: Path, run: Run) -> None:
