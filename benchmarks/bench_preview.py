@@ -1,10 +1,11 @@
 """Edits of scoreRange in previews: `python -m benchmarks.bench_preview [--edits 100] [--seed 2]`.
 
-Each fleet has some clusters, scorers and applications of random sizes, and agents that have published
-random raw scores. Each edit narrows, widens, moves, turns, adds or removes the scoreRange of one
-scorer. The figures say how many previews decide where every application goes, and by how much the
-others leave it open. Then the agents run the edited scorer, at once and after a refresh, and OCM
-decides: a preview is wrong if what it told as certain does not come true. Exits with 1 when one is.
+Each fleet has some clusters, scorers and applications of random sizes, and agents that have
+published random raw scores. Each edit narrows, widens, moves, turns, adds or removes the scoreRange
+of one scorer. The figures say how many previews decide where every application goes, and by how
+much the others leave it open. Then the agents run the edited scorer, at once and after a refresh,
+and OCM decides: a preview is wrong if what it told as certain does not come true. Exits with 1 when
+one is.
 """
 
 import random
@@ -259,7 +260,9 @@ def chosen_after(pair: VerdictPair) -> frozenset[str]:
 
 
 def is_decided_without_bounds(pair: VerdictPair, head: CheckedFleet, name: str) -> bool:
-    """Whether the decision is known if a changed score can be anything that its scorer publishes."""
+    """Whether the decision is known if a changed score can be anything that its scorer
+    publishes.
+    """
     if pair.after is None:
         return True
     cell = unbounded(head.scorer_by_name[name], "", exists=True)

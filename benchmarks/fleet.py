@@ -154,7 +154,7 @@ def _second_query(number: int) -> str:
         return ""
     return f"""\
 ;
-        sum(container_memory_working_set_bytes{{job='node-{number:03}'}}) / sum(machine_memory_bytes)"""
+        sum(container_memory_working_set_bytes{{job='node-{number:03}'}}) / sum(machine_memory_bytes)"""  # noqa: E501
 
 
 def _auth(number: int) -> str:
@@ -211,7 +211,7 @@ spec:
 {_arguments(number)}  scoreRange:
     min: 0
     max: 1
-{_selector(number)}"""
+{_selector(number)}"""  # noqa: E501
 
 
 def _lock(number: int) -> str:

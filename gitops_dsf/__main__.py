@@ -1,5 +1,7 @@
-"""Where the program starts, also as python -m gitops_dsf. It imports the rest inside of its function, so that
-an interrupt while modules are read ends it as it does later: with one line and exit code 130.
+"""Where the program starts, also as python -m gitops_dsf.
+
+It imports the rest inside of its function, so that an interrupt while modules are read ends it as
+it does later: with one line and exit code 130.
 """
 
 import sys

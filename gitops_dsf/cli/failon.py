@@ -76,7 +76,8 @@ def _worse_losses(comparison: Comparison, effects: Collection[str]) -> Iterator[
     for change in comparison.losses or ():
         if "homeless" in effects and change.homeless:
             yield (
-                f"if {change.cluster} were lost, {plural(len(change.homeless), 'application')} would"
+                f"if {change.cluster} were lost,"
+                f" {plural(len(change.homeless), 'application')} would"
                 f" have nowhere to go: {names_text(change.homeless)}"
             )
         if "overload" in effects:

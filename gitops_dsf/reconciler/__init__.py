@@ -1,7 +1,8 @@
-"""The reconciler: it observes on the hub what git cannot know, acts on it, and proposes changes to git.
+"""The reconciler: it observes on the hub what git cannot know, acts on it, and proposes changes to
+git.
 
-`run` waits for leadership (`hub.leadership`) and starts the controllers, each in the loop of `loop`. What they
-share is in `context`:
+`run` waits for leadership (`hub.leadership`) and starts the controllers, each in the loop of
+`loop`. What they share is in `context`:
 
     hub/          informers, what is kept of each kind, the Lease, and writes that need leadership
     events        Kubernetes Events

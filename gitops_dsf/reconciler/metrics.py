@@ -53,19 +53,22 @@ class ReconcilerMetrics:
         )
         self.watch_broken = gauge(
             "watch_broken",
-            "1 while the hub refuses the list or the watch of a resource, or is silent: nothing is deleted"
+            "1 while the hub refuses the list or the watch of a resource, or is silent:"
+            " nothing is deleted"
             " that depends on it.",
             "resource",
         )
         self.events = counter(
             "events",
-            "Events: written, counted (the same within an hour), dropped (too many at once) or refused by the"
+            "Events: written, counted (the same within an hour), dropped (too many at"
+            " once) or refused by the"
             " hub.",
             "outcome",
         )
         self.conflicts = counter(
             "conflicts",
-            "Writes that the hub refused because somebody else wrote the object meanwhile. They are tried"
+            "Writes that the hub refused because somebody else wrote the object"
+            " meanwhile. They are tried"
             " again.",
             "resource",
         )
@@ -115,7 +118,8 @@ class ReconcilerMetrics:
         )
         self.counted_as_zero = gauges(
             "placement_missing_scores",
-            "Clusters that a Placement counts as 0 because a score is missing. Without a scorer, the"
+            "Clusters that a Placement counts as 0 because a score is missing. Without a"
+            " scorer, the"
             " label scorer is the name of the score.",
             "placement",
             "scorer",
@@ -145,7 +149,8 @@ class ReconcilerMetrics:
         )
         self.moves_waiting_seconds = gauges(
             "moves_waiting_seconds",
-            "Seconds that a copy has waited to be deleted, as far as this leader knows; absent while none"
+            "Seconds that a copy has waited to be deleted, as far as this leader knows;"
+            " absent while none"
             " waits.",
             "applicationset",
         )
@@ -166,7 +171,8 @@ class ReconcilerMetrics:
         )
         self.paced_moves_refused = gauge(
             "paced_moves_refused_clusters",
-            "Clusters that no move enters or leaves, because the hub refuses to write its items there.",
+            "Clusters that no move enters or leaves, because the hub refuses to write its"
+            " items there.",
         )
         self.paced_moves_admitted = counter(
             "paced_moves_admitted", "Paced moves that were admitted."
@@ -206,15 +212,19 @@ class ReconcilerMetrics:
         )
         self.flapping_returns = gauges(
             "flapping_returns",
-            "Moves back to a cluster that had just been left, within a day, of Placements that flap. The"
-            " label scorer is the name of the score with the largest swing, empty if it is not known.",
+            "Moves back to a cluster that had just been left, within a day, of Placements"
+            " that flap. The"
+            " label scorer is the name of the score with the largest swing, empty if it"
+            " is not known.",
             "placement",
             "scorer",
         )
         self.proposals = counter(
             "proposals",
-            "Proposals by outcome: pushed, unchanged, superseded, withdrawn, failed, waiting (the change is"
-            " too new, or the last push was not long ago), refused (by people), undecided (the log has the"
+            "Proposals by outcome: pushed, unchanged, superseded, withdrawn, failed,"
+            " waiting (the change is"
+            " too new, or the last push was not long ago), refused (by people), undecided"
+            " (the log has the"
             " reason), nothing (nothing differs).",
             "kind",
             "outcome",

@@ -40,7 +40,9 @@ class Scan:
     """Clusters counted as 0, by Placement and name of the score."""
 
     def affected_placements(self, resource: str) -> str:
-        """The Placements that count clusters as 0 by this score, as a sentence; empty if none does."""
+        """The Placements that count clusters as 0 by this score, as a sentence; empty if none
+        does.
+        """
         affected = []
         for (placement, score), clusters in sorted(self.zeros.items(), key=lambda entry: entry[0]):
             if score == resource and clusters:

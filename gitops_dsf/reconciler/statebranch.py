@@ -35,13 +35,17 @@ MAX_AGE: Final = timedelta(hours=1)
 """A snapshot of this age is pushed again although nothing changed: previews print its age."""
 MAX_NAMED: Final = 3
 """Files of others that a message names."""
-MESSAGE: Final = "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them, for previews.\n"
+MESSAGE: Final = (
+    "Snapshot of the hub\n\n"
+    "Scores, decisions and clusters as the reconciler saw them, for previews.\n"
+)
 README: Final = "README.md"
 HUB: Final = "hub"
 HOUR: Final = timedelta(hours=1)
 _OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
 _README: Final = (
-    b"Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews of pull requests"
+    b"Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews"
+    b" of pull requests"
     b" read it.\nDo not edit: the next snapshot replaces the whole branch.\n"
 )
 

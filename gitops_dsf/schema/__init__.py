@@ -1,4 +1,5 @@
 """Schemas that are made from the models of the kinds.
 
-`crd` has the CustomResourceDefinitions, from models by way of `structural`; `editor` has the JSON Schemas.
+`crd` has the CustomResourceDefinitions, from models by way of `structural`; `editor` has the JSON
+Schemas.
 """

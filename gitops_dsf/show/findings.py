@@ -25,7 +25,10 @@ _END: Final = "\033[0m"
 
 
 def findings_text(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
-    """Formats `scorers/cpu.yaml:4:9: error DSF109: ...` with the hint below. Colour is for terminals."""
+    """Formats `scorers/cpu.yaml:4:9: error DSF109: ...` with the hint below.
+
+    Colour is for terminals.
+    """
     text = ""
     for diagnostic in map(printable_finding, diagnostics):
         place = str(diagnostic.position)

@@ -6,5 +6,7 @@ from dsf_wire.text import printable
 
 
 def escape(text: str) -> str:
-    """Escapes text so that no browser reads markup in it, and no log that shows the page a command."""
+    """Escapes text so that no browser reads markup in it, and no log that shows the page a
+    command.
+    """
     return html.escape(printable(text))

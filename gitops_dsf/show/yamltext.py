@@ -30,8 +30,8 @@ def yaml_text(json_text: str) -> str:
     # The runner of GitHub's workflows obeys such a line (`dsf_wire.text`). What is left of it is in
     # double quotes, where YAML has these escapes.
     text = text.replace("##[", "\\x23#[")
-    # PyYAML 6 takes more characters for printable than Python, such as those that turn the direction
-    # of writing.
+    # PyYAML 6 takes more characters for printable than Python, such as those that turn the
+    # direction of writing.
     return "\n".join(_printable(line) for line in text.split("\n"))
 
 

@@ -1,1 +1,4 @@
-"""What people read about a hub or a change. Pure: typed objects in, values out. The rules are in `hub`."""
+"""What people read about a hub or a change.
+
+Pure: typed objects in, values out. The rules are in `hub`.
+"""

@@ -19,7 +19,7 @@ apiVersion: gitops-dsf.io/v1alpha1
 kind: FleetRepository
 metadata: {name: fleet}
 spec: {git: {url: "https://git.example.com/fleet.git"}, agent: {image: r/a}, reconciler: {image: r/r}}
-"""
+"""  # noqa: E501
 CLUSTER = """\
 apiVersion: cluster.open-cluster-management.io/v1
 kind: ManagedCluster

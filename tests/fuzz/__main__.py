@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 NAMES: Final = (
-    "repository", "fleet", "expression", "native", "scores", "series", "kubernetes", "history", "journal",
+    "repository", "fleet", "expression", "native", "scores", "series", "kubernetes", "history", "journal",  # noqa: E501
     "values", "hub",
 )  # fmt: skip
 CORPUS: Final = Path(__file__).parent / "corpus"

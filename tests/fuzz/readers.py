@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - words of languages
 """What is fuzzed: each reader takes bytes, and checks what must hold whatever the bytes are.
 
 A reader may raise nothing: errors of its module's own types are answers. Time and memory are

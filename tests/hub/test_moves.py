@@ -62,7 +62,7 @@ class MovePlane:
             status = item.get("status", {})
             going = "going " if "deletionTimestamp" in item["metadata"] else ""
             found[cluster] = (
-                f"{going}{status.get('health', {}).get('status')}/{status.get('sync', {}).get('status')}"
+                f"{going}{status.get('health', {}).get('status')}/{status.get('sync', {}).get('status')}"  # noqa: E501
             )
         return found
 

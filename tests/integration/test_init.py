@@ -136,7 +136,7 @@ items:
     kind: ManagedClusterSet
     metadata: {name: default}
     spec: {clusterSelector: {selectorType: ExclusiveClusterSetLabel}}
-"""
+"""  # noqa: E501
 """What kubectl prints of a hub that knows none of the example clusters."""
 
 

@@ -49,7 +49,7 @@ code = main(sys.argv[1:])
 # Of this program alone: getrusage would begin with the size of the process that started it.
 [peak] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
 print(code, peak.split()[1], file=sys.stderr)
-"""
+"""  # noqa: E501
 
 
 def _fleet(folder: Path, text: str) -> Path:

@@ -109,7 +109,7 @@ class Job:
         kept = ("PIP_", "SSL_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
         self.environment = {
             **{name: value for name, value in os.environ.items() if name.startswith(kept)},
-            "PATH": f"{folder / 'image/bin'}{os.pathsep}/usr/local/bin{os.pathsep}/usr/bin{os.pathsep}/bin",
+            "PATH": f"{folder / 'image/bin'}{os.pathsep}/usr/local/bin{os.pathsep}/usr/bin{os.pathsep}/bin",  # noqa: E501
             "HOME": str(folder / "home"),
             "CI_PROJECT_DIR": str(self.clone),
         }

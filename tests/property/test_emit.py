@@ -15,7 +15,7 @@ from tests.support import yamlfast
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40)
 WORDS = """yes No on y N ~ null 017 0o17 0x1f 1_000 12e03 1:20 .5 1.0 +1 _1 e1 2001-01-01 = << {} [ *a
-    &a !t %x @x `x ' " \\ - ? : a: system:sa:x {{.name}}"""
+    &a !t %x @x `x ' " \\ - ? : a: system:sa:x {{.name}}"""  # noqa: E501
 SPACED = ("", "- a", "a: b", "a #b", " x", "x ", "a\nb", "a\n", "\na", "a\n\n", "a\tb\nc", "a\r\nb")
 BREAKS = ("\u2028", "\x85", "\x7f", "\ufeffa", "a\u2029b\nc")
 TRICKY = st.sampled_from([*WORDS.split(), *SPACED, *BREAKS])

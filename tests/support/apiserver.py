@@ -39,9 +39,9 @@ KINDS: Final = {
     "/api/v1/configmaps": "ConfigMap",
     "/api/v1/pods": "Pod",
     "/api/v1/services": "Service",
-    "/apis/addon.open-cluster-management.io/v1alpha1/clustermanagementaddons": "ClusterManagementAddOn",
+    "/apis/addon.open-cluster-management.io/v1alpha1/clustermanagementaddons": "ClusterManagementAddOn",  # noqa: E501
     "/apis/addon.open-cluster-management.io/v1alpha1/managedclusteraddons": "ManagedClusterAddOn",
-    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies": "ValidatingAdmissionPolicy",
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies": "ValidatingAdmissionPolicy",  # noqa: E501
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": (
         "ValidatingAdmissionPolicyBinding"
     ),

@@ -134,7 +134,7 @@ spec:
   application: {source: {repoURL: "https://git.example.com/web.git", path: deploy}, destinationNamespace: web}
   placement: {numberOfClusters: 1}
   scores: [{scorer: cpu}]
-"""
+"""  # noqa: E501
 LOCK = """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: ScorerLock

@@ -335,7 +335,9 @@ class World:
         self.touched = world_loop().time()
 
     def must_leave(self, placement: str, lost: str) -> bool:
-        """Whether the filters of the Placement leave another cluster, and no longer the lost one."""
+        """Whether the filters of the Placement leave another cluster, and no longer the lost
+        one.
+        """
         item = self.informers.state.placements.get((fleet.ARGOCD, placement))
         if item is None:
             return False

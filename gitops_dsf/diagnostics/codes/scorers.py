@@ -1321,7 +1321,7 @@ IMAGE_WITHOUT_DIGEST = Code(
           reconciler: {enabled: false}
           agent:
             image: r.example.com/agent@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-        """,
+        """,  # noqa: E501
 )
 
 DEAD_ROLLOUT = Code(

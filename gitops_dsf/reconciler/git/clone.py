@@ -295,7 +295,8 @@ async def working_clone(
             folder.mkdir(parents=True, mode=0o700, exist_ok=True)
     except OSError as error:
         msg = (
-            f"--work-dir {error.filename}: {error.strerror}; it must be a folder that this process may"
+            f"--work-dir {error.filename}: {error.strerror}; it must be a folder that"
+            " this process may"
             " write to"
         )
         raise RepositoryError(msg) from error

@@ -1,5 +1,6 @@
-"""Credentials from the folder of a mounted Secret. Git reads the files itself, so no argument, variable or URL
-holds a secret.
+"""Credentials from the folder of a mounted Secret.
+
+Git reads the files itself, so no argument, variable or URL holds a secret.
 
 | files | used for |
 | --- | --- |
@@ -105,7 +106,8 @@ class GitCredentials:
         name = next((name for name in _SECRET_FILES if self._has(name)), None)
         if name is None or (name == "password" and not self._has("username")):
             msg = (
-                f"{self.folder} has neither token nor username and password, which {urlsplit(url).scheme}"
+                f"{self.folder} has neither token nor username and password, which"
+                f" {urlsplit(url).scheme}"
                 " URLs need"
             )
             raise GitError(msg)
@@ -218,7 +220,8 @@ def checked(url: str) -> str:
     """
     if re.match(r"https?://[^/]*@|ssh://[^/@]*:[^/@]*@", url):
         msg = (
-            "git.url holds a user or a password; write the URL without them, and put them into the Secret"
+            "git.url holds a user or a password; write the URL without them, and put them"
+            " into the Secret"
             " that reconciler.gitSecret names"
         )
         raise UsageError(msg)

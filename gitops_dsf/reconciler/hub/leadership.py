@@ -120,7 +120,8 @@ class Leadership:
                 except (ApiError, TimeoutError) as error:
                     if self._left() <= 0:
                         raise LeaseLost(
-                            f"no longer leading: the Lease was not renewed for {DEADLINE:g} s: {error}"
+                            "no longer leading: the Lease was not renewed for"
+                            f" {DEADLINE:g} s: {error}"
                         ) from error
                     LOG.warning("Lease not renewed: %s", error)
                     # A conflict does not say who wrote: it may be an annotation of somebody. So it

@@ -183,7 +183,8 @@ class JournalClone:
         months = {path for path in paths if FILE.fullmatch(path)}
         if README not in paths and not months:
             msg = (
-                f"branch {self._name} holds {', '.join(sorted(paths)[:3]) or 'nothing'} and no month of a"
+                f"branch {self._name} holds {', '.join(sorted(paths)[:3]) or 'nothing'}"
+                " and no month of a"
                 " journal, so it is not changed; name another branch as reconciler.journal.branch"
             )
             raise RepositoryError(msg)

@@ -237,9 +237,15 @@ def _ordered(keys: Iterable[tuple[str, str]], subjects: Iterable[str]) -> list[t
 def _doubt(record: Record, verdict: Verdict, after: Collection[str]) -> str:
     """Why the explanations may not be OCM's reasons."""
     if record.kind == "Later":
-        return "nobody looked when it happened, so scores and explanations are of the time when it was found"
+        return (
+            "nobody looked when it happened, so scores and explanations are of the time when"
+            " it was found"
+        )
     if verdict.outcome is not Outcome.SCHEDULED:
-        return f"the simulator has no decision: {verdict.notes[0] if verdict.notes else verdict.outcome}"
+        return (
+            "the simulator has no decision:"
+            f" {verdict.notes[0] if verdict.notes else verdict.outcome}"
+        )
     if verdict.chosen != frozenset(after):
         chosen = ", ".join(sorted(verdict.chosen)[:5]) or "no cluster"
         return f"with what the hub held when this was recorded, the simulator decides for {chosen}"

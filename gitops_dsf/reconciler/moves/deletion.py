@@ -228,7 +228,8 @@ class CopyDeleter:
             if each.hard_refresh:
                 # The annotation of step 2 would replace the one that asks for a hard refresh.
                 message = (
-                    f"somebody asked for a hard refresh of {each.copy.name}, and Argo CD has not done"
+                    f"somebody asked for a hard refresh of {each.copy.name}, and Argo CD"
+                    " has not done"
                     " it yet"
                 )
                 raise Blocked(MoveReason.REFRESH_PENDING, message)

@@ -99,7 +99,8 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     note = ""
     if len(leaving) > MAX_LEAVING * len(known):
         note = (
-            f"{len(leaving)} of {len(known)} clusters in git are not on the hub; one proposal removes at most"
+            f"{len(leaving)} of {len(known)} clusters in git are not on the hub; one"
+            " proposal removes at most"
             " 20 % of them"
         )
         leaving = []
@@ -134,7 +135,8 @@ def _files(root: Path, found: Import | None, leaving: Sequence[Document]) -> dic
         file = YamlFile(text if text is not None else (root / document.file).read_bytes().decode())
         if not file.remove(_KIND, document.name):
             msg = (
-                f"{document.position}: {_KIND} {document.name} cannot be edited; write it without aliases and"
+                f"{document.position}: {_KIND} {document.name} cannot be edited; write it"
+                " without aliases and"
                 " merge keys"
             )
             raise RepositoryError(msg)

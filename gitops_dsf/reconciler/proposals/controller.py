@@ -207,7 +207,8 @@ class ProposalController:
         if lost:
             names = printable(", ".join(lost), most=300)
             raise GitError(
-                f"the repository has sources that this clone cannot read: {names}; proposals need all"
+                f"the repository has sources that this clone cannot read: {names};"
+                " proposals need all"
                 " sources as plain files of the repository, and none in a submodule"
             )
 

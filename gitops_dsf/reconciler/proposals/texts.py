@@ -25,11 +25,13 @@ the person, and `[skip ci]` skips the checks. A space after the match prevents t
 
 _REASONS: Final = {
     ProposalKind.LOCKS: (
-        "/config pages no longer say what their locks say. Nothing changes on any cluster before this is"
+        "/config pages no longer say what their locks say. Nothing changes on any cluster"
+        " before this is"
         " merged."
     ),
     ProposalKind.INVENTORY: (
-        "The hub's ManagedClusters differ from clusters/. Labels and claims are those that gitops-dsf import"
+        "The hub's ManagedClusters differ from clusters/. Labels and claims are those"
+        " that gitops-dsf import"
         " takes."
     ),
 }
@@ -53,7 +55,8 @@ def request_body(kind: ProposalKind, change: Change) -> str:
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", listed)), default=0))
     return (
         f"{_REASONS[kind]}\n\n{fence}text\n{listed}\n{fence}\n\nMerge it to accept. Close it"
-        " to refuse: the same content is not proposed again. Once it is outdated it is closed by itself,"
+        " to refuse: the same content is not proposed again. Once it is outdated it is"
+        " closed by itself,"
         " unless somebody else has pushed to its branch.\n"
     )
 

@@ -1,7 +1,7 @@
 """Says what to write in place of a scalar that YAML parsers read differently.
 
-Examples are `on` and `017`. The reader does not know which type a field takes, so its findings name every reading. Here the
-model of the document narrows them to what the field accepts.
+Examples are `on` and `017`. The reader does not know which type a field takes, so its findings name
+every reading. Here the model of the document narrows them to what the field accepts.
 """
 
 from collections.abc import Iterable

@@ -24,4 +24,6 @@ def loss_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
     for line in lines[:most]:
         yield f"- {limits.plain(line[: 4 * limits.width])}"
     if len(lines) > most:
-        yield f"- ... and {plural(len(lines) - most, 'line')} more; `gitops-dsf diff -o json` has all"
+        yield (
+            f"- ... and {plural(len(lines) - most, 'line')} more; `gitops-dsf diff -o json` has all"
+        )

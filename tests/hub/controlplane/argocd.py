@@ -196,7 +196,7 @@ class ArgoCD:
             "ARGOCD_GPG_ENABLED": "false",
             "ARGOCD_TLS_DATA_PATH": str(home / "data"),
             "ARGOCD_SSH_DATA_PATH": str(home / "data"),
-            "ARGOCD_ASK_PASS_SOCK": f"{self._sockets.name if self._sockets else home}/ask-pass.sock",
+            "ARGOCD_ASK_PASS_SOCK": f"{self._sockets.name if self._sockets else home}/ask-pass.sock",  # noqa: E501
             "ARGOCD_RECONCILIATION_TIMEOUT": "5s",
             "ARGOCD_RECONCILIATION_JITTER": "0s",
             # By default an unreachable repository shows in an Application only after three minutes.

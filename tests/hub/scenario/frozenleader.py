@@ -318,8 +318,8 @@ def frozen(
 READS = {
     "ApplicationSet": "applicationsets/web",
     "Applications": "/applications?limit=500&labelSelector",
-    "ManagedCluster of the old copy": f"managedclusters?limit=500&fieldSelector=metadata.name%3D{A}",
-    "ManagedCluster of the new copy": f"managedclusters?limit=500&fieldSelector=metadata.name%3D{B}",
+    "ManagedCluster of the old copy": f"managedclusters?limit=500&fieldSelector=metadata.name%3D{A}",  # noqa: E501
+    "ManagedCluster of the new copy": f"managedclusters?limit=500&fieldSelector=metadata.name%3D{B}",  # noqa: E501
     "decision": "placementdecisions?limit=500&labelSelector",
     "Placement": "placements?limit=500&fieldSelector",
 }

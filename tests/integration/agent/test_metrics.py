@@ -19,7 +19,7 @@ MAX_CONNECTIONS = 256
 
 MIXED = Reply(
     body=(
-        b'{"results": [{"metric": {"node": "a"}, "score": 5}, {"metric": {"node": "b"}, "score": 500},'
+        b'{"results": [{"metric": {"node": "a"}, "score": 5}, {"metric": {"node": "b"}, "score": 500},'  # noqa: E501
         b' {"metric": {}, "score": 1}, {"metric": {"node": "c"}, "score": NaN},'
         b' {"metric": {"node": "d"},'
         b' "score": "high"}]}'

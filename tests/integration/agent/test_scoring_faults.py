@@ -59,7 +59,7 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
     "lone-surrogate": (
         Reply(
             body=(
-                b'{"results": [{"metric": {"node": "\\ud800"}, "score": 1}, {"metric": {"node": "b"},'
+                b'{"results": [{"metric": {"node": "\\ud800"}, "score": 1}, {"metric": {"node": "b"},'  # noqa: E501
                 b' "score": 2}]}'
             )
         ),
@@ -69,7 +69,7 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
     "not-utf8": (
         Reply(
             body=(
-                b'{"results": [{"metric": {"node": "\xff"}, "score": 1}, {"metric": {"node": "b"}, "score":'
+                b'{"results": [{"metric": {"node": "\xff"}, "score": 1}, {"metric": {"node": "b"}, "score":'  # noqa: E501
                 b" 2}]}"
             )
         ),
@@ -79,7 +79,7 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
     "no-name": (results(("", "1"), ("b", "2")), {"b": 2}, {"no_name": 1}),
     "more-keys": (
         Reply(
-            body=b'{"version": 2, "results": [{"metric": {"node": "a", "x": "y"}, "score": 1, "why": {}}]}'
+            body=b'{"version": 2, "results": [{"metric": {"node": "a", "x": "y"}, "score": 1, "why": {}}]}'  # noqa: E501
         ),
         {"a": 1},
         {},
@@ -107,7 +107,7 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
     "nameless": (results(("", "1"), ("", "2")), "no_results"),
     "odd-rows": (
         Reply(
-            body=b'{"results": [1, null, {"metric": {"node": 5}, "score": 1}, {"metric": {"node": "a"}}, []]}'
+            body=b'{"results": [1, null, {"metric": {"node": 5}, "score": 1}, {"metric": {"node": "a"}}, []]}'  # noqa: E501
         ),
         "no_results",
     ),

@@ -284,7 +284,7 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
         ),
         (
             answers(
-                '{"results": [{"metric": {"x": "1"}, "score": 1}, {"metric": {"x": "2"}, "score": 2}]}'
+                '{"results": [{"metric": {"x": "1"}, "score": 1}, {"metric": {"x": "2"}, "score": 2}]}'  # noqa: E501
             ),
             "warning scoring.duplicates: scoreAggregation",
         ),

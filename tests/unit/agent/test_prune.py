@@ -28,7 +28,7 @@ CPU = parse(
 )
 CPU_AND_DISK = parse(
     b'[{"name": "cpu", "scoreName": "cpu", "scoringEndpoint": "http://a/", "scoringInterval": 60},'
-    b' {"name": "disk", "scoreName": "disk", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'
+    b' {"name": "disk", "scoreName": "disk", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'  # noqa: E501
 )
 
 
@@ -297,7 +297,7 @@ async def test_names_of_scores_that_are_gone_are_forgotten() -> None:
     store = Store()
     with pruning(store) as pruner:
         for number in range(50):
-            one = b'[{"name": "s", "scoreName": "s%d", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'
+            one = b'[{"name": "s", "scoreName": "s%d", "scoringEndpoint": "http://a/", "scoringInterval": 60}]'  # noqa: E501
             pruner.set(parse(one % number))
             await asyncio.sleep(1000)
         assert pruner._named == {"s49"}

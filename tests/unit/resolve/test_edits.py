@@ -32,7 +32,7 @@ spec:
   template:
     metadata: {name: "web-{{.clusterName}}"}
     spec: {project: default, destination: {name: in-cluster}, source: {repoURL: "https://a.b/c.git", path: .}}
-"""
+"""  # noqa: E501
 SWITCH = "  goTemplate: true\n  goTemplateOptions: [missingkey=error]\n"
 GO_TEMPLATE = APPS[APPS.index(SWITCH) : APPS.index("    spec: {project")]
 SHARED = (

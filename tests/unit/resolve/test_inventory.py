@@ -37,7 +37,7 @@ status:
   conditions:
   - {type: Joined, status: "True", reason: a, message: b, lastTransitionTime: "2026-11-01T08:00:00Z"}
   version: {kubernetes: v1.37.2}
-"""
+"""  # noqa: E501
 
 
 def findings(clusters: str) -> list[str]:

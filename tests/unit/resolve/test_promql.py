@@ -67,7 +67,7 @@ VALID = r"""
     count_values("v", x) | foo:bar:baz | 1 + 1 | x{a=~`\d(`} | x == bool 0x1f | {"utf8.name", a="b"}
     count_values(`n`, x{a=~`b\.c`}) + y{a="\\d\u00e9"} | histogram_quantile(0.9, sum by (le) (rate(x[5m])))
     x{a=~'b|c',}
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("query", [*listed(VALID), "# comment\nx"])
@@ -113,7 +113,7 @@ TOKENS = """
     sum by without ( ) { } [ ] , = =~ != "a" ' " ` 5m 1e5 0x1 1e999 : + - * / == bool on ignoring nan # é ; \\
     group_left and unless offset @ start() x foo:bar rate topk inf absent label_replace scalar
     18446744073709551616
-"""
+"""  # noqa: E501
 WORDS = [*TOKENS.split(), "\n", "\x00"]
 
 

@@ -115,7 +115,7 @@ def test_common_metadata_of_charts_does_not(key: str) -> None:
     assert not steers(key)
 
 
-APPS: Final = f"{placement('{}')}---\n{application_set(f'{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}')}"
+APPS: Final = f"{placement('{}')}---\n{application_set(f'{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}')}"  # noqa: E501
 SCORED: Final = """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: ScoredPlacement

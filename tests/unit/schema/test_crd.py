@@ -18,7 +18,7 @@ SPEC_FIELDS = """
     source.params.range source.params.step source.auth.tokenSecretRef.name source.auth.tokenSecretRef.key
     scoring.host scoring.path scoring.params.name scoring.params.interval scoring.auth.tokenSecretRef.name
     scoring.auth.tokenSecretRef.key scoreDestination scoreDimensionFormat
-"""
+"""  # noqa: E501
 SYNCED_FIELDS = """
     name description source.type source.host source.path source.params.query source.params.range
     source.params.step scoring.host scoring.path scoring.params.name scoring.params.interval

@@ -9,7 +9,7 @@ ADDRESSES = """
     https://[fd00::1]/team/fleet.git ssh://git@git.example.com:22/team/fleet.git
     ssh://git@[fe80::1]:22/team/fleet.git git@git.example.com:team/-fleet.git
     oci://registry.example.com/charts/web file:///srv/fleet.git /srv/a::b registry.example.com/charts
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(

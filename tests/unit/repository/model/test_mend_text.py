@@ -71,7 +71,7 @@ apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
 metadata: {{name: a}}
 spec: {{{TEMPLATE}, generators: [{{list: {{elements: []}}}}], syncPolicy: {{applicationsSync: true}}}}
-"""
+"""  # noqa: E501
     [found] = [item for item in findings(apps=text) if item.code == "DSF321"]
     assert "must be one of create-only, create-update, create-delete, sync" in found.message
     assert found.edits == ()

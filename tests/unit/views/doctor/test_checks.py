@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - findings as they are printed
 """Every check: content with what the renderer renders, and what it says of each thing that can be
 wrong.
 """
