@@ -4,8 +4,9 @@ Objects that change alike share one entry: turning on a pace edits thousands of 
 same way, and a reader wants to see that once.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
@@ -25,7 +26,14 @@ from gitops_dsf.views.preview.fields import (
 _DEPLOYMENT_FIELDS: Final = frozenset(
     {"repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace"}
 )
-"""Fields that say what is deployed and where. Of a new object only these are shown."""
+"""Fields that say what is deployed and where.
+
+Of a new object only these are shown, and those below `_RANKING_FIELDS`.
+"""
+_RANKING_FIELDS: Final = re.compile(
+    r"spec\.(placement\.|scores\[|stickiness$|numberOfClusters$|clusterSe(ts|lector)\b)"
+)
+"""Paths of fields that say which clusters an application may use, and how they are ranked."""
 _METADATA_FIELDS: Final = ("annotations", "labels")
 _ITSELF: Final = "NAMESPACE/NAME"
 """Stands for the name of the object that is edited."""
@@ -68,13 +76,13 @@ def source_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[Sourc
     Bindings that come and go are left out: `binding_changes` names them, also those that nobody
     wrote.
     """
-    changes = _changes(_written(base), _written(head), shown_if_new=_DEPLOYMENT_FIELDS)
+    changes = _changes(_written(base), _written(head), shown_if_new=_is_shown_if_new)
     return grouped(filter(_is_written_change, changes))
 
 
 def placement_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[PlacementChange, ...]:
     """The rendered Placements that differ, by name. A new one has no fields here."""
-    changes = _changes(_rendered(base), _rendered(head), shown_if_new=frozenset())
+    changes = _changes(_rendered(base), _rendered(head), shown_if_new=_is_never_shown)
     return tuple(
         PlacementChange(placement=edit.names[0], change=edit.change, fields=edit.fields)
         for edit in changes
@@ -132,9 +140,9 @@ def _without_name(field: FieldChange, name: str) -> FieldChange:
 
 
 def _changes(
-    before: _Contents, after: _Contents, *, shown_if_new: frozenset[str]
+    before: _Contents, after: _Contents, *, shown_if_new: Callable[[FieldChange], bool]
 ) -> Iterator[SourceChange]:
-    """What differs, by kind and name. Of a new object only fields with these names."""
+    """What differs, by kind and name. `shown_if_new` chooses the fields of a new object."""
     for kind, name in sorted({*before, *after}):
         old = before.get((kind, name))
         new = after.get((kind, name))
@@ -144,13 +152,23 @@ def _changes(
         if new is not None:
             fields = field_changes(old or {}, new)
         if old is None:
-            fields = _with_names(fields, shown_if_new)
+            fields = tuple(filter(shown_if_new, fields))
         change = ChangeKind.of(old, new)
         yield SourceChange(kind=kind, names=(name,), change=change, fields=fields)
 
 
-def _with_names(fields: tuple[FieldChange, ...], names: frozenset[str]) -> tuple[FieldChange, ...]:
-    return tuple(field for field in fields if field.path.rpartition(".")[2] in names)
+def _is_shown_if_new(field: FieldChange) -> bool:
+    """Whether a field of a new object tells what, where and why there. Empty defaults do not."""
+    if field.path.rpartition(".")[2] in _DEPLOYMENT_FIELDS:
+        return True
+    if _RANKING_FIELDS.match(field.path) is None:
+        return False
+    # A stickiness of 0 is told: every better cluster then moves the application.
+    return bool(field.after) or field.path == "spec.stickiness"
+
+
+def _is_never_shown(_field: FieldChange) -> bool:
+    return False
 
 
 def _written(fleet: CheckedFleet | None) -> _Contents:

@@ -149,6 +149,11 @@ def test_placements_scorers_and_clusters_that_come_and_go(
         "source.path": "second",
         "source.repoURL": "https://git.example.com/apps.git",
         "source.targetRevision": "main",
+        "spec.placement.clusterSets": ["fleet"],
+        "spec.placement.numberOfClusters": 2,
+        "spec.scores[cpu].scorer": "cpu",
+        "spec.scores[cpu].weight": 1,
+        "spec.stickiness": 0,
     }
     for form in ("text", "markdown"):
         printed = run.shown(fleet, "-o", form)
