@@ -28,7 +28,7 @@ import httpx
 
 from dsf_runtime import apiserver, clock, informer
 from gitops_dsf.cli.main import main
-from gitops_dsf.hub import scores
+from gitops_dsf.hub import score_states
 from gitops_dsf.reconciler.hub.api import HubApi
 
 Method = Any
@@ -65,7 +65,7 @@ def hasten(speed: float) -> None:
     events.new_event_loop = lambda: FastLoop(speed)
     of_the_hub: Any = clock.HubClock.__init__
     of_the_hub.__kwdefaults__["steady"] = time.monotonic
-    rules: Any = scores
+    rules: Any = score_states
     rules.GRACE_SECONDS /= speed
     # API servers send a bookmark every minute of the real clock.
     requests: Any = apiserver
