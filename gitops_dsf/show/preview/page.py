@@ -12,7 +12,7 @@ from gitops_dsf.show.preview.lists import bullets, sentences
 from gitops_dsf.show.preview.losses import loss_section
 from gitops_dsf.show.preview.maintenance import maintenance_section
 from gitops_dsf.show.preview.moves import move_section
-from gitops_dsf.show.preview.summary import summary_section
+from gitops_dsf.show.preview.summary import object_section, summary_section
 from gitops_dsf.views.preview.build import Preview
 from gitops_dsf.wording import plural
 
@@ -56,7 +56,7 @@ def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]
     comparison = preview.comparison
     if comparison is None:
         return
-    # What people decide by comes first: numbers, moves and warnings. Edits are there to open.
+    # What people decide by comes first: moves, losses and warnings. Edits are there to open.
     yield from summary_section(preview, comparison, limits)
     yield from move_section(comparison, evidence, limits)
     yield from loss_section(comparison, limits)
@@ -64,6 +64,7 @@ def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]
     if comparison.warnings:
         yield "\n#### Warnings\n"
         yield from sentences(comparison.warnings, comparison.warnings, "warning", limits)
+    yield from object_section(comparison)
     yield from scorer_section(comparison, limits)
     yield from edit_sections(comparison, limits)
 

@@ -21,13 +21,17 @@ _ROWS: Final = {
 
 
 def summary_section(preview: Preview, comparison: Comparison, limits: PageLimits) -> Iterator[str]:
-    """The table, and in a list what a reader wants to know first."""
-    yield ""
-    yield from _table(comparison.summary)
+    """What a reader wants to know first, as a list."""
     yield f"\n- **{limits.plain(headline(comparison, preview.hub.missing))}**"
     yield from _clusters(comparison.summary, limits)
     if comparison.warnings:
         yield f"- {plural(len(comparison.warnings), 'warning')}, below"
+
+
+def object_section(comparison: Comparison) -> Iterator[str]:
+    """How many objects of each kind come, go and change."""
+    yield "\n#### Objects\n"
+    yield from _table(comparison.summary)
 
 
 def _table(summary: Summary) -> Iterator[str]:

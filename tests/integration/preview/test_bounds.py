@@ -65,6 +65,9 @@ def test_people_read_between_which_points_a_certain_move_is(
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
     text = run.shown(fleet, "--scores", scores)
     assert "- **1 application moves**\n" in text
+    first_screen = text.splitlines()[:25]
+    assert [line for line in first_screen if line.startswith("| `argocd/guestbook` | eu-1 |")]
+    assert [line for line in first_screen if "seen 5 min ago" in line]
     assert (
         "| `argocd/guestbook` | eu-1 | us-1 |"
         " cpu: scoreRange changed; us-1 79 to 82 points, eu-1 9 to 12 points |" in text

@@ -29,9 +29,9 @@ def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:
     assert "eu-1: 90 points → -90 points (cpu x1→x-1: 90 → 90)" in text
     assert text.count("<details>") == text.count("</details>") == 4
     assert (
-        text.index("| scorers |")
-        < text.index("#### Moves")
+        text.index("#### Moves")
         < text.index("#### Warnings")
+        < text.index("| scorers |")
         < text.index("<summary>Scorers (1)")
     )
     assert run.shown(fleet, "--scores", scores, "-o", "markdown") == text, "the same again"

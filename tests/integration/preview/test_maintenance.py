@@ -62,7 +62,8 @@ def windows(fleet: GitFleet, run: Run, hub: Path, **more: str) -> dict[str, dict
 def page(fleet: GitFleet, run: Run, hub: Path) -> list[str]:
     """What `diff` says of maintenance."""
     text = run.shown(fleet, "--scores", hub)
-    return text.partition("#### Maintenance\n\n")[2].partition("\n#### Warnings")[0].splitlines()
+    section = text.partition("#### Maintenance\n\n")[2]
+    return section.partition("\n#### ")[0].splitlines()
 
 
 def test_a_drain_shows_who_leaves_when_and_whereto(herd: GitFleet, run: Run, hub: Path) -> None:
@@ -214,4 +215,5 @@ def test_without_scores_nobody_knows_who_leaves(herd: GitFleet, run: Run) -> Non
     herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **NIGHT))
     (item,) = run.compared(herd)["maintenance"]
     assert (item["waves"], item["stays"]) == ([], None)
-    assert run.shown(herd).rstrip().endswith("; which applications it concerns is unknown")
+    section = run.shown(herd).partition("#### Maintenance\n\n")[2].partition("\n#### ")[0]
+    assert section.rstrip().endswith("; which applications it concerns is unknown")
