@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import formatdate
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -36,7 +37,7 @@ from tests.support.apiserver import (
     _selected,
     failure,
 )
-from tests.world.loop import EPOCH, NOBODY, later, world_loop
+from tests.world.loop import EPOCH, later, world_loop
 from tests.world.network import Answer, Watch
 
 EVENTS: Final = 4000
@@ -273,25 +274,22 @@ class WorldApiServer(ApiServer):
                 "reason": "Expired",
                 "message": f"too old resource version: {since} ({self.compacted})",
             }
-            world_loop().call_soon(_end_with, watch, _line("ERROR", status), context=NOBODY)
+            watch.when_read(partial(_end_with, watch, _line("ERROR", status)))
             return watch
         self.opened.append(opened)
         watch.on_end = lambda: self.opened.remove(opened)
 
         opened.pending = [change for change in self.log if change.version > since]
-        self._begin(opened, float(seen.query.get("timeoutSeconds", "240")))
+        watch.when_read(partial(self._begin, opened))
+        later(float(seen.query.get("timeoutSeconds", "240")), watch.end)
         return watch
 
-    def _begin(self, opened: _Open, seconds: float) -> None:
+    def _begin(self, opened: _Open) -> None:
         """Sends what the client missed, as soon as its end of the watch exists."""
-        if opened.watch.client is None and not opened.watch.ended:
-            later(0.001, self._begin, opened, seconds)
-            return
         missed, opened.pending = opened.pending or [], None
         for change in missed:
             opened.tell(change)
         self._bookmarks(opened)
-        later(seconds, opened.watch.end)
 
     def _bookmarks(self, opened: _Open) -> None:
         def bookmark() -> None:
@@ -499,9 +497,6 @@ def _line(kind: str, item: Object) -> bytes:
 
 
 def _end_with(watch: Watch, line: bytes) -> None:
-    if watch.client is None:
-        later(0.001, _end_with, watch, line)
-        return
     watch.send(line)
     watch.end()
 

@@ -11,7 +11,7 @@ import math
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, Protocol
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
@@ -26,6 +26,8 @@ class Watch:
 
     def __init__(self) -> None:
         self.client: Incoming | None = None
+        self._unread: list[Callable[[], None]] = []
+        """What waits for the client."""
         self.ended = self.muted = False
         self.lag = 0.0
         """Seconds by which everything arrives late."""
@@ -36,6 +38,19 @@ class Watch:
     def send(self, line: bytes) -> None:
         if self.client is not None and not self.ended and not self.muted:
             self.client.arrive(line)
+
+    def when_read(self, act: Callable[[], None]) -> None:
+        """Does something as soon as the client has the watch; never if it dies before."""
+        if self.client is None:
+            self._unread.append(act)
+        else:
+            act()
+
+    def read_by(self, client: "Incoming") -> None:
+        self.client = client
+        acts, self._unread = self._unread, []
+        for act in acts:
+            act()
 
     def mute(self) -> None:
         """Nothing is sent any more, and it stays open."""
@@ -174,7 +189,7 @@ class Incoming(httpx.AsyncByteStream):
         self._network, self._program, self._watch, self._read = network, program, watch, read
         self._pieces: asyncio.Queue[tuple[bytes | None, bool]] = asyncio.Queue()
         self._last = 0.0
-        watch.client = self
+        watch.read_by(self)
 
     def arrive(self, line: bytes | None, *, broken: bool = False) -> None:
         """In the order of sending, after the delay of the network."""
@@ -246,7 +261,8 @@ class _Exchange:
         if trouble.lost and not isinstance(answer, Watch):
             answer = Fault(hang=trouble.slow > 0)
         if isinstance(answer, Watch) and trouble.gone:
-            later(0.02, _end_with_gone, answer, getattr(network.hosts[self._host], "version", 0))
+            version = getattr(network.hosts[self._host], "version", 0)
+            later(0.02, answer.when_read, partial(_end_with_gone, answer, version))
         if isinstance(answer, Watch) and trouble.cut is not None:
             later(trouble.cut, lambda: answer.end(broken=True))
         loop = world_loop()
@@ -281,9 +297,6 @@ class _Exchange:
 
 
 def _end_with_gone(watch: Watch, version: int) -> None:
-    if watch.client is None and not watch.ended:
-        later(0.02, _end_with_gone, watch, version)
-        return
     bookmark = {"metadata": {"resourceVersion": str(version)}}
     watch.send(json.dumps({"type": "BOOKMARK", "object": bookmark}).encode() + b"\n")
     status = {"kind": "Status", "code": 410, "message": "too old resource version"}

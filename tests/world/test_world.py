@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -265,6 +266,35 @@ def test_the_hub_dates_each_answer_also_a_refusal_and_a_watch(
         return [opened.headers["Date"], refused.headers["Date"]]
 
     assert loop.run_until_complete(main()) == ["Thu, 28 May 2026 20:26:40 GMT"] * 2
+
+
+def test_a_watch_whose_client_died_costs_nothing(
+    loop: WorldLoop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[float] = []
+    call_at = loop.call_at
+
+    def counted(when: float, *how: Any, **more: Any) -> Any:
+        calls.append(when)
+        return call_at(when, *how, **more)
+
+    async def main() -> int:
+        made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=tmp_path)
+        program = Program("p")
+        PROGRAM.set(program)
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        target = "/api/v1/namespaces/default/configmaps?watch=true"
+        seen = Seen(method="GET", target=target, headers=headers, body=b"", at=0.0)
+        asking = asyncio.create_task(made.network.send(seen, host="hub", trace=None, read=None))
+        PROGRAM.set(None)
+        await asyncio.sleep(0.0005)
+        loop.kill(program)
+        await asyncio.sleep(1000.0)
+        assert not asking.done()
+        return len(calls)
+
+    monkeypatch.setattr(loop, "call_at", counted)
+    assert loop.run_until_complete(main()) < 20
 
 
 class TestLoop:
