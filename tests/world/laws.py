@@ -303,6 +303,10 @@ class Laws:
         if comes_or_goes and asked.operation == "CREATE" and asked.name not in self._world.scored:
             # An agent has a scorer sooner, or later, than the policy has it.
             return
+        labels = ((asked.before or {}).get("metadata") or {}).get("labels") or {}
+        if writer == "hub-scorer" and labels.get(MANAGED_BY_LABEL) == SOMEBODY:
+            # The hub scorer takes no score over: its policy asks people to delete the object.
+            return
         self._break(
             "policies", f"{writer}: {asked.operation} {asked.plural} {asked.name}: {refused}"
         )

@@ -11,12 +11,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.names import MAINTENANCE_TAINT, PLACEMENT_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.snapshots import file_format
 from gitops_dsf.simulator import simulate_placement
 from tests.world import fleet, ocm
-from tests.world.laws import is_good, items_of, placement_of
+from tests.world.laws import SOMEBODY, is_good, items_of, placement_of
 from tests.world.loop import world_loop
 
 if TYPE_CHECKING:
@@ -64,6 +65,16 @@ def calm(world: "World") -> None:
             world.registration.join(name)
     for name in first.scorers:
         world.laws.returned(name)
+    for item in world.hub.of("addonplacementscores"):
+        meta = item["metadata"]
+        if (
+            meta["name"] in first.central
+            and (meta.get("labels") or {}).get(MANAGED_BY_LABEL) == SOMEBODY
+        ):
+            # The hub scorer takes no score over: people do what its policy asks for.
+            world.hub.erase(
+                "people", "addonplacementscores", meta["name"], namespace=meta["namespace"]
+            )
     applications = tuple(sources.applications)
     world.merge(replace(first, applications=applications), "everything as at first")
     world.history.note("CALM", "all faults end")
