@@ -13,12 +13,10 @@ from typing import Final
 
 import msgspec
 
-from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
+from dsf_wire.rawscores import CLUSTER_LABEL, MAX_LABEL, METRIC, SCORE_NAME_LABEL
 
 _HELP: Final = "Dynamic score from each scorer, as the scoring API gave it"
 HEAD: Final = f"# HELP {METRIC} {_HELP}\n# TYPE {METRIC} gauge\n".encode()
-MAX_LABEL: Final = 256
-"""Characters of a label value. Longer ones are cut, as upstream does; item names are not."""
 PIECE_LINES: Final = 2500
 """Lines that are rendered before other tasks may run."""
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})

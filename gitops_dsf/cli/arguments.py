@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
 from gitops_dsf.hub.names import JOURNAL_BRANCH
 
 DEFAULT_DAYS: Final = 14
@@ -151,6 +152,37 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         type=moment,
         help="time at which scores count as expired; by default the time at which the data was"
         " read",
+    )
+
+
+def add_store(parser: argparse._ActionsContainer) -> None:
+    """Adds what a store of --prometheus wants to see, and --cluster-label."""
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        type=Path,
+        help="with --prometheus: file that holds a bearer token, without quotes",
+    )
+    parser.add_argument(
+        "--credentials",
+        metavar="DIR",
+        type=Path,
+        help="with --prometheus: folder with the Secrets and ConfigMaps that the repository names"
+        " for the source at this URL, each value in the file <name>/<key>",
+    )
+    parser.add_argument(
+        "--header",
+        metavar="NAME:VALUE",
+        action="append",
+        default=[],
+        help="with --prometheus: header of every request, such as X-Scope-OrgID:team; may be"
+        " repeated",
+    )
+    parser.add_argument(
+        "--cluster-label",
+        metavar="LABEL",
+        default=CLUSTER_LABEL,
+        help=f"label of {METRIC} that names the cluster (%(default)s)",
     )
 
 

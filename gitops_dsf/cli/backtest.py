@@ -22,7 +22,7 @@ from gitops_dsf.show.terminal import progress
 
 try:
     from gitops_dsf.cli.backtesthistory import StoreHistory, feed_files, span_of
-    from gitops_dsf.cli.storeaccess import check_store_url, headers, store_access
+    from gitops_dsf.cli.storeaccess import check_store_url, open_store
     from gitops_dsf.fleetbacktest.comparison import RevisionComparison, RevisionTitles
     from gitops_dsf.fleetbacktest.result import RevisionResult, document
     from gitops_dsf.fleetbacktest.span import HistorySpan
@@ -149,24 +149,10 @@ def _feed_store(
     read_until: float,
 ) -> list[str]:
     """Reads the history of a store. Returns what the store warned of."""
-    try:
-        from gitops_dsf.metricstore.client import MetricStore
-    except ModuleNotFoundError as error:
-        raise GitopsDsfError(
-            f"{error.name} is not installed; a store needs the extra backtest"
-            " (docs/start/install.md)"
-        ) from error
 
     async def read() -> list[str]:
-        async with store_access(args, head) as access:
-            store = MetricStore(
-                args.prometheus,
-                token=access.token,
-                headers=headers(args.header),
-                trust=access.trust,
-            )
-            async with store:
-                return await history.read(store)
+        async with open_store(args, head) as store:
+            return await history.read(store)
 
     with progress(sys.stderr) as step:
         history = StoreHistory(

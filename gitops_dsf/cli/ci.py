@@ -10,11 +10,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from dsf_wire.text import printable_lines
+from dsf_wire.weburl import is_web_url
 from gitops_dsf.ci.comment import NotWrittenError, write_comment
 from gitops_dsf.ci.environment import pipeline_run
 from gitops_dsf.ci.publish import PublishJob
@@ -30,6 +31,7 @@ from gitops_dsf.repository.git import Repository
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.repository.revision.branch import fetch_branch
 from gitops_dsf.show.preview.page import MARKER, MAX_CHARACTERS
+from gitops_dsf.urls.store_pages import is_store_page
 
 BACKTEST_SECONDS: Final = 60
 """How long the backtest of a pull request may take."""
@@ -107,10 +109,11 @@ def _preview(
     if not pipeline.forge:
         return _passes("diff", *source)
     # An error of the head is one of `validate` already; the preview then lists it.
-    _, preview = _printed("diff", *source, "-o", "markdown")
-    if not preview:
-        return False
-    _hand_on(preview + _backtest(source, len(preview)), pipeline)
+    with _metric_store() as store:
+        _, preview = _printed("diff", *source, *_usable(store), "-o", "markdown")
+        if not preview:
+            return False
+        _hand_on(preview + _backtest(source, store, len(preview)), pipeline)
     return True
 
 
@@ -159,29 +162,70 @@ def _hand_on(preview: str, pipeline: PipelineRun) -> None:
         _log(f"no comment: {error}")
 
 
-def _backtest(source: tuple[str, ...], used: int) -> str:
-    """The backtest as a section of the comment; empty without a store.
+class _MetricStore(NamedTuple):
+    """The store that the pipeline names."""
 
-    `used` is how many characters the comment has already. A failure stops no pull request.
-    """
-    store = os.environ.get("GITOPS_DSF_PROMETHEUS", "").strip()
-    if not store:
-        return ""
-    failure = f"\n{_BACKTEST_TITLE}\n\nThe backtest failed. The log of the pipeline says why.\n"
+    url: str
+    """Empty without one."""
+    token_file: Path | None
+    problem: str
+    """Why its token cannot be sent; empty if it can, or if there is none."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What `diff` and `backtest` are given."""
+        options = ("--prometheus", self.url)
+        return (
+            options if self.token_file is None else (*options, "--token-file", str(self.token_file))
+        )
+
+
+@contextmanager
+def _metric_store() -> Iterator[_MetricStore]:
+    """The store of GITOPS_DSF_PROMETHEUS, with its token in a file for as long as it is needed."""
+    url = os.environ.get("GITOPS_DSF_PROMETHEUS", "").strip()
+    if not url:
+        yield _MetricStore("", None, "")
+        return
     try:
         token = secret_variable(os.environ, "GITOPS_DSF_PROMETHEUS_TOKEN")
     except PipelineError as error:
         _log(str(error))
-        return failure
-    options = ["--prometheus", store, "--time-limit", str(BACKTEST_SECONDS), "-o", "markdown"]
+        yield _MetricStore(url, None, str(error))
+        return
+    if not token:
+        yield _MetricStore(url, None, "")
+        return
     with tempfile.TemporaryDirectory() as folder:
-        if token:
-            # In a file that nobody else can read: arguments of a process can be listed.
-            file = Path(folder, "token")
-            file.touch(mode=0o600)
-            file.write_text(token, encoding="utf-8")
-            options += ["--token-file", str(file)]
-        exit_code, section = _printed("backtest", *source, *options)
+        # In a file that nobody else can read: arguments of a process can be listed.
+        file = Path(folder, "token")
+        file.touch(mode=0o600)
+        file.write_text(token, encoding="utf-8")
+        yield _MetricStore(url, file, "")
+
+
+def _usable(store: _MetricStore) -> tuple[str, ...]:
+    """The options for `diff`; none if it would refuse them, because a store fails no preview.
+
+    The backtest, which is run with them in any case, then says what is wrong.
+    """
+    if store.problem or not is_web_url(store.url) or is_store_page(store.url):
+        return ()
+    return store.options
+
+
+def _backtest(source: tuple[str, ...], store: _MetricStore, used: int) -> str:
+    """The backtest as a section of the comment; empty without a store.
+
+    `used` is how many characters the comment has already. A failure stops no pull request.
+    """
+    if not store.url:
+        return ""
+    failure = f"\n{_BACKTEST_TITLE}\n\nThe backtest failed. The log of the pipeline says why.\n"
+    if store.problem:
+        return failure
+    options = (*store.options, "--time-limit", str(BACKTEST_SECONDS), "-o", "markdown")
+    exit_code, section = _printed("backtest", *source, *options)
     if exit_code != 0:
         return failure
     if used + len(section) > MAX_CHARACTERS:

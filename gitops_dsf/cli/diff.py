@@ -3,7 +3,10 @@
 import argparse
 import sys
 
+from msgspec import UNSET
+
 from dsf_wire.text import printable
+from gitops_dsf.cli.currentscores import CurrentScores, current_scores
 from gitops_dsf.cli.failon import refusals
 from gitops_dsf.cli.hubdata import read_hub_data
 from gitops_dsf.cli.inputs import check_is_folder
@@ -31,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
     data = _hub_data(args, before, after)
     if after.absent:
         raise UsageError(f"{args.head} has no fleet repository in this folder")
-    preview = _preview(args, base, before, after, data)
+    current = current_scores(args, before.fleet, after.fleet, is_simulated=bool(data.snapshot))
+    preview = _preview(args, base, before, after, data=data, current=current)
     # A preview of a head with errors lists them, so it is written in any case.
     _write(args, preview, evidence=data.describe())
     if preview.head_errors:
@@ -63,13 +67,19 @@ def _hub_data(args: argparse.Namespace, before: Side, after: Side) -> HubData:
 
 
 def _preview(
-    args: argparse.Namespace, base: Base, before: Side, after: Side, data: HubData
+    args: argparse.Namespace,
+    base: Base,
+    before: Side,
+    after: Side,
+    *,
+    data: HubData,
+    current: CurrentScores,
 ) -> Preview:
     notes = [base.note] if base.note else []
     if before.absent:
         notes.append("the base has no fleet repository in this folder: everything is new")
     foreign = _foreign_files(before, after)
-    comparison = _compared(args, before, after, data)
+    comparison = _compared(args, before, after, data, current)
     return Preview(
         base=base.title,
         head=args.head or "the working tree",
@@ -80,11 +90,12 @@ def _preview(
         base_errors=() if before.absent else tuple(map(FindingOutput.of_error, before.errors)),
         head_errors=tuple(map(FindingOutput.of_error, after.errors)),
         comparison=comparison,
+        raw_scores=UNSET if current.source is None else current.source,
     )
 
 
 def _compared(
-    args: argparse.Namespace, before: Side, after: Side, data: HubData
+    args: argparse.Namespace, before: Side, after: Side, data: HubData, current: CurrentScores
 ) -> Comparison | None:
     """None if a side has errors. A base that is absent has none."""
     if after.fleet is None or (before.fleet is None and not before.absent):
@@ -95,6 +106,7 @@ def _compared(
         data,
         rescored_percent=args.warn_rescored,
         close_points=args.warn_close,
+        raw=current.raw,
     )
 
 

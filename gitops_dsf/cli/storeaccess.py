@@ -1,4 +1,4 @@
-"""How `backtest` reaches a metric store: its URL, and what shows who asks.
+"""How `backtest` and `diff` reach a metric store: its URL, and what shows who asks.
 
 A message never holds a secret: a URL may have a password, and the value of a header may be a token.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dsf_wire.headers import is_header_name
 from dsf_wire.secrettext import SecretFault, header_secret
 from dsf_wire.weburl import is_web_url
-from gitops_dsf.errors import UsageError
+from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.urls.parts import origin
@@ -21,6 +21,7 @@ from gitops_dsf.urls.store_pages import is_store_page, store_of_page
 
 if TYPE_CHECKING:
     from gitops_dsf.hub.scorers import Auth
+    from gitops_dsf.metricstore.client import MetricStore
 
 
 class StoreAccess(NamedTuple):
@@ -71,6 +72,31 @@ def headers(written: Sequence[str]) -> dict[str, str]:
             # The cause is left out, because its frames hold the value.
             raise UsageError(f"--header {name}: the value {fault}") from None
     return values
+
+
+@asynccontextmanager
+async def open_store(args: argparse.Namespace, fleet: CheckedFleet) -> "AsyncIterator[MetricStore]":
+    """The store of --prometheus, with what it wants to see. Raises UsageError.
+
+    `fleet` says which hosts may see the credentials of --credentials.
+    """
+    try:
+        from gitops_dsf.metricstore.client import MetricStore
+    except ModuleNotFoundError as error:
+        raise GitopsDsfError(
+            f"{error.name} is not installed; a store needs the extra backtest"
+            " (docs/start/install.md)"
+        ) from error
+    async with (
+        store_access(args, fleet) as access,
+        MetricStore(
+            args.prometheus,
+            token=access.token,
+            headers=headers(args.header),
+            trust=access.trust,
+        ) as store,
+    ):
+        yield store
 
 
 @asynccontextmanager

@@ -208,7 +208,7 @@ class MetricStore:
         if reply.is_busy and reply.retry_after is not None and reply.retry_after > MAX_WAIT:
             return StoreError(
                 f"{url} answered {reply.status} and asks to wait {reply.retry_after:.0f} s;"
-                " run the backtest again then"
+                " try again then"
             )
         failure = prometheus.error_of(reply.content)
         text = refusal(

@@ -12,15 +12,17 @@ for minIntervalSeconds, and cycles that failed after the score was published. No
 writes of a score to which the edit does nothing: it would write that without the edit, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 from dsf_wire.dimension import fill, label_placeholders, placeholders
 from gitops_dsf.hub.intervals import Interval
+from gitops_dsf.hub.raw_results import RawResult
 from gitops_dsf.hub.scorers import counted_span
 from gitops_dsf.hub.scores import PublishedScore
+from gitops_dsf.resolve.computed_items import computed_items
 from gitops_dsf.resolve.score_intervals import (
     mapped,
     published_next,
@@ -130,6 +132,63 @@ class ScorerEdit:
         if key not in self._followed:
             self._followed[key] = self._follow(present, cluster)
         return self._followed[key]
+
+    def next_by_results(
+        self, present: PublishedScore, results: Iterable[RawResult], *, cluster: str, why: str
+    ) -> NextScore | None:
+        """What follows when the raw scores behind the present score are known.
+
+        None if they cannot be those behind it, because the base makes other items of them: results
+        are missing, or they are of another revision of the scorer.
+        """
+        known = tuple(results)
+        if set(computed_items(self.before, known, cluster=cluster)) != set(present.names):
+            return None
+        if self._leaves_results and self._leaves_items:
+            stays = {name: Interval(score, score) for name, score in present.items()}
+            return NextScore(why=why, exists=True, items=stays)
+        return self.next_computed(present, known, cluster=cluster, why=why)
+
+    def next_computed(
+        self,
+        present: PublishedScore | None,
+        results: Iterable[RawResult],
+        *,
+        cluster: str,
+        why: str,
+    ) -> NextScore | None:
+        """What follows when the edited scorer has these results; None if its cycle would fail.
+
+        `present` is the score of now; None if there is none, or it has expired.
+        """
+        computed = computed_items(self.after, results, cluster=cluster)
+        if not computed:
+            return None
+        is_kept = self.same_object and present is not None and set(present.names) == set(computed)
+        if present is None or not is_kept:
+            return NextScore(why=why, exists=False, items=computed)
+        deadband = self.after.spec.publish.deadband
+        for name, score in present.items():
+            if not computed[name].meets(within_deadband(score, deadband=deadband)):
+                # The agent writes all items together, as soon as one of them leaves the deadband.
+                return NextScore(why=why, exists=True, items=computed)
+        items = {
+            name: published_next(computed[name], present=score, deadband=deadband)
+            for name, score in present.items()
+        }
+        return NextScore(why=why, exists=True, items=items)
+
+    @property
+    def _leaves_items(self) -> bool:
+        """Whether results make the same items as before."""
+        before = self.before
+        after = self.after
+        return (
+            self.same_object
+            and before.dimension_format == after.dimension_format
+            and before.score_name == after.score_name
+            and before.spec.score_aggregation == after.spec.score_aggregation
+        )
 
     @cached_property
     def _names_cluster(self) -> bool:

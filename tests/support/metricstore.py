@@ -4,6 +4,7 @@ Its series are functions of the time.
 """
 
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ class Store(ThreadServer):
     answer: bytes | None = None
     """In place of every answer."""
     status: int = 200
+    measured_ago: float = 12.0
+    """Seconds between the last scrape and a question that asks for the age, too."""
     hangs: bool = False
     """No question is answered before the end of the block."""
     asked: list[dict[str, str]] = field(default_factory=list)
@@ -65,16 +68,15 @@ class Store(ThreadServer):
         series = self.queries.get(question["query"])
         if series is not None:
             return 200, answer_of(self._evaluated(series, question), isPartial=self.partial)
+        names = _asked_names(question["query"])
         found = matrix(
-            {
-                pair: value
-                for pair, value in self.scores.items()
-                if f'ds_score_name="{pair[0]}"' in question["query"]
-            },
+            {pair: value for pair, value in self.scores.items() if pair[0] in names},
             start=float(question["start"]),
             end=float(question["end"]),
             step=float(question["step"]),
         )
+        if '"gitops_dsf_part"' in question["query"]:
+            found = self._with_times(found)
         if sum(len(row["values"]) for row in found) > self.most_samples:
             error = {
                 "status": "error",
@@ -84,12 +86,30 @@ class Store(ThreadServer):
             return 422, json.dumps(error).encode()
         return 200, answer_of(found)
 
+    def _with_times(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Each series as the lowest number, as the highest one, and as the time of its sample."""
+        parts = []
+        for row in rows:
+            times = [[at, f"{at - self.measured_ago:.3f}"] for at, _ in row["values"]]
+            for part, values in (("low", row["values"]), ("high", row["values"]), ("time", times)):
+                labels = row["metric"] | {"gitops_dsf_part": part}
+                parts.append({"metric": labels, "values": values})
+        return parts
+
     def _evaluated(
         self, series: Mapping[str, Value], question: Mapping[str, str]
     ) -> list[dict[str, Any]]:
         asked = {name: float(question[name]) for name in ("start", "end", "step")}
         rows = matrix({("", cluster): value for cluster, value in series.items()}, **asked)
         return [row | {"metric": {self.label: row["metric"]["ds_cluster"]}} for row in rows]
+
+
+def _asked_names(query: str) -> set[str]:
+    """The score names of a selector."""
+    names: set[str] = set()
+    for operator, text in re.findall(r'ds_score_name(=~?)"([^"]*)"', query):
+        names.update(text.replace("\\", "").split("|") if operator == "=~" else [text])
+    return names
 
 
 def matrix(

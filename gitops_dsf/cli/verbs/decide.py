@@ -4,8 +4,14 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
-from gitops_dsf.cli.arguments import add_directory, add_journal, add_output, add_source, add_span
+from gitops_dsf.cli.arguments import (
+    add_directory,
+    add_journal,
+    add_output,
+    add_source,
+    add_span,
+    add_store,
+)
 from gitops_dsf.cli.verb import verb
 from gitops_dsf.hub.moves.flapping import WINDOW_SECONDS
 
@@ -24,6 +30,7 @@ examples:
   gitops-dsf diff --base main --scores scores.yaml
   gitops-dsf diff --base origin/main --state-branch gitops-dsf-state -o markdown > comment.md
   gitops-dsf diff fleet --base main --head feature --context hub --exit-code
+  gitops-dsf diff --base origin/main --context hub --prometheus https://thanos.example.com
   gitops-dsf diff --base origin/main --state-branch gitops-dsf-state \
 --fail-on eviction --fail-on rescore
 
@@ -71,6 +78,14 @@ def diff(parser: argparse.ArgumentParser) -> None:
         " warns of none)",
     )
     add_source(parser)
+    group = parser.add_argument_group("where raw scores come from")
+    group.add_argument(
+        "--prometheus",
+        metavar="URL",
+        help="a store with Prometheus' HTTP API: where it has raw scores, the scores after the"
+        " change follow from them; a store that fails does not fail the preview",
+    )
+    add_store(group)
 
 
 @verb(
@@ -207,33 +222,7 @@ def backtest(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="file or folder with saved answers of /api/v1/query_range",
     )
-    parser.add_argument(
-        "--token-file",
-        metavar="FILE",
-        type=Path,
-        help="with --prometheus: file that holds a bearer token, without quotes",
-    )
-    parser.add_argument(
-        "--credentials",
-        metavar="DIR",
-        type=Path,
-        help="with --prometheus: folder with the Secrets and ConfigMaps that the repository names"
-        " for the source at this URL, each value in the file <name>/<key>",
-    )
-    parser.add_argument(
-        "--header",
-        metavar="NAME:VALUE",
-        action="append",
-        default=[],
-        help="with --prometheus: header of every request, such as X-Scope-OrgID:team; may be"
-        " repeated",
-    )
-    parser.add_argument(
-        "--cluster-label",
-        metavar="LABEL",
-        default=CLUSTER_LABEL,
-        help=f"label of {METRIC} that names the cluster (%(default)s)",
-    )
+    add_store(parser)
     add_span(parser)
     parser.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
     parser.add_argument(

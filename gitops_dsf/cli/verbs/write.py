@@ -401,7 +401,8 @@ GITOPS_DSF_COMMENT_TOKEN, a project access token with the role Reporter and the 
 a job token may not write notes. It cannot be protected, because merge requests read it.
 
 With GITOPS_DSF_PROMETHEUS (and GITOPS_DSF_PROMETHEUS_TOKEN, if the store wants a token) the
-comment has a backtest; that needs "gitops-dsf[backtest]". Whoever may open a pull request from a
+preview reads raw scores from the store, so that scores after a change are exact, and the comment
+has a backtest; that needs "gitops-dsf[backtest]". Whoever may open a pull request from a
 branch can print these tokens: give them no other right."""
 
 _PUBLISH: Final = """\

@@ -12,6 +12,7 @@ from gitops_dsf.show.preview.lists import bullets, sentences
 from gitops_dsf.show.preview.losses import loss_section
 from gitops_dsf.show.preview.maintenance import maintenance_section
 from gitops_dsf.show.preview.moves import move_section
+from gitops_dsf.show.preview.rawscores import raw_score_text
 from gitops_dsf.show.preview.summary import object_section, summary_section
 from gitops_dsf.views.preview.build import Preview
 from gitops_dsf.wording import plural
@@ -58,7 +59,7 @@ def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]
         return
     # What people decide by comes first: moves, losses and warnings. Edits are there to open.
     yield from summary_section(preview, comparison, limits)
-    yield from move_section(comparison, evidence, limits)
+    yield from move_section(comparison, evidence + raw_score_text(preview.raw_scores), limits)
     yield from loss_section(comparison, limits)
     yield from maintenance_section(comparison, limits)
     if comparison.warnings:

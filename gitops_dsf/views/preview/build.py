@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.raw_results import NO_RAW_SCORES, RawScores
 from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource, Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview.edits import (
@@ -23,6 +24,7 @@ from gitops_dsf.views.preview.losschange import LossChange, loss_changes
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
 from gitops_dsf.views.preview.moves import DecisionMove, moves
 from gitops_dsf.views.preview.pacedchange import PacedChange, paced_change
+from gitops_dsf.views.preview.rawquestions import RawScoreSource
 from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes
 from gitops_dsf.views.preview.summary import Summary, summarise_changes
 from gitops_dsf.views.preview.transition import Transition
@@ -70,6 +72,8 @@ class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
     head_errors: tuple[FindingOutput, ...]
     comparison: Comparison | None
     """None if one of the sides is invalid."""
+    raw_scores: RawScoreSource | UnsetType = UNSET
+    """What a metric store was asked; absent without a store, and if there was nothing to ask."""
 
 
 def differs(comparison: Comparison | None) -> bool:
@@ -86,8 +90,11 @@ def compare(
     *,
     rescored_percent: float,
     close_points: int,
+    raw: RawScores = NO_RAW_SCORES,
 ) -> Comparison:
     """Compares two versions. Without a base, everything is new. Raises PreviewError.
+
+    Where `raw` has raw scores from a metric store, the scores after the change follow from them.
 
     It warns if more than `rescored_percent` of the clusters are re-scored, and of each Placement
     that a difference of at most `close_points` points would move.
@@ -97,7 +104,7 @@ def compare(
     transition = None
     pairs: tuple[VerdictPair, ...] = ()
     if hub.snapshot is not None:
-        transition = Transition(base=base, head=head, snapshot=hub.snapshot, now=hub.now)
+        transition = Transition(base=base, head=head, snapshot=hub.snapshot, now=hub.now, raw=raw)
         pairs = tuple(verdict_pairs(transition))
     moving = None if transition is None else moves(pairs, base, head)
     paced = None if transition is None else paced_change(transition)

@@ -1,10 +1,12 @@
 """The published scores after a change: as they are now, removed, bounded, or unknown.
 
 A score stays known where the change does not touch how it is made. Where only what is published of
-its raw score changes, the present score bounds the new one (`gitops_dsf.resolve.next_score`). Else
-only the scorer's next run can tell, and the bounds are those of everything that it can publish.
+its raw score changes, the present score bounds the new one (`gitops_dsf.resolve.next_score`). Where
+a metric store has the raw score, the agent's functions compute the new one from it. Else only the
+scorer's next run can tell, and the bounds are those of everything that it can publish.
 
-Not computed: what a changed query, source or scoring API would return.
+Not computed: what a changed source or scoring API would return, nor a changed query that no store
+was asked for.
 """
 
 from collections.abc import Mapping
@@ -13,11 +15,12 @@ from datetime import datetime
 
 from msgspec import structs
 
+from gitops_dsf.hub.raw_results import NO_RAW_SCORES, RawScores
 from gitops_dsf.hub.score_states import expired
 from gitops_dsf.hub.scores import PublishedScore, Scores
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.resolve.next_score import NextScore, ScorerEdit, unbounded
+from gitops_dsf.resolve.next_score import NextScore, ScorerEdit, published_causes, unbounded
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.scorershift import ScoreEffect, ScorerShift, shift_of
 
@@ -44,9 +47,14 @@ class NextScores:
 
 
 def next_scores(
-    base: CheckedFleet | None, head: CheckedFleet, snapshot: Snapshot, *, now: datetime
+    base: CheckedFleet | None,
+    head: CheckedFleet,
+    snapshot: Snapshot,
+    *,
+    now: datetime,
+    raw: RawScores = NO_RAW_SCORES,
 ) -> NextScores:
-    """Computes the scores after a change.
+    """Computes the scores after a change, from raw scores where `raw` has them.
 
     Scores that no scorer of the repository publishes do not change. Without a base, every scorer is
     new. A score that has expired at `now` counts as 0, and another map does not renew it.
@@ -62,7 +70,7 @@ def next_scores(
         if shift.keeps_scores:
             continue
         present = snapshot.scores.get(resource, {})
-        scores[resource], unknown[resource] = _followed(shift, resource, snapshot, now)
+        scores[resource], unknown[resource] = _followed(shift, resource, snapshot, now, raw)
         if unknown[resource] or scores[resource] != present:
             changed.add(resource)
     return NextScores(scores=scores, unknown=unknown, changed=frozenset(changed))
@@ -84,7 +92,7 @@ def _before(
 
 
 def _followed(
-    shift: ScorerShift, resource: str, snapshot: Snapshot, now: datetime
+    shift: ScorerShift, resource: str, snapshot: Snapshot, now: datetime, raw: RawScores
 ) -> tuple[dict[str, PublishedScore], dict[str, NextScore]]:
     """The scores of one name by cluster after a change, and what is not known of them."""
     scores = dict(snapshot.scores.get(resource, {}))
@@ -101,23 +109,55 @@ def _followed(
     # A snapshot has only the scores that a Placement of one of the two revisions ranks by.
     is_unread = published is None and snapshot.skipped > 0
     for cluster in sorted(shift.runs):
+        if edit is not None:
+            present = (published or {}).get(cluster)
+            counted = None if present is None or expired(present.valid_until, now) else present
+            follows = _by_raw_scores(edit, shift, counted, raw, resource=resource, cluster=cluster)
+            if follows is not None:
+                scores[cluster] = _standing_in(follows, counted)
+                if not (follows.exact and follows.exists):
+                    unknown[cluster] = follows
+                continue
         why = _why_unbounded(shift, cluster, is_unread=is_unread)
         if why or edit is None:
             unknown[cluster] = unbounded(after, why, exists=cluster in scores)
             continue
         if shift.effect is ScoreEffect.NONE:
             continue
-        present = (published or {}).get(cluster)
-        if present is None or expired(present.valid_until, now):
+        if counted is None:
             missing = edit.next_missing(present, cluster=cluster)
             if missing is not None:
                 unknown[cluster] = missing
             continue
-        follows = edit.next_score(present, cluster=cluster)
-        scores[cluster] = _standing_in(follows, present)
+        follows = edit.next_score(counted, cluster=cluster)
+        scores[cluster] = _standing_in(follows, counted)
         if not (follows.exact and follows.exists):
             unknown[cluster] = follows
     return scores, unknown
+
+
+def _by_raw_scores(
+    edit: ScorerEdit,
+    shift: ScorerShift,
+    present: PublishedScore | None,
+    raw: RawScores,
+    *,
+    resource: str,
+    cluster: str,
+) -> NextScore | None:
+    """What follows from raw scores of a store; None if it has none that are of use."""
+    if cluster not in shift.ran or cluster in shift.other_variant:
+        return None
+    causes = dict.fromkeys((*published_causes(edit.before, edit.after), *shift.causes))
+    why = f"{', '.join(causes)} changed"
+    anew = raw.anew.get(resource, {}).get(cluster)
+    if anew is not None:
+        return edit.next_computed(present, anew.results, cluster=cluster, why=why)
+    exported = raw.exported.get(resource, {}).get(cluster)
+    # Another map does not renew a score that is missing or has expired.
+    if exported is None or present is None:
+        return None
+    return edit.next_by_results(present, exported.results, cluster=cluster, why=why)
 
 
 def _why_unbounded(shift: ScorerShift, cluster: str, *, is_unread: bool) -> str:
@@ -133,12 +173,12 @@ def _why_unbounded(shift: ScorerShift, cluster: str, *, is_unread: bool) -> str:
     return ""
 
 
-def _standing_in(follows: NextScore, present: PublishedScore) -> PublishedScore:
+def _standing_in(follows: NextScore, present: PublishedScore | None) -> PublishedScore:
     """A score with the numbers that stand in for it, valid for as long as the present one."""
-    if not follows.bounded:
+    if present is not None and not follows.bounded:
         return present
     return structs.replace(
-        present,
+        present or PublishedScore(),
         names=tuple(follows.items),
         values=tuple(interval.middle for interval in follows.items.values()),
     )

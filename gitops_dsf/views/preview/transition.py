@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import cached_property
 
 from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.raw_results import NO_RAW_SCORES, RawScores
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.plan.fleet import CheckedFleet
@@ -41,11 +42,13 @@ class Transition:
     head: CheckedFleet
     snapshot: Snapshot
     now: datetime
+    raw: RawScores = NO_RAW_SCORES
+    """Raw scores from a metric store, as far as one was asked."""
 
     @cached_property
     def scores(self) -> NextScores:
         """The scores after the change."""
-        return next_scores(self.base, self.head, self.snapshot, now=self.now)
+        return next_scores(self.base, self.head, self.snapshot, now=self.now, raw=self.raw)
 
     @cached_property
     def base_state(self) -> HubState | None:

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from dsf_wire.dimension import LABELS
 from gitops_dsf.hub.intervals import Interval
+from gitops_dsf.hub.raw_results import RawResult
 from gitops_dsf.hub.scores import PublishedScore, score_of
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.resolve.next_score import (
@@ -158,6 +160,93 @@ def test_each_item_of_several_has_an_interval_of_its_own(
         for node in raws:
             assert follows.interval(node).holds(scores.counted("cpu", node, now=now))
     assert follows.interval("another") == Interval(0, 0)
+
+
+AGGREGATIONS = st.sampled_from(["Last", "Mean", "Min", "Max", "Sum"])
+FORMATS = st.sampled_from(["${scoreName}", "v", "${cluster}", "${node}", "${scoreName}-${node}"])
+
+
+@given(
+    specs=st.tuples(specs(), specs()),
+    ways=st.tuples(AGGREGATIONS, AGGREGATIONS),
+    formats=st.tuples(FORMATS, FORMATS),
+    cycles=st.lists(
+        st.lists(st.tuples(RAW, st.sampled_from("abc")), min_size=1, max_size=4),
+        min_size=1,
+        max_size=3,
+    ),
+)
+def test_known_raw_scores_give_what_the_agent_publishes(
+    specs: tuple[dict[str, Any], dict[str, Any]],
+    ways: tuple[str, str],
+    formats: tuple[str, str],
+    cycles: list[list[tuple[float, str]]],
+) -> None:
+    """Also for another aggregation and other items, whatever the order of the results is."""
+    before, after = (
+        written(**spec | {"scoreAggregation": way, "scoreDimensionFormat": template})
+        for spec, way, template in zip(specs, ways, formats, strict=True)
+    )
+    change = ScorerEdit(before, after)
+    scores = PublishedScores("eu-1")
+    now = 1_000_000.0
+    for cycle in cycles:
+        results = [Result(raw, node=node) for raw, node in cycle]
+        scores.cycle(summarise(before), results, now=now)
+        now += INTERVAL
+    present = _on_hub(scores, before.resource_name)
+    assume(present is not None and set(present.names) == set(_items(before, results)))
+    assert present is not None
+    known = [_known(raw, node) for raw, node in sorted(cycles[-1])]
+    follows = change.next_by_results(present, known, cluster="eu-1", why="scoreRange changed")
+    # The agent drops a sum that is infinite. Then nothing may be told.
+    assume(follows is not None)
+    assert follows is not None
+    scores.keep(after.resource_name)
+    for _ in range(2 * TTL // INTERVAL):
+        scores.cycle(summarise(after), results, now=now)
+        published = scores.by_name[after.resource_name].values
+        assert set(published) == set(follows.items)
+        for item, score in published.items():
+            assert follows.interval(item).holds(score), (item, score, follows)
+        now += INTERVAL
+
+
+def _known(raw: float, node: str) -> RawResult:
+    labels = tuple(node if name == "node" else "" for name in LABELS)
+    return RawResult(labels=labels, low=raw, high=raw)
+
+
+def _items(scorer: EffectiveScorer, results: list[Result]) -> Mapping[str, int]:
+    """What an agent without a score on the hub publishes of these results."""
+    scores = PublishedScores("eu-1")
+    scores.cycle(summarise(scorer), results, now=0)
+    published = scores.by_name.get(scorer.resource_name)
+    return {} if published is None else published.values
+
+
+def test_raw_scores_of_another_revision_or_with_gaps_tell_nothing() -> None:
+    change = edit({"scoreDimensionFormat": "${node}"}, scoreRange=scale(0, 50))
+    present = score_of({"a": 40, "b": 41})
+    for known in ([], [_known(40.0, "a")], [_known(40.0, "a"), _known(41.0, "c")]):
+        assert change.next_by_results(present, known, cluster="eu-1", why="") is None
+
+
+def test_two_replicas_that_differ_leave_bounds() -> None:
+    change = edit({"scoreRange": scale(0, 100, 0, 100)}, scoreRange=scale(0, 50, 0, 100))
+    known = RawResult(labels=_known(0.0, "").labels, low=30.2, high=31.6)
+    follows = change.next_by_results(score_of({"cpu": 30}), [known], cluster="eu-1", why="")
+    assert follows is not None
+    assert (dict(follows.items), follows.exists) == ({"cpu": Interval(60, 63)}, True)
+
+
+def test_the_deadband_keeps_a_present_score_that_is_near_the_known_one() -> None:
+    change = edit({"scoreRange": scale(0, 100, 0, 100)}, scoreRange=scale(0, 101, 0, 100))
+    follows = change.next_by_results(
+        score_of({"cpu": 40}), [_known(40.3, "")], cluster="eu-1", why=""
+    )
+    assert follows is not None
+    assert follows.interval("cpu") == Interval(39, 40), "39 is written at the next refresh"
 
 
 CENTS = {"scoreRange": scale(0, 20, 100, 1)}

@@ -1,0 +1,38 @@
+"""Where the raw scores of a preview are from, how old they are, and what is missing."""
+
+from typing import Final
+
+from msgspec import UNSET, UnsetType
+
+from gitops_dsf.hub.times import age_text
+from gitops_dsf.views.preview.rawquestions import RawScorerAnswer, RawScoreSource
+from gitops_dsf.wording import plural
+
+MAX_SCORERS: Final = 5
+"""Scorers that are named. JSON has all."""
+
+
+def raw_score_text(source: RawScoreSource | UnsetType) -> str:
+    """What follows the line about the data of the hub; empty if no store was asked."""
+    if source is UNSET:
+        return ""
+    text = ""
+    if source.scorers:
+        answers = [_answer(answer) for answer in source.scorers[:MAX_SCORERS]]
+        rest = len(source.scorers) - MAX_SCORERS
+        if rest > 0:
+            answers.append(f"and {plural(rest, 'more scorer')}")
+        text = f". Raw scores of {source.origin}: {'; '.join(answers)}"
+    if source.problems:
+        text += f". No raw scores: {'; '.join(source.problems)}"
+    return text
+
+
+def _answer(answer: RawScorerAnswer) -> str:
+    what = f"the new query of {answer.scorer}" if answer.anew else answer.scorer
+    clusters = f"{answer.answered} of {plural(answer.clusters, 'cluster')}"
+    if answer.age_seconds is None:
+        return f"{what} on {clusters}"
+    if answer.anew:
+        return f"{what} on {clusters}, evaluated {age_text(answer.age_seconds)} ago"
+    return f"{what} on {clusters}, up to {age_text(answer.age_seconds)} old"

@@ -1,0 +1,325 @@
+"""`diff` with a metric store: the raw scores of now make the scores after a change exact."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_dsf.cli import currentscores
+from gitops_dsf.cli.main import main
+from tests.integration.preview.gitfleet import (
+    RANGE,
+    GitFleet,
+    Run,
+    application,
+    save,
+    scorer,
+    snapshot,
+)
+from tests.support.commandline import gitops_dsf
+from tests.support.metricstore import Store, Value, answer_of
+
+TURNED = {**RANGE, "outputMin": 100, "outputMax": 1}
+"""Lower raw scores are better."""
+NARROW = {"min": 0.0, "max": 25.0}
+"""Twenty of a hundred are 80 % of it: the points between published scores are stretched by four."""
+RAW: Mapping[str, float] = {"eu-1": 90.4, "eu-2": 60.2, "us-1": 20.7}
+"""The base publishes 90, 60 and 20 of them."""
+
+
+def raw(values: Mapping[str, float] = RAW) -> Store:
+    """A store that always has these raw scores of cpu."""
+    scores = {}
+    for cluster, value in values.items():
+        scores["cpu", cluster] = lambda _, value=value: value
+    return Store(scores=scores)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with raw() as opened:
+        yield opened
+
+
+def compared(fleet: GitFleet, scores: Path, run: Run, store: Store, *more: str) -> Any:
+    return run.json(
+        "diff", fleet.path, "--base", "main", "--scores", scores, "--prometheus", store.url, *more
+    )
+
+
+def after(comparison: Any) -> dict[str, tuple[Any, Any, Any]]:
+    """The weighted sums after the change, with their bounds, of the clusters of the only move."""
+    [move] = comparison["moves"]
+    return {
+        side["cluster"]: (side["after"], side.get("afterLow"), side.get("afterHigh"))
+        for side in move["scores"]
+    }
+
+
+def test_raw_scores_make_a_move_exact(
+    fleet: GitFleet, scores: Path, run: Run, store: Store
+) -> None:
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    preview = compared(fleet, scores, run, store)
+    [move] = preview["comparison"]["moves"]
+    assert (move["from"], move["to"]) == (["eu-1"], ["us-1"])
+    # 100 - 0.99 x 90.4 = 10.504 and 100 - 0.99 x 20.7 = 79.507, rounded down.
+    assert after(preview["comparison"]) == {"eu-1": (10, None, None), "us-1": (79, None, None)}
+    assert preview["rawScores"]["origin"] == store.url
+    assert preview["rawScores"]["problems"] == []
+    [answer] = preview["rawScores"]["scorers"]
+    assert answer["ageSeconds"] in range(12, 42)
+    del answer["ageSeconds"]
+    assert answer == {"scorer": "cpu", "clusters": 3, "answered": 3, "anew": False}
+    assert len(store.asked) == 1, "one question for everything"
+    text = run.shown(fleet, "--scores", scores, "--prometheus", store.url)
+    assert "us-1: 20 points -> 79 points" in text
+    assert "cpu on 3 of 3 clusters, up to 1" in text
+
+
+def test_raw_scores_decide_what_published_scores_leave_open(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
+    """With 20 and 20 published, only the parts behind the point say who is better."""
+    hub = save(snapshot(values={"eu-1": 20, "eu-2": 20, "us-1": 5}), tmp_path / "equal")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=NARROW))
+    bounded = run.compared(fleet, "--scores", hub)
+    assert [move["to"] for move in bounded["moves"]] == ["unknown"]
+    with raw({"eu-1": 20.1, "eu-2": 20.9, "us-1": 5.0}) as store:
+        preview = compared(fleet, hub, run, store)
+    [move] = preview["comparison"]["moves"]
+    assert (move["from"], move["to"]) == (["eu-1"], ["eu-2"])
+
+
+def test_one_question_for_all_scorers_that_changed(
+    fleet: GitFleet, scores: Path, run: Run, store: Store
+) -> None:
+    fleet.write("scorers/mem.yaml", scorer("mem"))
+    fleet.write("scorers/same.yaml", scorer("same"))
+    fleet.write("apps/guestbook.yaml", application("guestbook", scorers=("cpu", "mem", "same")))
+    fleet.commit("more scorers")
+    for name in ("cpu", "mem"):
+        fleet.write(f"scorers/{name}.yaml", scorer(name, scoreRange=TURNED))
+    preview = compared(fleet, scores, run, store)
+    assert [
+        (answer["scorer"], answer["answered"]) for answer in preview["rawScores"]["scorers"]
+    ] == [
+        ("cpu", 3),
+        ("mem", 0),
+    ]
+    [question] = store.asked
+    assert 'ds_score_name=~"cpu|mem"' in question["query"]
+    assert "same" not in question["query"]
+    assert question["start"] == question["end"]
+
+
+def test_a_cluster_without_an_answer_keeps_its_bounds(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    """Nothing of another cluster, nor of one that the fleet does not have, stands in for it."""
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    with raw({"eu-1": 90.4, "elsewhere": 1.0, "": 2.0}) as store:
+        preview = compared(fleet, scores, run, store)
+    assert after(preview["comparison"]) == {
+        "eu-1": (10, None, None),
+        "us-1": ("unknown", 79, 82),
+    }
+    [answer] = preview["rawScores"]["scorers"]
+    assert (answer["clusters"], answer["answered"]) == (3, 1)
+
+
+def test_nothing_is_asked_when_no_scorer_changed(
+    fleet: GitFleet, scores: Path, run: Run, store: Store
+) -> None:
+    fleet.write("apps/guestbook.yaml", application("guestbook", weight=-1))
+    preview = compared(fleet, scores, run, store)
+    assert "rawScores" not in preview
+    assert store.asked == []
+
+
+def test_old_raw_scores_are_not_those_of_now(
+    fleet: GitFleet, scores: Path, run: Run, store: Store
+) -> None:
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    store.measured_ago = 3600
+    preview = compared(fleet, scores, run, store)
+    assert preview["rawScores"]["scorers"][0]["answered"] == 0
+    assert after(preview["comparison"])["us-1"] == ("unknown", 79, 82)
+
+
+def test_a_token_is_shown_to_the_store_and_to_nobody_who_reads(
+    fleet: GitFleet, scores: Path, run: Run, store: Store, tmp_path: Path
+) -> None:
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    store.token = "s3cret"
+    file = tmp_path / "token"
+    file.write_text("s3cret\n")
+    options = ("--token-file", str(file), "--header", "X-Scope-OrgID: team")
+    preview = compared(fleet, scores, run, store, *options)
+    assert preview["rawScores"]["scorers"][0]["answered"] == 3
+    assert store.headers[0]["x-scope-orgid"] == "team"
+    assert "s3cret" not in str(preview) + run.err
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ({"token": "other"}, "answered 401"),
+        ({"answer": b"<html>", "status": 200}, "did not answer as Prometheus"),
+        ({"answer": b"upstream is down", "status": 503}, "503"),
+        ({"answer": answer_of([{"metric": {}, "values": [[1, "x"]]}])}, "pairs of time and value"),
+        ({"answer": answer_of([], warnings=["store-2 is gone"])}, "data is missing"),
+        ({"most_samples": 1}, "too many samples"),
+    ],
+)
+def test_a_store_that_fails_never_fails_the_preview(
+    fleet: GitFleet, scores: Path, run: Run, store: Store, broken: dict[str, Any], words: str
+) -> None:
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    for name, value in broken.items():
+        setattr(store, name, value)
+    preview = compared(fleet, scores, run, store)
+    [problem] = preview["rawScores"]["problems"]
+    assert words in problem
+    [move] = preview["comparison"]["moves"]
+    assert (move["to"], after(preview["comparison"])["us-1"]) == (["us-1"], ("unknown", 79, 82))
+    assert f"No raw scores: {problem[:40]}" in run.shown(
+        fleet, "--scores", scores, "--prometheus", store.url, "--all"
+    )
+
+
+def test_a_store_that_is_late_never_fails_the_preview(
+    fleet: GitFleet,
+    scores: Path,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    monkeypatch.setattr(currentscores, "SECONDS", 0.3)
+    store.hangs = True
+    options = ["--scores", str(scores), "--prometheus", store.url]
+    assert main(["diff", str(fleet.path), "--base", "main", *options]) == 0
+    text = capsys.readouterr().out
+    assert f"No raw scores: {store.url} did not answer everything within 0 s" in text
+    assert "us-1: 20 points -> 79 to 82 points" in text
+
+
+def test_a_changed_query_on_the_hub_is_asked_anew(fleet: GitFleet, scores: Path, run: Run) -> None:
+    """Clusters without a series keep an unknown score, whatever series of others say."""
+    fleet.write("scorers/cpu.yaml", on_hub("avg by (cluster) (busy)"))
+    fleet.commit("on the hub")
+    fleet.write("scorers/cpu.yaml", on_hub("avg by (cluster) (calm)"))
+    assert [move["to"] for move in run.compared(fleet, "--scores", scores)["moves"]] == ["unknown"]
+    calm: dict[str, Value] = {
+        "eu-1": lambda _: 20.6,
+        "eu-2": lambda _: 70.3,
+        "us-1": lambda _: 30.9,
+        "elsewhere": lambda _: 99.0,
+    }
+    with Store(scores={}, queries={"avg by (cluster) (calm)": calm}) as store:
+        preview = compared(fleet, scores, run, store)
+        text = run.shown(fleet, "--scores", scores, "--prometheus", store.url)
+    [move] = preview["comparison"]["moves"]
+    assert (move["from"], move["to"]) == (["eu-1"], ["eu-2"])
+    # 1 + 0.99 x 20.6 = 21.394 and 1 + 0.99 x 70.3 = 70.597, rounded down.
+    assert after(preview["comparison"]) == {"eu-1": (21, None, None), "eu-2": (70, None, None)}
+    [answer] = preview["rawScores"]["scorers"]
+    assert (answer["anew"], answer["clusters"], answer["answered"]) == (True, 3, 3)
+    assert "the new query of cpu on 3 of 3 clusters, evaluated" in text
+
+
+def test_a_cluster_that_the_new_query_does_not_answer_for_stays_unknown(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    fleet.write("scorers/cpu.yaml", on_hub("avg by (cluster) (busy)"))
+    fleet.commit("on the hub")
+    fleet.write("scorers/cpu.yaml", on_hub("avg by (cluster) (calm)"))
+    calm: dict[str, Value] = {"eu-1": lambda _: 20.6, "eu-2": lambda _: 70.3}
+    with Store(scores={}, queries={"avg by (cluster) (calm)": calm}) as store:
+        preview = compared(fleet, scores, run, store)
+    [move] = preview["comparison"]["moves"]
+    assert (move["to"], sorted(move["possible"])) == ("unknown", ["eu-2", "us-1"])
+
+
+def test_a_changed_query_of_agents_is_not_asked_of_the_store(
+    fleet: GitFleet, scores: Path, run: Run, store: Store
+) -> None:
+    """Each agent asks the source beside it, so the store may have other metrics."""
+    fleet.write("scorers/cpu.yaml", scorer("cpu", query="avg(other)"))
+    preview = compared(fleet, scores, run, store)
+    assert ("rawScores" in preview, store.asked) == (False, [])
+    assert [move["to"] for move in preview["comparison"]["moves"]] == ["unknown"]
+
+
+@pytest.fixture
+def pipeline(fleet: GitFleet) -> Callable[..., str]:
+    """What the pipeline of a merge request prints, with the state branch of a reconciler."""
+    fleet.git("switch", "--quiet", "--orphan", "gitops-dsf-state")
+    save(snapshot(), fleet.path)
+    fleet.commit("state")
+    fleet.git("switch", "--quiet", "main")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+
+    def printed(**variables: str) -> str:
+        environ = {"GITLAB_CI": "true", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "main", **variables}
+        done = gitops_dsf("ci", "check", cwd=fleet.path, environ=environ)
+        return done.stdout + done.stderr
+
+    return printed
+
+
+def test_the_pipeline_previews_with_the_raw_scores_of_its_store(
+    pipeline: Callable[..., str], store: Store
+) -> None:
+    store.token = "s3cret"
+    text = pipeline(GITOPS_DSF_PROMETHEUS=store.url, GITOPS_DSF_PROMETHEUS_TOKEN="s3cret")
+    assert "cpu on 3 of 3 clusters, up to 1" in text
+    assert "79 to 82 points" not in text
+    assert "### What this would have done" in text
+    assert "s3cret" not in text
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"GITOPS_DSF_PROMETHEUS": "not a URL"},
+        {"GITOPS_DSF_PROMETHEUS": "http://127.0.0.1:1/graph"},
+        {"GITOPS_DSF_PROMETHEUS": "http://127.0.0.1:1", "GITOPS_DSF_PROMETHEUS_TOKEN": "a\nb"},
+        {"GITOPS_DSF_PROMETHEUS": "http://127.0.0.1:1"},
+        {},
+    ],
+)
+def test_a_pipeline_with_a_wrong_store_previews_by_bounds(
+    pipeline: Callable[..., str], variables: dict[str, str]
+) -> None:
+    text = pipeline(**variables)
+    assert "us-1 79 to 82 points, eu-1 9 to 12 points" in text
+    assert "ci: failed: render\n" in text, "the fleet of this test is not rendered"
+
+
+def on_hub(query: str) -> dict[str, Any]:
+    return scorer(
+        "cpu",
+        runsOn="Hub",
+        configURL=None,
+        source={
+            "type": "Prometheus",
+            "host": "http://prometheus:9090",
+            "clusterLabel": {"name": "cluster"},
+            "params": {"query": query},
+        },
+        scoring={"type": "Query", "params": {"name": "cpu", "interval": 60}},
+    )
+
+
+def test_a_store_that_is_not_there_never_fails_the_preview(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    with raw() as closed:
+        url = closed.url
+    text = run.shown(fleet, "--scores", scores, "--prometheus", url)
+    assert "No raw scores: http://127.0.0.1:" in text
+    assert "us-1: 20 points -> 79 to 82 points" in text
