@@ -19,6 +19,7 @@ from gitops_dsf.cli.explainplacement import ExplainOutput, PlacementOutput
 from gitops_dsf.cli.log import LogOutput
 from gitops_dsf.cli.simulate import PacedOutput, SimulateOutput
 from gitops_dsf.cli.simulatelosses import LossesOutput
+from gitops_dsf.cli.tryoutput import TryOutput
 from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.repository.files import write_file
 from gitops_dsf.repository.model.field_rules import Schema
@@ -38,6 +39,7 @@ _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "explain": (ExplainOutput, PlacementOutput),
     "log": (LogOutput,),
     "scorer-check": (Report,),
+    "scorer-try": (TryOutput,),
     "simulate": (SimulateOutput, PacedOutput, LossesOutput),
     "status": (StatusOutput,),
     "sync": (list[LockResult],),

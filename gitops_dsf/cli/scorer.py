@@ -1,4 +1,7 @@
-"""gitops-dsf scorer: the command of the scorer SDK, with a check of the PromQL in /config."""
+"""gitops-dsf scorer: the command of the scorer SDK, and the action try.
+
+It also checks the PromQL in /config.
+"""
 
 import argparse
 
@@ -11,6 +14,10 @@ from gitops_dsf.resolve.promql.check import check
 
 def run(args: argparse.Namespace) -> int:
     """Returns the exit code of the command. Its errors are those of gitops-dsf."""
+    if args.action == "try":
+        from gitops_dsf.cli import tryscorer  # with the agent, which other actions do not need
+
+        return tryscorer.run(args)
     # The SDK is installed without gitops-dsf, so it has errors of its own, and no reader of PromQL.
     try:
         return command.run(args, judge_query=_judge_query)

@@ -1,4 +1,4 @@
-"""How `backtest` and `diff` reach a metric store: its URL, and what shows who asks.
+"""How `backtest`, `diff` and `scorer try` reach a metric store: its URL, and what shows who asks.
 
 A message never holds a secret: a URL may have a password, and the value of a header may be a token.
 """
@@ -14,7 +14,6 @@ from dsf_wire.headers import is_header_name
 from dsf_wire.secrettext import SecretFault, header_secret
 from dsf_wire.weburl import is_web_url
 from gitops_dsf.errors import GitopsDsfError, UsageError
-from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.urls.parts import origin
 from gitops_dsf.urls.store_pages import is_store_page, store_of_page
@@ -105,7 +104,7 @@ async def store_access(args: argparse.Namespace, fleet: CheckedFleet) -> AsyncIt
 
     With both, the token is that of --token-file, and the rest is that of the credentials.
     """
-    token = "" if args.token_file is None else _token(args.token_file)
+    token = "" if args.token_file is None else read_token(args.token_file)
     if args.credentials is None:
 
         async def same_token() -> str:
@@ -116,6 +115,7 @@ async def store_access(args: argparse.Namespace, fleet: CheckedFleet) -> AsyncIt
     if not args.credentials.is_dir():
         raise UsageError(f"--credentials {args.credentials}: there is no such folder")
     from dsf_runtime.calls import display
+    from gitops_dsf.metricstore.answer import StoreError
     from gitops_dsf.sync.fetch import Fetcher
     from gitops_dsf.sync.requests import page_request
 
@@ -158,7 +158,8 @@ def _auth_of_store(url: str, fleet: CheckedFleet) -> "Auth | None":
     return None
 
 
-def _token(path: Path) -> str:
+def read_token(path: Path) -> str:
+    """The token of --token-file. Raises UsageError."""
     try:
         return header_secret(path.read_bytes())
     except OSError as error:

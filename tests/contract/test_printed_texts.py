@@ -58,6 +58,7 @@ REASONS = {
     },
     "gitops_dsf/cli/status.py": {"status_text(view, everything=args.all)": _ESCAPES},
     "gitops_dsf/cli/test.py": {"_formatted(output, args.output)": _ESCAPES},
+    "gitops_dsf/cli/tryscorer.py": {"_formatted(output, args.output)": _ESCAPES},
     "agent/dsf_agent/main.py": {"__version__": _OURS},
     "packages/scorer/dsf_scorer/command.py": {
         "report.json()": _ESCAPES,

@@ -82,14 +82,20 @@ def test_a_verb_without_extras(
 
 
 @pytest.mark.parametrize(
-    "command", ["status --context hub", "diff --base HEAD --context hub", "sync"]
+    ("command", "extra"),
+    [
+        ("status --context hub", "live"),
+        ("diff --base HEAD --context hub", "live"),
+        ("sync", "live"),
+        ("scorer try cpu-headroom --prometheus http://127.0.0.1:9", "try"),
+    ],
 )
 def test_a_verb_that_asks_somebody_names_its_extra(
-    fleet: Path, pipeline_programs: Path, command: str
+    fleet: Path, pipeline_programs: Path, command: str, extra: str
 ) -> None:
     done = run(pipeline_programs, *command.split(), folder=fleet)
     assert done.returncode == 1, done.stderr
-    assert "needs the extra live (docs/start/install.md)" in done.stderr
+    assert f"needs the extra {extra} (docs/start/install.md)" in done.stderr
 
 
 def run(programs: Path, *words: str, folder: Path) -> CompletedProcess[str]:

@@ -17,7 +17,7 @@ def check_output(arguments: Sequence[str], printed: str) -> bool:
     pairs = set(itertools.pairwise(words))
     if not printed.strip() or not pairs & {("-o", "json"), ("--output", "json")}:
         return False
-    name = "scorer-check" if words[:2] == ["scorer", "check"] else words[0]
+    name = "-".join(words[:2]) if words[0] == "scorer" else words[0]
     problems = [
         f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
         for error in validator(name).iter_errors(json.loads(printed))

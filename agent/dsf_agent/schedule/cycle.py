@@ -56,6 +56,8 @@ class CycleResult:
     with_series: set[str] = field(default_factory=set)
     unscored: set[str] = field(default_factory=set)
     """Clusters of requests that failed."""
+    unscored_because: str = ""
+    """Why the first of these requests failed."""
     dropped: Counter[str] = field(default_factory=Counter)
     first_fault: str = ""
     """Why the first dropped result was dropped."""
@@ -163,7 +165,9 @@ class Cycle:
             every.clamped.labels(name).inc(result.clamped)
         await self._expose(result)
         result.by_default = bool(items) and not result.by_cluster
-        result.by_cluster.clear()
+        if self.publication is not None:
+            # They are large, and a cycle that publishes hands on only its items.
+            result.by_cluster.clear()
         await self._publish(items, targets)
         if self._label:
             self._report(result, items, targets)
@@ -171,7 +175,7 @@ class Cycle:
         every.last_success.labels(name).set(self.wall())
         every.results.labels(name).set(result.results)
         if self.publication is None:
-            # For the verb check. Nothing else needs them.
+            # For the verb check, and for trials. Nothing else needs them.
             for cluster, values in items.items():
                 for item, value in values.items():
                     result.items[f"{cluster} {item}" if self._label else item] = value
@@ -224,6 +228,7 @@ class Cycle:
         for failure in failures:
             self.metrics.failed("score", failure.reason)
         if failures:
+            result.unscored_because = str(failures[0])
             extra = {
                 "scorer": self.scorer.name,
                 "reason": failures[0].reason.value,

@@ -11,6 +11,7 @@ from gitops_dsf.cli.arguments import (
     add_journal,
     add_kubeconfig,
     add_output,
+    add_source,
     add_span,
     add_waiting,
     moment,
@@ -266,11 +267,67 @@ def reconcile(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@verb("scorer", "run, check or start a scoring API")
+@verb("scorer", "run, check or start a scoring API, or try a scorer")
 def scorer(parser: argparse.ArgumentParser) -> None:
     from dsf_scorer import command
 
-    command.add_arguments(parser)
+    actions = command.add_arguments(parser)
+    _add_try(
+        actions.add_parser(
+            "try",
+            help="run one cycle of a DynamicScorer before it is merged",
+            description="""\
+Runs one cycle of a scorer of this fleet repository as it is written, with the code of the agent:
+asks the store for its series, calls its scoring API if it has one, and shows results, raw scores,
+items and values, what is dropped and why, and how the values lie in scoreRange. It publishes
+nothing. With the scores of a hub it also says what the Placements would make of the values.""",
+            epilog="""\
+examples:
+  gitops-dsf scorer try cpu-headroom --prometheus https://prometheus.example.com
+  gitops-dsf scorer try cpu-headroom --prometheus URL --cluster eu-1 --at 2026-06-01T08:00:00Z
+  gitops-dsf scorer try cpu-headroom --prometheus URL --context hub -o json
+
+exit codes: 0 there are scores; 1 there are none, or the repository has errors; 2 wrong usage
+""",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+    )
+
+
+def _add_try(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scorer", metavar="NAME", help="name of the DynamicScorer")
+    add_directory(parser)
+    parser.add_argument(
+        "--prometheus",
+        metavar="URL",
+        help="store with Prometheus' HTTP API that is asked in place of the scorer's source",
+    )
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        type=Path,
+        help="with --prometheus: file that holds a bearer token, without quotes",
+    )
+    parser.add_argument(
+        "--header",
+        metavar="NAME:VALUE",
+        action="append",
+        default=[],
+        help="with --prometheus: header of every request, such as X-Scope-OrgID:team; may be"
+        " repeated",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="CLUSTER",
+        help="run the cycle of this cluster; by default the first one on which the scorer runs, on"
+        " the hub all",
+    )
+    parser.add_argument(
+        "--at", metavar="TIME", type=moment, help="ask as of this time; now by default"
+    )
+    add_output(parser, "text", "json")
+    add_source(parser)
 
 
 VERBS: Final = (install, uninstall, doctor, status, log)

@@ -81,8 +81,10 @@ def _write(templates: "Traversable", directory: Path, values: Mapping[str, str])
             yield path
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the actions run, check and new."""
+def add_arguments(
+    parser: argparse.ArgumentParser,
+) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
+    """Adds the actions run, check and new. Returns them, so that `gitops-dsf` can add its own."""
     parser.description = "Scoring APIs: what turns metrics into scores."
     parser.epilog = EPILOG.format(program=parser.prog)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
@@ -101,6 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     new.add_argument("name", metavar="NAME", help="name of the score, such as cpu-headroom")
     new.add_argument("--dir", type=Path, help="new or empty folder (default: NAME)")
+    return actions
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:

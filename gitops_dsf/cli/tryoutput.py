@@ -1,0 +1,184 @@
+"""The output of `scorer try`: as JSON, and its English for a terminal.
+
+It does not know the agent, so that `schema` describes the JSON without it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from dsf_wire.text import printable_lines
+from gitops_dsf.show.tables import table
+from gitops_dsf.simulator import Explanation
+from gitops_dsf.wording import names_text, plural, shortened
+
+MAX_ITEMS: Final = 20
+"""Items in the text. JSON has all."""
+MAX_RAW: Final = 3
+"""Raw scores of one item in the text."""
+MAX_QUERY: Final = 300
+"""Characters of the query in the text."""
+MAX_EXPLANATIONS: Final = 10
+"""Explanations in the text. JSON has all."""
+_DROPPED: Final[Mapping[str, str]] = {
+    "invalid": "they have no single number as their score",
+    "not_finite": "their score is NaN or infinite",
+    "no_cluster": "they lack the label that names the cluster",
+    "no_name": "scoreDimensionFormat gives an empty name for their labels",
+    "long_name": "scoreDimensionFormat gives too long a name for their labels",
+    "overflow": "their aggregate is too large a number",
+}
+"""What the agent's reasons mean."""
+
+
+class TryFailure(Struct, frozen=True, kw_only=True):
+    """Why the cycle gave no scores."""
+
+    stage: str
+    reason: str
+    """As the agent's metrics name it."""
+    message: str
+    hint: str | None
+    """What to do about it, if this is known."""
+
+
+class TryItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An item that would be published."""
+
+    cluster: str
+    name: str
+    raw_scores: tuple[float, ...]
+    """Of its results, in their order; empty for a default score."""
+    aggregate: float | None
+    """The raw score that is mapped to the value; null for a default score."""
+    value: int
+
+
+class TryDropped(Struct, frozen=True, kw_only=True):
+    """Results that give no item."""
+
+    reason: str
+    count: int
+
+
+class TryOutput(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The output of `scorer try`."""
+
+    scorer: str
+    resource: str | None
+    """Name of the AddOnPlacementScore; null for a scorer that publishes nothing."""
+    cluster: str | None
+    """The cluster whose agent would run this cycle; null for a scorer on the hub."""
+    at: str
+    source: str | None
+    """Where the query was asked; null without a query."""
+    query: str | None
+    scoring: str | None
+    """The scoring API; null for a scorer by query."""
+    failure: TryFailure | None
+    series: int
+    bytes: int
+    results: int
+    dropped: tuple[TryDropped, ...]
+    first_dropped: str | None
+    warnings: tuple[str, ...]
+    """What the source warns of."""
+    clamped: int
+    items: tuple[TryItem, ...]
+    missing: tuple[str, ...]
+    """Clusters of a scorer on the hub for which there is no item."""
+    notes: tuple[str, ...]
+    """What stands out, for people."""
+    ranked_by: tuple[str, ...]
+    """Placements that rank clusters by this scorer."""
+    explanations: tuple[Explanation, ...]
+    """What these would make of the values; empty without the scores of a hub."""
+
+
+def try_text(output: TryOutput) -> str:
+    """Formats what came of the cycle."""
+    where = "on the hub" if output.cluster is None else f"on {output.cluster}"
+    lines = [f"{output.scorer} {where} at {output.at}; nothing is published"]
+    if output.source is not None:
+        lines.append(f"  source: {output.source}")
+        lines.append(
+            f"  query: {shortened(' '.join((output.query or '').split()), most=MAX_QUERY)}"
+        )
+    if output.scoring is not None:
+        lines.append(f"  scoring API: {output.scoring}")
+    if output.failure is not None:
+        failure = output.failure
+        lines.append(f"  no scores: {failure.stage} failed ({failure.reason}): {failure.message}")
+        if failure.hint is not None:
+            lines.append(f"  {failure.hint}")
+        return printable_lines(lines)
+    counts = [plural(output.results, "result"), plural(len(output.items), "item")]
+    if output.source is not None:
+        counts.insert(0, f"{output.series} series ({output.bytes} bytes)")
+    lines.append(f"  {', '.join(counts)}")
+    lines += [f"  {line}" for line in _remarks(output)]
+    text = printable_lines(lines)
+    if output.items:
+        text += f"\n{_items(output)}"
+    return text + printable_lines(_placements(output))
+
+
+def _remarks(output: TryOutput) -> Iterable[str]:
+    for part in output.dropped:
+        why = _DROPPED.get(part.reason, part.reason)
+        yield f"dropped {plural(part.count, 'result')}: {why}"
+    if output.first_dropped is not None:
+        yield f"the first of them: {output.first_dropped}"
+    for warning in output.warnings:
+        yield f"the source warns: {warning}"
+    if output.missing:
+        yield f"no item for {plural(len(output.missing), 'cluster')}: {names_text(output.missing)}"
+    for note in output.notes:
+        yield f"note: {note}"
+
+
+def _items(output: TryOutput) -> str:
+    shown = output.items[:MAX_ITEMS]
+    rows = [(item.cluster, item.name, _raw(item), str(item.value)) for item in shown]
+    text = table(("CLUSTER", "ITEM", "RAW SCORE", "VALUE"), rows, right=(3,))
+    left = len(output.items) - len(shown)
+    if left:
+        text += f"  and {plural(left, 'more item')}; -o json lists all\n"
+    return text
+
+
+def _raw(item: TryItem) -> str:
+    if item.aggregate is None:
+        return "none (defaultScore)"
+    if len(item.raw_scores) == 1:
+        return f"{item.aggregate:g}"
+    values = names_text([f"{value:g}" for value in item.raw_scores], most=MAX_RAW)
+    return f"{item.aggregate:g} of {values}"
+
+
+def _placements(output: TryOutput) -> Iterable[str]:
+    if not output.ranked_by:
+        return
+    yield ""
+    if not output.explanations:
+        yield (
+            f"ranks by it: {names_text(output.ranked_by)}; with --scores, --state-branch or"
+            " --context this also says what these values would decide"
+        )
+        return
+    for explanation in output.explanations[:MAX_EXPLANATIONS]:
+        yield f"{explanation.placement}, cluster {explanation.cluster}: {_outcome(explanation)}"
+        yield f"  {explanation.reason}"
+        nearest = explanation.nearest
+        if nearest is not None:
+            yield f"  the decision about it changes if {nearest}"
+    left = len(output.explanations) - MAX_EXPLANATIONS
+    if left > 0:
+        yield f"and {plural(left, 'more explanation')}; -o json has all"
+
+
+def _outcome(explanation: Explanation) -> str:
+    if explanation.selected is None:
+        return "not decided"
+    return "would be selected" if explanation.selected else "would not be selected"

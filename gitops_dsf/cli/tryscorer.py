@@ -1,0 +1,350 @@
+"""gitops-dsf scorer try: runs one cycle of a scorer as it is written, before it is merged.
+
+The agent's own code does it (`dsf_agent.process.trial`). No other module of gitops-dsf imports the
+agent, which is an optional dependency.
+"""
+
+import argparse
+import asyncio
+import logging
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+import msgspec
+
+from dsf_wire.clusters import FleetCluster
+from dsf_wire.measures import SOURCE_TYPE
+from dsf_wire.summary import ScorerSummary
+from gitops_dsf.cli.hubdata import read_hub_data
+from gitops_dsf.cli.inputs import check_is_folder
+from gitops_dsf.cli.report import show_findings
+from gitops_dsf.cli.storeaccess import check_store_url, headers, read_token
+from gitops_dsf.cli.tryoutput import TryDropped, TryFailure, TryItem, TryOutput, try_text
+from gitops_dsf.errors import GitopsDsfError, UsageError
+from gitops_dsf.hub.placements import ranked_by
+from gitops_dsf.hub.scores import score_of
+from gitops_dsf.pipeline import check
+from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.plan.summaries import summarise
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.scorescale import scale_notes
+from gitops_dsf.simulator import Explanation, explain, simulate
+from gitops_dsf.simulator.scheduler import as_people_wrote
+from gitops_dsf.urls.query_apis import instant, ranged
+from gitops_dsf.views.preview.hubstate import hub_state
+from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
+from gitops_dsf.wording import did_you_mean_one_of, names_text, plural
+
+try:
+    from dsf_agent.configuration.settings import HUB_SCORER
+    from dsf_agent.process.trial import (
+        SourceAccess,
+        Trial,
+        TriedItem,
+        credentials_needed,
+        try_scorer,
+    )
+    from dsf_runtime.calls import display
+except ModuleNotFoundError as error:
+    raise GitopsDsfError(
+        f"{error.name} is not installed; scorer try runs the code of the agent and needs the extra"
+        " try (docs/start/install.md)"
+    ) from error
+
+PUBLISHED: Final = "AddOnPlacementScore"
+_UNREACHABLE: Final = frozenset({"unreachable", "timeout", "connection_lost"})
+"""Reasons that the agent may not have, because it calls from another place."""
+_NO_DATA: Final = "no_results"
+
+
+class _Trying(NamedTuple):
+    """What is tried, and where."""
+
+    scorer: EffectiveScorer
+    """With the variant of its source that counts there."""
+    cluster: str | None
+    """None for a scorer on the hub."""
+    clusters: tuple[FleetCluster, ...] | None
+    """Those that a scorer on the hub scores, else None."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The clusters that get scores."""
+        if self.clusters is None:
+            return (self.cluster or "",)
+        return tuple(cluster.name for cluster in self.clusters)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0 when the scorer gave scores.
+
+    It returns 1 when it gave none, or when the repository has errors.
+    """
+    if args.prometheus is not None:
+        check_store_url(args.prometheus)
+    token = "" if args.token_file is None else read_token(args.token_file)
+    access = SourceAccess(token=token, headers=headers(args.header))
+    check_is_folder(args.directory)
+    checked = check(args.directory)
+    fleet = checked.fleet
+    if fleet is None:
+        show_findings(args.directory, checked.diagnostics, ending="no scorer was tried")
+        return 1
+    trying = _trying(args, fleet, _scorer(fleet, args.scorer))
+    summary = _summary(args, trying.scorer)
+    at = args.at or datetime.now(UTC)
+    # What the agent logs is in the result. Without a handler Python would print it as it is.
+    logging.getLogger("dsf_agent").addHandler(logging.NullHandler())
+    trial = asyncio.run(
+        try_scorer(
+            summary,
+            cluster=trying.cluster or HUB_SCORER,
+            clusters=trying.clusters,
+            access=access,
+            now=at.timestamp(),
+        )
+    )
+    output = _output(args, fleet, trying, summary, trial, at=at)
+    sys.stdout.write(_formatted(output, args.output))
+    return int(output.failure is not None)
+
+
+def _formatted(output: TryOutput, style: str) -> str:
+    if style == "json":
+        return json_text(output)
+    return try_text(output)
+
+
+def _scorer(fleet: CheckedFleet, name: str) -> EffectiveScorer:
+    """The scorer of a name. Raises UsageError."""
+    scorer = fleet.scorer_by_name.get(name)
+    if scorer is not None:
+        return scorer
+    if name in {scorer.name for scorer in fleet.open_scorers}:
+        raise UsageError(
+            f"{name} has no lock yet, so its query is not known; run gitops-dsf sync {name} first"
+        )
+    raise UsageError(
+        f"there is no scorer {name}; {did_you_mean_one_of(name, fleet.scorer_by_name)}"
+    )
+
+
+def _trying(args: argparse.Namespace, fleet: CheckedFleet, scorer: EffectiveScorer) -> _Trying:
+    """Where a scorer is tried. Raises UsageError."""
+    if args.cluster is not None and args.cluster not in fleet.cluster_names:
+        raise UsageError(
+            f"there is no cluster {args.cluster} in clusters/;"
+            f" {did_you_mean_one_of(args.cluster, fleet.cluster_names)}"
+        )
+    runs_on = sorted(fleet.runs_on[scorer.name])
+    if scorer.spec.on_hub:
+        return _trying_on_hub(args, fleet, scorer, runs_on)
+    if args.cluster is None and not runs_on:
+        why = "it is suspended" if scorer.spec.suspend else "its selector and masks leave out all"
+        raise UsageError(
+            f"{scorer.name} runs on no cluster, because {why}; write --cluster to try it on one"
+        )
+    cluster = args.cluster or runs_on[0]
+    notes: list[str] = []
+    if cluster not in runs_on:
+        why = "it is suspended" if scorer.spec.suspend else "its selector or a mask leaves it out"
+        notes.append(f"{scorer.name} does not run on {cluster}, because {why}")
+    elif args.cluster is None and len(runs_on) > 1:
+        notes.append(
+            f"this is what {cluster} would ask; {scorer.name} runs on {len(runs_on)} clusters, and"
+            " --cluster tries another one"
+        )
+    return _Trying(fleet.on_cluster(scorer, cluster), cluster, None, tuple(notes))
+
+
+def _trying_on_hub(
+    args: argparse.Namespace,
+    fleet: CheckedFleet,
+    scorer: EffectiveScorer,
+    runs_on: Iterable[str],
+) -> _Trying:
+    scored = frozenset(runs_on)
+    if fleet.hub_scoring is None or not scored:
+        raise UsageError(
+            f"{scorer.name} runs on the hub and scores no cluster: it is suspended, or its selector"
+            " and masks leave out all"
+        )
+    if args.cluster is not None and args.cluster not in scored:
+        raise UsageError(
+            f"{scorer.name} does not score {args.cluster}; it scores {names_text(sorted(scored))}"
+        )
+    wanted = scored if args.cluster is None else {args.cluster}
+    clusters = tuple(cluster for cluster in fleet.hub_scoring.clusters if cluster.name in wanted)
+    # The source of a scorer on the hub is the same for all clusters.
+    return _Trying(fleet.by_variant[scorer.name][0], None, clusters)
+
+
+def _summary(args: argparse.Namespace, scorer: EffectiveScorer) -> ScorerSummary:
+    """The scorer as the agent reads it, with the source that --prometheus names.
+
+    Raises UsageError if it cannot be tried from here.
+    """
+    if scorer.source_type == SOURCE_TYPE:
+        raise UsageError(
+            f"the source of {scorer.name} is Kubernetes: only the agent on the cluster can read it,"
+            " so it cannot be tried from here"
+        )
+    summary = summarise(scorer)
+    needed = credentials_needed(summary)
+    if needed:
+        raise UsageError(
+            f"the scoring API of {scorer.name} wants {names_text(needed)}, which only the cluster"
+            " has, so it cannot be tried from here; gitops-dsf scorer check --token-file tests the"
+            " API alone"
+        )
+    if scorer.source_type == "None":
+        return summary
+    if args.prometheus is None:
+        raise UsageError(
+            f"{scorer.name} has a query; write --prometheus with the URL of a store that has its"
+            " metrics, such as https://prometheus.example.com"
+        )
+    url = ranged(args.prometheus)
+    # Replaced, so that the credentials that people wrote for their own source are not sent.
+    return msgspec.structs.replace(
+        summary,
+        source_endpoint=instant(url) if scorer.is_instant else url,
+        source_ref=None,
+        source_endpoint_auth_name="",
+        source_endpoint_auth_key="",
+        source_auth=None,
+        source_basic_auth=None,
+        source_client_certificate=None,
+        source_headers=None,
+    )
+
+
+def _output(
+    args: argparse.Namespace,
+    fleet: CheckedFleet,
+    trying: _Trying,
+    summary: ScorerSummary,
+    trial: Trial,
+    *,
+    at: datetime,
+) -> TryOutput:
+    scorer = trying.scorer
+    is_published = scorer.spec.score_destination == PUBLISHED
+    raw = [item.aggregate for item in trial.items if item.aggregate is not None]
+    notes = [*trying.notes, *scale_notes(raw, scorer.score_range)]
+    if trial.items and not raw:
+        notes.append("the source has no series, so the value is defaultScore")
+    if trial.unscored:
+        unscored = plural(len(trial.unscored), "cluster")
+        notes.append(
+            f"scores of {unscored} are missing, because a scoring request failed:"
+            f" {trial.unscored_because}"
+        )
+    if not is_published:
+        notes.append("scoreDestination is None, so these values are only metrics")
+    with_item = {item.cluster for item in trial.items}
+    missing = [] if trial.failure else [name for name in trying.names if name not in with_item]
+    placements = _ranking_by(fleet, scorer) if is_published else ()
+    has_query = scorer.source_type != "None"
+    return TryOutput(
+        scorer=scorer.name,
+        resource=scorer.resource_name if is_published else None,
+        cluster=trying.cluster,
+        at=at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        source=display(summary.source_endpoint) if has_query else None,
+        query=summary.source_query if has_query else None,
+        scoring=None if summary.scored_by_query else display(summary.scoring_endpoint),
+        failure=_failure(trial, summary),
+        series=trial.series,
+        bytes=trial.size,
+        results=trial.results,
+        dropped=tuple(
+            TryDropped(reason=reason, count=count) for reason, count in trial.dropped.items()
+        ),
+        first_dropped=trial.first_dropped or None,
+        warnings=trial.warnings,
+        clamped=trial.clamped,
+        items=tuple(
+            TryItem(
+                cluster=item.cluster,
+                name=item.name,
+                raw_scores=item.raw_scores,
+                aggregate=item.aggregate,
+                value=item.value,
+            )
+            for item in trial.items
+        ),
+        missing=tuple(missing) if trying.clusters is not None else (),
+        notes=tuple(notes),
+        ranked_by=placements,
+        explanations=_explanations(args, fleet, scorer, trial.items, placements),
+    )
+
+
+def _failure(trial: Trial, summary: ScorerSummary) -> TryFailure | None:
+    failure = trial.failure
+    if failure is None:
+        return None
+    hint: str | None = None
+    if failure.stage == "score" and failure.reason in _UNREACHABLE:
+        hint = (
+            "the scoring API is called from this machine, as the agent calls it from the cluster:"
+            f" {display(summary.scoring_endpoint)} must be reachable from here to try this scorer"
+        )
+    elif failure.reason == _NO_DATA and summary.scored_by_query:
+        hint = (
+            "the store knows no series for this query at this time: look for a misspelled metric or"
+            " label, or for a metric that this store does not have"
+        )
+    return TryFailure(
+        stage=failure.stage, reason=failure.reason, message=failure.message, hint=hint
+    )
+
+
+def _ranking_by(fleet: CheckedFleet, scorer: EffectiveScorer) -> tuple[str, ...]:
+    """namespace/name of the Placements that rank by a scorer, sorted."""
+    keys: list[str] = []
+    for key, placement in typed_placements(fleet).items():
+        resources = {score.resource for score in ranked_by(placement)}
+        if scorer.resource_name in resources:
+            keys.append(key)
+    return tuple(sorted(keys))
+
+
+def _explanations(
+    args: argparse.Namespace,
+    fleet: CheckedFleet,
+    scorer: EffectiveScorer,
+    items: Iterable[TriedItem],
+    placements: tuple[str, ...],
+) -> tuple[Explanation, ...]:
+    """What the Placements would make of the values beside the scores of a hub, if it is named."""
+    by_cluster: dict[str, dict[str, int]] = {}
+    for item in items:
+        by_cluster.setdefault(item.cluster, {})[item.name] = item.value
+    if not by_cluster or not placements:
+        return ()
+    only = frozenset(placements)
+    data = read_hub_data(args, resources=resources_ranked([fleet], only))
+    if data.snapshot is None:
+        return ()
+    of_resource = dict(data.snapshot.scores.get(scorer.resource_name, {}))
+    for cluster, values in by_cluster.items():
+        of_resource[cluster] = score_of(values)
+    state = hub_state(
+        fleet,
+        data.snapshot,
+        scores={**data.snapshot.scores, scorer.resource_name: of_resource},
+        only=only,
+    )
+    explanations: list[Explanation] = []
+    for key in placements:
+        verdict = as_people_wrote(simulate(state, key, data.now))
+        explanations += [
+            explain(verdict, cluster, spans=fleet.spans) for cluster in sorted(by_cluster)
+        ]
+    return tuple(explanations)
