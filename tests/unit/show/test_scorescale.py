@@ -17,16 +17,16 @@ def scale(low: float, high: float, first: int = 0, last: int = 100) -> ScoreRang
             [37.0, 91.5],
             scale(0, 1),
             (
-                "all 2 values are clamped at 100: max is 1, and the raw scores are 37 to 91.5: the query"
-                " probably gives percent; write max: 100, or divide the query by 100"
+                "all 2 values are clamped at 100: max is 1, and the raw scores are 37 to 91.5: the"
+                " query probably gives percent; write max: 100, or divide the query by 100"
             ),
         ),
         (
             [37.0],
             scale(0, 1, 100, 1),
             (
-                "the value is clamped at 1: max is 1, and the raw score is 37: the query probably gives"
-                " percent; write max: 100, or divide the query by 100"
+                "the value is clamped at 1: max is 1, and the raw score is 37: the query probably"
+                " gives percent; write max: 100, or divide the query by 100"
             ),
         ),
         # Bytes, and not percent.
@@ -57,16 +57,16 @@ def scale(low: float, high: float, first: int = 0, last: int = 100) -> ScoreRang
             [0.25, 1.0],
             None,
             (
-                "without scoreRange the value is the raw score rounded down, and the raw scores are 0.25"
-                " to 1: the query probably gives a ratio; write scoreRange: {min: 0, max: 1}"
+                "without scoreRange the value is the raw score rounded down, and the raw scores are"
+                " 0.25 to 1: the query probably gives a ratio; write scoreRange: {min: 0, max: 1}"
             ),
         ),
         (
             [250.0, 7.0],
             None,
             (
-                "1 of 2 values is clamped at 100: without scoreRange the value is the raw score, at most"
-                " 100, and one is 250; write scoreRange"
+                "1 of 2 values is clamped at 100: without scoreRange the value is the raw score, at"
+                " most 100, and one is 250; write scoreRange"
             ),
         ),
         (
