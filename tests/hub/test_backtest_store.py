@@ -1,13 +1,17 @@
-"""`gitops-dsf backtest` with a real Prometheus that has two days of raw scores, one each minute."""
+"""A real Prometheus with raw scores: two days of them for a backtest, and those of now."""
 
+import asyncio
 import itertools
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.currentscores import ByCluster, exported_now
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.prometheus import past, start_prometheus
@@ -87,3 +91,40 @@ def test_two_days_of_a_fleet(tmp_path: Path) -> None:
     assert portal["secondsOn"] == pytest.approx({"c00": DAY, "c01": DAY}, abs=2 * STEP)
     assert shop["moves"] == 0
     assert found["head"]["gaps"] == {}
+
+
+def test_the_raw_scores_of_now_have_bounds_and_an_age(tmp_path: Path) -> None:
+    """Two replicas of an agent's Prometheus differ. A name with a dot is no pattern."""
+    end = int(time.time()) - 30
+    history: list[str] = []
+    for cluster, score, replica, value in (
+        ("c00", "idle.cpu", "a", 41.25),
+        ("c00", "idle.cpu", "b", 42.5),
+        ("c01", "idle.cpu", "a", -7.75),
+        ("c01", "idle-cpu", "a", 99.0),
+        ("c01", "memory", "a", 0.125),
+    ):
+        labels = {"ds_cluster": cluster, "ds_score_name": score, "replica": replica}
+        history += past("dynamic_score", labels, [1.0, value], end=end, step=STEP)
+    with Processes(logs=tmp_path / "logs") as processes:
+        prometheus = start_prometheus(
+            processes=processes, folder=tmp_path / "prometheus", history=history
+        )
+
+        async def read() -> Mapping[str, ByCluster]:
+            async with MetricStore(prometheus) as store:
+                return await exported_now(
+                    store, ["idle.cpu", "memory"], cluster_label="ds_cluster", at=end + 10
+                )
+
+        by_score = asyncio.run(read())
+    assert {
+        (score, cluster): [(result.low, result.high) for result in results.results]
+        for score, by_cluster in by_score.items()
+        for cluster, results in by_cluster.items()
+    } == {
+        ("idle.cpu", "c00"): [(41.25, 42.5)],
+        ("idle.cpu", "c01"): [(-7.75, -7.75)],
+        ("memory", "c01"): [(0.125, 0.125)],
+    }
+    assert by_score["memory"]["c01"].measured == end

@@ -24,7 +24,8 @@ def raw_score_text(source: RawScoreSource | UnsetType) -> str:
             answers.append(f"and {plural(rest, 'more scorer')}")
         text = f". Raw scores of {source.origin}: {'; '.join(answers)}"
     if source.problems:
-        text += f". No raw scores: {'; '.join(source.problems)}"
+        title = "Not all raw scores" if source.scorers else "No raw scores"
+        text += f". {title}: {'; '.join(source.problems)}"
     return text
 
 

@@ -243,6 +243,24 @@ def test_a_cluster_that_the_new_query_does_not_answer_for_stays_unknown(
     assert (move["to"], sorted(move["possible"])) == ("unknown", ["eu-2", "us-1"])
 
 
+def test_what_was_read_before_the_store_failed_counts(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    fleet.write("scorers/cpu.yaml", scorer("cpu"))
+    fleet.write("scorers/mem.yaml", on_hub("avg by (cluster) (busy)", name="mem"))
+    fleet.write("apps/guestbook.yaml", application("guestbook", scorers=("cpu", "mem")))
+    fleet.commit("on the hub")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
+    fleet.write("scorers/mem.yaml", on_hub("avg by (cluster) (calm)", name="mem"))
+    calm: dict[str, Value] = {"eu-1": lambda _: 20.6}
+    with raw() as store:
+        store.queries = {"avg by (cluster) (calm)": calm}
+        store.partial = True
+        text = run.shown(fleet, "--scores", scores, "--prometheus", store.url)
+    assert "cpu on 3 of 3 clusters, up to 1" in text
+    assert "Not all raw scores: the store says that data is missing" in text
+
+
 def test_a_changed_query_of_agents_is_not_asked_of_the_store(
     fleet: GitFleet, scores: Path, run: Run, store: Store
 ) -> None:
@@ -299,9 +317,9 @@ def test_a_pipeline_with_a_wrong_store_previews_by_bounds(
     assert "ci: failed: render\n" in text, "the fleet of this test is not rendered"
 
 
-def on_hub(query: str) -> dict[str, Any]:
+def on_hub(query: str, *, name: str = "cpu") -> dict[str, Any]:
     return scorer(
-        "cpu",
+        name,
         runsOn="Hub",
         configURL=None,
         source={
@@ -310,7 +328,7 @@ def on_hub(query: str) -> dict[str, Any]:
             "clusterLabel": {"name": "cluster"},
             "params": {"query": query},
         },
-        scoring={"type": "Query", "params": {"name": "cpu", "interval": 60}},
+        scoring={"type": "Query", "params": {"name": name, "interval": 60}},
     )
 
 
