@@ -32,19 +32,21 @@ class Paced:
     @classmethod
     def of(cls, placement: Placement, ranking: PacedRanking) -> "Paced":
         """The Placement with what its annotation says."""
-        written = as_written(placement, ranking)
+        original = as_written(placement, ranking)
         metadata = placement.metadata
         kind = (
             metadata.namespace,
             metadata.deleting,
             metadata.annotation(DISABLE_ANNOTATION),
             ranking.terms,
-            msgspec.structs.replace(written.spec, prioritizer_policy=None, number_of_clusters=None),
+            msgspec.structs.replace(
+                original.spec, prioritizer_policy=None, number_of_clusters=None
+            ),
         )
         return cls(
             placement=placement,
             ranking=ranking,
-            written=written,
+            written=original,
             kind=msgspec.json.encode(kind),
         )
 
@@ -86,10 +88,10 @@ def desired_move(
         return None
     if wanted is None or len(verdict.current) != wanted:
         return None
-    left = verdict.current - verdict.chosen
+    departed = verdict.current - verdict.chosen
     joined = verdict.chosen - verdict.current
     return best_swap(
-        paced, left=left, joined=joined, sums=_sums(verdict, left | joined), drained=drained
+        paced, left=departed, joined=joined, sums=_sums(verdict, departed | joined), drained=drained
     )
 
 

@@ -140,21 +140,21 @@ def effect_of(
             continue
         chosen = clusters_of(maintenance, clusters)
         if maintenance.action is MaintenanceAction.FREEZE:
-            why = f"maintenance {maintenance.name} freezes it until {timestamp_of(period.end)}"
-            frozen |= dict.fromkeys(chosen, why)
+            reason = f"maintenance {maintenance.name} freezes it until {timestamp_of(period.end)}"
+            frozen |= dict.fromkeys(chosen, reason)
             # An application and its Placement have the same name.
             names = frozenset(maintenance.applications or ())
             for key in keys:
                 if key.partition("/")[2] in names:
-                    frozen[key] = why
+                    frozen[key] = reason
             continue
         cordoned |= chosen
         if maintenance.action is not MaintenanceAction.DRAIN:
             continue
         for name in chosen:
             # A cluster stays drained until the last of its windows ends.
-            known = drained.get(name)
-            if known is None or known.period.end < period.end:
+            earlier = drained.get(name)
+            if earlier is None or earlier.period.end < period.end:
                 drained[name] = Drained(maintenance=maintenance.name, period=period)
     return OpenWindows(cordoned=frozenset(cordoned), drained=drained, frozen=frozen)
 
@@ -221,7 +221,9 @@ def state_of(
 
     `decided` are the clusters of every Placement, by namespace/name.
     """
-    known = {(drain.cluster, drain.maintenance, drain.until): drain for drain in before.drains}
+    drains_before = {
+        (drain.cluster, drain.maintenance, drain.until): drain for drain in before.drains
+    }
     placements_on: dict[str, list[str]] = {cluster: [] for cluster in effect.drained}
     for key in sorted(decided):
         for cluster in decided[key]:
@@ -229,30 +231,30 @@ def state_of(
                 placements_on[cluster].append(key)
     drains: list[Drain] = []
     for cluster, drained in sorted(effect.drained.items())[:MAX_DRAINS]:
-        left: list[str] = []
+        leaving: list[str] = []
         stays: list[str] = []
         for key in placements_on[cluster]:
             if key in paced:
-                left.append(key)
+                leaving.append(key)
             else:
                 stays.append(key)
         until = drained.period.end
-        earlier = known.get((cluster, drained.maintenance, until))
+        earlier = drains_before.get((cluster, drained.maintenance, until))
         since = now if earlier is None else earlier.since
         # An application may have arrived at the last moment before the cordon.
-        first = len(left) if earlier is None else max(earlier.first, len(left))
-        gone = first - len(left)
+        first = len(leaving) if earlier is None else max(earlier.first, len(leaving))
+        gone = first - len(leaving)
         drain = Drain(
             cluster=cluster,
             maintenance=drained.maintenance,
             since=since,
             until=until,
             first=first,
-            count=len(left),
-            left=tuple(left[:MAX_NAMED]),
+            count=len(leaving),
+            left=tuple(leaving[:MAX_NAMED]),
             stays=tuple(stays[:MAX_NAMED]),
             stays_count=len(stays),
-            late=_late(len(left), gone, since=since, until=until, now=now),
+            late=_late(len(leaving), gone, since=since, until=until, now=now),
         )
         drains.append(drain)
     windows = tuple(_stage(maintenance, now) for maintenance in items)

@@ -100,13 +100,13 @@ def _unasked(
     OCM chose for a new application, or for one that lost its cluster.
     """
     for key, clusters in after.decided.items():
-        known = before.decided.get(key, ())
+        clusters_before = before.decided.get(key, ())
         expected = {move.target for move in before.under_way if move.placement == key}
-        left = sorted(set(known) - set(clusters), reverse=True)
+        departed = sorted(set(clusters_before) - set(clusters), reverse=True)
         for cluster in clusters:
-            if cluster in known or cluster in expected:
+            if cluster in clusters_before or cluster in expected:
                 continue
-            source = left.pop() if left else ""
+            source = departed.pop() if departed else ""
             yield LedgerMove(
                 placement=key,
                 source=source,

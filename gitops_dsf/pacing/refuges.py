@@ -54,8 +54,8 @@ def plan_refuges(
     Placement has no decision or OCM reports a mistake in it. With `only`, the other Placements keep
     theirs without a look at them.
     """
-    wanted = {key: item for key, item in paced.items() if item.ranking.refuges}
-    decided = {key: own_decisions(item.placement, state) for key, item in wanted.items()}
+    wanted = {key: candidate for key, candidate in paced.items() if candidate.ranking.refuges}
+    decided = {key: own_decisions(candidate.placement, state) for key, candidate in wanted.items()}
     members: defaultdict[str, list[str]] = defaultdict(list)
     for key, clusters in decided.items():
         for cluster in clusters:
@@ -93,9 +93,9 @@ class _Ranked:
         if position is None or cluster in self.verdict.current:
             return None
         clusters = self.ranking.clusters
-        place = bisect_left(clusters, position)
-        if place < len(clusters) and clusters[place] == position:
-            return self.ranking.sums[place]
+        index = bisect_left(clusters, position)
+        if index < len(clusters) and clusters[index] == position:
+            return self.ranking.sums[index]
         return None
 
     def best(self, without: Collection[str]) -> Iterator[str]:
@@ -153,8 +153,8 @@ class _Together:
         best = max(points.values())
         if before is not None and before in points and points[before] > best - SPREAD:
             return before
-        taken = sum(abs(term.weight) * _taken(term, ranking) for term in ranking.terms)
-        own = taken / ranking.total_weight
+        points_taken = sum(abs(term.weight) * _taken(term, ranking) for term in ranking.terms)
+        own = points_taken / ranking.total_weight
         # A cluster counts as near if it is within the spread also with this application on it.
         near = [
             name for name, value in points.items() if value == best or value - own >= best - SPREAD

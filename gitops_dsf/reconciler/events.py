@@ -83,9 +83,9 @@ class Events:
                     outcome = await self._write(*event)
             except (ApiError, TimeoutError, msgspec.DecodeError) as error:
                 outcome = "refused"
-                why = str(error) or "the hub does not answer"
+                cause = str(error) or "the hub does not answer"
                 LOG.warning(
-                    "event on %s %s not written: %s", event.about.kind, event.about.name, why
+                    "event on %s %s not written: %s", event.about.kind, event.about.name, cause
                 )
             self._outcomes.labels(outcome=outcome).inc()
 
@@ -97,7 +97,7 @@ class Events:
         name = (
             f"{about.name[:236].rstrip('-.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
         )
-        item: dict[str, Any] = {
+        event: dict[str, Any] = {
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": about.namespace},
@@ -112,7 +112,7 @@ class Events:
             "count": 1,
         }
         try:
-            await self._api.create(path, item)
+            await self._api.create(path, event)
         except ApiError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise

@@ -75,7 +75,7 @@ def assess(
     missing = by_state[ScoreState.MISSING]
     expired = by_state[ScoreState.EXPIRED] | by_state[ScoreState.EMPTY]
     unclear = missing if not masks_known else set[str]()
-    found = Assessment(
+    assessment = Assessment(
         fresh=len(published) - len(expired) - len(by_state[ScoreState.ENDLESS]),
         expiring=frozenset(by_state[ScoreState.EXPIRING]),
         expired=frozenset(expired),
@@ -84,7 +84,7 @@ def assess(
         waiting=frozenset(by_state[ScoreState.WAITING]),
         unclear=frozenset(unclear),
     )
-    return _with_condition(found, on_hub=scorer.on_hub)
+    return _with_condition(assessment, on_hub=scorer.on_hub)
 
 
 def named(clusters: Iterable[str]) -> str:
@@ -93,38 +93,38 @@ def named(clusters: Iterable[str]) -> str:
     return f"{plural(len(ordered), 'cluster')} ({names_text(ordered)})"
 
 
-def _with_condition(found: Assessment, *, on_hub: bool) -> Assessment:
+def _with_condition(assessment: Assessment, *, on_hub: bool) -> Assessment:
     masked = f"missing or masked on {{}}: ConfigMap {MASKS_CONFIGMAP} is missing or unreadable"
     parts = [
-        f"fresh on {plural(found.fresh, 'cluster')}"
-        + (f", about to expire on {named(found.expiring)}" if found.expiring else "")
+        f"fresh on {plural(assessment.fresh, 'cluster')}"
+        + (f", about to expire on {named(assessment.expiring)}" if assessment.expiring else "")
     ]
     for clusters, words in (
-        (found.expired, "expired or empty on {}"),
-        (found.endless, "without validUntil, so that OCM counts it for ever, on {}"),
-        (found.missing, "missing on {}"),
-        (found.waiting, "not published yet on {}"),
-        (found.unclear, masked),
+        (assessment.expired, "expired or empty on {}"),
+        (assessment.endless, "without validUntil, so that OCM counts it for ever, on {}"),
+        (assessment.missing, "missing on {}"),
+        (assessment.waiting, "not published yet on {}"),
+        (assessment.unclear, masked),
     ):
         parts += [words.format(named(clusters))] if clusters else []
-    status, reason = _condition(found)
+    status, reason = _condition(assessment)
     message = "; ".join(parts)
     if reason == "NoCluster":
         able = "" if on_hub else " with the agent's add-on"
         message = f"no cluster{able} fits clusterSelector without being masked"
-    return replace(found, status=status, reason=reason, message=message)
+    return replace(assessment, status=status, reason=reason, message=message)
 
 
-def _condition(found: Assessment) -> tuple[str, str]:
-    if found.expired:
+def _condition(assessment: Assessment) -> tuple[str, str]:
+    if assessment.expired:
         return "False", "Expired"
-    if found.endless:
+    if assessment.endless:
         return "False", "NoExpiry"
-    if found.missing:
-        return "False", "Missing" if found.fresh else "NoScores"
-    if found.fresh:
+    if assessment.missing:
+        return "False", "Missing" if assessment.fresh else "NoScores"
+    if assessment.fresh:
         return "True", "Fresh"
-    return "Unknown", "NoScores" if found.waiting or found.unclear else "NoCluster"
+    return "Unknown", "NoScores" if assessment.waiting or assessment.unclear else "NoCluster"
 
 
 UNAVAILABLE: Final = frozenset({"False", "Unknown"})
@@ -143,12 +143,12 @@ class Owner:
 
 def owners(scorers: Iterable[DynamicScorer]) -> dict[str, Owner]:
     """By name of the AddOnPlacementScores."""
-    found: dict[str, Owner] = {}
-    for scorer in sorted(scorers, key=lambda each: each.name):
-        known = found.get(scorer.resource)
-        ttl = float(scorer.ttl) if known is None else max(known.ttl, scorer.ttl)
-        found[scorer.resource] = Owner(item=scorer if known is None else known.item, ttl=ttl)
-    return found
+    by_resource: dict[str, Owner] = {}
+    for scorer in sorted(scorers, key=lambda scorer: scorer.name):
+        owner = by_resource.get(scorer.resource)
+        ttl = float(scorer.ttl) if owner is None else max(owner.ttl, scorer.ttl)
+        by_resource[scorer.resource] = Owner(item=scorer if owner is None else owner.item, ttl=ttl)
+    return by_resource
 
 
 def why_not_renewed(

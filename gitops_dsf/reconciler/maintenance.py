@@ -138,16 +138,16 @@ def report_drains(
     about = about_maintenance(context.view.hub_namespace)
     for drain in after.drains:
         earlier = _same_drain(drain, before.drains)
-        what = f"{drain.cluster} ({drain.maintenance})"
+        subject = f"{drain.cluster} ({drain.maintenance})"
         if drain.late and not (earlier is not None and earlier.late):
-            left = plural(drain.count, "paced Placement")
+            remaining = plural(drain.count, "paced Placement")
             message = (
-                f"{what}: {left} left, which will not be gone by {timestamp_of(drain.until)};"
-                " nothing is broken to keep that"
+                f"{subject}: {remaining} left, which will not be gone by"
+                f" {timestamp_of(drain.until)}; nothing is broken to keep that"
             )
             context.events.record(about, "DrainLate", message, warning=True)
         if not drain.count and (earlier is None or earlier.count):
-            context.events.record(about, "DrainDone", f"{what}: no paced Placement is left")
+            context.events.record(about, "DrainDone", f"{subject}: no paced Placement is left")
     metrics = context.metrics
     metrics.maintenance_left.set({(drain.cluster,): drain.count for drain in after.drains})
     metrics.maintenance_late.set({(drain.cluster,): float(drain.late) for drain in after.drains})
@@ -157,5 +157,5 @@ def _same_drain(drain: Drain, drains: Collection[Drain]) -> Drain | None:
     """The drain of the same cluster, maintenance and window."""
     key = (drain.cluster, drain.maintenance, drain.until)
     return next(
-        (each for each in drains if (each.cluster, each.maintenance, each.until) == key), None
+        (other for other in drains if (other.cluster, other.maintenance, other.until) == key), None
     )

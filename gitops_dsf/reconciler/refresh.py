@@ -98,17 +98,17 @@ class RefreshDebounce:
             )
             since = max((decision.since for decision in followed.values()), default=0.0)
             ready = since + DEBOUNCE_SECONDS
-            known = Decisions()
+            seen = Decisions()
             if uid in self._refreshed:
                 # A decision that became empty is forgotten.
                 nonempty = dict(wanted)
                 before = self._refreshed[uid]
-                known = frozenset(pair for pair in before.decisions if pair[0] in nonempty)
-                kept[uid] = _Refresh(known, before.at)
-                pause = BETWEEN_SECONDS if wanted - known else AGAIN_SECONDS
+                seen = frozenset(pair for pair in before.decisions if pair[0] in nonempty)
+                kept[uid] = _Refresh(seen, before.at)
+                pause = BETWEEN_SECONDS if wanted - seen else AGAIN_SECONDS
                 ready = max(ready, before.at + pause)
-            again = bool(wanted) and application_set.asked and wanted == known
-            if not (wanted - known or again):
+            again = bool(wanted) and application_set.asked and wanted == seen
+            if not (wanted - seen or again):
                 continue
             if now >= ready:
                 due_now.append(Due(name=name, uid=uid, wanted=wanted, since=since, again=again))
@@ -149,7 +149,9 @@ class RefreshController:
     async def _reconcile(self) -> float | None:
         """Raises ApiError when the hub does not answer: that concerns every ApplicationSet."""
         due_now, wait = self._debounce.due(self._view.sets.items, self._clock())
-        self._pauses.keep_only({each.uid for each in self._view.sets.items.values()})
+        self._pauses.keep_only(
+            {application_set.uid for application_set in self._view.sets.items.values()}
+        )
         waits = [] if wait is None else [wait]
         for due in due_now:
             if not self._pauses.left(due.uid):

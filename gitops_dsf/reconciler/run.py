@@ -169,7 +169,7 @@ def _controllers(
         allowed=settings.spec.allowed_token_hosts,
         flapping=flapping if spec.journal.enabled else None,
     )
-    found: dict[str, Callable[[], Awaitable[None]]] = {
+    controllers: dict[str, Callable[[], Awaitable[None]]] = {
         "watch": context.view.run,
         "scorers": scorers.run,
         "dead-scores": ScoreGarbageCollector(context).run,
@@ -180,19 +180,19 @@ def _controllers(
     }
     git = settings.git
     if git is not None and spec.state.enabled:
-        found["state"] = StateBranchController(
+        controllers["state"] = StateBranchController(
             context, git=git, settings=spec.state, namespaces=settings.placement_namespaces
         ).run
     if git is not None and spec.journal.enabled:
-        found["journal"] = JournalController(
+        controllers["journal"] = JournalController(
             context, git=git, settings=spec.journal, flapping=flapping
         ).run
     if git is not None and spec.proposals.kinds:
-        found["proposals"] = ProposalController(
+        controllers["proposals"] = ProposalController(
             context,
             git=git,
             settings=spec.proposals,
             page_seconds=spec.probe.timeout_seconds,
             secrets=settings.secrets,
         ).run
-    return found
+    return controllers

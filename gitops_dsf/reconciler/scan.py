@@ -117,11 +117,10 @@ class ScoreScanner:
         for scorer in scorers.values():
             by_resource[scorer.resource].append(scorer)
         placements = dict(view.placements.items)
-        ranked = {
-            (prioritizer.resource, prioritizer.dimension)
-            for placement in placements.values()
-            for prioritizer in placement.ranked_by
-        }
+        ranked = set[tuple[str, str]]()
+        for placement in placements.values():
+            for prioritizer in placement.ranked_by:
+                ranked.add((prioritizer.resource, prioritizer.dimension))
         assessments: dict[str, Assessment] = {}
         dead: list[tuple[str, str]] = []
         not_counted: dict[tuple[str, str], frozenset[str]] = {}
@@ -134,14 +133,14 @@ class ScoreScanner:
             late = _late(column, here, now=now)
             for scorer in here:
                 clusters = targets.expected(scorer)
-                known = self._expectation(scorer, same.setdefault(clusters, clusters), now)
-                expected[scorer.metadata.uid] = known
+                expectation = self._expectation(scorer, same.setdefault(clusters, clusters), now)
+                expected[scorer.metadata.uid] = expectation
                 assessments[scorer.name] = assess(
                     scorer,
                     late,
                     published=column.keys(),
-                    expected=known.clusters,
-                    since=_since(scorer, targets, known),
+                    expected=expectation.clusters,
+                    since=_since(scorer, targets, expectation),
                     masks_known=targets.masks is not None,
                     now=now,
                 )
@@ -174,9 +173,9 @@ class ScoreScanner:
         if before is not None:
             patience = grace(scorer.interval)
             since = {
-                name: at
-                for name, at in before.since.items()
-                if now < at + patience and name in clusters
+                name: expected_since
+                for name, expected_since in before.since.items()
+                if now < expected_since + patience and name in clusters
             }
             is_renamed = before.resource != scorer.resource
             new = clusters if is_renamed else clusters - before.clusters

@@ -114,9 +114,9 @@ class ScoreGarbageCollector:
         return self._interval
 
     def _report(self, removed: Mapping[DeadScore, str], owners: Mapping[str, Owner]) -> None:
-        left = self._dead_since.keys() - self._kept_until.keys() - removed.keys()
+        remaining = self._dead_since.keys() - self._kept_until.keys() - removed.keys()
         self._context.metrics.dead_scores.set(
-            Tally((_label(resource, owners.get(resource)),) for resource, _ in left)
+            Tally((_label(resource, owners.get(resource)),) for resource, _ in remaining)
         )
         for resource, owner in owners.items():
             clusters = [

@@ -48,17 +48,17 @@ class ReconcilerSettings:
 def read(path: Path) -> FleetRepositorySpec:
     """What a gitops-dsf.yaml says. Raises UsageError."""
     try:
-        found = declare(load_text(path.read_text("utf-8"), file=SETTINGS_FILE))
+        declared = declare(load_text(path.read_text("utf-8"), file=SETTINGS_FILE))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise UsageError(
             f"--config {path}: {reason}; name the gitops-dsf.yaml of the fleet"
         ) from error
-    for item in (
-        diagnostic for diagnostic in found.diagnostics if diagnostic.severity is Severity.ERROR
-    ):
-        message = f"--config {replace(item.position, file=str(path))}: {item.message}"
-        raise UsageError(f"{message}; {item.hint}" if item.hint else message)
-    if found.repository is None:
+    for diagnostic in declared.diagnostics:
+        if diagnostic.severity is not Severity.ERROR:
+            continue
+        message = f"--config {replace(diagnostic.position, file=str(path))}: {diagnostic.message}"
+        raise UsageError(f"{message}; {diagnostic.hint}" if diagnostic.hint else message)
+    if declared.repository is None:
         raise UsageError(f"--config {path}: there is no FleetRepository in it")
-    return found.repository.value.spec
+    return declared.repository.value.spec

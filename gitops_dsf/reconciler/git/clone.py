@@ -87,8 +87,8 @@ class Clone:
         if not self._created or self._commits >= RENEW_AFTER:
             await self._create()
         out = await self._run("ls-remote", "--heads", _REMOTE, *(_HEADS + name for name in names))
-        found = (line.split("\t", 1) for line in out.splitlines())
-        return {ref.removeprefix(_HEADS): commit for commit, ref in found}
+        lines = (line.split("\t", 1) for line in out.splitlines())
+        return {ref.removeprefix(_HEADS): commit for commit, ref in lines}
 
     async def fetch(self, branch: str) -> str:
         """Fetches the newest commit of a branch, without its history and without the contents of
@@ -119,7 +119,7 @@ class Clone:
         listing = await self._bytes("ls-files", "-z", "--stage", "-t", "--", *below)
         prefix = f"{folder}/" if folder else ""
         entries = [
-            replace(item, path=item.path.removeprefix(prefix)) for item in index_entries(listing)
+            replace(entry, path=entry.path.removeprefix(prefix)) for entry in index_entries(listing)
         ]
         return await asyncio.to_thread(lost, self.tree / folder, entries)
 
@@ -234,14 +234,16 @@ class Clone:
             "LC_ALL": "C",
             **variables,
         }
-        what = f"git {arguments[0]}"
+        command = f"git {arguments[0]}"
         with self._credentials.usable(scratch=self._folder.parent) as credentials:
             settings = (*_ALWAYS, *self._identity, *credentials.settings(self._url))
-            options = (part for name, value in settings for part in ("-c", f"{name}={value}"))
+            options: list[str] = []
+            for name, value in settings:
+                options += ["-c", f"{name}={value}"]
             try:
                 code, out, err = await program.run(
                     ("git", *options, *arguments),
-                    what=what,
+                    what=command,
                     folder=self.tree,
                     environment=environment,
                     stdin=stdin,
@@ -253,7 +255,7 @@ class Clone:
                 ) from error
         if code:
             words = _summary(self._credentials.cleaned(err.decode(errors="replace")))
-            raise GitError(f"{what}: {words or 'failed without a message'}")
+            raise GitError(f"{command}: {words or 'failed without a message'}")
         return out
 
     async def _create(self) -> None:
@@ -296,8 +298,7 @@ async def working_clone(
     except OSError as error:
         msg = (
             f"--work-dir {error.filename}: {error.strerror}; it must be a folder that"
-            " this process may"
-            " write to"
+            " this process may write to"
         )
         raise RepositoryError(msg) from error
     try:

@@ -107,8 +107,7 @@ class GitCredentials:
         if name is None or (name == "password" and not self._has("username")):
             msg = (
                 f"{self.folder} has neither token nor username and password, which"
-                f" {urlsplit(url).scheme}"
-                " URLs need"
+                f" {urlsplit(url).scheme} URLs need"
             )
             raise GitError(msg)
         for file in (name, "username"):
@@ -120,18 +119,18 @@ class GitCredentials:
         # The empty helper clears the list. The origin in the name keeps the secret from other
         # servers.
         origin = f"{parts.scheme}://{parts.netloc}"
-        found = (("credential.helper", ""), (f"credential.{origin}.helper", helper))
+        helpers = (("credential.helper", ""), (f"credential.{origin}.helper", helper))
         return (
-            (*found, ("http.sslCAInfo", str(self._path("ca.crt"))))
+            (*helpers, ("http.sslCAInfo", str(self._path("ca.crt"))))
             if self._has("ca.crt")
-            else found
+            else helpers
         )
 
     def _ssh_command(self) -> str:
         if self.folder is None or not (self._has("ssh-privatekey") and self._has("known_hosts")):
             lacking = f"{self.folder} lacks ssh-privatekey or known_hosts"
-            where = "--git-credentials is not given" if self.folder is None else lacking
-            raise GitError(f"{where}; ssh URLs need both files")
+            problem = "--git-credentials is not given" if self.folder is None else lacking
+            raise GitError(f"{problem}; ssh URLs need both files")
         options = {
             "IdentityFile": self._path("ssh-privatekey"),
             "UserKnownHostsFile": self._path("known_hosts"),
@@ -141,18 +140,20 @@ class GitCredentials:
             "BatchMode": "yes",
             "ConnectTimeout": 15,
         }
-        words = (part for name, value in options.items() for part in ("-o", f'{name}="{value}"'))
-        return shlex.join(["ssh", "-F", "/dev/null", *words])
+        words = ["ssh", "-F", "/dev/null"]
+        for name, value in options.items():
+            words += ["-o", f'{name}="{value}"']
+        return shlex.join(words)
 
     def token(self) -> str:
         """The token, for a forge's API. Raises GitError when there is none."""
         if not self._has("token"):
-            where = (
+            problem = (
                 "--git-credentials is not given"
                 if self.folder is None
                 else f"{self.folder} has no token"
             )
-            raise GitError(f"{where}; pull requests need one")
+            raise GitError(f"{problem}; pull requests need one")
         return self._secret("token", read=header_secret)
 
     def _secret(self, name: str, *, read: Callable[[bytes], str]) -> str:

@@ -135,8 +135,10 @@ class HubApi(ApiServer):
 
         A deletion needs room for its whole time limit, because it cannot be undone.
         """
-        left = self._left()
-        if left <= 0 or (method == "DELETE" and left < DELETION_SECONDS + MARGIN_SECONDS):
+        seconds_left = self._left()
+        if seconds_left <= 0 or (
+            method == "DELETE" and seconds_left < DELETION_SECONDS + MARGIN_SECONDS
+        ):
             msg = f"{method} {path}: not sent: another replica may lead before the hub answers"
             raise ApiError(msg)
 

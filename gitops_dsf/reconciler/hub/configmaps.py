@@ -120,10 +120,10 @@ class OwnConfigMap:
 
     async def write(self, before: dict[str, Any] | None, data: Mapping[str, str]) -> dict[str, Any]:
         """Writes these keys. Raises ApiError, with 409 when somebody wrote it after it was read."""
-        item = before or {"metadata": {"name": self._name, "namespace": self._namespace}}
-        metadata = item["metadata"]
-        item = {
-            **item,
+        config_map = before or {"metadata": {"name": self._name, "namespace": self._namespace}}
+        metadata = config_map["metadata"]
+        config_map = {
+            **config_map,
             "apiVersion": "v1",
             "kind": "ConfigMap",
             # The metadata that was read holds the resourceVersion. With it the API server refuses
@@ -132,11 +132,11 @@ class OwnConfigMap:
                 **metadata,
                 "labels": {**(metadata.get("labels") or {}), MANAGED_BY_LABEL: MANAGER},
             },
-            "data": {**(item.get("data") or {}), **data},
+            "data": {**(config_map.get("data") or {}), **data},
         }
         if before is None:
-            answer = await self._api.create(self._path, item)
+            answer = await self._api.create(self._path, config_map)
         else:
-            answer = await self._api.replace(f"{self._path}/{self._name}", item)
+            answer = await self._api.replace(f"{self._path}/{self._name}", config_map)
         stored: dict[str, Any] = msgspec.json.decode(answer)
         return stored

@@ -78,11 +78,11 @@ class DecisionTracker:
     def observe(self) -> None:
         """Reads all pages as they are now."""
         self._scheduled = False
-        known = set(self.decisions)
+        names_before = set(self.decisions)
         for name in self.decisions.observe(self._pages.items.values(), self._clock()):
-            if name in known:
+            if name in names_before:
                 self._metrics.decision_changes.labels(placement=name).inc()
-        for name in known - self.decisions.keys():
+        for name in names_before - self.decisions.keys():
             self._metrics.decision_changes.remove(name)
         self._metrics.decision_clusters.set(
             {(name,): len(decision.clusters) for name, decision in self.decisions.items()}

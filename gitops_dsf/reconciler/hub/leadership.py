@@ -88,13 +88,13 @@ class Leadership:
         """Waits until this replica leads."""
         last_message = ""
         while not self.is_leader:
-            taken = False
+            has_lease = False
             try:
-                taken = await self._try()
+                has_lease = await self._try()
                 message = f"{self._seen.holder} leads; waiting"
             except ApiError as error:
                 message = f"the Lease cannot be taken: {error}"
-            if taken:
+            if has_lease:
                 # With a claim that is nearly over, renew it before it is used.
                 self.is_leader = self._left() >= DEADLINE * 2 / 3
                 message = f"not leading: the hub takes more than {DEADLINE / 3:g} s to answer"
@@ -103,7 +103,7 @@ class Leadership:
             if message != last_message:
                 LOG.info("%s", message)
                 last_message = message
-            if not taken:
+            if not has_lease:
                 await asyncio.sleep(RENEW)
 
     async def keep(self) -> None:
@@ -162,12 +162,12 @@ class Leadership:
         with status 409 when somebody wrote it after it was read, or created it: nobody knows yet
         who holds it.
         """
-        written = self._written
+        own_lease = self._written
         self._written = None
-        if self.is_leader and written is not None:
-            written["spec"] = self._spec(written["spec"])
+        if self.is_leader and own_lease is not None:
+            own_lease["spec"] = self._spec(own_lease["spec"])
             try:
-                await self._write(self._api.replace, f"{self._path}/{RECONCILER}", written)
+                await self._write(self._api.replace, f"{self._path}/{RECONCILER}", own_lease)
             except ApiError as error:
                 if error.status != HTTPStatus.NOT_FOUND:
                     raise

@@ -108,7 +108,7 @@ class HubView:
         """Resources whose list was not read yet, and why informers are broken. Empty when all is
         well.
         """
-        unread = [each.resource for each in self.informers if not each.synced.is_set()]
+        unread = [informer.resource for informer in self.informers if not informer.synced.is_set()]
         reasons = [", ".join(unread), *(informer.broken for informer in self.informers)]
         return "; ".join(reason for reason in reasons if reason)
 

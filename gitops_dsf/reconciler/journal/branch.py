@@ -7,6 +7,7 @@ the last one of its Placement there. So of several replicas that saw the same mo
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Final, NamedTuple
 
 import msgspec
@@ -80,24 +81,26 @@ def observe(
         key = f"{namespace}/{name}"
         if decision is None:
             continue
-        known = last.get(key)
-        if known is not None and known.uid != placement.uid:
-            known = None  # of a Placement of this name that was deleted
-        if known is not None and digest_of(known) == digest(decision.clusters):
+        last_record = last.get(key)
+        if last_record is not None and last_record.uid != placement.uid:
+            last_record = None  # of a Placement of this name that was deleted
+        if last_record is not None and digest_of(last_record) == digest(decision.clusters):
             continue
         age = now - decision.since
         if age < SETTLE_SECONDS:
             wait = min(wait or SETTLE_SECONDS, SETTLE_SECONDS - age)
             continue
         before = None
-        if known is not None:
-            before = unnamed.get(known.id) if known.to is None else frozenset(known.to)
+        if last_record is not None:
+            before = (
+                unnamed.get(last_record.id) if last_record.to is None else frozenset(last_record.to)
+            )
         kind: ChangeKind = (
             "Start" if before is None else "Later" if decision.since <= started else "Change"
         )
         record = new_record(
             placement=key,
-            number=1 if known is None else known.number + 1,
+            number=1 if last_record is None else last_record.number + 1,
             time=datetime.fromtimestamp(hub_time - (0.0 if kind == "Later" else age), tz=UTC),
             kind=kind,
             before=before,
@@ -158,16 +161,16 @@ class JournalClone:
             if number >= MONTHS and not missing:
                 break
             # In a thread, because a month may have many records, and leadership must be renewed.
-            found = await asyncio.to_thread(read, await self._files(tip, {name}))
+            month = await asyncio.to_thread(read, await self._files(tip, {name}))
             if number < MONTHS:
-                recent.insert(0, found)
-            last = {**last_of(found.records), **last}
+                recent.insert(0, month)
+            last = {**last_of(month.records), **last}
             missing -= last.keys()
         self._tip = tip
         self.last = {**self.last, **last}
         return JournalRead(
-            records=tuple(record for each in recent for record in each.records),
-            bad=tuple(bad for each in recent for bad in each.bad),
+            records=tuple(chain.from_iterable(month.records for month in recent)),
+            bad=tuple(chain.from_iterable(month.bad for month in recent)),
         )
 
     async def _fetch(self) -> str | None:
@@ -184,8 +187,8 @@ class JournalClone:
         if README not in paths and not months:
             msg = (
                 f"branch {self._name} holds {', '.join(sorted(paths)[:3]) or 'nothing'}"
-                " and no month of a"
-                " journal, so it is not changed; name another branch as reconciler.journal.branch"
+                " and no month of a journal, so it is not changed; name another branch as"
+                " reconciler.journal.branch"
             )
             raise RepositoryError(msg)
         return months
@@ -196,12 +199,12 @@ class JournalClone:
 
 def last_of(records: Iterable[Record]) -> dict[str, Record]:
     """The last record of each Placement, of records in their order on the branch."""
-    found: dict[str, Record] = {}
+    newest: dict[str, Record] = {}
     for record in records:
-        known = found.get(record.placement)
-        if known is None or known.uid != record.uid or known.number <= record.number:
-            found[record.placement] = _bare(record)
-    return found
+        earlier = newest.get(record.placement)
+        if earlier is None or earlier.uid != record.uid or earlier.number <= record.number:
+            newest[record.placement] = _bare(record)
+    return newest
 
 
 def _bare(record: Record) -> Record:

@@ -119,12 +119,12 @@ class JournalController:
     async def _learn_from(self, branch: JournalClone) -> None:
         """Raises GitError and RepositoryError."""
         namespace = self._view.argocd_namespace
-        found = await branch.look([f"{namespace}/{name}" for name in self._view.placements.items])
-        for bad in found.bad:
+        journal = await branch.look([f"{namespace}/{name}" for name in self._view.placements.items])
+        for bad in journal.bad:
             LOG.warning("branch %s: %s", self._settings.branch, bad)
-        self._flapping.learn(found.records)
-        for placement, each in by_placement(found.records).items():
-            *_, self._values[placement] = values_at(each, start=self._values.get(placement, {}))
+        self._flapping.learn(journal.records)
+        for placement, records in by_placement(journal.records).items():
+            *_, self._values[placement] = values_at(records, start=self._values.get(placement, {}))
 
     async def _record_loop(self, branch: JournalClone) -> None:
         """Records changes, and counts moves back and forth after each record and as they grow
@@ -194,8 +194,7 @@ class JournalController:
         for move in moves:
             key = move.record.placement
             name = move.record.key[1]
-            sets = self._view.sets.items.items()
-            followers = tuple(sorted(each for each, item in sets if name in item.placements))
+            followers = self._followers(name)
             admitted = self._admitted(move.record)
             # In a thread, because thousands of clusters take a while, and leadership must be
             # renewed.
@@ -212,8 +211,8 @@ class JournalController:
             if record.to is None:
                 self._unnamed[record.id] = move.after
             if admitted is not None:
-                at = datetime.fromtimestamp(int(admitted.since), tz=UTC)
-                record = msgspec.structs.replace(record, admitted=at, gain=admitted.gain)
+                admitted_at = datetime.fromtimestamp(int(admitted.since), tz=UTC)
+                record = msgspec.structs.replace(record, admitted=admitted_at, gain=admitted.gain)
             records.append(record)
             if record.cause is not None:
                 self._context.causes[key] = record.cause
@@ -231,6 +230,11 @@ class JournalController:
         self._flapping.learn(records)
         self._recorded.set()
 
+    def _followers(self, placement: str) -> tuple[str, ...]:
+        """The ApplicationSets that follow a Placement, in order of name."""
+        sets = self._view.sets.items
+        return tuple(sorted(name for name in sets if placement in sets[name].placements))
+
     def _admitted(self, record: Record) -> LedgerMove | None:
         """The move that the reconciler admitted and that led to this change; None if OCM moved by
         itself.
@@ -239,38 +243,43 @@ class JournalController:
         return move if move is not None and move.admitted and move.target in record.joined else None
 
     def _note_edit(
-        self, name: str, before: PlacementSummary | None, item: PlacementSummary | None
+        self, name: str, before: PlacementSummary | None, after: PlacementSummary | None
     ) -> None:
-        if item is None:
+        if after is None:
             self._edited.pop(name, None)
-        elif before is not None and before.digest != item.digest:
+        elif before is not None and before.digest != after.digest:
             self._edited[name] = self._api.now()
 
     def _is_edited(self, name: str, record: Record) -> bool:
         """Whether the Placement was changed just before its decision. OCM decides again at once."""
-        at = self._edited.get(name)
-        return at is not None and -EDIT_SECONDS <= at - record.time.timestamp() <= SLACK_SECONDS
+        edited_at = self._edited.get(name)
+        return (
+            edited_at is not None
+            and -EDIT_SECONDS <= edited_at - record.time.timestamp() <= SLACK_SECONDS
+        )
 
     def _record_event(self, record: Record) -> None:
         """An Event with the cause. Of a paced Placement the controller of paced moves says it."""
         name = record.key[1]
-        item = self._view.placements.items.get(name)
-        if record.cause is None or item is None or item.paced is not None:
+        placement = self._view.placements.items.get(name)
+        if record.cause is None or placement is None or placement.paced is not None:
             return
-        left, joined = (names_text(each) or "nowhere" for each in (record.left, record.joined))
-        about = placement_reference(name, item, self._view.argocd_namespace)
-        message = f"{left} -> {joined}: {record.cause}"
+        source = names_text(record.left) or "nowhere"
+        target = names_text(record.joined) or "nowhere"
+        about = placement_reference(name, placement, self._view.argocd_namespace)
+        message = f"{source} -> {target}: {record.cause}"
         self._context.events.record(about, "Moved", message, warning=record.cause.warning)
 
     def _forget(self, branch: JournalClone) -> None:
         """Forgets Placements that were deleted."""
-        gone = {
-            key
-            for key in branch.last
-            if (name := key.partition("/")[2]) not in self._view.placements.items
-            and self._clock() - self._started > FORGET_SECONDS
-            and self._tracker.decisions.get(name) is None
-        }
+        if self._clock() - self._started <= FORGET_SECONDS:
+            return
+        gone = set[str]()
+        for key in branch.last:
+            _, _, name = key.partition("/")
+            has_decision = self._tracker.decisions.get(name) is not None
+            if name not in self._view.placements.items and not has_decision:
+                gone.add(key)
         if gone:
             branch.last = {key: record for key, record in branch.last.items() if key not in gone}
             for key in gone:
@@ -305,8 +314,8 @@ class JournalController:
         self._show()
         pending = tuple(self._pending)
         was_full = self._is_full
-        at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
-        refused = await branch.append(pending, at=at)
+        commit_time = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
+        refused = await branch.append(pending, at=commit_time)
         del self._pending[: len(pending)]
         self._pending_bytes -= sum(len(encode(record)) for record in pending)
         last = {record.id for record in (*branch.last.values(), *self._pending)}

@@ -98,12 +98,15 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
     decided.
     """
     now = datetime.fromtimestamp(api.now(), tz=UTC)
-    known = {each.resource for name in names for each in view.placements.items[name].ranked_by}
-    scores = {resource: dict(view.scores.of(resource)) for resource in sorted(known)}
+    ranked_by = set[str]()
+    for name in names:
+        for prioritizer in view.placements.items[name].ranked_by:
+            ranked_by.add(prioritizer.resource)
+    scores = {resource: dict(view.scores.of(resource)) for resource in sorted(ranked_by)}
     path = PLACEMENTS.within(view.argocd_namespace).path
-    placement = msgspec.json.Decoder(Placement)
-    listed = await api.listed(path, placement.decode)
-    placements = [item for item in listed if item.metadata.name in names]
+    decoder = msgspec.json.Decoder(Placement)
+    listed = await api.listed(path, decoder.decode)
+    placements = [placement for placement in listed if placement.metadata.name in names]
     for read in map(resources_read, placements):
         for resource in sorted(
             (set(view.scores.columns) if read is None else read) - scores.keys()
@@ -127,12 +130,14 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
 async def _deployed(api: HubApi, namespace: str) -> Deployed:
     """What Argo CD has applied of the rendered Placements."""
     try:
-        found = await api.one(APPLICATIONS.within(namespace).path, DELIVERY_APPLICATION, Deployed)
+        deployed = await api.one(
+            APPLICATIONS.within(namespace).path, DELIVERY_APPLICATION, Deployed
+        )
     except ApiError as error:
         if error.status != HTTPStatus.NOT_FOUND:
             raise
         return Deployed()  # a hub without Argo CD
-    return found or Deployed()
+    return deployed or Deployed()
 
 
 def filled(
@@ -221,17 +226,17 @@ def _values(verdict: Verdict, clusters: Sequence[str]) -> Iterator[tuple[tuple[s
     for name, term in terms.items():
         column = verdict.state.scores.get(term.resource, {})
         for cluster in clusters:
-            found = column.get(cluster)
-            if found is None or expired(found.valid_until, verdict.now):
+            score = column.get(cluster)
+            if score is None or expired(score.valid_until, verdict.now):
                 continue
-            if (value := found.get(term.score)) is not None:
+            if (value := score.get(term.score)) is not None:
                 yield (name, cluster), value
 
 
 def _ordered(keys: Iterable[tuple[str, str]], subjects: Iterable[str]) -> list[tuple[str, str]]:
     """Scores of the clusters that moved come first, then by cluster and name."""
-    places = {cluster: place for place, cluster in enumerate(subjects)}
-    return sorted(keys, key=lambda key: (places.get(key[1], len(places)), key[1], key[0]))
+    positions = {cluster: position for position, cluster in enumerate(subjects)}
+    return sorted(keys, key=lambda key: (positions.get(key[1], len(positions)), key[1], key[0]))
 
 
 def _doubt(record: Record, verdict: Verdict, after: Collection[str]) -> str:

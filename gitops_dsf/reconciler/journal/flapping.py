@@ -3,7 +3,6 @@ it.
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +12,7 @@ from gitops_dsf.hub.moves.causes import KINDS, Cause, CauseKind
 from gitops_dsf.hub.moves.flapping import (
     WINDOW_SECONDS,
     DecisionChange,
+    Episode,
     Leads,
     Return,
     cause_of,
@@ -61,38 +61,55 @@ def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
     """Whether a Placement flaps. Records of an earlier Placement of this name do not count."""
     records = [record for record in records if record.uid == records[-1].uid]
     moved = [record for record in records if record.left or record.joined]
-    kinds = {
-        change: KINDS[Cause.UNKNOWN if record.cause is None else record.cause.cause]
-        for change, record in zip(changes(records), moved, strict=True)
-    }
-    found = [
-        each
-        for episode in episodes(changes(records))
-        for each in episode.returns
-        if each.joined.at > now - SPAN_SECONDS and _counts(kinds[each.left], kinds[each.joined])
-    ]
-    if moves_back(found) < LEAST:
+    # One change for each record that moved something, in the same order.
+    decision_changes = changes(records)
+    kinds = dict(zip(decision_changes, map(_kind_of, moved), strict=True))
+    returns = _returns_within_the_span(episodes(decision_changes), kinds, now=now)
+    if moves_back(returns) < LEAST:
         return None
-    told = zip(records, values_at(records), strict=True)
-    after = [values for record, values in told if record.left or record.joined]
-    known = dict(zip(changes(records), after, strict=True))
+    # Only now: most Placements do not flap, and the scores after each record are many.
+    values_after: list[ScoreValues] = []
+    for record, values in zip(records, values_at(records), strict=True):
+        if record.left or record.joined:
+            values_after.append(values)
+    values_of = dict(zip(decision_changes, values_after, strict=True))
     weights = _weights_of(moved)
 
-    def leads(each: Return) -> tuple[Leads, Leads]:
-        left, joined = (_leads(each, known[change], weights) for change in (each.left, each.joined))
-        return left, joined
+    def leads(move_back: Return) -> tuple[Leads, Leads]:
+        when_left = _leads(move_back, values_of[move_back.left], weights)
+        when_joined = _leads(move_back, values_of[move_back.joined], weights)
+        return when_left, when_joined
 
-    by_scores = [each for each in found if kinds[each.left].by_scores]
-    is_blamed = 2 * len(by_scores) >= len(found)
+    by_scores = [move_back for move_back in returns if kinds[move_back.left].by_scores]
+    is_blamed = 2 * len(by_scores) >= len(returns)
+    clusters = set[str]()
+    for move_back in returns:
+        clusters.add(move_back.cluster)
+        clusters.add(move_back.rival or "")
     return Flapping(
         placement=records[-1].placement,
-        returns=moves_back(found),
-        clusters=tuple(
-            sorted({name for each in found for name in (each.cluster, each.rival) if name})
-        ),
+        returns=moves_back(returns),
+        clusters=tuple(sorted(clusters - {""})),
         cause=cause_of(by_scores, leads) if is_blamed else None,
-        other="" if is_blamed else _other_cause(found, kinds),
+        other="" if is_blamed else _other_cause(returns, kinds),
     )
+
+
+def _kind_of(record: Record) -> CauseKind:
+    return KINDS[Cause.UNKNOWN if record.cause is None else record.cause.cause]
+
+
+def _returns_within_the_span(
+    all_episodes: Iterable[Episode], kinds: Mapping[DecisionChange, CauseKind], *, now: float
+) -> list[Return]:
+    """The returns of the last day that nobody wants."""
+    returns: list[Return] = []
+    for episode in all_episodes:
+        for move_back in episode.returns:
+            is_recent = move_back.joined.at > now - SPAN_SECONDS
+            if is_recent and _counts(kinds[move_back.left], kinds[move_back.joined]):
+                returns.append(move_back)
+    return returns
 
 
 def _counts(left: CauseKind, joined: CauseKind) -> bool:
@@ -105,12 +122,15 @@ def _counts(left: CauseKind, joined: CauseKind) -> bool:
     return not (left.on_purpose or joined.on_purpose or is_forced_back)
 
 
-def _other_cause(found: Iterable[Return], kinds: Mapping[DecisionChange, CauseKind]) -> str:
+def _other_cause(returns: Iterable[Return], kinds: Mapping[DecisionChange, CauseKind]) -> str:
     """`lost cluster: eu-1`: why most clusters were left, where that is not because of scores."""
-    left = [each for each in found if not kinds[each.left].by_scores]
-    titles = Counter(kinds[each.left].title for each in left)
-    title = min(titles, key=lambda each: (-titles[each], each))
-    clusters = {each.cluster for each in left if kinds[each.left].title == title}
+    clusters_by_title: dict[str, list[str]] = {}
+    for move_back in returns:
+        kind = kinds[move_back.left]
+        if not kind.by_scores:
+            clusters_by_title.setdefault(kind.title, []).append(move_back.cluster)
+    title = min(clusters_by_title, key=lambda title: (-len(clusters_by_title[title]), title))
+    clusters = set(clusters_by_title[title])
     return f"{title}: {names_text(sorted(clusters))}"
 
 
@@ -128,26 +148,27 @@ def _weights_of(records: Sequence[Record]) -> Mapping[str, int]:
     return {}
 
 
-def _leads(each: Return, values: ScoreValues, weights: Mapping[str, int]) -> Leads:
-    found: dict[str, float] = {}
+def _leads(move_back: Return, values: ScoreValues, weights: Mapping[str, int]) -> Leads:
+    leads: dict[str, float] = {}
     for name, weight in weights.items():
-        lead = values.get((name, each.cluster), 0) - values.get((name, each.rival or ""), 0)
+        rival_value = values.get((name, move_back.rival or ""), 0)
+        lead = values.get((name, move_back.cluster), 0) - rival_value
         resource = name.split("/")[1]
-        found[resource] = found.get(resource, 0.0) + weight * lead
-    return found
+        leads[resource] = leads.get(resource, 0.0) + weight * lead
+    return leads
 
 
-def flapping_text(found: Flapping) -> str:
+def flapping_text(flapping: Flapping) -> str:
     """`moved back and forth 4 times within a day between eu-1 and eu-2, most of all because of cpu;
     ...`.
     """
-    between = " and ".join([", ".join(found.clusters[:-1]), found.clusters[-1]])
-    text = f"moved back and forth {found.returns} times within a day between {between}"
-    if found.other:
+    between = " and ".join([", ".join(flapping.clusters[:-1]), flapping.clusters[-1]])
+    text = f"moved back and forth {flapping.returns} times within a day between {between}"
+    if flapping.other:
         # No stickiness holds what OCM must move.
-        return f"{text}, most of all because of this: {found.other}"
-    if found.cause is not None:
-        text += f", most of all because of {found.cause}"
+        return f"{text}, most of all because of this: {flapping.other}"
+    if flapping.cause is not None:
+        text += f", most of all because of {flapping.cause}"
     return f"{text}; gitops-dsf backtest --advise tells which stickiness would hold it"
 
 
@@ -159,14 +180,15 @@ class FlappingReporter:
         self._events = context.events
         self._namespace = context.view.argocd_namespace
         self._records: dict[str, list[Record]] = {}
-        self._found: Mapping[str, Flapping] | None = None
+        self._flapping: Mapping[str, Flapping] | None = None
 
     def learn(self, records: Iterable[Record]) -> None:
         """Takes records, those that are known already too."""
-        for placement, each in by_placement(records).items():
-            known = {record.id: record for record in (*self._records.get(placement, ()), *each)}
-            oldest = each[-1].time.timestamp() - SPAN_SECONDS - WINDOW_SECONDS
-            self._records[placement] = recent([*known.values()], since=oldest, most=MAX_KEPT)
+        for placement, new_records in by_placement(records).items():
+            by_id = {record.id: record for record in self._records.get(placement, ())}
+            by_id |= {record.id: record for record in new_records}
+            oldest = new_records[-1].time.timestamp() - SPAN_SECONDS - WINDOW_SECONDS
+            self._records[placement] = recent([*by_id.values()], since=oldest, most=MAX_KEPT)
 
     def forget(self, placements: Collection[str]) -> None:
         """Forgets Placements that were deleted."""
@@ -177,21 +199,24 @@ class FlappingReporter:
         """Counts again, and reports what began or ended. `placements` are those of the namespace,
         by name.
         """
-        before = self._found or {}
+        before = self._flapping or {}
         # In a thread, because it takes a while for thousands of Placements, and leadership must be
         # renewed.
-        found = await asyncio.to_thread(_flapping, dict(self._records), now)
-        self._found = found
+        flapping_now = await asyncio.to_thread(_flapping, dict(self._records), now)
+        self._flapping = flapping_now
         self._returns.set(
-            {(key.partition("/")[2], each.cause or ""): each.returns for key, each in found.items()}
+            {
+                (key.partition("/")[2], flapping.cause or ""): flapping.returns
+                for key, flapping in flapping_now.items()
+            }
         )
-        for key in sorted(found.keys() ^ before.keys()):
+        for key in sorted(flapping_now.keys() ^ before.keys()):
             name = key.partition("/")[2]
             if name in placements:
                 about = placement_reference(name, placements[name], self._namespace)
-                if key in found:
+                if key in flapping_now:
                     self._events.record(
-                        about, "Flapping", f"it {flapping_text(found[key])}", warning=True
+                        about, "Flapping", f"it {flapping_text(flapping_now[key])}", warning=True
                     )
                 else:
                     self._events.record(about, "FlappingEnded", "it no longer moves back and forth")
@@ -200,9 +225,13 @@ class FlappingReporter:
         """The condition of the scorer that publishes this AddOnPlacementScore; None: not known
         yet.
         """
-        if self._found is None:
+        if self._flapping is None:
             return None
-        caused = {key: each for key, each in sorted(self._found.items()) if each.cause == resource}
+        caused = {
+            key: flapping
+            for key, flapping in sorted(self._flapping.items())
+            if flapping.cause == resource
+        }
         if not caused:
             return Condition(
                 type=SETTLED,
@@ -210,12 +239,14 @@ class FlappingReporter:
                 reason="NoFlapping",
                 message="no application moves back and forth because of this score",
             )
-        shown = [f"{key} {flapping_text(each)}" for key, each in list(caused.items())[:MAX_NAMED]]
+        texts = [
+            f"{key} {flapping_text(flapping)}" for key, flapping in list(caused.items())[:MAX_NAMED]
+        ]
         more = f"; and {len(caused) - MAX_NAMED} more Placements" if len(caused) > MAX_NAMED else ""
-        message = f"{'. '.join(shown)}{more}"
+        message = f"{'. '.join(texts)}{more}"
         return Condition(type=SETTLED, status="False", reason="Flapping", message=message)
 
 
 def _flapping(records: Mapping[str, list[Record]], now: float) -> dict[str, Flapping]:
-    found = {key: flapping_of(record, now=now) for key, record in records.items()}
-    return {key: each for key, each in found.items() if each is not None}
+    by_key = {key: flapping_of(record, now=now) for key, record in records.items()}
+    return {key: flapping for key, flapping in by_key.items() if flapping is not None}

@@ -196,8 +196,7 @@ class MoveController:
         """The state by the informers, or verdicts when it allows no deletion; none when no copy
         left.
         """
-        decisions = [self._decisions.get(placement) for placement in application_set.placements]
-        decided = frozenset[str]().union(*(each.clusters for each in decisions if each is not None))
+        decided = self._decided_clusters(application_set.placements)
         leaving = [copy for copy in copies if copy.cluster not in decided]
         leaving.sort(key=lambda copy: copy.name)
         if not leaving:
@@ -232,11 +231,20 @@ class MoveController:
             name_on=handover.name_on,
         )
 
+    def _decided_clusters(self, placements: Iterable[str]) -> frozenset[str]:
+        """The clusters of the decisions of these Placements."""
+        clusters = set[str]()
+        for placement in placements:
+            decision = self._decisions.get(placement)
+            if decision is not None:
+                clusters |= decision.clusters
+        return frozenset(clusters)
+
     def _best_ranks(self, uid: str, leaving: Iterable[Application], since: float) -> dict[str, int]:
         """The best rank of each old copy since the decision, which holds since then."""
         before = self._best.get(uid)
-        known = before.ranks if before is not None and before.since == since else {}
-        ranks = {copy.uid: max(rank(copy), known.get(copy.uid, 0)) for copy in leaving}
+        ranks_before = before.ranks if before is not None and before.since == since else {}
+        ranks = {copy.uid: max(rank(copy), ranks_before.get(copy.uid, 0)) for copy in leaving}
         self._best[uid] = _BestRanks(since, ranks)
         return ranks
 

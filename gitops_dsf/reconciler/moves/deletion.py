@@ -140,7 +140,8 @@ class CopyDeleter:
                 continue
             _, again = await self._ready(candidate)
             # A copy that the second look relies on and that was not touched is not protected.
-            if not {each.copy.uid for each in again} <= {each.copy.uid for each in relies_on}:
+            touched = {versioned_copy.copy.uid for versioned_copy in relies_on}
+            if any(versioned_copy.copy.uid not in touched for versioned_copy in again):
                 continue
             try:
                 path = f"{self._applications}/{name}"
@@ -192,12 +193,15 @@ class CopyDeleter:
         # Copies with the candidate's label that the ApplicationSet controls. Leaving out others
         # only makes a deletion less likely.
         label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
-        copies = {
-            each.copy.uid: each
-            for each in await self._api.listed(self._applications, versioned, labelSelector=label)
-            if each.copy.owner_uid == candidate.application_set.uid
-        }
-        clusters = {each.copy.cluster for each in copies.values()} - {""}
+        listed = await self._api.listed(self._applications, versioned, labelSelector=label)
+        copies: dict[str, VersionedApplication] = {}
+        clusters = set[str]()
+        for versioned_copy in listed:
+            if versioned_copy.copy.owner_uid != candidate.application_set.uid:
+                continue
+            copies[versioned_copy.copy.uid] = versioned_copy
+            if versioned_copy.copy.cluster:
+                clusters.add(versioned_copy.copy.cluster)
         reach = self._reach.of(await self._clusters(clusters))
         # Read the decision last. Pages before status, as OCM writes them.
         name = candidate.handover.placement
@@ -211,48 +215,49 @@ class CopyDeleter:
         state = replace(
             candidate.state,
             asked_for=placement.spec.number_of_clusters if placement is not None else None,
-            copies=tuple(each.copy for each in copies.values()),
+            copies=tuple(versioned_copy.copy for versioned_copy in copies.values()),
             unreachable=reach.unreachable,
             # The informers may have seen a return that the hub's times no longer show.
             returned=reach.returned | candidate.state.returned,
         )
         copy = candidate.verdict.copy
-        verdict = next((each for each in evaluate(state) if each.copy.uid == copy.uid), None)
+        verdicts = evaluate(state)
+        verdict = next((verdict for verdict in verdicts if verdict.copy.uid == copy.uid), None)
         if verdict is None:
             message = f"{copy.name} is being deleted, is gone, or was moved by somebody"
             raise Blocked(MoveReason.GONE, message)
         if verdict.action is not Action.DELETE:
             raise Blocked(verdict.reason, verdict.message)
-        relies_on = tuple(copies[each.uid] for each in verdict.relies_on[:MAX_TOUCHED])
-        for each in relies_on:
-            if each.hard_refresh:
+        relies_on = tuple(copies[other.uid] for other in verdict.relies_on[:MAX_TOUCHED])
+        for versioned_copy in relies_on:
+            if versioned_copy.hard_refresh:
                 # The annotation of step 2 would replace the one that asks for a hard refresh.
                 message = (
-                    f"somebody asked for a hard refresh of {each.copy.name}, and Argo CD"
-                    " has not done"
-                    " it yet"
+                    f"somebody asked for a hard refresh of {versioned_copy.copy.name}, and Argo CD"
+                    " has not done it yet"
                 )
                 raise Blocked(MoveReason.REFRESH_PENDING, message)
         return _Evaluation(copies[copy.uid], relies_on)
 
     async def _check_application_set(self, candidate: Candidate) -> None:
         """Raises Blocked when the ApplicationSet is another one, or has other settings of moves."""
-        known = candidate.application_set
+        expected = candidate.application_set
         try:
-            current = read_application_set(await self._api.get(f"{self._sets}/{known.name}"))
-            changed = current.uid != known.uid or current.handover != candidate.handover
+            current = read_application_set(await self._api.get(f"{self._sets}/{expected.name}"))
+            changed = current.uid != expected.uid or current.handover != candidate.handover
         except ApiError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             changed = True
         if changed:
-            raise Blocked(MoveReason.CHANGED, f"ApplicationSet {known.name} has changed")
+            raise Blocked(MoveReason.CHANGED, f"ApplicationSet {expected.name} has changed")
 
     async def _clusters(self, names: Collection[str]) -> dict[str, ManagedCluster]:
         if len(names) > MAX_ONE_BY_ONE:
             read = msgspec.json.Decoder(ManagedCluster).decode
             clusters = await self._api.listed(CLUSTERS.path, read)
-            return {each.metadata.name: each for each in clusters if each.metadata.name in names}
+            by_listed_name = {cluster.metadata.name: cluster for cluster in clusters}
+            return {name: by_listed_name[name] for name in names if name in by_listed_name}
         by_name: dict[str, ManagedCluster] = {}
         for name in sorted(names):
             cluster = await self._api.one(CLUSTERS.path, name, ManagedCluster)

@@ -44,7 +44,9 @@ class ReachabilityTracker:
         now = self._clock()
         hub_now = self._hub_time()
         self._returned_at = {
-            name: at for name, at in self._returned_at.items() if now < at + HOLD_SECONDS
+            name: returned_at
+            for name, returned_at in self._returned_at.items()
+            if now < returned_at + HOLD_SECONDS
         }
         unreachable = set[str]()
         returned = set[str]()

@@ -43,12 +43,12 @@ class MoveReporter:
     def show(self, name: str, uid: str, verdicts: Iterable[CopyVerdict], now: float) -> None:
         """Reports the verdicts on the copies of one ApplicationSet; none when no copy waits."""
         staying = [verdict for verdict in verdicts if verdict.action is not Action.DELETE]
-        known = self._waits.setdefault(name, _ApplicationSetWait())
-        known.reasons = collections.Counter(verdict.reason for verdict in staying)
+        wait = self._waits.setdefault(name, _ApplicationSetWait())
+        wait.reasons = collections.Counter(verdict.reason for verdict in staying)
         if not any(verdict.action is Action.WAIT for verdict in staying):
-            known.since = None
-        elif known.since is None:
-            known.since = now
+            wait.since = None
+        elif wait.since is None:
+            wait.since = now
         # Copies that wait come before copies that are kept for good.
         lasting = sorted(
             (verdict for verdict in staying if not verdict.reason.passes),
@@ -58,17 +58,17 @@ class MoveReporter:
             # A reason that only pauses, because another one passes, is not announced again
             # afterwards.
             if not staying:
-                known.reason = None
+                wait.reason = None
             return
         first = lasting[0]
         cluster = first.copy.cluster or "an unknown cluster"
         message = f"{first.copy.name} on {cluster} is still there: {first.message} ({first.reason})"
-        if first.reason != known.reason:
-            known.reason = first.reason
-            known.reason_since = now
-            known.announced = ""
-        if message != known.announced and now - known.reason_since >= NEWS_SECONDS:
-            known.announced = message
+        if first.reason != wait.reason:
+            wait.reason = first.reason
+            wait.reason_since = now
+            wait.announced = ""
+        if message != wait.announced and now - wait.reason_since >= NEWS_SECONDS:
+            wait.announced = message
             about = application_set_reference(name, uid, self._namespace)
             self._events.record(about, "MoveWaits", message, warning=first.reason.is_warning)
 
@@ -83,13 +83,13 @@ class MoveReporter:
 
     def publish(self, names: Collection[str], now: float) -> None:
         """Sets the metrics, and forgets all other ApplicationSets."""
-        self._waits = {name: known for name, known in self._waits.items() if name in names}
+        self._waits = {name: wait for name, wait in self._waits.items() if name in names}
         counts: dict[tuple[str, str], float] = {}
         ages: dict[tuple[str], float] = {}
-        for name, known in self._waits.items():
-            for reason, count in known.reasons.items():
+        for name, wait in self._waits.items():
+            for reason, count in wait.reasons.items():
                 counts[name, reason] = count
-            if known.since is not None:
-                ages[(name,)] = now - known.since
+            if wait.since is not None:
+                ages[(name,)] = now - wait.since
         self._metrics.moves_waiting.set(counts)
         self._metrics.moves_waiting_seconds.set(ages)

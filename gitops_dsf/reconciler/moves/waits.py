@@ -89,8 +89,8 @@ class WaitRecorder:
 
     def keep_only(self, names: Iterable[str]) -> None:
         """Forgets all other ApplicationSets."""
-        known = set(names)
-        self._seen = {key: seen for key, seen in self._seen.items() if key[0] in known}
+        kept = set(names)
+        self._seen = {key: seen for key, seen in self._seen.items() if key[0] in kept}
 
     async def write(self) -> None:
         """Writes what changed, if it is time: the caller looks every few seconds."""
@@ -120,11 +120,13 @@ class WaitRecorder:
         before = {(wait.application_set, wait.application): wait for wait in written}
         goal: list[WaitingCopy] = []
         for key, seen in sorted(self._seen.items(), key=lambda entry: entry[0]):
-            known = before.get(key)
+            written_before = before.get(key)
             if now >= seen.since + LASTING_SECONDS:
-                goal.append(seen.wait if known is None else _continued(seen.wait, known))
-            elif known is not None:
-                goal.append(known)
+                goal.append(
+                    seen.wait if written_before is None else _continued(seen.wait, written_before)
+                )
+            elif written_before is not None:
+                goal.append(written_before)
         return tuple(goal[:MAX_WAITS])
 
 

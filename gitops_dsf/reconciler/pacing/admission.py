@@ -39,7 +39,9 @@ class CachedAdmission:
         """The admission, or the last one if nothing has changed."""
         last = self._last
         if last is not None and (last.inputs, last.ledger) == (inputs, ledger):
-            ends = [each.until for each in last.admission.waiting if each.until is not None]
+            ends = [
+                waiting.until for waiting in last.admission.waiting if waiting.until is not None
+            ]
             due = min(ends, default=None)
             is_over = (due is not None and now >= due) or now > last.holds_until
             # Moves that were admitted and are not in the ledger must be computed again.

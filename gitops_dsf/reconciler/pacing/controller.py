@@ -154,7 +154,7 @@ class PaceController:
         except MovesError as error:
             raise NotReady(str(error)) from error
         # What this leader left out for want of room, it still knows.
-        known = (self._whole if stored == self._fitted else stored).not_after(now)
+        whole_moves = (self._whole if stored == self._fitted else stored).not_after(now)
         scores = self._view.scores
         published = ShownItems(
             items=items_in(scores.of(MOVES_SCORE)), versions=scores.versions_of_moves
@@ -164,7 +164,7 @@ class PaceController:
             now=now,
             config_map=config_map,
             stored=stored,
-            known=known,
+            known=whole_moves,
             published=published,
             paced=paced,
             settled=self._decisions.of(paced),
@@ -182,7 +182,7 @@ class PaceController:
         """What is under way and what may begin, without any write."""
         now = observed.now
         ledger = self._advanced(observed)
-        kept = remembered(pace, (each.ranking for each in observed.paced.values()))
+        kept = remembered(pace, (placement.ranking for placement in observed.paced.values()))
         ledger = ledger.pruned(kept=kept, now=now)
         effect, maintenance = self._maintenance(observed)
         inputs = await self._reader.read(
@@ -213,15 +213,15 @@ class PaceController:
         """Writes what has room, before any item. Raises ApiError, with 409 if somebody wrote
         meanwhile.
         """
-        whole = plan.moves
-        fitted = whole.fitted(_room(observed.config_map), kept=plan.kept_seconds)
+        moves = plan.moves
+        fitted = moves.fitted(_room(observed.config_map), kept=plan.kept_seconds)
         if fitted != observed.stored:
             await self._config_map.write(observed.config_map, fitted.data)
-        self._whole = whole
+        self._whole = moves
         self._fitted = fitted
-        self._context.ledger = whole.ledger
-        self._waiting_since = min((queued.since for queued in whole.queue.waiting), default=None)
-        left_out = ", ".join(_left_out(whole, fitted))
+        self._context.ledger = moves.ledger
+        self._waiting_since = min((queued.since for queued in moves.queue.waiting), default=None)
+        left_out = ", ".join(_left_out(moves, fitted))
         if left_out and left_out != self._left_out:
             LOG.warning("ConfigMap %s has no room for all of these: %s", MOVES_CONFIGMAP, left_out)
         self._left_out = left_out
@@ -260,7 +260,7 @@ class PaceController:
     def _advanced(self, observed: _Observed) -> Ledger:
         """The ledger by what the hub shows."""
         view = self._view
-        known = observed.known.ledger
+        ledger = observed.known.ledger
 
         def finished(move: LedgerMove) -> bool:
             return is_handed_over(
@@ -275,10 +275,10 @@ class PaceController:
             return loss_of(cluster, view.clusters.items.get(cluster))
 
         return advance(
-            known,
+            ledger,
             paced=observed.paced.keys(),
             decided=observed.settled.decided,
-            published=moving_in(observed.published.items, known.under_way),
+            published=moving_in(observed.published.items, ledger.under_way),
             finished=finished,
             refused=observed.refused,
             loss=loss,

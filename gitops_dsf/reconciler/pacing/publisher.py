@@ -91,17 +91,17 @@ class ItemPublisher:
         """Writes what differs, in the order that is safe. What one cluster refuses stops only the
         moves that need it. Raises ApiError when the hub does not answer; what was written stays.
         """
-        known: dict[str, tuple[Values, ...]] = {
+        possible: dict[str, tuple[Values, ...]] = {
             cluster: (values,) for cluster, values in published.items.items()
         }
-        known |= await self._not_shown_yet(published)
+        possible |= await self._not_shown_yet(published)
         self._forget_old_refusals()
-        writing = Round(known, wanted)
+        writing = Round(possible, wanted)
         failed = set[str]()
         for cluster, values in writing.writes():
             if cluster in failed or self._pauses.left(cluster) or len(failed) >= MAX_REFUSED:
                 continue
-            before = known.get(cluster, ({},))
+            before = possible.get(cluster, ({},))
             # Noted before the request, because its answer may never arrive.
             self._expected[cluster] = _WrittenItems(possible=(*before, values), version=None)
             try:
@@ -119,7 +119,7 @@ class ItemPublisher:
                     self._refuse(cluster, str(error))
             else:
                 writing.wrote(cluster, values)
-                known[cluster] = (values,)
+                possible[cluster] = (values,)
                 self._expected[cluster] = _WrittenItems(possible=(values,), version=version)
                 self._pauses.worked(cluster)
                 if self._refusals.pop(cluster, None) is not None:
@@ -132,8 +132,8 @@ class ItemPublisher:
         """
         possible: dict[str, tuple[Values, ...]] = {}
         for cluster, expected in tuple(self._expected.items()):
-            shown = published.versions.get(cluster, "")
-            if shown == expected.version:
+            shown_version = published.versions.get(cluster, "")
+            if shown_version == expected.version:
                 del self._expected[cluster]
                 continue
             try:
@@ -145,7 +145,7 @@ class ItemPublisher:
                 continue
             possible[cluster] = (_values(score),)
             version = score.metadata.resource_version if score is not None else ""
-            if shown == version:
+            if shown_version == version:
                 del self._expected[cluster]
             else:
                 self._expected[cluster] = _WrittenItems(possible=possible[cluster], version=version)

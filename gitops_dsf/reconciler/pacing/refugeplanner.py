@@ -81,11 +81,11 @@ def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | N
     changed = _changed(before.clusters, inputs.clusters)
     due = set[str]()
     for key, paced in inputs.paced.items():
-        known = before.paced.get(key)
+        paced_before = before.paced.get(key)
         # A decision that is not settled says nothing yet.
         is_decided_anew = key in inputs.decided and inputs.decided[key] != before.decided.get(key)
-        is_edited = known is None or (
-            (known.written.spec, known.ranking) != (paced.written.spec, paced.ranking)
+        is_edited = paced_before is None or (
+            (paced_before.written.spec, paced_before.ranking) != (paced.written.spec, paced.ranking)
         )
         refuge = refuges.get(key)
         is_touched = bool(changed) and (refuge is None or refuge in changed)

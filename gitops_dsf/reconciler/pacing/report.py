@@ -29,9 +29,9 @@ def report_moves(
     metrics = context.metrics
     metrics.paced_moves_waiting.set(Counter((queued.reason,) for queued in queue.waiting))
     metrics.paced_moves_under_way.set(sum(move.admitted for move in after.under_way))
-    known = {(move.placement, move.target, move.since): move for move in before.moves}
+    moves_before = {(move.placement, move.target, move.since): move for move in before.moves}
     for move in after.moves:
-        earlier = known.get((move.placement, move.target, move.since))
+        earlier = moves_before.get((move.placement, move.target, move.since))
         if earlier is None:
             _report_new(context, move)
         else:

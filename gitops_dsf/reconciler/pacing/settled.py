@@ -43,10 +43,10 @@ class SettledDecisions:
         now = self._clock()
         decided: dict[str, frozenset[str]] = {}
         changing: dict[str, frozenset[str]] = {}
-        for key, each in paced.items():
+        for key, placement in paced.items():
             _, _, name = key.partition("/")
             decision = self._decisions.get(name)
-            wanted = each.placement.spec.number_of_clusters or 0
+            wanted = placement.placement.spec.number_of_clusters or 0
             if decision is None:
                 continue
             if now < decision.since + DEBOUNCE_SECONDS:

@@ -6,12 +6,13 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import product
 from typing import Final
 
 import msgspec
 
 from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, Taint, Toleration
 from gitops_dsf.hub.pace import paced_ranking
 from gitops_dsf.hub.scores import PublishedScore
 from gitops_dsf.pacing.admit import Situation
@@ -82,9 +83,9 @@ class SituationReader:
             placement = summary.paced
             if placement is None or placement.metadata.deleting:
                 continue
-            known = self._paced.get(placement.key)
-            if known is not None and known.placement is placement:
-                by_key[placement.key] = known
+            earlier = self._paced.get(placement.key)
+            if earlier is not None and earlier.placement is placement:
+                by_key[placement.key] = earlier
                 continue
             with contextlib.suppress(msgspec.DecodeError):
                 ranking = paced_ranking(placement)
@@ -111,9 +112,7 @@ class SituationReader:
         refused = refused or {}
         # A key without a slash is a cluster, and one with a slash a Placement.
         closed = maintenance.cordoned.union(name for name in refused if "/" not in name)
-        resources = sorted(
-            {term.resource for each in paced.values() for term in each.ranking.terms}
-        )
+        resources = _resources_of(paced)
         scores = self._view.scores
         return Inputs(
             clusters=tainted(self._view.clusters.items, closed, effect=CORDON),
@@ -128,6 +127,14 @@ class SituationReader:
         )
 
 
+def _resources_of(paced: Mapping[str, Paced]) -> list[str]:
+    """Names of the AddOnPlacementScores that rank these Placements, in order."""
+    resources = set[str]()
+    for placement in paced.values():
+        resources.update(term.resource for term in placement.ranking.terms)
+    return sorted(resources)
+
+
 def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> Situation:
     """The situation of an admission. Pure, and slow for large fleets."""
     pages = []
@@ -138,7 +145,7 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
     state = HubState.of(
         clusters=inputs.clusters.values(),
         sets=inputs.sets,
-        bindings=[(namespace, name) for namespace in namespaces for name in inputs.bindings],
+        bindings=list(product(namespaces, inputs.bindings)),
         placements=[paced.placement for paced in inputs.paced.values()],
         decisions=pages,
         # Copied here, so that there is one copy, and only meanwhile. Copying a dict is atomic in
@@ -171,12 +178,12 @@ def holds_until(inputs: Inputs, *, ledger: Ledger, now: float) -> float:
         # Copied, because the informer changes it meanwhile. Copying a dict is atomic in CPython.
         expiries = [score.valid_until for score in dict(column).values()]
         ends += [until for until in expiries if until is not None and until >= moment]
-    taints = {taint for cluster in inputs.clusters.values() for taint in cluster.taints}
-    tolerations = {
-        toleration
-        for paced in inputs.paced.values()
-        for toleration in paced.placement.spec.tolerations or ()
-    }
+    taints = set[Taint]()
+    for cluster in inputs.clusters.values():
+        taints.update(cluster.taints)
+    tolerations = set[Toleration]()
+    for paced in inputs.paced.values():
+        tolerations.update(paced.placement.spec.tolerations or ())
     for taint in taints:
         for toleration in tolerations:
             seconds = toleration.toleration_seconds

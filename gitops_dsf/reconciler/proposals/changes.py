@@ -37,38 +37,39 @@ async def locks(
     declared = declare(load(root))
     full = {scorer.name for scorer in declared.scorers if scorer.value.spec.reads_config}
     full |= {name for kind, name in declared.left_out if kind == "DynamicScorer"}
-    asked = sorted(full.intersection(scorers))
-    if not asked:
+    due = sorted(full.intersection(scorers))
+    if not due:
         return Change()
     async with Fetcher(limits=FetchLimits(seconds=seconds), secrets=secrets) as fetcher:
-        plan = await plan_sync(root, fetcher=fetcher, only=asked)
+        plan = await plan_sync(root, fetcher=fetcher, only=due)
     changed = [
         outcome
         for outcome in plan.outcomes
         if outcome.verdict in {LockState.NEW, LockState.CHANGED}
     ]
     refused = [outcome for outcome in plan.outcomes if outcome.verdict is LockState.REFUSED]
-    why = "; ".join(f"{item.scorer}: {'; '.join(item.reasons)}" for item in refused)
+    refusal = "; ".join(f"{outcome.scorer}: {'; '.join(outcome.reasons)}" for outcome in refused)
+    refused_names = [outcome.scorer for outcome in refused]
     if not changed:
-        return Change(why=why, refused=[item.scorer for item in refused])
-    details = []
-    for item in changed:
-        details += [f"{item.url} says:"]
+        return Change(why=refusal, refused=refused_names)
+    details: list[str] = []
+    for outcome in changed:
+        details.append(f"{outcome.url} says:")
         details += [
             f"{change.field}: {_value(change.before)} -> {_value(change.after)}"
-            for change in item.changes
+            for change in outcome.changes
         ]
-        details += [f"warning: {note}" for note in item.notes]
+        details += [f"warning: {note}" for note in outcome.notes]
     write_files(root, plan.files)
-    names = [item.scorer for item in changed]
+    names = [outcome.scorer for outcome in changed]
     return Change(
         files=sorted(plan.files),
         title="Accept what /config of "
         + (f"scorer {names[0]} says" if len(names) == 1 else f"{len(names)} scorers says"),
         details=[printable(line, most=600) for line in details],
-        note=why,
+        note=refusal,
         scorers=names,
-        refused=[item.scorer for item in refused],
+        refused=refused_names,
     )
 
 
@@ -82,62 +83,61 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     """
     loaded = load(root)
     documents = {document.name: document for document in loaded.documents if document.kind == _KIND}
-    known = sorted(documents)
-    found = (
+    names_in_git = sorted(documents)
+    imported = (
         take_valid(root, clusters, selection=ImportSelection(), loaded=loaded) if clusters else None
     )
     leaving = [documents[name] for name in gone if name in documents]
     # One cluster that git must not hold keeps no other from being offered.
-    left_out = (
-        [
-            printable(f"{line.name} is left out: {'; '.join(line.changes)}", most=600)
-            for line in found.refused
-        ]
-        if found
-        else []
-    )
+    notes: list[str] = []
+    if imported is not None:
+        for line in imported.refused:
+            text = f"{line.name} is left out: {'; '.join(line.changes)}"
+            notes.append(printable(text, most=600))
     note = ""
-    if len(leaving) > MAX_LEAVING * len(known):
+    if len(leaving) > MAX_LEAVING * len(names_in_git):
         note = (
-            f"{len(leaving)} of {len(known)} clusters in git are not on the hub; one"
-            " proposal removes at most"
-            " 20 % of them"
+            f"{len(leaving)} of {len(names_in_git)} clusters in git are not on the hub; one"
+            " proposal removes at most 20 % of them"
         )
         leaving = []
-    files = _files(root, found, leaving)
+    files = _files(root, imported, leaving)
     mistakes = _mistakes(loaded, files)
     if mistakes and leaving:
-        names = ", ".join(item.name for item in leaving[:5])
+        names = ", ".join(document.name for document in leaving[:5])
         note = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
         leaving = []
-        files = _files(root, found, [])
+        files = _files(root, imported, [])
         mistakes = _mistakes(loaded, files)
-    told = "; ".join([*left_out, *([note] if note else [])])
+    if note:
+        notes.append(note)
+    all_notes = "; ".join(notes)
     if mistakes or not files:
-        why = f"the repository would be invalid: {'; '.join(mistakes[:3])}" if mistakes else note
-        return Change(why=why, note=told, known=known)
+        reason = f"the repository would be invalid: {'; '.join(mistakes[:3])}" if mistakes else note
+        return Change(why=reason, note=all_notes, known=names_in_git)
     write_files(root, files)
-    details = _details(found, leaving)
+    details = _details(imported, leaving)
     return Change(
         files=sorted(files),
         title=f"Follow the hub in {plural(len(details), 'cluster')}",
         details=details,
-        note=told,
-        known=known,
+        note=all_notes,
+        known=names_in_git,
     )
 
 
-def _files(root: Path, found: Import | None, leaving: Sequence[Document]) -> dict[str, str | None]:
+def _files(
+    root: Path, imported: Import | None, leaving: Sequence[Document]
+) -> dict[str, str | None]:
     """What changes, without the documents that leave. An empty file is deleted."""
-    files: dict[str, str | None] = dict(found.files) if found is not None else {}
+    files: dict[str, str | None] = dict(imported.files) if imported is not None else {}
     for document in leaving:
         text = files.get(document.file)
         file = YamlFile(text if text is not None else (root / document.file).read_bytes().decode())
         if not file.remove(_KIND, document.name):
             msg = (
                 f"{document.position}: {_KIND} {document.name} cannot be edited; write it"
-                " without aliases and"
-                " merge keys"
+                " without aliases and merge keys"
             )
             raise RepositoryError(msg)
         files[document.file] = None if file.holds_nothing else file.text
@@ -148,13 +148,16 @@ def _mistakes(loaded: Loaded, files: Mapping[str, str | None]) -> list[str]:
     """Errors that these files add to those that the repository has already."""
     if not files:
         return []
-    before, after = (check_loaded(each).diagnostics for each in (loaded, loaded.with_files(files)))
-    return [f"{item.code} {item.position}: {item.message}" for item in new_errors(before, after)]
+    before = check_loaded(loaded).diagnostics
+    after = check_loaded(loaded.with_files(files)).diagnostics
+    return [
+        f"{error.code} {error.position}: {error.message}" for error in new_errors(before, after)
+    ]
 
 
-def _details(found: Import | None, leaving: Sequence[Document]) -> list[str]:
-    lines = [f"{item.name} left: its ManagedCluster is gone" for item in leaving]
-    if found is not None:
-        lines += [f"{line.name} joined" for line in found.added]
-        lines += [f"{line.name}: {'; '.join(line.changes)}" for line in found.changed]
+def _details(imported: Import | None, leaving: Sequence[Document]) -> list[str]:
+    lines = [f"{document.name} left: its ManagedCluster is gone" for document in leaving]
+    if imported is not None:
+        lines += [f"{line.name} joined" for line in imported.added]
+        lines += [f"{line.name}: {'; '.join(line.changes)}" for line in imported.changed]
     return [printable(line, most=600) for line in lines]

@@ -127,10 +127,10 @@ class ProposalController:
         """Clusters in git at the last change."""
         self._forge: Forge | None = None
         if settings.forge != "None":
-            api, place = address_of(git.url, kind=settings.forge, api=settings.forge_url or "")
+            api, repository = address_of(git.url, kind=settings.forge, api=settings.forge_url or "")
             send_signed = partial(send, credentials=GitCredentials(folder=git.credentials))
             self._forge = FORGES[settings.forge](
-                api=api, place=place, base=git.branch, send=send_signed
+                api=api, place=repository, base=git.branch, send=send_signed
             )
 
     async def run(self) -> None:
@@ -235,14 +235,14 @@ class ProposalController:
         if not digest:
             memory.offered = ""
             memory.scorers = []
-            why = "Withdrawn: there is nothing left to change."
-            await self._drop(clone, kind, own, outcome="withdrawn", why=why)
+            comment = "Withdrawn: there is nothing left to change."
+            await self._drop(clone, kind, own, outcome="withdrawn", why=comment)
             return "nothing"
         branch = f"{self._stem}{kind}-{digest}"
         pull_request = await self._forge.latest(branch) if self._forge is not None else None
         if self._is_refused(pull_request, branch, memory, own):
-            why = "Withdrawn: the content has changed to one that was refused before."
-            await self._drop(clone, kind, own, outcome="withdrawn", why=why, keep=branch)
+            comment = "Withdrawn: the content has changed to one that was refused before."
+            await self._drop(clone, kind, own, outcome="withdrawn", why=comment, keep=branch)
             return "refused"
         is_open = branch in own
         if self._forge is not None:
@@ -270,8 +270,8 @@ class ProposalController:
             LOG.info("proposal %s: %s", kind, printable(opened.url, most=300))
         memory.offered = branch
         memory.scorers = change.scorers
-        why = f"Superseded by branch `{branch}`."
-        await self._drop(clone, kind, own, outcome="superseded", why=why, keep=branch)
+        comment = f"Superseded by branch `{branch}`."
+        await self._drop(clone, kind, own, outcome="superseded", why=comment, keep=branch)
         return outcome
 
     def _is_refused(
@@ -341,8 +341,8 @@ class ProposalController:
         """The change with a commit of its files, which is not pushed."""
         names = [self._in_repository(file) for file in change.files]
         message = commit_message(kind, change)
-        at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
-        commit = await clone.commit(names, parent=clone.head, message=message, at=at)
+        commit_time = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
+        commit = await clone.commit(names, parent=clone.head, message=message, at=commit_time)
         content = sorted((await clone.changes(clone.head, commit)).items())
         digest = ""
         if content:

@@ -70,7 +70,7 @@ class FreshnessReporter:
         metrics.scored_clusters.set(counts)
         not_fresh.sort()
         metrics.not_fresh.set(
-            {(each.scorer, each.cluster, each.state): 1 for each in not_fresh[:MAX_SERIES]}
+            {(score.scorer, score.cluster, score.state): 1 for score in not_fresh[:MAX_SERIES]}
         )
         metrics.not_fresh_omitted.set(max(0, len(not_fresh) - MAX_SERIES))
         zeros = {

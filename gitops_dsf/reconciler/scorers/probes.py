@@ -12,7 +12,15 @@ from typing import Any, Final
 from dsf_runtime.clock import monotonic
 from dsf_wire.query import split
 from dsf_wire.text import printable
-from gitops_dsf.hub.drift import Config, ConfigError, accepted_by, drift, flat, last_synced
+from gitops_dsf.hub.drift import (
+    Config,
+    ConfigChange,
+    ConfigError,
+    accepted_by,
+    drift,
+    flat,
+    last_synced,
+)
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from gitops_dsf.resolve.promql.check import check
@@ -101,22 +109,23 @@ def compare(scorer: DynamicScorer, answer: FetchedPage | PageFault) -> ConfigSyn
         accepted, {field: value for field, value in page.items() if field in accepted}
     )
     if differing:
-        words = "; ".join(
-            f"{each.field} is missing, and was {_short(each.before)}"
-            if each.after is None
-            else f"{each.field} is {_short(each.after)} instead of {_short(each.before)}"
-            for each in differing
-        )
+        words = "; ".join(_difference_text(change) for change in differing)
         message = (
             f"/config differs from the accepted settings: {words}. Run gitops-dsf sync in the fleet"
             " repository"
         )
-        dropped = {item.field: item.before for item in differing if item.after is None}
+        dropped = {change.field: change.before for change in differing if change.after is None}
         return ConfigSync(
             status="False", reason="Drifted", message=message, config=last_synced(page, dropped)
         )
     message = "/config says what was accepted"
     return ConfigSync(status="True", reason="InSync", message=message, config=config)
+
+
+def _difference_text(change: ConfigChange) -> str:
+    if change.after is None:
+        return f"{change.field} is missing, and was {_short(change.before)}"
+    return f"{change.field} is {_short(change.after)} instead of {_short(change.before)}"
 
 
 def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
@@ -151,12 +160,12 @@ async def probe(
         if isinstance(health, PageFault) and health.reason in UNREACHED:
             answers.update(dict.fromkeys(configs, health))
         else:
-            found = await asyncio.gather(*(fetcher.get(config) for config in configs))
-            answers.update(zip(configs, found, strict=True))
+            config_answers = await asyncio.gather(*(fetcher.get(config) for config in configs))
+            answers.update(zip(configs, config_answers, strict=True))
 
     async with asyncio.TaskGroup() as group:
-        for page, configs in sorted(pages.items(), key=lambda found: found[0].url):
-            group.create_task(ask(page, sorted(configs, key=lambda found: found.url)))
+        for page, configs in sorted(pages.items(), key=lambda entry: entry[0].url):
+            group.create_task(ask(page, sorted(configs, key=lambda config: config.url)))
     return answers
 
 
@@ -192,8 +201,8 @@ class Prober:
         scorers = {name: scorer for name, scorer in scorers.items() if not scorer.scored_by_query}
         chosen = [scorer for name, scorer in scorers.items() if only is None or name in only]
         answers = await probe(chosen, fetcher=self._fetcher, allowed=self._allowed)
-        for item in chosen:
-            self._record(item, answers)
+        for scorer in chosen:
+            self._record(scorer, answers)
             await asyncio.sleep(0)  # checking a long query takes time
         if only is None:
             self._metrics.probe_round_seconds.set(monotonic() - began)
@@ -203,62 +212,60 @@ class Prober:
             del self.health[gone], self._probed[gone]
             self._config.pop(gone, None)
         self._metrics.healthy.set(
-            {(name,): _HEALTH_VALUE[item.status] for name, item in self.health.items()}
+            {(name,): _HEALTH_VALUE[health.status] for name, health in self.health.items()}
         )
-        self._metrics.config.set(
-            {
-                (name, reason): float(reason == found.reason)
-                for name, (found, _) in self._config.items()
-                for reason in _CONFIG_REASONS
-            }
-        )
+        reasons: dict[tuple[str, str], float] = {}
+        for name, (sync, _) in self._config.items():
+            for reason in _CONFIG_REASONS:
+                reasons[name, reason] = float(reason == sync.reason)
+        self._metrics.config.set(reasons)
 
-    def _record(self, item: DynamicScorer, answers: Answers) -> None:
-        name = item.metadata.name
-        before = self._health_before(item)
-        after = before.after(answers[health_page(item, self._allowed)])
+    def _record(self, scorer: DynamicScorer, answers: Answers) -> None:
+        name = scorer.metadata.name
+        before = self._health_before(scorer)
+        after = before.after(answers[health_page(scorer, self._allowed)])
         self.health[name] = after
         if after.status is not before.status:
             LOG.info("scorer %s is %s: %s", name, after.status, after.message)
-        if item.spec.mode != "Full":
+        if scorer.spec.mode != "Full":
             self._config.pop(name, None)
             return
-        answer = answers[config_page(item, self._allowed)]
-        found = compare(item, answer)
-        known, misses = self._config.get(name, (None, 0))
+        answer = answers[config_page(scorer, self._allowed)]
+        sync = compare(scorer, answer)
+        sync_before, misses = self._config.get(name, (None, 0))
         misses = misses + 1 if isinstance(answer, PageFault) else 0
-        if known is not None and 0 < misses < FAILURES:
-            found = known
-        elif known is None or known.reason != found.reason:
-            LOG.info("scorer %s: /config is %s: %s", name, found.reason, found.message)
-        self._config[name] = (found, misses)
+        if sync_before is not None and 0 < misses < FAILURES:
+            sync = sync_before
+        elif sync_before is None or sync_before.reason != sync.reason:
+            LOG.info("scorer %s: /config is %s: %s", name, sync.reason, sync.message)
+        self._config[name] = (sync, misses)
 
-    def _health_before(self, item: DynamicScorer) -> Health:
+    def _health_before(self, scorer: DynamicScorer) -> Health:
         """The health so far. A scorer that names another origin now starts as Unknown."""
-        name = item.metadata.name
-        now = (item.metadata.uid, origin(item.spec.config_url))
+        name = scorer.metadata.name
+        now = (scorer.metadata.uid, origin(scorer.spec.config_url))
         before = self._probed.get(name)
         self._probed[name] = now
         if before is None:
             # The leader before wrote it. Unknown when the spec has changed since.
-            seen = item.status.get("observedGeneration") == item.metadata.generation
-            if not seen or item.health not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
+            seen = scorer.status.get("observedGeneration") == scorer.metadata.generation
+            if not seen or scorer.health not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
                 return Health()
-            known = item.condition("Healthy")
-            status = HealthStatus(item.health)
-            reason = known.reason or "Unknown"
-            return Health(status=status, reason=reason, message=known.message)
+            condition = scorer.condition("Healthy")
+            status = HealthStatus(scorer.health)
+            reason = condition.reason or "Unknown"
+            return Health(status=status, reason=reason, message=condition.message)
         if before == now:
             return self.health.get(name, Health())
         self._config.pop(name, None)
         return Health()
 
 
-def config_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> PageRequest:
-    scoring = item.spec.scoring
-    url = item.spec.config_url
+def config_page(scorer: DynamicScorer, allowed: Sequence[str] = ()) -> PageRequest:
+    scoring = scorer.spec.scoring
+    url = scorer.spec.config_url
     return page_request(url, auth=scoring.auth, scoring_url=scoring.host or url, allowed=allowed)
 
 
-def health_page(item: DynamicScorer, allowed: Sequence[str] = ()) -> PageRequest:
-    return config_page(item, allowed)._replace(url=f"{origin(item.spec.config_url)}/healthz")
+def health_page(scorer: DynamicScorer, allowed: Sequence[str] = ()) -> PageRequest:
+    return config_page(scorer, allowed)._replace(url=f"{origin(scorer.spec.config_url)}/healthz")

@@ -106,9 +106,9 @@ def _condition(scorer: DynamicScorer, desired: _DesiredCondition, *, now: float)
 
 def scored_before(scorer: DynamicScorer, outdated: str) -> Condition:
     """The condition Scored as it is on the hub; Unknown for a scorer that has none yet."""
-    known = scorer.condition("Scored")
-    if known is not NO_CONDITION:
-        return known
+    condition = scorer.condition("Scored")
+    if condition is not NO_CONDITION:
+        return condition
     return Condition(type="Scored", status="Unknown", reason="NotKnown", message=outdated)
 
 
@@ -163,11 +163,11 @@ class StatusWriter:
     def _record_events(self, before: DynamicScorer, status: Mapping[str, Any]) -> None:
         """An Event for each condition that changed."""
         for condition in status["conditions"]:
-            known = before.condition(condition["type"])
+            earlier = before.condition(condition["type"])
             is_bad = condition["status"] == "False"
-            changed = (known.status, known.reason) != (condition["status"], condition["reason"])
+            changed = (earlier.status, earlier.reason) != (condition["status"], condition["reason"])
             # A condition that is new and good needs no Event.
-            is_news = is_bad if known is NO_CONDITION else changed
+            is_news = is_bad if earlier is NO_CONDITION else changed
             if is_news:
                 message = f"{condition['type']} is {condition['status']}: {condition['message']}"
                 about = scorer_reference(before)
