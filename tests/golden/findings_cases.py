@@ -1558,6 +1558,19 @@ def _without_a_word() -> Iterator[tuple[str, Documents]]:
     for query in ("100 * avg(up)", "avg(up)"):
         scorers = BY_QUERY.replace("avg(up)", query) + "  scoreRange: {min: 0, max: 1}\n"
         yield f"{query} from 0 to 1", {"scorers": scorers}
+    for query in (
+        "avg(cpu:ratio)",
+        "1 - avg(avg_over_time(cpu_used_ratio[1h]))",
+        "100 * avg(cpu:ratio)",
+        "sum(cpu_used_ratio)",
+        "cpu:ratio; avg(up)",
+        "avg(cpu_ratios)",
+    ):
+        scorers = BY_QUERY.replace("avg(up)", query) + "  scoreRange: {min: 0, max: 100}\n"
+        yield f"{query} from 0 to 100", {"scorers": scorers}
+    for scale in ("{min: 0, max: 1}", "{min: 0, max: 50}"):
+        scorers = BY_QUERY.replace("avg(up)", "avg(cpu:ratio)") + f"  scoreRange: {scale}\n"
+        yield f"avg(cpu:ratio) on {scale}", {"scorers": scorers}
     edge = SET.replace(
         "{clusterSelector: {selectorType: LabelSelector, labelSelector: {matchLabels: {env: prod}}}}",
         "{}",

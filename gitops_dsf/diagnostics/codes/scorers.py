@@ -1521,6 +1521,36 @@ SERVICE_BEHIND_PROXY = Code(
         """,
 )
 
+RATIO = Code(
+    "DSF180",
+    Severity.NOTICE,
+    "ratio on a scale that ends at 100",
+    explanation="""
+        The query gives a metric whose name says that it is a ratio, from 0 to 1, and the scale
+        is that of percent, from 0 to 100. All values are in the lowest hundredth of the scale, so
+        the scores of all clusters differ by a point at most. Write `max: 1`, or multiply the
+        query by 100. `gitops-dsf scorer try` shows the values of a query before the merge.
+        """,
+    bad="""
+        # scorers/cpu.yaml
+        spec:
+          source:
+            params:
+              query: avg(cluster:cpu_available:ratio)
+          scoring: {type: Query, params: {name: cpu, interval: 60}}
+          scoreRange: {min: 0, max: 100}
+        """,
+    good="""
+        # scorers/cpu.yaml
+        spec:
+          source:
+            params:
+              query: avg(cluster:cpu_available:ratio)
+          scoring: {type: Query, params: {name: cpu, interval: 60}}
+          scoreRange: {min: 0, max: 1}
+        """,
+)
+
 UNSET_IMAGE = Code(
     "DSF191",
     Severity.NOTICE,

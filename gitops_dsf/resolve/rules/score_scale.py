@@ -12,6 +12,9 @@ from gitops_dsf.resolve.rules.registry import rule
 
 _PERCENT: Final = 100.0
 _KEEPING: Final = frozenset({"avg", "min", "max", "quantile", "topk", "bottomk"})
+_KEEPING_OVER_TIME: Final = frozenset(
+    {"avg_over_time", "last_over_time", "max_over_time", "min_over_time", "quantile_over_time"}
+)
 """Aggregations of percentages that give a percentage."""
 
 
@@ -90,6 +93,54 @@ def percent_fits_its_range(context: Context) -> Iterator[Diagnostic]:
                 f" above {scale.max:g} become the same score",
                 "write max: 100, or leave the factor of 100 out of the query",
             )
+
+
+@rule()
+def ratios_fit_their_range(context: Context) -> Iterator[Diagnostic]:
+    """A query of which the whole text says that it gives a ratio, on the scale of percent.
+
+    Only for exactly 0 to 100: a ratio such as that of a compression can be above 1, and its scale
+    is any other one.
+    """
+    for scorer in context.each_type:
+        scale = scorer.spec.score_range
+        if not scorer.spec.scored_by_query or scale is None:
+            continue
+        if scale.min != 0 or scale.max != _PERCENT:
+            continue
+        trees = [check(part.text).tree for part in split(scorer.spec.source.params.query)]
+        if trees and all(tree is not None and _is_ratio(tree, 0) for tree in trees):
+            yield codes.RATIO.at(
+                scorer.declared.at("spec", "scoreRange", "max"),
+                f"the query gives a ratio, from 0 to 1, and scoreRange ends at max: {scale.max:g}:"
+                " all clusters get nearly the same score",
+                "write max: 1, or multiply the query by 100",
+            )
+
+
+def _is_ratio(tree: Tree, depth: int) -> bool:
+    """Whether the value of an expression is a metric that is called a ratio, or 1 minus one."""
+    if depth > MAX_DEPTH:
+        return False
+    match type(tree).__name__:
+        case "ParenExpr":
+            return _is_ratio(tree.expr, depth + 1)
+        case "AggregateExpr":
+            return aggregation_name(tree) in _KEEPING and _is_ratio(tree.expr, depth + 1)
+        case "Call" if tree.func.name in _KEEPING_OVER_TIME:
+            return any(_is_ratio(argument, depth + 1) for argument in tree.args)
+        case "BinaryExpr" if str(tree.op) == "-":
+            return _is_1(tree.lhs) and _is_ratio(tree.rhs, depth + 1)
+        case "MatrixSelector":
+            return _is_ratio(tree.vector_selector, depth + 1)
+        case "VectorSelector":
+            # The base unit of ratios by https://prometheus.io/docs/practices/naming/.
+            return str(tree.name or "").endswith(("_ratio", ":ratio"))
+    return False
+
+
+def _is_1(tree: Tree) -> bool:
+    return type(tree).__name__ == "NumberLiteral" and tree.val == 1
 
 
 def _is_percent(tree: Tree, depth: int) -> bool:
