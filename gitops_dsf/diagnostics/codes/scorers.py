@@ -1532,21 +1532,19 @@ RATIO = Code(
         query by 100. `gitops-dsf scorer try` shows the values of a query before the merge.
         """,
     bad="""
-        # scorers/cpu.yaml
+        # scorers/mean.yaml
         spec:
           source:
             params:
-              query: avg(cluster:cpu_available:ratio)
-          scoring: {type: Query, params: {name: cpu, interval: 60}}
+              query: avg(avg_over_time(cluster:cpu_usage:ratio[1h]))
           scoreRange: {min: 0, max: 100}
         """,
     good="""
-        # scorers/cpu.yaml
+        # scorers/mean.yaml
         spec:
           source:
             params:
-              query: avg(cluster:cpu_available:ratio)
-          scoring: {type: Query, params: {name: cpu, interval: 60}}
+              query: avg(avg_over_time(cluster:cpu_usage:ratio[1h]))
           scoreRange: {min: 0, max: 1}
         """,
 )
