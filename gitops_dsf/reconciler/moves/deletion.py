@@ -98,6 +98,8 @@ def complete_decision(
         message = "a PlacementDecision with the Placement's label belongs to another owner"
         raise Blocked(MoveReason.DECISION_FOREIGN, message)
     clusters = frozenset(cluster for page in pages for cluster in page.cluster_names)
+    # OCM 1.2.1 empties the pages also after a mistake, such as a CEL expression that does not
+    # compile (schedule.go). So an empty decision does not mean that the copies are unwanted.
     if not clusters:
         raise Blocked(MoveReason.DECISION_EMPTY, DECISION_EMPTY)
     entries = sum(len(set(page.cluster_names)) for page in pages)
