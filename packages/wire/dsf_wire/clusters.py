@@ -45,6 +45,8 @@ class _Clusters(msgspec.Struct, frozen=True, kw_only=True):
 
 def encode(clusters: Iterable[FleetCluster]) -> str:
     """The value of the ConfigMap key, sorted by name."""
+    # Most clusters have one of a few lists of scorers. A line refers to its list by index, so
+    # that thousands of clusters fit into a ConfigMap, which Kubernetes limits to 1 MiB.
     lists: dict[tuple[str, ...], int] = {}
     lines = []
     for cluster in sorted(clusters, key=lambda item: item.name):
@@ -52,6 +54,7 @@ def encode(clusters: Iterable[FleetCluster]) -> str:
         entry = _ClusterScorers(
             name=cluster.name, scorers=index, values=dict(sorted(cluster.values.items()))
         )
+        # One line for each cluster, so that a diff shows which clusters changed.
         lines.append(msgspec.json.encode(entry).decode())
     names = ",\n".join(f"  {msgspec.json.encode(names).decode()}" for names in lists)
     rows = ",\n".join(f"  {line}" for line in lines)
@@ -62,29 +65,30 @@ def decode(text: str | bytes) -> tuple[FleetCluster, ...]:
     """Reads the ConfigMap key. Raises ClustersError."""
     try:
         content = text.encode() if isinstance(text, str) else text
-        found = msgspec.json.decode(without_mark(content), type=_Clusters)
+        listed = msgspec.json.decode(without_mark(content), type=_Clusters)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ClustersError(f"not a valid list of clusters: {error}") from error
-    lists = [tuple(names) for names in found.scorers]
+    lists = [tuple(names) for names in listed.scorers]
     seen: set[str] = set()
     clusters = []
-    for item in found.clusters:
-        if not item.name or item.name in seen:
+    for entry in listed.clusters:
+        # One cluster with two lists of scorers would have two answers to what is published for it.
+        if not entry.name or entry.name in seen:
             msg = (
-                f"the cluster {item.name!r} is listed twice"
-                if item.name
+                f"the cluster {entry.name!r} is listed twice"
+                if entry.name
                 else "a cluster has no name"
             )
             raise ClustersError(msg)
-        if item.scorers is not None and not 0 <= item.scorers < len(lists):
+        if entry.scorers is not None and not 0 <= entry.scorers < len(lists):
             msg = (
-                f"cluster {item.name!r} refers to list {item.scorers} of {len(lists)} lists"
+                f"cluster {entry.name!r} refers to list {entry.scorers} of {len(lists)} lists"
                 " of scorers"
             )
             raise ClustersError(msg)
-        seen.add(item.name)
-        names = () if item.scorers is None else lists[item.scorers]
+        seen.add(entry.name)
+        names = () if entry.scorers is None else lists[entry.scorers]
         clusters.append(
-            FleetCluster(name=item.name, scorers=names, values=item.values or NO_VALUES)
+            FleetCluster(name=entry.name, scorers=names, values=entry.values or NO_VALUES)
         )
     return tuple(clusters)

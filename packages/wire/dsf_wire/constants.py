@@ -5,6 +5,7 @@ from typing import Final
 AGENT_NAMESPACE: Final = "dynamic-scoring"
 """Namespace on every spoke with the agent, its ConfigMap and people's token Secrets."""
 
+# Upstream's names. Its agent and ours read the same ConfigMap.
 CONFIGMAP_NAME: Final = "dynamic-scoring-config"
 CONFIGMAP_KEY: Final = "summaries"
 CLUSTERS_KEY: Final = "clusters"
@@ -24,6 +25,7 @@ ADDON_GROUP: Final = f"system:open-cluster-management:addon:{ADDON_NAME}"
 
 DSF_GROUP: Final = "dynamic-scoring.open-cluster-management.io"
 DSF_VERSION: Final = "v1alpha1"
+# OCM 1.3 serves AddOnPlacementScores only in this version.
 SCORE_API_VERSION: Final = "cluster.open-cluster-management.io/v1alpha1"
 SCORE_GROUP: Final = "cluster.open-cluster-management.io"
 SCORE_VERSION: Final = "v1alpha1"
@@ -42,6 +44,7 @@ HUB_SCORER_WRITES_PER_SECOND: Final = 50
 DEFAULT_CLUSTERS_PER_REQUEST: Final = 100
 """Most clusters in one scoring request of the hub scorer."""
 
+# One item outside of these limits makes the API server refuse the whole status.
 SCORE_MIN: Final = -100
 SCORE_MAX: Final = 100
 """AddOnPlacementScore.status.scores[].value: int32, minimum -100, maximum 100 (OCM CRD)."""
@@ -58,9 +61,13 @@ DEFAULT_OUTPUT_MAX: Final = 100
 higher.
 """
 
+# OCM 1.3 schedules a Placement again at every write of a score that it ranks by, without a
+# debounce. These two bound how often scores that hardly differ cause that.
 DEFAULT_DEADBAND: Final = 2
 DEFAULT_MIN_INTERVAL_SECONDS: Final = 60
 
+# Nothing in OCM 1.3 wakes a Placement when a score expires. At the latest the resync of its
+# informers after 10 minutes does, so a shorter TTL would take effect no sooner.
 MIN_TTL_SECONDS: Final = 900
 TTL_INTERVALS: Final = 10
 

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from glob import escape
 from typing import Final
 
+# Upstream's placeholders, in its order.
 LABELS: Final = ("node", "device", "namespace", "app", "pod", "container", "meta")
 """Result labels that a placeholder can name, and that dynamic_score exports as ``ds_<label>``."""
 
@@ -34,7 +35,7 @@ def placeholders(template: str) -> list[Placeholder]:
 
 def label_placeholders(template: str) -> list[Placeholder]:
     """The placeholders that stand for labels of a result, in order."""
-    return [item for item in placeholders(template) if item.name in LABELS]
+    return [placeholder for placeholder in placeholders(template) if placeholder.name in LABELS]
 
 
 def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, str]) -> str:
@@ -49,9 +50,11 @@ def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, s
 
 def fixed_name(template: str, *, score_name: str) -> str | None:
     """The only item name of a format; None if it depends on labels or the cluster."""
+    # An absent format is empty on the wire, as all of upstream's fields.
     template = template or DEFAULT_FORMAT
     if any(
-        item.name != "scoreName" and item.name in PLACEHOLDERS for item in placeholders(template)
+        placeholder.name != "scoreName" and placeholder.name in PLACEHOLDERS
+        for placeholder in placeholders(template)
     ):
         return None
     return fill(template, cluster="", score_name=score_name, labels={})
@@ -62,6 +65,8 @@ def can_yield(template: str, dimension: str, *, score_name: str) -> bool:
     values: dict[str, str | None] = {"scoreName": score_name, "cluster": None} | dict.fromkeys(
         LABELS
     )
+    # fnmatch (since Python 3.9) matches several stars without exponential backtracking, which a
+    # regular expression with .* in the place of labels would not.
     pattern = ""
     for index, part in enumerate(PLACEHOLDER.split(template or DEFAULT_FORMAT)):
         if index % 2 == 0:

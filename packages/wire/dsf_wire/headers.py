@@ -36,6 +36,7 @@ def name_fault(name: str) -> str:
         return f"{name!r} is not the name of a header"
     if low in _OF_THE_AGENT:
         return f"the agent sets the header {name} itself"
+    # Proxy-Authorization and its kin are for the next proxy, and would give a secret to it.
     if low in _OF_THE_CONNECTION or low.startswith("proxy-"):
         return f"the header {name} concerns a single connection"
     return ""
@@ -48,6 +49,8 @@ def value_fault(value: str) -> str:
     """
     if not value:
         return "the value is empty"
+    # HTTP libraries quote a value that they refuse in their message, and so in the log. So it is
+    # refused here, without being repeated.
     if not value.isascii() or not value.isprintable():
         return "the value has a line break or another character that is not allowed in a header"
     return "the value begins or ends with a space" if value != value.strip() else ""

@@ -30,6 +30,19 @@ SOURCE_TYPE: Final = "Kubernetes"
 METRICS_API: Final = "metrics.k8s.io"
 """API group of the measures of usage. Clusters without metrics-server do not serve it."""
 
+_SUFFIXES: Final[Mapping[Resource, str]] = {
+    "cpu": "_cores",
+    "memory": "_bytes",
+    "pods": "",
+    "extended": "",
+}
+
+_EXPRESSION = re.compile(
+    r"""(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)\s*
+        (?:\{\s*(?:(?P<label>[a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*(?P<value>"[^"\\]*"|'[^'\\]*')\s*,?\s*)?\})?""",
+    re.VERBOSE,
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
@@ -70,17 +83,10 @@ class MeasureError(ValueError):
         """The unknown name, if that is the mistake."""
 
 
-_SUFFIXES: Final[Mapping[Resource, str]] = {
-    "cpu": "_cores",
-    "memory": "_bytes",
-    "pods": "",
-    "extended": "",
-}
-
-
 def _measures() -> Iterator[Measure]:
     for per_node, prefix in ((False, ""), (True, "node_")):
         for resource, suffix in _SUFFIXES.items():
+            # metrics.k8s.io reports only cpu and memory.
             used = get_args(OfUsage) if resource in {"cpu", "memory"} else ()
             for figure in (*get_args(OfResource), *used):
                 name = f"{prefix}{resource}_{figure}{'' if figure.endswith('_ratio') else suffix}"
@@ -93,13 +99,8 @@ def _measures() -> Iterator[Measure]:
 MEASURES: Final[Mapping[str, Measure]] = {measure.name: measure for measure in _measures()}
 """All measures by name."""
 
-_EXPRESSION = re.compile(
-    r"""(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)\s*
-        (?:\{\s*(?:(?P<label>[a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*(?P<value>"[^"\\]*"|'[^'\\]*')\s*,?\s*)?\})?""",
-    re.VERBOSE,
-)
 
-
+# Measuring asks this for every node and pod, of few different resources.
 @lru_cache(maxsize=256)
 def spelled(resource: str) -> str:
     """The resource as kube-state-metrics spells it: ``nvidia.com/gpu`` is ``nvidia_com_gpu``."""
@@ -111,15 +112,15 @@ def select(query: str) -> tuple[Selection, ...]:
 
     Raises MeasureError; its offset is in the query.
     """
-    found = []
+    selections = []
     for part in split(query):
         try:
-            found.append(selection(part.text))
+            selections.append(selection(part.text))
         except MeasureError as error:
             raise MeasureError(
                 str(error), offset=part.offset + error.offset, unknown=error.unknown
             ) from error
-    return tuple(found)
+    return tuple(selections)
 
 
 def selection(text: str) -> Selection:

@@ -62,13 +62,15 @@ def other_writers(
 
     ``labelled``: with our label. ``scored``: with scores.
     """
-    written = [entry for entry in entries if entry.subresource == STATUS]
-    if scored and not written and not labelled:
+    status_entries = [entry for entry in entries if entry.subresource == STATUS]
+    if scored and not status_entries and not labelled:
         return (UNNAMED,)
+    # After the first apply, what was there before is listed with the manager `before-first-apply`,
+    # which co-owns every item: it is another writer, too.
     return tuple(
         ScoreWriter(
             manager=entry.manager, at=None if entry.time is None else entry.time.timestamp()
         )
-        for entry in written
+        for entry in status_entries
         if not entry.ours
     )

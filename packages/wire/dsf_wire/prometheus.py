@@ -135,6 +135,7 @@ class PrometheusAnswer(msgspec.Struct, rename="camel"):
     error: str = ""
     warnings: list[str] | None = None
     infos: list[str] | None = None
+    # Any, because a store that writes something else here must not make its answer unreadable.
     is_partial: Any = False
 
     @property
@@ -164,11 +165,13 @@ class PrometheusAnswer(msgspec.Struct, rename="camel"):
         return next((note for note in self._warnings if not note.startswith(_ANNOTATIONS)), "")
 
 
+# Made once: msgspec prepares the type whenever a Decoder is made.
 _DOCUMENT: Final = msgspec.json.Decoder(PrometheusAnswer)
 
 
 def decode(body: Content) -> PrometheusAnswer:
     """Reads an answer, with or without a byte order mark. Raises one of DECODE_ERRORS."""
+    # The samples stay raw, and msgspec does not check the encoding of what stays raw.
     return _DOCUMENT.decode(utf8(without_mark(body)))
 
 

@@ -42,8 +42,12 @@ class Proxies:
         """
         by_scheme = {}
         for scheme in _PORTS:
+            # ALL_PROXY is curl's: Go does not know it.
             for name in (f"{scheme}_proxy", "all_proxy"):
-                variable = next((each for each in (name, name.upper()) if environ.get(each)), None)
+                # The lower-case name comes first, as in curl; Go takes the upper-case one first. An
+                # empty variable counts as absent, as in both.
+                spellings = (name, name.upper())
+                variable = next((spelling for spelling in spellings if environ.get(spelling)), None)
                 if variable is not None:
                     by_scheme[scheme] = variable, environ[variable]
                     break
@@ -57,7 +61,8 @@ class Proxies:
         """
         try:
             parts = urlsplit(url)
-            host, port = parts.hostname or "", parts.port
+            host = parts.hostname or ""
+            port = parts.port
         except ValueError:
             return None
         variable, proxy = self.by_scheme.get(parts.scheme, ("", ""))
@@ -121,6 +126,7 @@ class Exceptions:
 
     def cover(self, host: str, port: int) -> bool:
         """Whether requests to this host and port go to it directly."""
+        # `example.com.` is the absolute form of the same name.
         name = host.rstrip(".").lower()
         address = address_of(name)
         if self.everything or name == "localhost" or (address is not None and address.is_loopback):
@@ -137,6 +143,7 @@ def _network(word: str) -> Network | None:
     if "/" not in word:
         return None
     try:
+        # Not strict: 10.1.2.3/8 is the range 10.0.0.0/8, as in Go's net.ParseCIDR.
         return ipaddress.ip_network(word, strict=False)
     except ValueError:
         return None

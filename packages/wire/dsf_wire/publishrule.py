@@ -83,6 +83,7 @@ def decide(
     """A change is written after the minimum interval, unchanged scores at the refresh time."""
     if published is None:
         return WriteDecision(at=0.0, changed=True)
+    # The stored validUntil counts, too: it may have been written under a shorter TTL.
     refresh = min(
         published.written + rule.refresh, published.valid_until - rule.ttl * REFRESH_FRACTION
     )
@@ -93,5 +94,7 @@ def decide(
 
 def stable_fraction(*parts: str) -> float:
     """A number in [0, 1) that depends only on the parts, so it is the same after a restart."""
+    # NUL keeps the parts apart: (ab, c) and (a, bc) are not the same. A label may hold a lone
+    # surrogate, which strict UTF-8 refuses.
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") / 2**64

@@ -28,11 +28,14 @@ def split(query: str) -> list[QueryPart]:
 
     A ``;`` in strings, brackets or comments does not separate two.
     """
-    ends, depth = [], 0
+    # Upstream cuts at every `;`, which breaks matchers such as {path="a;b"}.
+    ends = []
+    depth = 0
     for token in _TOKEN.finditer(query):
         if token[0] in {"(", "[", "{"}:
             depth += 1
         elif token[0] in {")", "]", "}"}:
+            # A stray bracket must not hide the separators after it. The store reports the bracket.
             depth = max(0, depth - 1)
         elif token[0] == ";" and depth == 0:
             ends.append(token.start())

@@ -25,5 +25,6 @@ def selector(*score_names: str) -> str:
 
 def _quoted(text: str) -> str:
     """A string of PromQL."""
+    # The backslash comes first, or it would escape the other escapes.
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -40,6 +40,7 @@ def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
     if not value:
         return None
     if value.isascii() and value.isdigit():
+        # More digits change nothing: the maximum is below that.
         seconds = float(value[:9])
     else:
         date = http_date(value)

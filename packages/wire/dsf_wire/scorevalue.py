@@ -41,6 +41,7 @@ def aggregate(values: Sequence[float], how: Aggregation) -> float:
 
 def _sum(values: Sequence[float]) -> float:
     try:
+        # fsum is exact, so the order of series, which stores do not promise, does not matter.
         return math.fsum(values)
     except OverflowError:
         return math.inf
@@ -73,6 +74,8 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
             # inf - inf at the limits of the float range. The raw score itself shows which limit it
             # is.
             value = first if raw <= score_range.min else last
+    # The outputs are not checked when a summary is read. One item beyond the limits of OCM makes
+    # the API server refuse all of them.
     low = max(low, float(SCORE_MIN))
     high = min(high, float(SCORE_MAX))
     held = min(max(value, low), high)

@@ -4,6 +4,9 @@ from typing import Any, Final
 
 import msgspec
 
+_CONFIG_LEVELS: Final = 4
+"""Levels of objects in a /config page."""
+
 
 class ScoringResponse(msgspec.Struct, frozen=True):
     """The response. Its results are raw, so that an invalid one does not affect the others."""
@@ -59,12 +62,9 @@ class ScorerConfig(msgspec.Struct, frozen=True, kw_only=True):
     scoring: ConfigScoring = msgspec.field(default_factory=ConfigScoring)
 
 
-_CONFIG_LEVELS: Final = 4
-"""Levels of objects in a /config page."""
-
-
 def without_nulls(data: Any, levels: int = _CONFIG_LEVELS) -> Any:  # noqa: ANN401 - whatever JSON holds
     """A /config page without the fields that are null: FastAPI writes absent optional fields so."""
+    # Below that no field of ours follows, and a page of others may nest without end.
     if not isinstance(data, dict) or levels == 0:
         return data
     return {

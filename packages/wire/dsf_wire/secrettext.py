@@ -74,6 +74,7 @@ def _text(raw: bytes | str) -> str:
         try:
             raw = raw.decode()
         except UnicodeDecodeError:
+            # The UnicodeDecodeError holds the whole secret, so it must not be the cause.
             raise SecretFault("is not UTF-8 text") from None
     return raw.removeprefix(_MARK)
 

@@ -18,10 +18,14 @@ SCORED_BY_API: Final = "API"
 SCORED_BY_QUERY: Final = "Query"
 """The scoringType of a scorer without a scoring API: the value of each series is its raw score."""
 
-
 FAIL: Final = "Fail"
 """The sourceOnPartial of a scorer that takes no partial answer. The default, Publish, is not
 written.
+"""
+
+NEEDS_NEWER_AGENT: Final = "(needs a newer agent)"
+"""The key beside a credential that older agents would ignore: no Secret has it, so they send
+nothing.
 """
 
 
@@ -79,12 +83,6 @@ class OAuth2(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     """The private CA of the token server."""
 
 
-NEEDS_NEWER_AGENT: Final = "(needs a newer agent)"
-"""The key beside a credential that older agents would ignore: no Secret has it, so they send
-nothing.
-"""
-
-
 class EndpointAuth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What upstream's name and key of a token Secret cannot say.
 
@@ -111,6 +109,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     secret_ref: SecretRef | None = None
 
     def __post_init__(self) -> None:
+        # Lint checks the same in a repository. A ConfigMap may also be written by someone else.
         fault = name_fault(self.name)
         if not fault and self.value is not None:
             fault = value_fault(self.value)
@@ -282,14 +281,15 @@ def decode(text: str | bytes) -> Decoded:
         entry: dict[str, Any] = {}
         try:
             entry = msgspec.json.decode(raw, type=dict[str, Any])
-            summary = msgspec.convert(
-                {key: item for key, item in entry.items() if item is not None}, ScorerSummary
-            )
+            # null means absent: Go writes it for a nil pointer.
+            present = {key: value for key, value in entry.items() if value is not None}
+            summary = msgspec.convert(present, ScorerSummary)
             reason = (
                 ""
                 if summary.name and summary.score_name
                 else "name and scoreName must not be empty"
             )
+            # The first entry stays: a second one by mistake must not end a scorer that runs.
             if summary.name in seen:
                 reason = f"entry {seen[summary.name]} already has the name {summary.name!r}"
         except (msgspec.DecodeError, ValueError, RecursionError) as error:

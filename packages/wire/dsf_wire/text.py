@@ -23,11 +23,15 @@ def printable(value: object, *, most: int | None = None) -> str:
     """
     text = str(value)
     if most is not None:
+        # Cut before anything is escaped, because texts of others may be very long. One character
+        # more than fits shows below that something was cut.
         text = text[: most + 1]
     if not text.isprintable():
         text = "".join(
-            each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
-            for each in text
+            character
+            if character.isprintable()
+            else character.encode("unicode_escape").decode("ascii")
+            for character in text
         )
     if _COMMAND in text:
         text = text.replace(_COMMAND, "\\x23#[")
@@ -54,11 +58,14 @@ def printable_json(text: str) -> str:
     return "\n".join(
         line
         if line.isprintable()
-        else "".join(each if each.isprintable() else _json(each) for each in line)
+        else "".join(
+            character if character.isprintable() else _json(character) for character in line
+        )
         for line in text.split("\n")
     )
 
 
 def _json(character: str) -> str:
+    # JSON escapes characters beyond the first 65,536 as two surrogates.
     pairs = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{pairs[at : at + 4]}" for at in range(0, len(pairs), 4))
+    return "".join(f"\\u{pairs[start : start + 4]}" for start in range(0, len(pairs), 4))
