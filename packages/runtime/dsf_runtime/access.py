@@ -266,7 +266,7 @@ def _access(config: Any, *, folder: Path, seen: dict[Path, bytes | None]) -> Acc
 
 
 def _named(items: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    return next(item for item in items if item["name"] == name)
+    return next(entry for entry in items if entry["name"] == name)
 
 
 def scratch() -> str | None:

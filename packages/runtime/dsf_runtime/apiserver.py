@@ -95,7 +95,7 @@ class ApiServer:
         await self._connections.close()
 
     def now(self) -> float:
-        """Unix time of the server's clock, which decides what is expired."""
+        """Unix time of the server's clock, which decides operation is expired."""
         return self.clock.wall()
 
     async def request(
@@ -185,13 +185,15 @@ class ApiServer:
         params = {
             **selector,
             "watch": "1",
+            # Bookmarks renew the version while nothing changes, so that the next watch begins at a
+            # version that the server still knows.
             "allowWatchBookmarks": "true",
             "resourceVersion": resource_version,
             "timeoutSeconds": str(WATCH_SECONDS),
         }
         connection = await self._connections.ready()
-        what = f"WATCH {path}"
-        with as_api_errors(what, connection.access, path, seconds=SILENCE):
+        operation = f"WATCH {path}"
+        with as_api_errors(operation, connection.access, path, seconds=SILENCE):
             async with self._open(
                 connection,
                 "GET",
@@ -204,12 +206,13 @@ class ApiServer:
                     await self._connections.renew(connection)
                 if response.status_code != httpx.codes.OK:
                     content = await _body(response, most=ANSWER_BYTES)
-                    raise refusal(what, connection.access, response, content, now=self.now())
+                    # The informer opens the watch again, after a 401 with the new credentials.
+                    raise refusal(operation, connection.access, response, content, now=self.now())
                 answers.check_coding(response.headers.get("Content-Encoding"))
                 opened()
                 async with aclosing(_lines(response, gather_seconds=gather_seconds)) as lines:
                     async for line in lines:
-                        yield _event(what, line)
+                        yield _event(operation, line)
 
     async def _send(
         self,
@@ -229,11 +232,14 @@ class ApiServer:
         ``seconds`` limits each attempt as a whole, else each step of it. Raises ApiError unless the
         status is 2xx.
         """
-        what = f"{method} {path}"
+        operation = f"{method} {path}"
+        # Once: a server that refuses the new credentials, too, would refuse them again.
         renewed = False
         while True:
             connection = await self._connections.ready()
-            with as_api_errors(what, connection.access, path, seconds=seconds or self._timeout):
+            with as_api_errors(
+                operation, connection.access, path, seconds=seconds or self._timeout
+            ):
                 async with (
                     asyncio.timeout(seconds) if seconds else nullcontext(),
                     self._open(
@@ -247,7 +253,7 @@ class ApiServer:
                 renewed = True
                 await self._connections.renew(connection)
                 continue
-            raise refusal(what, connection.access, response, answer, now=self.now())
+            raise refusal(operation, connection.access, response, answer, now=self.now())
 
     @asynccontextmanager
     async def _open(
@@ -265,15 +271,18 @@ class ApiServer:
         access = connection.access
         extensions: dict[str, Any] = {}
         if access.server_name:
+            # The certificate must have this name (tls-server-name), not the host of the URL.
             extensions["sni_hostname"] = access.server_name
         if method != "GET" and (admit := self._admit) is not None:
-
+            # Between the first call of `admit` and the bytes, a connection may be made, which can
+            # take longer than the claim on the Lease lasts.
             async def trace(event: str, _info: Mapping[str, Any]) -> None:
                 if event in LAST_MOMENTS:
                     admit(method, path)
 
             admit(method, path)
             extensions["trace"] = trace
+        # No limit for the pool: it has as many connections as there are requests.
         timeout = httpx.Timeout(self._timeout, read=read_seconds or self._timeout, pool=None)
         stream = connection.client.stream(
             method,
@@ -290,11 +299,11 @@ class ApiServer:
             yield response
 
 
-def _event(what: str, line: bytes) -> WatchEvent:
+def _event(operation: str, line: bytes) -> WatchEvent:
     try:
         return msgspec.json.decode(line, type=WatchEvent)
     except msgspec.DecodeError as error:
-        msg = f"{what}: the answer is not an event: {error}"
+        msg = f"{operation}: the answer is not an event: {error}"
         raise ApiError(msg, kind=FailureKind.INVALID_BODY) from error
 
 
@@ -314,12 +323,12 @@ async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) 
         # For instance an HTML page of a proxy.
         msg = f"GET {path}: the answer is not a list: {error}"
         raise ApiError(msg, kind=FailureKind.INVALID_BODY) from error
-    taken = 0
-    for item in listing.items or ():
-        take(item)
-        taken += len(memoryview(item))
-        if taken >= TURN_BYTES:
-            taken = 0
+    turn_bytes = 0
+    for raw in listing.items or ():
+        take(raw)
+        turn_bytes += len(memoryview(raw))
+        if turn_bytes >= TURN_BYTES:
+            turn_bytes = 0
             await asyncio.sleep(0)
     return listing.metadata
 
@@ -342,6 +351,7 @@ async def _lines(response: httpx.Response, *, gather_seconds: float) -> AsyncGen
     chunks = response.aiter_raw()
     while True:
         waited.clear()
+        # This runs only if the next chunk is not in memory yet: then the loop gets a turn.
         loop.call_soon(waited.set)
         chunk = await anext(chunks, None)
         if chunk is None:

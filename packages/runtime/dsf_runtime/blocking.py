@@ -161,12 +161,12 @@ class BlockingApiServer:
 
         Raises ApiError unless it is 2xx.
         """
-        what = f"{method} {path}"
+        operation = f"{method} {path}"
         renewed = False
         busy = 0
         while True:
             client, access = self._connected
-            with as_api_errors(what, access, path, seconds=self._timeout):
+            with as_api_errors(operation, access, path, seconds=self._timeout):
                 extensions: dict[str, Any] = {"trace": trace} if trace else {}
                 if access.server_name:
                     extensions["sni_hostname"] = access.server_name
@@ -185,7 +185,7 @@ class BlockingApiServer:
                     answer = _body(response, most=most)
             if response.is_success:
                 return answer
-            error = refusal(what, access, response, answer, now=self.clock.wall())
+            error = refusal(operation, access, response, answer, now=self.clock.wall())
             if error.status == HTTPStatus.UNAUTHORIZED and not renewed:
                 renewed = True
                 self._renew(client)
@@ -241,6 +241,8 @@ class BlockingApiServer:
     def _answer(self, call: Callable[[], T], *, started: "Future[T] | None" = None) -> T:
         """The answer to a call. It is sent once more if the server closed the connection."""
         try:
+            # A server may close an idle connection just when a request is sent over it. Only reads
+            # are repeated: a write may have taken effect.
             return self._waited(started or self._started(call))
         except ApiError as error:
             if error.kind is not FailureKind.CONNECTION_LOST:

@@ -64,6 +64,7 @@ def as_call_faults(*, url: str, seconds: float) -> Iterator[None]:
 
     try:
         yield
+    # A ConnectTimeout is a TimeoutException, too, so it comes first.
     except httpx.ConnectTimeout as error:
         # The host, or a DNS server, does not answer at all, or a firewall drops what is sent.
         raise fault(" cannot be reached (no connection in time)", failed.UNREACHABLE) from error
@@ -130,6 +131,7 @@ def display(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
+        # The last @ ends the user's part: a password may have one that is not escaped.
         plain = parts._replace(
             netloc=parts.netloc.rpartition("@")[2], query="", fragment=""
         ).geturl()
@@ -140,6 +142,7 @@ def display(url: str) -> str:
 
 def excerpt(data: bytes | str) -> str:
     """A peer's text for a message: one line, printable, at most TEXT_LIMIT characters."""
+    # A character has up to four bytes in UTF-8.
     start = data[: TEXT_LIMIT * 4]
     text = start if isinstance(start, str) else start.decode("utf-8", "replace")
     return printable(" ".join(text.split()), most=TEXT_LIMIT)
@@ -179,10 +182,10 @@ def _hide(text: str, secret: str) -> str:
     start = secret[:SHORTEST]
     pieces: list[str] = []
     position = 0
-    while (found := text.find(start, position)) >= 0:
-        end = found + len(start)
-        while end < len(text) and end - found < len(secret) and text[end] == secret[end - found]:
+    while (begin := text.find(start, position)) >= 0:
+        end = begin + len(start)
+        while end < len(text) and end - begin < len(secret) and text[end] == secret[end - begin]:
             end += 1
-        pieces += [text[position:found], HIDDEN]
+        pieces += [text[position:begin], HIDDEN]
         position = end
     return "".join([*pieces, text[position:]])

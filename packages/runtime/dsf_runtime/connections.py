@@ -34,11 +34,14 @@ def client_options(access: Access, headers: Mapping[str, str]) -> dict[str, Any]
     return {
         "verify": access.trust,
         "proxy": access.proxy,
+        # httpx would read proxies, CAs and .netrc of the environment. The kubeconfig has its own.
         "trust_env": False,
         "headers": answers.IDENTITY | dict(headers) | authorization,
+        # Each watch holds a connection for minutes: with a limit, requests would wait for watches.
         "limits": httpx.Limits(
             max_connections=None, max_keepalive_connections=32, keepalive_expiry=60.0
         ),
+        # The token must not follow to a host that nobody configured.
         "follow_redirects": False,
     }
 
@@ -79,6 +82,7 @@ class Connections:
         if current is not None and not self._lock.locked() and not self._needs_check(current):
             return current
         async with self._lock:
+            # Another request may have checked while this one waited for the lock.
             connection = self._current
             if connection is not None:
                 if not self._needs_check(connection):

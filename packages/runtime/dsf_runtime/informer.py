@@ -200,6 +200,7 @@ class Informer(Generic[T]):
             if item is None:
                 return
             before = items.get(key)
+            # Of a later list most items did not change.
             if before == item:
                 return
             items[key] = item
@@ -212,7 +213,7 @@ class Informer(Generic[T]):
         spread = random.uniform(0.8, 1.0)  # noqa: S311 - keeps no secret
         self._resync_at = monotonic() + self.resync_seconds * spread
         self._heard_at = monotonic()
-        self._unreadable = {key: why for key, why in self._unreadable.items() if key in seen}
+        self._unreadable = {key: reason for key, reason in self._unreadable.items() if key in seen}
         if items is self._items:
             gone = [key async for key in _slowly(items) if key not in seen]
             async for key in _slowly(gone):
@@ -249,6 +250,8 @@ class Informer(Generic[T]):
                 LOG.warning("watch of %s broke: %s", self.path, error)
                 self.failure = error.without_traceback()
                 self.attempted.set()
+                # Without a status the connection broke, as at a restart of the server: then the
+                # time since the last event decides. 410 only means that the watch was too old.
                 if error.status and error.status != HTTPStatus.GONE:
                     self._refused = str(error)
                 fine = False
@@ -302,11 +305,11 @@ class Informer(Generic[T]):
         except UNREADABLE as error:
             head = msgspec.json.decode(raw, type=_Versioned).metadata
             key = self.key(head.namespace, head.name)
-            why = f"{type(error).__name__}: {error}"
-            if self._unreadable.get(key) != why:
+            reason = f"{type(error).__name__}: {error}"
+            if self._unreadable.get(key) != reason:
                 text = "%s of %s cannot be read, so its earlier state stays: %s"
-                LOG.warning(text, key, self.path, why)
-            self._unreadable[key] = why
+                LOG.warning(text, key, self.path, reason)
+            self._unreadable[key] = reason
             return key, self._items.get(key)
         self._unreadable.pop(key, None)
         return key, item
@@ -334,6 +337,7 @@ class Informer(Generic[T]):
             text = "the API server ended the watch of %s with %s, reading the list again"
             LOG.info(text, self.path, head.code)
             return ""
+        # The object of a bookmark has nothing but a resourceVersion.
         if kind != "BOOKMARK":
             key, item = self._read(raw)
             if kind == "DELETED":

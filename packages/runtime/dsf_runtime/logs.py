@@ -25,8 +25,8 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the traceback if there is one."""
         fields = " ".join(f"{name}={value}" for name, value in _fields(record, self._names).items())
-        shown = f" ({fields})" if fields else ""
-        lines = [f"{_time(record)} {record.levelname} {record.getMessage()}{shown}"]
+        suffix = f" ({fields})" if fields else ""
+        lines = [f"{_time(record)} {record.levelname} {record.getMessage()}{suffix}"]
         if record.exc_info:
             lines += self.formatException(record.exc_info).splitlines()
         return printable_lines(lines).removesuffix("\n")

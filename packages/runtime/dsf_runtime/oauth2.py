@@ -117,6 +117,7 @@ class OAuth2Client:
 
     @property
     def _basic(self) -> str:
+        # RFC 6749, section 2.3.1: both are form-encoded before they are joined.
         pair = f"{quote_plus(self.name)}:{quote_plus(self.secret)}"
         return base64.b64encode(pair.encode()).decode()
 
@@ -172,6 +173,7 @@ class AccessTokens:
         """
         async with self._kept.setdefault(key, _KeptToken()).lock:
             kept = self._kept[key]
+            # A token of the old scopes, or of an old secret, is not what was asked for.
             if kept.client != client:
                 self._kept[key] = kept = _KeptToken(lock=kept.lock, client=client)
             now = monotonic()
@@ -211,23 +213,22 @@ class AccessTokens:
 
 def _read(body: bytes, client: OAuth2Client) -> tuple[str, float]:
     """The token, and for how many seconds it is used. Nothing is quoted: it may hold a token."""
-    place = display(client.token_url)
+    url = display(client.token_url)
     try:
         answer = msgspec.json.decode(without_mark(body), type=_Answer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise TokenError(
-            f"{place} did not answer with a JSON object that has access_token"
-        ) from None
+        raise TokenError(f"{url} did not answer with a JSON object that has access_token") from None
+    # RFC 6749, section 5.1: upper and lower case do not matter here.
     if answer.token_type.lower() != "bearer":
-        raise TokenError(f"{place} issued a token of another type than Bearer")
+        raise TokenError(f"{url} issued a token of another type than Bearer")
     token = answer.access_token
     if len(token) > TOKEN_CHARACTERS:
         raise TokenError(
-            f"{place} issued a token of {len(token)} characters, more than {TOKEN_CHARACTERS}"
+            f"{url} issued a token of {len(token)} characters, more than {TOKEN_CHARACTERS}"
         )
     if value_fault(token) or " " in token:
         raise TokenError(
-            f"{place} issued a token that is empty, or has characters that a header cannot have"
+            f"{url} issued a token that is empty, or has characters that a header cannot have"
         )
     return token, _seconds(answer.expires_in)
 

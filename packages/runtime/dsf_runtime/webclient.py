@@ -61,6 +61,7 @@ def client(
     limits: httpx.Limits = DEFAULT_LIMITS,
 ) -> httpx.AsyncClient:
     """A client that trusts these CAs. It reads the proxies of the environment now."""
+    # trust_env is off, because httpx would read the proxies in its own way, and a .netrc.
     routes = ProxyRoutes(verify=verify, limits=limits, proxies=Proxies.of(os.environ))
     return httpx.AsyncClient(
         transport=routes, timeout=timeout, headers=headers, follow_redirects=False, trust_env=False
