@@ -98,8 +98,8 @@ class _Flag(NamedTuple):
 
     @property
     def help(self) -> str:
-        shown = self.shown or self.default
-        return f"{self.text} [{self.variable}{'; ' if shown else ''}{shown}]".lstrip()
+        default = self.shown or self.default
+        return f"{self.text} [{self.variable}{'; ' if default else ''}{default}]".lstrip()
 
 
 _COMMON: Final = (
@@ -197,9 +197,9 @@ class _SettingValues:
         self._environ = environ
 
     def text(self, name: str, default: str = "") -> str:
-        given = self._flags.get(name.replace("-", "_"))
-        if isinstance(given, str):
-            return given
+        flag_value = self._flags.get(name.replace("-", "_"))
+        if isinstance(flag_value, str):
+            return flag_value
         flag = _FLAGS[name]
         return self._environ.get(flag.variable, "") or flag.default or default
 

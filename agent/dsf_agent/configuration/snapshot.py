@@ -150,7 +150,7 @@ def _fault(scorer: ScorerSummary) -> str | None:
         return (
             f"scoreDestination {scorer.score_destination!r} is not one of AddOnPlacementScore, None"
         )
-    aggregations = [item.value for item in scorevalue.Aggregation]
+    aggregations = [aggregation.value for aggregation in scorevalue.Aggregation]
     if scorer.score_aggregation is not None and scorer.score_aggregation not in aggregations:
         return (
             f"scoreAggregation {scorer.score_aggregation!r} is not one of {', '.join(aggregations)}"

@@ -54,7 +54,7 @@ class ApiServer(apiserver.ApiServer):
         Returns ``shape`` of the answer. Raises AgentError.
         """
         try:
-            found = await self.request(
+            answer = await self.request(
                 method, path, params=params, body=body, content_type=content_type, accept=accept
             )
         except ApiError as error:
@@ -62,7 +62,7 @@ class ApiServer(apiserver.ApiServer):
                 str(error), reason=reason_of(error), retry_after=error.retry_after
             ) from error
         try:
-            return msgspec.json.decode(found or b"{}", type=shape)
+            return msgspec.json.decode(answer or b"{}", type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             msg = (
                 f"{method} {path}: the API server did not answer with the expected JSON"

@@ -62,6 +62,7 @@ class Budget:
         if expected is None:
             await self._wait_until(lambda: self.used < self.limit)
         elif expected > FREE_BYTES:
+            # One at a time, in their order, or small answers would overtake a large one for ever.
             async with self._turn:
                 await self._wait_until(lambda: self.used == 0 or self.used + expected <= self.limit)
 

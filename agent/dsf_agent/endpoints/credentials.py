@@ -126,8 +126,8 @@ class EndpointCredentials:
         )
         if ":" in user:
             # The colon separates the two on the wire (RFC 7617 section 2).
-            place = where(basic.name, basic.username_key)
-            msg = f"{place} holds a colon, which a user name of basic authentication cannot have"
+            key_text = where(basic.name, basic.username_key)
+            msg = f"{key_text} holds a colon, which a user name of basic authentication cannot have"
             raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE)
         return user, password
 

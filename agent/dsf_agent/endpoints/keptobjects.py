@@ -90,10 +90,10 @@ class KeptObjects:
 
         Secrets of removed scorers must not stay in memory. ``places`` are kinds and names.
         """
-        self._kept = {place: kept for place, kept in self._kept.items() if place in places}
+        self._kept = {key: kept for key, kept in self._kept.items() if key in places}
         # Two reads of one object must share a lock, also if one of them began before.
         self._locks = {
-            place: lock for place, lock in self._locks.items() if place in places or lock.locked()
+            key: lock for key, lock in self._locks.items() if key in places or lock.locked()
         }
 
     async def secret_values(
@@ -123,16 +123,18 @@ class KeptObjects:
 
         ``where`` and ``reason`` are those of the failure if it cannot be read.
         """
-        place = kind, name
-        async with self._locks.setdefault(place, asyncio.Lock()):
-            kept = self._kept.get(place)
+        object_key = kind, name
+        async with self._locks.setdefault(object_key, asyncio.Lock()):
+            kept = self._kept.get(object_key)
             if kept is not None and kept.number >= after and kept.until > clock.monotonic():
                 return kept.data
+            # Counted before the read: a refusal during it may concern the value that it returns.
             number = self.reads
             self.reads += 1
             try:
                 data = (await self._read(kind, name)).get("data")
             except AgentError as error:
+                # After a refusal the old value is known to be wrong, so it is not used once more.
                 if kept is None or kept.number < after or error.reason in _GONE:
                     raise AgentError(f"{where} cannot be read: {error}", reason=reason) from error
                 if not kept.stale:
@@ -146,7 +148,7 @@ class KeptObjects:
                 number=number,
                 until=clock.monotonic() + KEEP_SECONDS,
             )
-            self._kept[place] = kept
+            self._kept[object_key] = kept
             return kept.data
 
 

@@ -50,6 +50,7 @@ class TlsContexts:
         for auth in auths:
             wanted.add((auth.ca, auth.certificate))
             if auth.oauth2 is not None:
+                # A token server has a CA of its own, and no client certificate.
                 wanted.add((auth.oauth2.ca_config_map_ref, None))
         for key in self._contexts.keys() - wanted:
             _digest, context = self._contexts.pop(key)
@@ -77,6 +78,7 @@ class TlsContexts:
                 after=after,
             )
         key = auth.ca, auth.certificate
+        # A digest, so that no private key is kept beside the context.
         digest = hashlib.sha256("\0".join((ca_text, *pair)).encode()).hexdigest()
         kept = self._contexts.get(key)
         if kept is not None and kept[0] == digest:
@@ -98,13 +100,19 @@ class TlsContexts:
         return f"the client certificate in Secret {auth.certificate.name!r} expired on {when}"
 
     async def _ca_text(self, ref: ConfigMapRef, *, after: int) -> str:
-        place = f"key {ref.key!r} of ConfigMap {ref.name!r}"
         data = await self._objects.data(
-            "ConfigMap", ref.name, where=place, reason=Reason.CA_UNAVAILABLE, after=after
+            "ConfigMap",
+            ref.name,
+            where=f"key {ref.key!r} of ConfigMap {ref.name!r}",
+            reason=Reason.CA_UNAVAILABLE,
+            after=after,
         )
         text = data.get(ref.key)
         if not isinstance(text, str) or not text.strip():
-            raise AgentError(f"{place} is empty or missing", reason=Reason.CA_UNAVAILABLE)
+            raise AgentError(
+                f"key {ref.key!r} of ConfigMap {ref.name!r} is empty or missing",
+                reason=Reason.CA_UNAVAILABLE,
+            )
         return text
 
 
@@ -155,14 +163,14 @@ def _pair_fault(certificate: ClientCertificate, pair: Values, error: Exception) 
     certificate_key = certificate.certificate_key
     private_key_key = certificate.private_key_key
     if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
-        place = where(certificate.name, certificate_key, private_key_key)
-        return f"{place} do not belong together: the private key is that of another certificate"
+        keys_text = where(certificate.name, certificate_key, private_key_key)
+        return f"{keys_text} do not belong together: the private key is that of another certificate"
     # OpenSSL does not say which of the two it could not read.
     try:
         ssl.create_default_context(cadata=pair[0])
     except (ssl.SSLError, ValueError):
         return f"{where(certificate.name, certificate_key)} holds no PEM certificate"
-    place = where(certificate.name, private_key_key)
+    key_text = where(certificate.name, private_key_key)
     if "ENCRYPTED" in pair[1]:
-        return f"{place} is a private key with a password; write it without one"
-    return f"{place} holds no PEM private key"
+        return f"{key_text} is a private key with a password; write it without one"
+    return f"{key_text} holds no PEM private key"

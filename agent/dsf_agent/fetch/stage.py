@@ -146,6 +146,7 @@ class Fetch:
     async def _one(self, index: int, *, now: float) -> SeriesText:
         request = self._request(index, now=now)
         answer = await self._endpoint.call(_call(request))
+        # Remembered, so that the next cycles send one request and not two.
         if request.is_refused_as_post(answer.status):
             self._posts = False
             answer = await self._endpoint.call(_call(self._request(index, now=now)))
@@ -164,6 +165,7 @@ class Fetch:
         scorer = self._scorer
         question = {"query": self._queries[index]}
         if _instant(scorer):
+            # Without it each of several queries would be for another moment, by the store's clock.
             question["time"] = str(int(now))
         else:
             end = window_end(now, step=scorer.source_step)
@@ -196,8 +198,9 @@ class Fetch:
 
 def _one_point(labels: bytes, value: float, *, now: float) -> bytes:
     """A series with one point, as Prometheus writes it. ``labels`` are JSON."""
-    shown = repr(value).removesuffix(".0").encode()
-    return b'{"metric":%b,"values":[[%.15g,"%b"]]}' % (labels, now, shown)
+    # Prometheus writes whole numbers without a decimal point.
+    number = repr(value).removesuffix(".0").encode()
+    return b'{"metric":%b,"values":[[%.15g,"%b"]]}' % (labels, now, number)
 
 
 def _call(request: PrometheusRequest) -> Call:

@@ -124,6 +124,7 @@ class ClusterInformers:
         try:
             async with asyncio.timeout(self._wait_seconds):
                 for informer in (following.nodes, following.pods):
+                    # Not `synced`: if the first attempt fails, the cycle says why at once.
                     await informer.attempted.wait()
         except TimeoutError as error:
             msg = f"the lists of nodes and pods were not complete after {self._wait_seconds:g} s"
@@ -135,6 +136,7 @@ class ClusterInformers:
     async def _current_usage(self) -> Mapping[str, NodeUsage]:
         """The usage by node, at most USAGE_SECONDS old. Raises AgentError."""
         assert self._server is not None  # noqa: S101 - see _ready
+        # Scorers that run together wait for one answer.
         async with self._usage_lock:
             now = monotonic()
             if self._usage_at is not None and now - self._usage_at < USAGE_SECONDS:

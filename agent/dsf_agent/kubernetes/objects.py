@@ -141,7 +141,7 @@ def pod_key(namespace: str, name: str) -> str:
 
 def usage(metrics: NodeMetricsList) -> dict[str, NodeUsage]:
     """The usage by node. Raises ValueError for a text that is not a quantity."""
-    return {item.metadata.name: _amounts_of(item.usage) for item in metrics.items or ()}
+    return {node.metadata.name: _amounts_of(node.usage) for node in metrics.items or ()}
 
 
 def amounts(requests: Mapping[str, int]) -> Amounts:

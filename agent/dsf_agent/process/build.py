@@ -71,7 +71,9 @@ class Adapters:
         self.publisher: Publisher | None = None
         self.pruner: Pruner | None = None
         if self.hub is not None or settings.publish_dir is not None:
+            # validUntil is compared with the hub's clock by OCM, and the spoke's may be wrong.
             published = wall if self.hub is None else self.hub.clock.wall
+            # One store for each cluster: it remembers what it has seen of other writers.
             store_of = cache(self._store_of)
             self.publisher = Publisher(store_of=store_of, wall=published)
             self.pruner = Pruner(
@@ -162,6 +164,7 @@ class Adapters:
             publication = self.publisher.publication(scorer, rule=rule, metrics=metrics)
         if scorer.source_type == SOURCE_TYPE:
             trigger = self.cluster.trigger()
+        # The same after a restart, so that a fleet that restarts keeps its calls spread.
         phase = interval * stable_fraction(self.settings.cluster, scorer.score_name, "phase")
         return Worker(
             scorer=scorer,

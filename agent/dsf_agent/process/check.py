@@ -42,12 +42,12 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
         if isinstance(snapshot, UnusableFile):
             print(printable(f"gitops-dsf-agent: {snapshot.text}"), file=sys.stderr)
             return 1
-        known = {scorer.name for scorer in snapshot.scorers}
-        known |= {problem.name for problem in snapshot.problems}
-        unknown = sorted(set(only) - known)
+        names = {scorer.name for scorer in snapshot.scorers}
+        names |= {problem.name for problem in snapshot.problems}
+        unknown = sorted(set(only) - names)
         if unknown:
-            names = ", ".join(_shown(scorer.name) for scorer in snapshot.scorers) or "none"
-            text = f"no scorer {', '.join(unknown)} in {path}; the scorers there are: {names}"
+            valid = ", ".join(_shown(scorer.name) for scorer in snapshot.scorers) or "none"
+            text = f"no scorer {', '.join(unknown)} in {path}; the scorers there are: {valid}"
             print(printable(f"gitops-dsf-agent: {text}"), file=sys.stderr)
             return 2
         adapters.use_clusters(snapshot)
@@ -88,11 +88,11 @@ async def _row(adapters: Adapters, scorer: ScorerSummary) -> ScorerLine:
         log.exception("a cycle failed because of a bug in the agent", extra=extra)
         return _failed(own, Reason.INTERNAL.value, f"{own}: {type(error).__name__}: {error}")
     items = result.items
-    shown = [f"{_shown(name)}={value}" for name, value in list(items.items())[:ITEMS_SHOWN]]
-    if len(items) > len(shown):
-        shown.append(f"and {len(items) - len(shown)} more")
+    item_texts = [f"{_shown(name)}={value}" for name, value in list(items.items())[:ITEMS_SHOWN]]
+    if len(items) > len(item_texts):
+        item_texts.append(f"and {len(items) - len(item_texts)} more")
     target = scorename.sanitise(scorer.score_name) if publishes(scorer) else "(not published)"
-    notes = [f"{own}: {target}: {', '.join(shown) or 'no items'}"]
+    notes = [f"{own}: {target}: {', '.join(item_texts) or 'no items'}"]
     if result.by_default:
         notes.append(f"{own}: the source has no series, so this is the default score")
     for reason, count in sorted(result.dropped.items()):

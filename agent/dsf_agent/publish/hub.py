@@ -106,17 +106,18 @@ class HubStore:
                     await self._take_over(name, scorer=scorer)
             if name in self._to_claim:
                 await self._claim(name, scorer=scorer, labels=labels)
-            written = await self._apply_exactly(
+            applied = await self._apply_exactly(
                 name, body, scorer=scorer, count=len(values), labels=labels, needed=needed
             )
         except _NotNeeded:
             return False
-        if not labels.items() <= written.metadata.labels.items():
+        if not labels.items() <= applied.metadata.labels.items():
             await self._label(name, labels=labels)
         return True
 
     async def names(self) -> frozenset[str]:
         """See ScoreStore.names. Answered from the API server's cache, without the objects."""
+        # Version 0: any state that the cache has will do, since young objects are not judged.
         params = {**self._owned, "includeObject": "None", "resourceVersion": "0"}
         table = await self._server.call("GET", self._base, shape=Table, params=params, accept=TABLE)
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
@@ -126,10 +127,10 @@ class HubStore:
         del values
         listed = await self._server.call("GET", self._base, shape=HubObjectList, params=self._owned)
         # What is not listed was deleted, or another program has taken it over.
-        self._exclusive &= {item.metadata.name for item in listed.items}
-        for item in listed.items:
-            self._note(item.metadata.name, exclusive=item.exclusive)
-        return [item.stored() for item in listed.items]
+        self._exclusive &= {score_object.metadata.name for score_object in listed.items}
+        for score_object in listed.items:
+            self._note(score_object.metadata.name, exclusive=score_object.exclusive)
+        return [score_object.stored() for score_object in listed.items]
 
     async def delete(self, stored: StoredScores) -> None:
         """See ScoreStore.delete."""
@@ -179,7 +180,7 @@ class HubStore:
     ) -> HubObject:
         """Applies the status until the object holds these items and no others."""
         try:
-            written = await self._apply(name, body, labels=labels, needed=needed)
+            applied = await self._apply(name, body, labels=labels, needed=needed)
         except AgentError as error:
             # INVALID_OBJECT: without our item, a value that another program owns would remain.
             if error.reason not in {Reason.CONFLICT, Reason.INVALID_OBJECT}:
@@ -188,8 +189,8 @@ class HubStore:
                 raise
         else:
             # Items of another program stay if their names differ from ours.
-            if written.exclusive and len(written.status.scores) == count:
-                return written
+            if applied.exclusive and len(applied.status.scores) == count:
+                return applied
             await self._take_over(name, scorer=scorer, leftovers=True)
         return await self._apply(name, body, labels=labels, needed=needed)
 
@@ -211,6 +212,7 @@ class HubStore:
             self._exclusive.add(name)
             return None
         self._note(name, exclusive=read.exclusive)
+        # The scorer moved between spokes and hub.
         if read.stored().owned_by(hub_scorer=not self._hub_scorer):
             self._to_claim.add(name)
         return read
@@ -230,6 +232,7 @@ class HubStore:
             # The scorer was removed while an earlier request was under way, and the object was
             # deleted.
             raise _NotNeeded
+        # Without a status: OCM's CRD has the status as a subresource, so a create would drop it.
         body = hubobject.manifest(name=name, namespace=self._cluster, labels=labels)
         params = {"fieldManager": AGENT_MANAGER}
         try:

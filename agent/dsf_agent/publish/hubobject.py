@@ -72,7 +72,7 @@ class HubObject(msgspec.Struct, frozen=True):
         """The object as the store hands it out."""
         return StoredScores(
             name=self.metadata.name,
-            values={item.name: item.value for item in self.status.scores},
+            values={score.name: score.value for score in self.status.scores},
             valid_until=seconds(self.status.valid_until),
             labels=self.metadata.labels,
             version=self.metadata.resource_version,
@@ -110,6 +110,7 @@ def manifest(
 
 def timestamp(seconds: float) -> str:
     """An RFC 3339 time as the API server writes it."""
+    # metav1.Time has whole seconds. Rounded down, so that no score lives longer than its TTL.
     return datetime.fromtimestamp(int(seconds), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -123,6 +124,7 @@ def seconds(text: str | None) -> float | None:
 
 def stored_bytes(body: int, *, items: int) -> int:
     """About how large the stored object is, managedFields included, for a body of this size."""
+    # Each item's name is there twice: in the status, and in managedFields.
     return 2 * body + OWNED_ITEM_BYTES * items
 
 
@@ -131,7 +133,7 @@ def status_body(
 ) -> bytes:
     """The body of a request that applies the status."""
     body = manifest(name=name, namespace=namespace)
-    items = [ScoreItem(name=item, value=value) for item, value in values.items()]
+    items = [ScoreItem(name=item_name, value=value) for item_name, value in values.items()]
     body["status"] = {"scores": items, "validUntil": timestamp(valid_until)}
     return msgspec.json.encode(body)
 
@@ -142,9 +144,9 @@ def sole_owner(status: ScoreStatus, *, now: float) -> FieldsEntry:
     It is as `kubectl apply --server-side` moves it.
     """
     owned_items: dict[str, Any] = {}
-    for item in status.scores:
+    for score in status.scores:
         # Items are a list with the key "name", so their owner is recorded by {"name": ...}.
-        key = msgspec.json.encode({"name": item.name}).decode()
+        key = msgspec.json.encode({"name": score.name}).decode()
         owned_items[f"k:{key}"] = {".": {}, "f:name": {}, "f:value": {}}
     fields: dict[str, Any] = {"f:scores": owned_items}
     if status.valid_until is not None:

@@ -84,6 +84,8 @@ class Pruner:
         """Takes a new state of the file; None if it cannot be used."""
         self._current = current
         if current is not None:
+            # The object of a removed scorer may still be there, or a write that is under way
+            # may create it.
             self._named |= current.object_names
             if current.empty and self._named:
                 log.warning(
@@ -110,7 +112,7 @@ class Pruner:
                 compare_again = True
                 continue
             try:
-                left = await self._prune()
+                remaining = await self._prune()
                 failures = 0
             except AgentError as error:
                 failures += 1
@@ -122,10 +124,10 @@ class Pruner:
                 log.exception(text, extra={"reason": Reason.INTERNAL.value})
             if failures:
                 delay = BACKOFF.delay(failures)
-            elif left is Left.NOTHING and not compare_again:
+            elif remaining is Left.NOTHING and not compare_again:
                 delay = None
                 self._forget()
-            elif left is Left.WRITING:
+            elif remaining is Left.WRITING:
                 delay = WRITING_SECONDS
             else:
                 delay = RECHECK_SECONDS
@@ -147,23 +149,23 @@ class Pruner:
         return self.delay_seconds * EMPTY_FACTOR if empty else self.delay_seconds
 
     async def _prune(self) -> Left:
-        """Deletes what may be deleted now. Returns what is left to do."""
+        """Deletes what may be deleted now. Returns what is remaining to do."""
         current = self._current
         if current is None or not current.complete:
             return Left.NOTHING
-        left = Left.NOTHING
+        remaining = Left.NOTHING
         if current.clusters is None:
-            left = await self._prune_cluster(self.own, current)
+            remaining = await self._prune_cluster(self.own, current)
         else:
             for cluster in current.clusters:
-                left = max(left, await self._prune_cluster(cluster.name, current))
+                remaining = max(remaining, await self._prune_cluster(cluster.name, current))
         if self._current is not current:
             return Left.NOTHING
         # An object that is being created is not listed yet.
         for cluster_name, name in self.under_way():
             if _key(cluster_name, name, current) not in current.object_names:
                 return Left.WRITING
-        return left
+        return remaining
 
     async def _prune_cluster(self, cluster: str, current: ConfigurationSnapshot) -> Left:
         try:
@@ -174,7 +176,7 @@ class Pruner:
                 raise
             log.debug("the scores of %s cannot be listed: %s", cluster, error)
             return Left.NOTHING
-        left = Left.NOTHING
+        remaining = Left.NOTHING
         for stored in listed:
             key = _key(cluster, stored.name, current)
             if key in current.object_names:
@@ -182,13 +184,17 @@ class Pruner:
             # A new file may have come meanwhile. It starts its own comparison.
             if self._current is not current:
                 return Left.NOTHING
-            left = max(left, await self._delete(cluster, stored, key=key, current=current))
-        return left
+            remaining = max(
+                remaining, await self._delete(cluster, stored, key=key, current=current)
+            )
+        return remaining
 
     async def _delete(
         self, cluster: str, stored: StoredScores, *, key: str, current: ConfigurationSnapshot
     ) -> Left:
         """Deletes an object that the file does not name, if it may go now."""
+        # `[]` can be a mistake, such as a repository that was rendered without its scorers. What no
+        # file of this process named may be of a scorer that is still wanted, so it expires first.
         if current.empty and key not in self._named:
             expiry = math.inf if stored.valid_until is None else stored.valid_until
             if expiry + EXPIRED_SLACK_SECONDS > self.wall():

@@ -211,21 +211,24 @@ class Publisher:
             # A write that failed before has taken effect without an answer.
             self._recovered(score)
             return answered
+        # The values are looked at again after the wait: a newer cycle may have replaced them, or
+        # the scorer may be gone.
         await self._wait_for_turn()
         wanted = score.wanted_now()
         if wanted is None:
             return answered
         with publication.metrics.stage("publish"):
             now = self.wall()
+            # The hub's clock, by which OCM 1.3 decides what is expired.
             valid_until = now + score.rule.ttl
-            written = await self.store_of(score.cluster).write(
+            is_stored = await self.store_of(score.cluster).write(
                 publication.name,
                 scorer=publication.scorer.name,
                 values=wanted,
                 valid_until=valid_until,
                 needed=lambda: score.wanted is not None,
             )
-        if not written:
+        if not is_stored:
             # The object went, and its scorer has no scores now. It is read again before the next
             # write.
             score.known = False
@@ -275,7 +278,7 @@ class Publisher:
             scores = self._by_cluster.get(cluster, {})
             if all(score.known for score in scores.values()):
                 return False
-            stored = {each.name: each for each in await self.store_of(cluster).list_owned()}
+            stored = {kept.name: kept for kept in await self.store_of(cluster).list_owned()}
             for name, score in scores.items():
                 if not score.known:
                     score.published = published_by(stored.get(name), rule=score.rule)
@@ -294,6 +297,7 @@ class Publisher:
                 await asyncio.sleep(AUDIT_LAG_SECONDS)
             for cluster in clusters:
                 await asyncio.sleep(max(AUDIT_SECONDS / len(clusters), 1 / AUDITS_PER_SECOND))
+                # A hub that is away would fail all lists, and each would take its whole time-out.
                 if not self._failures:
                     await self._audit_cluster(cluster)
 

@@ -59,6 +59,7 @@ class CircuitBreaker:
         """
         self.failures += 1
         self.empty_answers = 0
+        # Retry-After may only lengthen the pause: 0 must not make the agent call without one.
         return max(self._backoff.delay(self.failures), retry_after or 0.0)
 
     def answered_without_results(self) -> float:

@@ -144,6 +144,7 @@ class Cycle:
         self.reservation.set_size(series.size)
         every = self.metrics.all
         name = self.metrics.name
+        # Before scoring, so that a scoring API that fails does not hide what the source gave.
         every.series.labels(name).set(series.count)
         every.bytes.labels(name).inc(series.size)
         if series.warnings:
@@ -151,6 +152,7 @@ class Cycle:
         result = await self._scored(series, targets)
         self.reservation.set_size(series.size + result.results_size)
         try:
+            # The texts of label sets live until the next cycle, so they count beyond this one.
             self.reservation.keep(result.text)
         except AgentError:
             for label_sets, _ in self._stages:
@@ -163,6 +165,7 @@ class Cycle:
             raise self._no_items(result)
         if result.clamped:
             every.clamped.labels(name).inc(result.clamped)
+        # Nothing can fail from here on: samples and items are of the same cycle.
         await self._expose(result)
         result.by_default = bool(items) and not result.by_cluster
         if self.publication is not None:
@@ -177,8 +180,9 @@ class Cycle:
         if self.publication is None:
             # For the verb check, and for trials. Nothing else needs them.
             for cluster, values in items.items():
-                for item, value in values.items():
-                    result.items[f"{cluster} {item}" if self._label else item] = value
+                for item_name, value in values.items():
+                    key = f"{cluster} {item_name}" if self._label else item_name
+                    result.items[key] = value
         return result
 
     async def _scored(self, series: SeriesText, targets: Targets) -> CycleResult:
@@ -223,6 +227,7 @@ class Cycle:
         async with asyncio.TaskGroup() as tasks:
             for index, (clusters, part) in enumerate(groups(by_cluster, most=most)):
                 tasks.create_task(score_group(index, clusters, part))
+        # Nothing was scored at all: that is a failed cycle, with its pauses.
         if failures and not result.by_cluster:
             raise failures[0].without_traceback()
         for failure in failures:
@@ -314,6 +319,7 @@ class Cycle:
             if values:
                 publication.offer(cluster, values)
             else:
+                # What is published stays until it expires: an empty object would count as 0.
                 publication.pause_cluster(cluster)
 
     def _report(

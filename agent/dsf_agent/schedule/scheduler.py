@@ -76,6 +76,7 @@ class Scheduler:
                 log.info("restarting: its entry changed", extra={"scorer": name})
             else:
                 log.info("stopped", extra={"scorer": name})
+        # When a new image starts on the whole fleet, nothing else spreads the first calls.
         longest = min(EDIT_SPLAY_SECONDS, self.splay) if self._started_once else self.splay
         for name, scorer in entries.items():
             if name in self._running:
@@ -84,6 +85,7 @@ class Scheduler:
             self._started_once = True
             if name not in stopped_names:
                 log.info("started", extra={"scorer": name})
+        # Only names that no entry has any more: a renamed entry may keep its score name.
         live = {running.scorer.score_name for running in self._running.values()}
         for running in stopped:
             if running.scorer.score_name not in live:
@@ -98,6 +100,7 @@ class Scheduler:
             if running.worker is None:
                 running.task.cancel()
             else:
+                # A cycle and a write that began may end. A worker that is not there yet has none.
                 running.worker.drain()
         _, late = await asyncio.wait(tasks, timeout=grace)
         for task in late:

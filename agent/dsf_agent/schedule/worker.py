@@ -104,8 +104,10 @@ class Worker:
         try:
             await self._loop(monotonic() + splay)
             if self.publication is not None:
+                # At a shutdown the scores of the last cycle are written before the process ends.
                 await self.publication.wait_until_handled()
         finally:
+            # Dashboards must not show the scores of a scorer that no longer runs as live.
             self.metrics.all.samples.pop(self.metrics.name, None)
             if self.publication is not None:
                 self.publication.keep_only(frozenset())

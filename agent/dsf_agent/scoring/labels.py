@@ -103,8 +103,9 @@ class LabelSets:
 
         Raises msgspec.DecodeError or UnicodeDecodeError.
         """
-        known = list(map(self._before.get, metrics))
-        label_sets = self._completed(metrics, known)
+        remembered = list(map(self._before.get, metrics))
+        label_sets = self._completed(metrics, remembered)
+        # Most series are the same in each cycle, so most label sets are found again.
         if len(self._now) < MAX_KEPT:
             kept = {
                 key: label_set
@@ -116,18 +117,20 @@ class LabelSets:
         return label_sets
 
     def _completed(
-        self, metrics: Sequence[bytes], known: Sequence[LabelSet | None]
+        self, metrics: Sequence[bytes], remembered: Sequence[LabelSet | None]
     ) -> list[LabelSet]:
-        """``known`` with the missing label sets filled in."""
-        present = [label_set for label_set in known if label_set is not None]
-        if len(present) == len(known):
+        """``remembered`` with the missing label sets filled in."""
+        present = [label_set for label_set in remembered if label_set is not None]
+        if len(present) == len(remembered):
             return present
         new = [
-            metric for metric, label_set in zip(metrics, known, strict=True) if label_set is None
+            metric
+            for metric, label_set in zip(metrics, remembered, strict=True)
+            if label_set is None
         ]
         decoded = self._decoder.decode(b"[%b]" % b",".join(new))
         missing = map(self.of, map(msgspec.structs.astuple, decoded))
-        return [next(missing) if label_set is None else label_set for label_set in known]
+        return [next(missing) if label_set is None else label_set for label_set in remembered]
 
     def of(self, labels: tuple[str, ...]) -> LabelSet:
         """The label set of these labels, in the order of dsf_wire.dimension.LABELS."""
@@ -136,8 +139,9 @@ class LabelSets:
 
 def label_set(name: str, line: bytes, *, cluster: str = "") -> LabelSet:
     """The label set of an item with this name."""
-    item = name if len(name) <= MAX_NAME else LONG_NAME
-    return LabelSet(item=item, line=line, size=sys.getsizeof(item) + len(line), cluster=cluster)
+    item_name = name if len(name) <= MAX_NAME else LONG_NAME
+    size = sys.getsizeof(item_name) + len(line)
+    return LabelSet(item=item_name, line=line, size=size, cluster=cluster)
 
 
 def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tuple[str, ...]], str]:
@@ -148,7 +152,7 @@ def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tup
     """
     pattern = ""
     indexes: list[int] = []
-    known = {"cluster": cluster, "scoreName": score_name}
+    constants = {"cluster": cluster, "scoreName": score_name}
     parts = dimension.PLACEHOLDER.split(template or dimension.DEFAULT_FORMAT)
     for number, part in enumerate(parts):
         # A split by a pattern with a group has texts and names in turn.
@@ -157,7 +161,8 @@ def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tup
             pattern += "%s"
             indexes.append(dimension.LABELS.index(part))
         else:
-            text = known.get(part, f"${{{part}}}") if is_name else part
+            text = constants.get(part, f"${{{part}}}") if is_name else part
+            # The template is used as a pattern of %, so its own signs are doubled.
             pattern += text.replace("%", "%%")
     if pattern == "%s":
         return operator.itemgetter(indexes[0])

@@ -64,8 +64,13 @@ def _take(batch: list[msgspec.Raw], into: ScoringResults, *, label_sets: LabelSe
     except (ValueError, RecursionError):
         # One of them is unusual, so each is read alone.
         for index, element in enumerate(batch, start=first):
-            where = f"series {index}"
-            take(element, into, decoder=_ONE_SERIES, where=where, label_sets=label_sets)
+            take(
+                element,
+                into,
+                decoder=_ONE_SERIES,
+                where=f"series {index}",
+                label_sets=label_sets,
+            )
         return
     if all(map(math.isfinite, scores)):
         into.extend(of_batch, scores)
