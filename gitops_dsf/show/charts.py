@@ -119,13 +119,13 @@ class Chart:
         yield "</svg>"
 
     def _grid(self) -> Iterator[str]:
-        left = self._x(0)
+        left_edge = self._x(0)
         right = self._x(self._length)
         for value in _steps(self.low, self.high):
             height = self._y(value)
-            yield f'<path class="grid" d="M{left:.1f} {height:.1f}H{right:.1f}"/>'
+            yield f'<path class="grid" d="M{left_edge:.1f} {height:.1f}H{right:.1f}"/>'
             yield (
-                f'<text class="axis" x="{left - 7:.1f}" y="{height + 4:.1f}"'
+                f'<text class="axis" x="{left_edge - 7:.1f}" y="{height + 4:.1f}"'
                 f' text-anchor="end">{value:g}</text>'
             )
         for seconds in ticks(self._length, most=MAX_TIMES):
@@ -164,17 +164,17 @@ class Chart:
         """Below the lines: where the application ran."""
         top = self._bottom + 8
         for bar in self.bars:
-            left = self._x(bar.start)
+            left_edge = self._x(bar.start)
             right = self._x(bar.end)
             yield f'<g class="span {bar.colour}"><title>{escape(self._text(bar))}</title>'
             yield (
-                f'<rect x="{left:.1f}" y="{top:.1f}"'
-                f' width="{max(right - left - 1.5, 1.0):.1f}" height="18" rx="3"/>'
+                f'<rect x="{left_edge:.1f}" y="{top:.1f}"'
+                f' width="{max(right - left_edge - 1.5, 1.0):.1f}" height="18" rx="3"/>'
             )
             # A name that does not fit is only in the title.
-            if bar.name and right - left - 10 >= len(bar.name) * LETTER:
+            if bar.name and right - left_edge - 10 >= len(bar.name) * LETTER:
                 yield (
-                    f'<text x="{(left + right) / 2:.1f}" y="{top + 13:.1f}"'
+                    f'<text x="{(left_edge + right) / 2:.1f}" y="{top + 13:.1f}"'
                     f' text-anchor="middle">{escape(bar.name)}</text>'
                 )
             yield "</g>"
@@ -234,11 +234,11 @@ def _steps(low: float, high: float) -> list[float]:
     """Round values between two others, at most seven."""
     step = next((step for step in (5, 10, 20, 25, 50) if (high - low) / step <= 6), 50)
     first = -(-int(low) // step) * step
-    return [float(value) for value in range(first, int(high) + 1, step)]
+    return list(map(float, range(first, int(high) + 1, step)))
 
 
 def ticks(end: float, *, most: int) -> list[float]:
     """Round times from 0 to the end, at most this many."""
     days = -(-int(end) // (86_400 * (most - 1)))
     step = next((step for step in STEPS if end / step <= most - 1), days * 86_400)
-    return [float(seconds) for seconds in range(0, int(end) + 1, step)]
+    return list(map(float, range(0, int(end) + 1, step)))

@@ -31,14 +31,14 @@ def findings_text(diagnostics: Iterable[Diagnostic], *, colour: bool = False) ->
     """
     text = ""
     for diagnostic in map(printable_finding, diagnostics):
-        place = str(diagnostic.position)
+        position = str(diagnostic.position)
         code = f"{diagnostic.severity} {diagnostic.code}"
         hint = f"    {diagnostic.hint}\n" if diagnostic.hint else ""
         if colour:
-            place = f"{_BOLD}{place}{_END}"
+            position = f"{_BOLD}{position}{_END}"
             code = f"{_COLOURS[diagnostic.severity]}{code}{_END}"
             hint = f"{_DIM}{hint}{_END}" if hint else ""
-        text += f"{place}: {code}: {diagnostic.message}\n{hint}"
+        text += f"{position}: {code}: {diagnostic.message}\n{hint}"
     return text
 
 
@@ -70,12 +70,15 @@ def github_annotations(diagnostics: Iterable[Diagnostic]) -> str:
     """Formats workflow commands, and escapes what GitHub's toolkit escapes."""
     text = ""
     for diagnostic in map(printable_finding, diagnostics):
-        place = diagnostic.position
-        file = _command_data(place.file).replace(":", "%3A").replace(",", "%2C")
+        position = diagnostic.position
+        # A colon or a comma would end the property (actions/toolkit, packages/core/src/command.ts).
+        file = _command_data(position.file).replace(":", "%3A").replace(",", "%2C")
         message = diagnostic.message
         if diagnostic.hint:
             message = f"{message} ({diagnostic.hint})"
-        properties = f"file={file},line={place.line},col={place.column},title={diagnostic.code}"
+        properties = (
+            f"file={file},line={position.line},col={position.column},title={diagnostic.code}"
+        )
         text += f"::{diagnostic.severity} {properties}::{_command_data(message)}\n"
     return text
 

@@ -85,8 +85,10 @@ def _what(record: Record) -> str:
     if record.kind == "Start":
         return f"is decided for {_to(record)}; the decision before is not known"
     if record.from_ is None:
-        left = _named(record.left)
-        text = f"has {record.count} clusters now: {left} left, {_named(record.joined)} joined"
+        text = (
+            f"has {record.count} clusters now: {_named(record.left)} left,"
+            f" {_named(record.joined)} joined"
+        )
     else:
         text = f"moved from {_named(record.from_)} to {_to(record)}"
     if record.kind == "Later":
@@ -106,14 +108,14 @@ def _scores(record: Record) -> str:
     scores = scores_of_people(record)
     if not scores:
         return "  no score changed since the record before\n"
-    shown = scores[:MAX_SCORES]
+    visible = scores[:MAX_SCORES]
     rows = []
-    for score in shown:
+    for score in visible:
         name = prioritizer_text(score.name)
         rows.append([name, score.cluster, _value(score.before), _value(score.after)])
     text = table(["score", "cluster", "before", "now"], rows, right={2, 3})
     # The record itself leaves out some, too, if there are too many.
-    hidden = len(scores) - len(shown) + record.more_scores
+    hidden = len(scores) - len(visible) + record.more_scores
     return f"{text}  and {hidden} more scores\n" if hidden else text
 
 

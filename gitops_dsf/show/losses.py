@@ -47,11 +47,11 @@ def departure_text(departure: Departure) -> str:
         if departure.missing:
             return f"{source} -> nowhere: no other cluster is eligible"
         return f"leaves {source}, and stays on its other clusters"
-    text = f"{source} -> {names_text(departure.target)}"
+    route = f"{source} -> {names_text(departure.target)}"
     how = "refuge" if departure.by == "refuge" else "by scores"
     if departure.missing:
-        return f"{text} ({how}); {plural(departure.missing, 'cluster')} would be missing"
-    return f"{text} ({how})"
+        return f"{route} ({how}); {plural(departure.missing, 'cluster')} would be missing"
+    return f"{route} ({how})"
 
 
 def overload_text(overload: Overload) -> str:

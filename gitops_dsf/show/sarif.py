@@ -22,9 +22,11 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
     driver = {
         "name": "gitops-dsf",
         "semanticVersion": __version__,
-        "rules": [_rule(code) for code in codes],
+        "rules": list(map(_rule, codes)),
     }
-    results = [_result(printable_finding(item), index[item.code]) for item in diagnostics]
+    results = [
+        _result(printable_finding(diagnostic), index[diagnostic.code]) for diagnostic in diagnostics
+    ]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -47,7 +49,7 @@ def _result(diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
     position = diagnostic.position
     text = diagnostic.message
     if diagnostic.hint:
-        text = f"{text}. {diagnostic.hint}"
+        text += f". {diagnostic.hint}"
     region = {"startLine": position.line, "startColumn": position.column}
     artifact = {"uri": quote(position.file, errors="replace")}
     return {

@@ -96,13 +96,15 @@ def _head(view: Overview) -> str:
 def _clusters(views: Sequence[ClusterView], *, everything: bool) -> Iterator[str]:
     """Those with a problem, and how many others there are."""
     listed = list(views)
+    # A single cluster was asked for, or is the whole hub: it is shown even if nothing is wrong.
     if not everything and len(views) > 1:
         listed = [view for view in views if not view.calm]
-    shown = listed if everything else listed[:MAX_ROWS]
-    for view in shown:
+    visible = listed if everything else listed[:MAX_ROWS]
+    for view in visible:
         yield f"  {view.cluster}: {_cluster(view)}"
-    if len(shown) < len(listed):
-        yield f"  and {len(listed) - len(shown)} more such clusters; --cluster or --all shows them"
+    if len(visible) < len(listed):
+        count = len(listed) - len(visible)
+        yield f"  and {count} more such clusters; --cluster or --all shows them"
     calm = len(views) - len(listed)
     if calm and listed:
         yield f"  {plural(calm, 'other cluster')} in order"
@@ -128,14 +130,14 @@ def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
     if not views:
         yield "  none"
         return
-    shown = list(views)
+    visible = list(views)
     hidden: list[ScorerView] = []
     if not everything and len(views) > MAX_SCORERS:
         ordered = sorted(views, key=lambda view: (_is_calm(view), view.scorer.name))
-        shown = ordered[:MAX_SCORERS]
+        visible = ordered[:MAX_SCORERS]
         hidden = ordered[MAX_SCORERS:]
-    yield from _scorer_table(shown).splitlines()
-    for view in shown:
+    yield from _scorer_table(visible).splitlines()
+    for view in visible:
         if view.at_default:
             yield (
                 f"  {view.scorer.name}: {plural(view.at_default, 'score')} at defaultScore"
@@ -207,7 +209,11 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
     views = [scorer for scorer in view.scorers if scorer.shown]
     largest = max(scorer.shown for scorer in views)
     if len(views) <= MATRIX_SCORERS and (everything or largest <= MATRIX_CLUSTERS):
-        clusters = sorted({cell.cluster for scorer in views for cell in scorer.cells()})
+        # Scorers may have different clusters, so together there can be more than of the largest.
+        names: set[str] = set()
+        for scorer in views:
+            names.update(cell.cluster for cell in scorer.cells())
+        clusters = sorted(names)
         if everything or len(clusters) <= MATRIX_CLUSTERS:
             yield "Scores (and their age)"
             yield from _matrix(views, clusters).splitlines()
@@ -273,11 +279,11 @@ def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator
         yield "  none that ranks by scores"
         return
     ordered = sorted(views, key=lambda view: (_is_settled(view), view.placement))
-    shown = ordered if everything else ordered[:MAX_ROWS]
-    for view in shown:
+    visible = ordered if everything else ordered[:MAX_ROWS]
+    for view in visible:
         yield from _placement(view)
-    if len(shown) < len(ordered):
-        yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
+    if len(visible) < len(ordered):
+        yield f"  and {len(ordered) - len(visible)} more; --placement or --all shows them"
 
 
 def _is_settled(view: PlacementView) -> bool:
@@ -352,11 +358,11 @@ def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iter
         yield "  none"
         return
     ordered = sorted(views, key=lambda view: (bool(view.settled), view.name))
-    shown = ordered if everything else ordered[:MAX_ROWS]
-    for view in shown:
+    visible = ordered if everything else ordered[:MAX_ROWS]
+    for view in visible:
         yield from _application(view)
-    if len(shown) < len(ordered):
-        yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
+    if len(visible) < len(ordered):
+        yield f"  and {len(ordered) - len(visible)} more; --placement or --all shows them"
 
 
 def _application(view: ApplicationView) -> Iterator[str]:
@@ -388,6 +394,7 @@ def _copy(copy: Copy, view: ApplicationView) -> str:
         return _waiting(copy, view)
     if copy.standing is CopyState.PENDING:
         return "decided; Argo CD has not made the Application yet"
+    # Argo CD leaves the two out until it has looked at the Application.
     usual = {"Healthy", "Synced", None, ""}
     unusual = [state for state in (copy.health, copy.sync) if state not in usual]
     return f"{copy.standing} ({', '.join(map(str, unusual))})" if unusual else str(copy.standing)

@@ -61,7 +61,7 @@ def page(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str
     """The whole page. It shows the first Placements with charts, and all of them in a table."""
     head = results[-1]
     rows = compared(results)
-    shown = _shown(rows)
+    placements = _shown(rows)
     title = _title(results)
     body = (
         f'<header><p class="eyebrow">gitops-dsf {escape(__version__)} · backtest</p>'
@@ -69,8 +69,8 @@ def page(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str
     )
     body += htmlpage.facts(_facts(results, rows))
     body += "</header><main>"
-    body += _index(results, shown)
-    for number, placement in enumerate(shown[:MAX_CHARTS]):
+    body += _index(results, placements)
+    for number, placement in enumerate(placements[:MAX_CHARTS]):
         body += _section(results, placement, anchor=_anchor(number))
     unknown = [*sentences.undecided(head), *notes, *sentences.gaps(head), *limits(results)]
     body += htmlpage.section("What is not known", "", htmlpage.listed(unknown))
@@ -83,11 +83,11 @@ def page(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str
 
 def _shown(rows: Sequence[ComparedFigures]) -> Sequence[_ShownPlacement]:
     """The Placements that are decided after the change, those that flap most first."""
-    shown: list[_ShownPlacement] = []
+    placements: list[_ShownPlacement] = []
     for key, before, after in rows:
         if after is not None:
-            shown.append(_ShownPlacement(key, before, after))
-    return sorted(shown, key=lambda row: (-row.after.returns, -row.after.moves, row.key))
+            placements.append(_ShownPlacement(key, before, after))
+    return sorted(placements, key=lambda row: (-row.after.returns, -row.after.moves, row.key))
 
 
 def _title(results: Sequence[RevisionResult]) -> str:

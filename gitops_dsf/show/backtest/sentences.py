@@ -90,15 +90,15 @@ def advised(result: RevisionResult, key: str) -> str:
     advice = result.side.advice[key]
     figures = result.side.placements[key]
     stickiness = advice.recommended.stickiness
-    written = advice.written.stickiness
+    written_stickiness = advice.written.stickiness
     if advice.changes:
         text = f"stickiness {stickiness}"
-        if stickiness != written:
-            text += f" instead of {written}"
+        if stickiness != written_stickiness:
+            text += f" instead of {written_stickiness}"
         if advice.recommended.deadband is not None:
             text += f", with a deadband of {advice.recommended.deadband}"
     else:
-        text = f"keep stickiness {written}"
+        text = f"keep stickiness {written_stickiness}"
     if figures.paced is not UNSET:
         text += " (without the pace)"
     text += f": {advice.reason}"

@@ -4,8 +4,6 @@ The rest of the preview may not contradict it. So it counts what follows by the 
 when a maintenance window opens, which are no moves of a decision yet.
 """
 
-from collections.abc import Sequence
-
 from msgspec import UNSET
 
 from gitops_dsf.views.preview.build import Comparison
@@ -36,7 +34,11 @@ def later_clauses(comparison: Comparison) -> list[str]:
     windows = () if comparison.maintenance is UNSET else comparison.maintenance
     # Of a window that is open, the waves of the pace have the moves.
     waiting = [window for window in windows if paced is UNSET or window.state != "open"]
-    leaving = {move.placement for window in waiting for wave in window.waves for move in wave.moves}
+    # A set, because an application that two windows concern leaves once.
+    leaving: set[str] = set()
+    for window in waiting:
+        for wave in window.waves:
+            leaving.update(move.placement for move in wave.moves)
     if leaving:
         least = "" if all(window.complete for window in waiting) else "at least "
         count = plural(len(leaving), "application")
@@ -48,21 +50,29 @@ def _moves_sentence(comparison: Comparison) -> str:
     moves = comparison.moves or ()
     if not moves:
         return nothing_moves_text(comparison)
-    known = [move for move in moves if move.target != UNKNOWN]
-    open_moves = [move for move in moves if move.target == UNKNOWN]
-    starting = [move for move in known if _starts(move)]
-    moving = [move for move in known if not _starts(move)]
+    applications = 0
+    starting = 0
+    others = 0
+    open_applications = 0
+    bounded = True
+    for move in moves:
+        if move.target == UNKNOWN:
+            # A decision that no application follows may move, too.
+            open_applications += max(1, len(move.followers))
+            bounded = bounded and move.is_bounded
+            continue
+        others += not move.followers
+        if _starts(move):
+            starting += len(move.followers)
+        else:
+            applications += len(move.followers)
     return moves_text(
-        applications=_followers(moving),
-        starting=_followers(starting),
-        others=sum(not move.followers for move in known),
-        open_applications=sum(max(1, len(move.followers)) for move in open_moves),
-        bounded=all(move.is_bounded for move in open_moves),
+        applications=applications,
+        starting=starting,
+        others=others,
+        open_applications=open_applications,
+        bounded=bounded,
     )
-
-
-def _followers(moves: Sequence[DecisionMove]) -> int:
-    return sum(len(move.followers) for move in moves)
 
 
 def _starts(move: DecisionMove) -> bool:

@@ -42,14 +42,18 @@ def window_text(window: WindowView) -> str:
     """Formats `Drain of eu-1 from 2026-11-24T20:00:00+01:00 to 2026-11-25T04:00:00+01:00`."""
     subjects = names_text(window.clusters or window.applications, most=MAX_CLUSTERS)
     text = f"{window.action} of {subjects or 'no cluster'} from {window.start} to {window.end}"
-    return f"{text} ({window.zone})" if window.zone else text
+    if window.zone:
+        text += f" ({window.zone})"
+    return text
 
 
 def maintenance_text(window: MaintenanceChange) -> str:
     """Formats what happens in one sentence, without the waves."""
     text = f"{window.change}: {window_text(window)}"
     effect = _effect_text(window)
-    return f"{text}; {effect}" if effect else text
+    if effect:
+        text += f"; {effect}"
+    return text
 
 
 def maintenance_lines(window: MaintenanceChange, *, max_names: int) -> Iterator[str]:

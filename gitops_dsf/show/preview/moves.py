@@ -74,13 +74,13 @@ def _row(move: DecisionMove, limits: PageLimits) -> str:
 
 def _standings(moves: tuple[DecisionMove, ...], limits: PageLimits) -> Iterator[str]:
     yield "\n<details><summary>Scores before and after</summary>\n"
-    shown = moves[: min(limits.moves, limits.standings)]
-    for move in shown:
+    visible = moves[: min(limits.moves, limits.standings)]
+    for move in visible:
         yield f"- {code(move.application)}"
         # The clusters that it leaves, and those that it moves to.
         for standing in move.standings[: 2 * limits.names]:
             yield f"  - {limits.plain(_standing(standing))}"
-    yield from left_out(moves, "move", limits, prefix="- ", rows=len(shown))
+    yield from left_out(moves, "move", limits, prefix="- ", rows=len(visible))
     yield ""
     yield "</details>"
 

@@ -41,8 +41,12 @@ def preview_comment(preview: Preview, *, evidence: str) -> str:
 def preview_text(preview: Preview, *, evidence: str, everything: bool) -> str:
     """Formats the same for a terminal, without HTML: everything, or the first of each list."""
     limits = WHOLE if everything else SHORT
-    shown = [line for line in _lines(preview, evidence, limits) if line != "</details>"]
-    return "\n".join(_COLLAPSED.sub(r"#### \1", line) for line in shown) + "\n"
+    text = ""
+    for line in _lines(preview, evidence, limits):
+        # What is collapsed in a comment is open in a terminal.
+        if line != "</details>":
+            text += _COLLAPSED.sub(r"#### \1", line) + "\n"
+    return text
 
 
 def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]:
