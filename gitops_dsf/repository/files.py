@@ -36,6 +36,7 @@ def write_files(root: Path, files: Mapping[str, str | bytes | None]) -> None:
     inside = root.resolve()
     for file, content in sorted(files.items()):
         path = root / file
+        # Links come from git, where anybody who can open a pull request can commit one.
         if not path.resolve().is_relative_to(inside):
             raise RepositoryError(f"{file} leads out of the repository; replace the symbolic link")
         if content is not None:

@@ -94,6 +94,7 @@ class Repository:
                 capture_output=True,
                 check=False,
                 env=environment,
+                # Never the terminal's: git must not wait for what nobody types.
                 input=stdin or b"",
                 timeout=seconds,
             )
@@ -147,6 +148,7 @@ class Repository:
         named = os.environ.get("GIT_INDEX_FILE")
         if not named:
             return None
+        # Git may give hooks a path that is relative to the root of the working tree.
         index = self.top / named
         folder = Path(self.text("rev-parse", "--absolute-git-dir"))
         is_of_this_repository = index.parent.resolve() == folder.resolve()

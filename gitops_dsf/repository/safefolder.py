@@ -64,6 +64,7 @@ class SafeFolder:
             with os.scandir(self._root / folder) as entries:
                 for entry in entries:
                     path = f"{folder}/{entry.name}" if folder else entry.name
+                    # A link to a folder is an entry: behind it there may be files from outside.
                     if entry.is_dir(follow_symlinks=False):
                         pending.append(path)
                     else:
@@ -104,6 +105,7 @@ class SafeFolder:
         target = self._prefix + path
         new = f"{os.path.dirname(target)}/{temporary}"  # noqa: PTH120
         try:
+            # x: a link that was committed under the temporary name is not followed.
             with open(new, "xb", buffering=1 << 12) as file:  # noqa: PTH123
                 file.write(b"".join(parts))
             os.replace(new, target)  # noqa: PTH105
@@ -138,6 +140,7 @@ class SafeFolder:
                 raise _not_a_folder(directory)
             if make:
                 directory.mkdir(parents=True, exist_ok=True)
+            # What does not exist yet may still become a link, so it is not remembered.
             if directory.exists():
                 self._checked.add(folder)
 

@@ -30,6 +30,7 @@ def choosable(context: Context, placement: Item[RawPlacement]) -> frozenset[str]
     None if that cannot be known from files: the Placement names no sets, selects by claims or CEL,
     or has a mistake.
     """
+    # Without sets OCM takes all that are bound in the namespace, also by bindings on the hub only.
     sets = placement.value.spec.get("clusterSets")
     predicates = placement.value.spec.get("predicates") or []
     if not isinstance(sets, list) or not sets or not isinstance(predicates, list):

@@ -60,6 +60,7 @@ def _invalid_term(
     if not label_key(key):
         message = f"{shortened(key or 'an empty key')} is not a label key"
         yield codes.BAD_SELECTOR.at(document.at((*place, "key")), message, KEY_RULE)
+    # OCM 1.2.1 compares operators exactly: `in` makes the whole Placement misconfigured.
     if operator not in OPERATORS:
         message = (
             f"the operator {operator} does not exist" if operator else "the operator is missing"

@@ -99,6 +99,7 @@ def _least(level: int, score_range: ScoreRange | None) -> float | None:
     if sign * map_score(MAX_RAW, score_range).value < level:
         return None
     while low < high:
+        # By places among the floats: by values it could take about 2,000 steps.
         middle = (low + high) // 2
         if sign * map_score(_float(middle), score_range).value >= level:
             high = middle

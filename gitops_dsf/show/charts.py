@@ -190,6 +190,7 @@ def short_names(names: Sequence[str], *, most: int) -> dict[str, str]:
     """
     short: dict[str, str] = {}
     for name in names:
+        # The name that is most alike decides, because it is the one to be told apart from.
         alike = max((_alike(name, other) for other in names if other != name), default=0)
         if len(name) <= most:
             short[name] = name

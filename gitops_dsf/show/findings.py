@@ -87,6 +87,7 @@ def printable_finding(diagnostic: Diagnostic) -> Diagnostic:
     """Returns the finding with its texts on one line each, and without control characters."""
     message = printable(diagnostic.message)
     hint = printable(diagnostic.hint)
+    # The name of a file in a pull request may be chosen to look like a line of the log.
     file = printable(diagnostic.position.file)
     unchanged = (diagnostic.message, diagnostic.hint, diagnostic.position.file)
     if (message, hint, file) == unchanged:

@@ -91,6 +91,7 @@ def _what(record: Record) -> str:
         )
     else:
         text = f"moved from {_named(record.from_)} to {_to(record)}"
+    # A move that was found late has the time of the look, not of the move.
     if record.kind == "Later":
         text += ", while no reconciler looked; this is when it was found"
     return text

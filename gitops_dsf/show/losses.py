@@ -65,6 +65,7 @@ def overload_text(overload: Overload) -> str:
 
 def loss_change_lines(changes: Iterable[LossChange]) -> Iterator[str]:
     """Yields what a change makes worse, then what it makes better."""
+    # Read twice: what gets worse comes first, whatever the order of the clusters is.
     listed = list(changes)
     for change in listed:
         if change.homeless:

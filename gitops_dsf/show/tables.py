@@ -37,6 +37,7 @@ def table(
 
     `right` has the indexes of columns that are right-aligned. The result ends with a newline.
     """
+    # Escapes make a cell longer, so it is made printable before it is measured.
     lines = [[printable(cell) for cell in row] for row in (headers, *rows)]
     natural = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     widths = _fitted(natural, margin=indent + len(_GAP) * (len(headers) - 1))
@@ -66,6 +67,7 @@ def _wrap_cell(cell: str, width: int) -> list[str]:
 
 
 def _wrap(text: str, width: int) -> list[str]:
+    # An empty cell has a line, too, or its row would vanish.
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 

@@ -24,6 +24,7 @@ def terminal_width() -> int | None:
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
+    # In a pipe there is no width: what is copied or searched there must not be wrapped.
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -54,5 +55,6 @@ def progress(stream: TextIO) -> Iterator[Step]:
     try:
         yield step
     finally:
+        # Nothing was written if the step never ran.
         if next_update:
             write("")

@@ -90,6 +90,7 @@ def list_text(verdicts: Sequence[Verdict], unscored: Mapping[str, Placement]) ->
 
     `unscored` has the Placements as they were written, where no scores are known.
     """
+    # What would change comes first, so that it is seen where the list is cut.
     listed = sorted(verdicts, key=is_calm)[:MAX_LISTED]
     text = "\n"
     for verdict in listed:

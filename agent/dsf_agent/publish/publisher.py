@@ -219,7 +219,7 @@ class Publisher:
             return answered
         with publication.metrics.stage("publish"):
             now = self.wall()
-            # The hub's clock, by which OCM 1.3 decides what is expired.
+            # The hub's clock, by which OCM 1.2.1 decides what is expired.
             valid_until = now + score.rule.ttl
             is_stored = await self.store_of(score.cluster).write(
                 publication.name,

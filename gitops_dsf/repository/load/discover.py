@@ -107,6 +107,7 @@ def _names_below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iter
             raise RepositoryError(f"{current} cannot be read: {error.strerror}") from error
         for entry in entries:
             path = f"{current}/{entry.name}"
+            # Hidden files are those of editors and of `write_file`, which may be half written.
             if entry.name.startswith("."):
                 continue
             if entry.is_dir(follow_symlinks=False):

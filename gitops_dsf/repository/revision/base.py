@@ -65,6 +65,7 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     if merge_bases.returncode not in {0, 1}:
         reason = git_message(merge_bases)
         raise RevisionError(reason)
+    # There can be several. The first is the one that git merge-base names without --all.
     bases = merge_bases.stdout.decode().split()
     if repository.is_shallow and _may_be_newer(repository, commit, own, bases):
         raise RevisionError(

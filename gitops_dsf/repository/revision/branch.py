@@ -47,6 +47,7 @@ def find_branch(directory: Path, name: str) -> Branch | None:
     if not REF_NAME.fullmatch(name):
         raise RevisionError(f"{name!r} is not the name of a branch")
     repository = Repository(directory=directory)
+    # A pipeline's clone has a branch of the remote only, and a laptop perhaps an old local one.
     patterns = [f"refs/remotes/*/{name}", f"refs/remotes/{name}", f"refs/heads/{name}"]
     newest = ("--sort=-committerdate", "--count=1", "--format=%(objectname)")
     commit = repository.text("for-each-ref", *newest, *patterns)

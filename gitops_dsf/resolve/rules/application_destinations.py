@@ -25,6 +25,7 @@ def destinations_name_one_cluster(context: Context) -> Iterator[Diagnostic]:
     """Argo CD reports an Application with name and server, or with neither, as invalid."""
     for application_set in context.declared.application_sets:
         document = application_set.document
+        # Only the parameters of decisions are known never to be empty.
         by_decisions = all(generator[-1] == GENERATOR for generator in generators(document))
         for template in templates(document):
             yield from _of_a_template(document, template, by_decisions=by_decisions)

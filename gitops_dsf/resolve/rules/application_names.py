@@ -108,6 +108,7 @@ def _equal_names(
         is_nested = len(generator) > len(GENERATORS) + 2
         if is_nested or not isinstance(name, str) or not _is_fixed(document, generator, name):
             continue
+        # A patch may give each Application another name.
         if not name or template.may_be_patched("metadata"):
             continue
         key = name, template.path_of("metadata", "name")

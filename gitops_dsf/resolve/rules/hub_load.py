@@ -21,6 +21,7 @@ def hub_can_take_the_writes(context: Context) -> Iterator[Diagnostic]:
     """Every score is written at half of its TTL, even where nothing changes."""
     scorers = context.complete.values()
     runs_on = context.target_clusters
+    # OCM 1.2.1 counts an expired score as 0, so agents write again also what did not change.
     writes = writes_per_second(scorers, runs_on)
     if writes > MANY_WRITES_PER_SECOND:
         yield codes.HUB_WRITES.at(

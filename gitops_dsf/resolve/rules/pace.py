@@ -34,6 +34,8 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
             continue
         weights = [score.weight for score in scores]
         score_spans = spans(scores, context.scorers)
+        # The reconciler holds a Placement by Steady. The scores must never add up to as much: OCM
+        # 1.2.1 breaks a tie by the name of the cluster.
         if hold_weights(weights, score_spans) is None:
             yield _cannot_hold(ranking, weights, score_spans)
 

@@ -97,6 +97,7 @@ def _missing_wins(
 ) -> Iterator[Diagnostic]:
     """Whether a cluster without the score at `path` beats clusters that have it."""
     own_weight = value_at(placement.document.data, (*path[:-3], "weight"))
+    # OCM's CRD has the default 1 for a weight that is left out.
     weight = own_weight if isinstance(own_weight, int) else 1
     if message := how_zero_wins(scorer, weight):
         hint = "give the scorer a scoreRange"
@@ -132,12 +133,14 @@ def _refused(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
             " looks at this Placement, whose old decision stays",
             "write 1 or more, or leave it out for all",
         )
+    # numberOfClusters 0 is valid for OCM 1.2.1: it empties the decision.
     elif not status.failed and not verdict.chosen:
         yield codes.CLUSTER_COUNT.at(
             document.at(_COUNT),
             "0 selects nothing and evicts everything",
             "write 1 or more, or leave it out for all",
         )
+    # After any such error OCM 1.2.1 empties or deletes the decision, on every cluster.
     elif status.failed:
         message = f"OCM refuses the Placement, and evicts everything: {status.message}"
         if status.plugin == "TaintToleration":

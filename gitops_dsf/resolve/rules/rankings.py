@@ -33,6 +33,7 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
             )
             continue
         for index, score in enumerate(scores):
+            # OCM 1.2.1 does not run a prioritizer with weight 0.
             if score.weight == 0:
                 yield codes.ZERO_WEIGHT.at(
                     ranking.at("spec", "scores", index, "weight"),

@@ -32,6 +32,7 @@ def lowest_scores_differ_from_missing_ones(context: Context) -> Iterator[Diagnos
         low, high = scorer.published
         worst = low if score.weight > 0 else high
         is_excluded = ranking.value.spec.on_missing_score == "Exclude"
+        # OCM 1.2.1 counts a missing score as 0, so a worst score of 0 looks like no score at all.
         if worst != 0 or score.weight == 0 or is_excluded:
             continue
         reported.add(scorer.name)

@@ -54,6 +54,7 @@ def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
     """A plain header must not be one that holds a credential."""
     for variant in context.source_variants:
         for index, header in enumerate(variant.value.headers):
+            # A cookie is a credential, whatever its name in the header says.
             is_suspect = names_a_secret(header.name) or header.name.lower() == "cookie"
             if header.value is not None and is_suspect:
                 path = (*variant.path, "headers", index, "value")

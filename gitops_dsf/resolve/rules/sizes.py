@@ -65,6 +65,7 @@ def _metadata(
 def _annotations(document: Document, path: FieldPath, annotations: object) -> Iterator[Diagnostic]:
     if not isinstance(annotations, dict):
         return
+    # Kubernetes counts bytes, not characters.
     size = sum(len(key.encode()) + len(str(value).encode()) for key, value in annotations.items())
     if size > MAX_ANNOTATIONS_BYTES:
         yield codes.LARGE_ANNOTATIONS.at(

@@ -14,6 +14,8 @@ def stickiness_keeps(context: Context) -> Iterator[Diagnostic]:
     """With stickiness 0 a point of difference moves an application."""
     for ranking in context.declared.rankings:
         spec = ranking.value.spec
+        # Steady gives its points only to the clusters of the present decision. Without a weight of
+        # it, OCM 1.2.1 ranks those as all others.
         if spec.stickiness == 0 and any(score.weight for score in spec.scores):
             yield codes.NO_STEADY.at(
                 ranking.at("spec", "stickiness"),

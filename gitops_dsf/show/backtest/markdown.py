@@ -15,6 +15,7 @@ MAX_ROWS: Final = 20
 def markdown(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str:
     """What would have changed, then the figures in a table, then what is not known."""
     head = results[-1]
+    # Of two revisions a reviewer wants the difference only.
     rows = [row for row in compared(results) if len(results) == 1 or row.differs]
     lines = ["### What this would have done", "", f"{sentences.span(head)}.", ""]
     if len(results) > 1:

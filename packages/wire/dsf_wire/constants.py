@@ -25,7 +25,7 @@ ADDON_GROUP: Final = f"system:open-cluster-management:addon:{ADDON_NAME}"
 
 DSF_GROUP: Final = "dynamic-scoring.open-cluster-management.io"
 DSF_VERSION: Final = "v1alpha1"
-# OCM 1.3 serves AddOnPlacementScores only in this version.
+# OCM 1.2.1 serves AddOnPlacementScores only in this version.
 SCORE_API_VERSION: Final = "cluster.open-cluster-management.io/v1alpha1"
 SCORE_GROUP: Final = "cluster.open-cluster-management.io"
 SCORE_VERSION: Final = "v1alpha1"
@@ -61,12 +61,12 @@ DEFAULT_OUTPUT_MAX: Final = 100
 higher.
 """
 
-# OCM 1.3 schedules a Placement again at every write of a score that it ranks by, without a
+# OCM 1.2.1 schedules a Placement again at every write of a score that it ranks by, without a
 # debounce. These two bound how often scores that hardly differ cause that.
 DEFAULT_DEADBAND: Final = 2
 DEFAULT_MIN_INTERVAL_SECONDS: Final = 60
 
-# Nothing in OCM 1.3 wakes a Placement when a score expires. At the latest the resync of its
+# Nothing in OCM 1.2.1 wakes a Placement when a score expires. At the latest the resync of its
 # informers after 10 minutes does, so a shorter TTL would take effect no sooner.
 MIN_TTL_SECONDS: Final = 900
 TTL_INTERVALS: Final = 10
