@@ -107,7 +107,7 @@ class RefreshDebounce:
                 kept[uid] = _Refresh(seen, before.at)
                 pause = BETWEEN_SECONDS if wanted - seen else AGAIN_SECONDS
                 ready = max(ready, before.at + pause)
-            # After an error of a generator Argo CD 3.4 tries again only after three minutes
+            # After an error of a generator Argo CD 3.6 tries again only after three minutes
             # (applicationset_controller.go), whatever requeueAfterSeconds says.
             again = bool(wanted) and application_set.asked and wanted == seen
             if not (wanted - seen or again):
