@@ -1,8 +1,8 @@
 """Every code of a finding, by its number.
 
 Each module lists the codes of a hundred. They are Python and not YAML: mypy then knows their names
-where findings are made, and no file is parsed when a program starts. To add a code, take the next
-free number of the hundred, write the explanation, the bad and the good example, and run
+where findings are made, and no file is parsed when a program starts. To add a code, take the last
+number of its group plus one, write the explanation, the bad and the good example, and run
 `make schemas`, which writes docs/reference/diagnostics.md.
 """
 

@@ -10,7 +10,11 @@ from typing import Final
 
 
 class MoveReason(StrEnum):
-    """One word for each reason (docs/operate/reconciler.md#make-before-break)."""
+    """One word for each reason.
+
+    docs/decisions/paced-moves.md explains those before a move begins, and
+    docs/operate/reconciler.md#make-before-break those for which the old copy stays.
+    """
 
     # Before a move begins.
     CONCURRENT = "Concurrent"

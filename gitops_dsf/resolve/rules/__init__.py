@@ -6,8 +6,8 @@ A rule only judges: what it computes from the objects lives in the modules of `r
 from typing import Final
 
 from gitops_dsf.resolve.rules import (
+    application_collisions,
     application_destinations,
-    application_names,
     application_objects,
     application_sets,
     application_sources,
@@ -57,7 +57,7 @@ from gitops_dsf.resolve.rules.registry import Rule, rules_of
 RULES: Final[tuple[Rule, ...]] = rules_of(
     (
         application_destinations,
-        application_names,
+        application_collisions,
         application_objects,
         application_sets,
         application_sources,

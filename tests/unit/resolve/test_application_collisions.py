@@ -18,7 +18,7 @@ from gitops_dsf.hub.names import OWN_APPLICATION
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve.context import context_of
-from gitops_dsf.resolve.rules.application_names import (
+from gitops_dsf.resolve.rules.application_collisions import (
     applications_have_one_maker,
     applications_of_the_tree_stay_ours,
 )
