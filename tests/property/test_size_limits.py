@@ -30,7 +30,7 @@ from dsf_scorer.settings import Settings, accepted
 from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.hubreader import files as hub_files
 from gitops_dsf.hubreader.files import documents, from_path
-from gitops_dsf.journal import record
+from gitops_dsf.journal import lines
 from gitops_dsf.metricstore import files as history_files
 from gitops_dsf.metricstore.client import MetricStore
 from gitops_dsf.pacing.ledger import Ledger
@@ -108,7 +108,7 @@ def application_name(count: int) -> None:
 
 
 def journal_line(count: int) -> None:
-    refuse([text for text in record.read({"a.jsonl": b"x" * count}).bad if "at most" in text])
+    refuse([text for text in lines.read({"a.jsonl": b"x" * count}).bad if "at most" in text])
 
 
 def brackets(count: int) -> None:

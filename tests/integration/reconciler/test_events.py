@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gitops_dsf.reconciler.events import Events, Reference
+from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.kinds import InvolvedObject
 from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from tests.support.apiserver import Object
 from tests.support.objecthub import ObjectHub
@@ -18,8 +19,8 @@ BURST = 100
 PER_SECOND = 2.0
 
 
-def thing(name: str = "thing", uid: str = "7") -> Reference:
-    return Reference(
+def thing(name: str = "thing", uid: str = "7") -> InvolvedObject:
+    return InvolvedObject(
         api_version="example.com/v1", kind="Thing", namespace="hub", name=name, uid=uid
     )
 
@@ -37,7 +38,7 @@ class Recorder:
         self.events = Events(api=api, outcomes=metrics.events)
         self.said = 0
 
-    async def say(self, message: str = "it happened", about: Reference | None = None) -> None:
+    async def say(self, message: str = "it happened", about: InvolvedObject | None = None) -> None:
         self.events.record(about or thing(), "Happened", message, warning=True)
         self.said += 1
         await until(lambda: sum(self.outcomes().values()) == self.said)
