@@ -109,7 +109,7 @@ def test_the_base_and_the_installer_are_pinned() -> None:
     [
         (AGENT_BUILD, {"packages/wire", "packages/runtime", "agent"}),
         (RECONCILER_BUILD, {"packages/wire", "packages/runtime", "packages/scorer", "."}),
-        (CLI_BUILD, {"packages/wire", "packages/runtime", "packages/scorer", "."}),
+        (CLI_BUILD, {"packages/wire", "packages/runtime", "packages/scorer", ".", "agent"}),
     ],
     ids=["agent", "reconciler", "cli"],
 )
