@@ -18,7 +18,7 @@ from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.fleet import RESOURCE, SCORE, Fleet, application, new_fleet
 from tests.hub.scenario.installation import installed
 from tests.hub.scenario.placements import decided, publish, remove_clusters, scores
-from tests.hub.scenario.reconciling import FAST, reconciling
+from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, reconciling
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
@@ -90,6 +90,9 @@ def scene(
         yield Scene(plane=control_plane, hub=hub, fleet=fleet)
     finally:
         remove_clusters(control_plane, CLUSTERS)
+        # What the reconciler left. A later module may ask whether it may create them.
+        hub.delete("v1/ConfigMap", "gitops-dsf-moves", namespace=HUB_NAMESPACE)
+        hub.delete("coordination.k8s.io/v1/Lease", "gitops-dsf-reconciler", namespace=HUB_NAMESPACE)
 
 
 @pytest.mark.parametrize("pace", [None, REFUGES], ids=["by scores", "refuges"])

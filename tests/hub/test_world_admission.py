@@ -162,6 +162,9 @@ def guarded(control_plane: ControlPlane, argocd: object, hub: Client) -> Iterato
     namespaces = [NAMESPACE, *([] if hub.find("v1/Namespace", HUB) else [HUB])]
     for name in namespaces:
         hub.apply(manifest("v1/Namespace", name))
+    # A reconciler of another module left these, and what exists cannot be created on trial.
+    hub.delete("coordination.k8s.io/v1/Lease", "gitops-dsf-reconciler", namespace=HUB)
+    hub.delete("v1/ConfigMap", "gitops-dsf-moves", namespace=HUB)
     cluster = manifest(
         "cluster.open-cluster-management.io/v1/ManagedCluster",
         NAMESPACE,

@@ -136,7 +136,7 @@ class InWorld:
         def begin() -> None:
             watch = self._answered("GET", path, None, "", {"watch": "1", "resourceVersion": since})
             assert isinstance(watch, Watch)
-            watch.client = cast("Incoming", received)
+            watch.read_by(cast("Incoming", received))
 
         # A bookmark would come after a minute.
         self._modelled.during(begin, min(seconds, 30.0))
