@@ -4,7 +4,7 @@ The ManifestWork has the configuration of the cluster's agent; the add-on instal
 is the last step of a scorer's way to its clusters: `plan` gave each cluster a `Configuration` with
 the summaries of its scorers.
 
-    Summary        -> bytes of one scorer in the list, kept by the summary's identity
+    ScorerSummary  -> bytes of one scorer in the list, kept by the summary's identity
     Configuration  -> bytes of a ManifestWork's spec, kept by the configuration's identity
     ClusterWork    -> head with the cluster's name, and the spec of its configuration
 
