@@ -155,21 +155,18 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_store(parser: argparse._ActionsContainer) -> None:
-    """Adds what a store of --prometheus wants to see, and --cluster-label."""
+def add_token_file(parser: argparse._ActionsContainer) -> None:
+    """Adds --token-file, for a store of --prometheus."""
     parser.add_argument(
         "--token-file",
         metavar="FILE",
         type=Path,
         help="with --prometheus: file that holds a bearer token, without quotes",
     )
-    parser.add_argument(
-        "--credentials",
-        metavar="DIR",
-        type=Path,
-        help="with --prometheus: folder with the Secrets and ConfigMaps that the repository names"
-        " for the source at this URL, each value in the file <name>/<key>",
-    )
+
+
+def add_headers(parser: argparse._ActionsContainer) -> None:
+    """Adds --header, for a store of --prometheus."""
     parser.add_argument(
         "--header",
         metavar="NAME:VALUE",
@@ -178,6 +175,19 @@ def add_store(parser: argparse._ActionsContainer) -> None:
         help="with --prometheus: header of every request, such as X-Scope-OrgID:team; may be"
         " repeated",
     )
+
+
+def add_store(parser: argparse._ActionsContainer) -> None:
+    """Adds what a store of --prometheus wants to see, and --cluster-label."""
+    add_token_file(parser)
+    parser.add_argument(
+        "--credentials",
+        metavar="DIR",
+        type=Path,
+        help="with --prometheus: folder with the Secrets and ConfigMaps that the repository names"
+        " for the source at this URL, each value in the file <name>/<key>",
+    )
+    add_headers(parser)
     parser.add_argument(
         "--cluster-label",
         metavar="LABEL",

@@ -7,12 +7,14 @@ from typing import Final
 from gitops_dsf.cli.arguments import (
     add_context,
     add_directory,
+    add_headers,
     add_hub,
     add_journal,
     add_kubeconfig,
     add_output,
     add_source,
     add_span,
+    add_token_file,
     add_waiting,
     moment,
 )
@@ -303,20 +305,8 @@ def _add_try(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="store with Prometheus' HTTP API that is asked in place of the scorer's source",
     )
-    parser.add_argument(
-        "--token-file",
-        metavar="FILE",
-        type=Path,
-        help="with --prometheus: file that holds a bearer token, without quotes",
-    )
-    parser.add_argument(
-        "--header",
-        metavar="NAME:VALUE",
-        action="append",
-        default=[],
-        help="with --prometheus: header of every request, such as X-Scope-OrgID:team; may be"
-        " repeated",
-    )
+    add_token_file(parser)
+    add_headers(parser)
     parser.add_argument(
         "--cluster",
         metavar="CLUSTER",
