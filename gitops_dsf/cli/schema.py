@@ -19,7 +19,6 @@ from gitops_dsf.cli.explainplacement import ExplainOutput, PlacementOutput
 from gitops_dsf.cli.log import LogOutput
 from gitops_dsf.cli.simulate import PacedOutput, SimulateOutput
 from gitops_dsf.cli.simulatelosses import LossesOutput
-from gitops_dsf.cli.tryoutput import TryOutput
 from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.repository.files import write_file
 from gitops_dsf.repository.model.field_rules import Schema
@@ -29,6 +28,7 @@ from gitops_dsf.scoretests.suite import TestOutput
 from gitops_dsf.sync.locks import LockResult
 from gitops_dsf.views.doctor.finding import DoctorOutput
 from gitops_dsf.views.preview.build import Preview
+from gitops_dsf.views.scorertry import TryOutput
 from gitops_dsf.views.status.build import StatusOutput
 
 _CRD_HEADER: Final = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"

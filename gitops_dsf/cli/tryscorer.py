@@ -21,7 +21,6 @@ from gitops_dsf.cli.hubdata import read_hub_data
 from gitops_dsf.cli.inputs import check_is_folder
 from gitops_dsf.cli.report import show_findings
 from gitops_dsf.cli.storeaccess import check_store_url, headers, read_token
-from gitops_dsf.cli.tryoutput import TryDropped, TryFailure, TryItem, TryOutput, try_text
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.scores import score_of
@@ -30,12 +29,14 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.show.jsontext import json_text
+from gitops_dsf.show.scorertry import try_text
 from gitops_dsf.show.scorescale import scale_notes
 from gitops_dsf.simulator import Explanation, explain, simulate
 from gitops_dsf.simulator.scheduler import as_people_wrote
 from gitops_dsf.urls.query_apis import instant, ranged
 from gitops_dsf.views.preview.hubstate import hub_state
 from gitops_dsf.views.preview.placements import resources_ranked, typed_placements
+from gitops_dsf.views.scorertry import TryDropped, TryFailure, TryItem, TryOutput
 from gitops_dsf.wording import did_you_mean_one_of, names_text, plural
 
 try:

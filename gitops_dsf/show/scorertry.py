@@ -1,16 +1,12 @@
-"""The output of `scorer try`: as JSON, and its English for a terminal.
-
-It does not know the agent, so that `schema` describes the JSON without it.
-"""
+"""What `scorer try` found, for a terminal: counts, items, remarks, and what they would decide."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from msgspec import Struct
-
 from dsf_wire.text import printable_lines
 from gitops_dsf.show.tables import table
 from gitops_dsf.simulator import Explanation
+from gitops_dsf.views.scorertry import TryItem, TryOutput
 from gitops_dsf.wording import names_text, plural, shortened
 
 MAX_ITEMS: Final = 20
@@ -30,70 +26,6 @@ _DROPPED: Final[Mapping[str, str]] = {
     "overflow": "their aggregate is too large a number",
 }
 """What the agent's reasons mean."""
-
-
-class TryFailure(Struct, frozen=True, kw_only=True):
-    """Why the cycle gave no scores."""
-
-    stage: str
-    reason: str
-    """As the agent's metrics name it."""
-    message: str
-    hint: str | None
-    """What to do about it, if this is known."""
-
-
-class TryItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An item that would be published."""
-
-    cluster: str
-    name: str
-    raw_scores: tuple[float, ...]
-    """Of its results, in their order; empty for a default score."""
-    aggregate: float | None
-    """The raw score that is mapped to the value; null for a default score."""
-    value: int
-
-
-class TryDropped(Struct, frozen=True, kw_only=True):
-    """Results that give no item."""
-
-    reason: str
-    count: int
-
-
-class TryOutput(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The output of `scorer try`."""
-
-    scorer: str
-    resource: str | None
-    """Name of the AddOnPlacementScore; null for a scorer that publishes nothing."""
-    cluster: str | None
-    """The cluster whose agent would run this cycle; null for a scorer on the hub."""
-    at: str
-    source: str | None
-    """Where the query was asked; null without a query."""
-    query: str | None
-    scoring: str | None
-    """The scoring API; null for a scorer by query."""
-    failure: TryFailure | None
-    series: int
-    bytes: int
-    results: int
-    dropped: tuple[TryDropped, ...]
-    first_dropped: str | None
-    warnings: tuple[str, ...]
-    """What the source warns of."""
-    clamped: int
-    items: tuple[TryItem, ...]
-    missing: tuple[str, ...]
-    """Clusters of a scorer on the hub for which there is no item."""
-    notes: tuple[str, ...]
-    """What stands out, for people."""
-    ranked_by: tuple[str, ...]
-    """Placements that rank clusters by this scorer."""
-    explanations: tuple[Explanation, ...]
-    """What these would make of the values; empty without the scores of a hub."""
 
 
 def try_text(output: TryOutput) -> str:

@@ -1,0 +1,72 @@
+"""What one cycle of a scorer gave that is tried before the merge: the JSON of `scorer try`.
+
+It does not know the agent, so that `schema` describes the JSON without it.
+"""
+
+from msgspec import Struct
+
+from gitops_dsf.simulator import Explanation
+
+
+class TryFailure(Struct, frozen=True, kw_only=True):
+    """Why the cycle gave no scores."""
+
+    stage: str
+    reason: str
+    """As the agent's metrics name it."""
+    message: str
+    hint: str | None
+    """What to do about it, if this is known."""
+
+
+class TryItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An item that would be published."""
+
+    cluster: str
+    name: str
+    raw_scores: tuple[float, ...]
+    """Of its results, in their order; empty for a default score."""
+    aggregate: float | None
+    """The raw score that is mapped to the value; null for a default score."""
+    value: int
+
+
+class TryDropped(Struct, frozen=True, kw_only=True):
+    """Results that give no item."""
+
+    reason: str
+    count: int
+
+
+class TryOutput(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The output of `scorer try`."""
+
+    scorer: str
+    resource: str | None
+    """Name of the AddOnPlacementScore; null for a scorer that publishes nothing."""
+    cluster: str | None
+    """The cluster whose agent would run this cycle; null for a scorer on the hub."""
+    at: str
+    source: str | None
+    """Where the query was asked; null without a query."""
+    query: str | None
+    scoring: str | None
+    """The scoring API; null for a scorer by query."""
+    failure: TryFailure | None
+    series: int
+    bytes: int
+    results: int
+    dropped: tuple[TryDropped, ...]
+    first_dropped: str | None
+    warnings: tuple[str, ...]
+    """What the source warns of."""
+    clamped: int
+    items: tuple[TryItem, ...]
+    missing: tuple[str, ...]
+    """Clusters of a scorer on the hub for which there is no item."""
+    notes: tuple[str, ...]
+    """What stands out, for people."""
+    ranked_by: tuple[str, ...]
+    """Placements that rank clusters by this scorer."""
+    explanations: tuple[Explanation, ...]
+    """What these would make of the values; empty without the scores of a hub."""
