@@ -109,27 +109,25 @@ def _followed(
     # A snapshot has only the scores that a Placement of one of the two revisions ranks by.
     is_unread = published is None and snapshot.skipped > 0
     for cluster in sorted(shift.runs):
-        if edit is not None:
-            present = (published or {}).get(cluster)
-            counted = None if present is None or expired(present.valid_until, now) else present
-            follows = _by_raw_scores(edit, shift, counted, raw, resource=resource, cluster=cluster)
-            if follows is not None:
-                scores[cluster] = _standing_in(follows, counted)
-                if not (follows.exact and follows.exists):
-                    unknown[cluster] = follows
-                continue
         why = _why_unbounded(shift, cluster, is_unread=is_unread)
-        if why or edit is None:
+        if edit is None:
             unknown[cluster] = unbounded(after, why, exists=cluster in scores)
             continue
-        if shift.effect is ScoreEffect.NONE:
-            continue
-        if counted is None:
-            missing = edit.next_missing(present, cluster=cluster)
-            if missing is not None:
-                unknown[cluster] = missing
-            continue
-        follows = edit.next_score(counted, cluster=cluster)
+        present = (published or {}).get(cluster)
+        counted = None if present is None or expired(present.valid_until, now) else present
+        follows = _by_raw_scores(edit, shift, counted, raw, resource=resource, cluster=cluster)
+        if follows is None:
+            if why:
+                unknown[cluster] = unbounded(after, why, exists=cluster in scores)
+                continue
+            if shift.effect is ScoreEffect.NONE:
+                continue
+            if counted is None:
+                missing = edit.next_missing(present, cluster=cluster)
+                if missing is not None:
+                    unknown[cluster] = missing
+                continue
+            follows = edit.next_score(counted, cluster=cluster)
         scores[cluster] = _standing_in(follows, counted)
         if not (follows.exact and follows.exists):
             unknown[cluster] = follows
