@@ -34,7 +34,7 @@ def advice_on(
     `histories` are the published scores by deadband. `window` is that of returns, in seconds.
     """
     for placement in fleet.placements:
-        prepared = backtest.placements.get(_key(placement))
+        prepared = backtest.placements.get(placement.key)
         if prepared is None or prepared.special or prepared.key not in backtest.lines:
             continue
         stickiness = placement.ranking.stickiness
@@ -66,7 +66,7 @@ def demands_of(
     for of_placement in arrivals.values():
         everybody.extend(of_placement)
     for placement in fleet.placements:
-        key = _key(placement)
+        key = placement.key
         if key not in paced or key not in arrivals:
             continue
         advised: list[DemandAdvice] = []
@@ -79,10 +79,6 @@ def demands_of(
                 advised.append(advice)
         if advised:
             yield key, tuple(advised)
-
-
-def _key(placement: ResolvedPlacement) -> str:
-    return f"{placement.namespace}/{placement.name}"
 
 
 def _arrivals(records: Sequence[Record]) -> Mapping[str, Sequence[Arrival]]:
@@ -137,7 +133,7 @@ def _fields(
             field = _field(
                 scorer.position, "spec.publish.deadband", before=deadband, after=setting.deadband
             )
-            also = _ranking_by(scorer.resource_name, fleet, without=_key(placement))
+            also = _ranking_by(scorer.resource_name, fleet, without=placement.key)
             yield msgspec.structs.replace(field, also=also)
 
 

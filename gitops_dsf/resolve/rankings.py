@@ -33,6 +33,11 @@ class ResolvedPlacement:
         return self.written.name
 
     @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
     def ranking(self) -> Ranking:
         return self.written.value.spec
 

@@ -184,7 +184,7 @@ def _written(fleet: CheckedFleet | None) -> _Contents:
     for placement in fleet.placements:
         # The Placement of a ScoredApplication is written as a part of that.
         if isinstance(placement.ranking, ScoredPlacementSpec):
-            contents["ScoredPlacement", f"{placement.namespace}/{placement.name}"] = {
+            contents["ScoredPlacement", placement.key] = {
                 "metadata": written_metadata(placement.written.value.metadata),
                 "spec": placement.ranking.model_dump(mode="json", by_alias=True),
             }
