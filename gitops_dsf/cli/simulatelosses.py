@@ -10,14 +10,14 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.cli.hubdata import read_hub_data
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.snapshots.snapshot import HubSource
-from gitops_dsf.pacing.refuges import plan_refuges, published_refuges
+from gitops_dsf.pacing.refuges import published_refuges
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.losses import loss_lines, losses_summary
 from gitops_dsf.simulator import HubState
 from gitops_dsf.simulator.scheduler import settle
 from gitops_dsf.views.preview.applied import applied
-from gitops_dsf.views.preview.failover import plans_refuges
+from gitops_dsf.views.preview.failover import planned_refuges, plans_refuges
 from gitops_dsf.views.preview.hubstate import hub_state
 from gitops_dsf.views.preview.losses import (
     Loss,
@@ -26,7 +26,6 @@ from gitops_dsf.views.preview.losses import (
     losses_of_each,
     with_refuges,
 )
-from gitops_dsf.views.preview.paced import paced_placements
 from gitops_dsf.views.preview.placements import resources_ranked
 from gitops_dsf.wording import did_you_mean_one_of, plural
 
@@ -53,28 +52,29 @@ def simulate_losses(fleet: CheckedFleet, args: argparse.Namespace) -> int:
     state = state.deciding(decisions)
     if plans_refuges(fleet):
         published = published_refuges(data.snapshot.scores)
-        paced = paced_placements(fleet, state)
-        planned = plan_refuges(paced, state=state, now=data.now, current=published)
+        planned = planned_refuges(fleet, state, current=published, now=data.now)
         # OCM follows what is published. The reconciler publishes the others within a minute.
         missing = {key: planned[key] for key in planned.keys() - published.keys()}
         state = with_refuges(state, missing, keep=True)
     if args.lose_each:
-        each = losses_of_each(fleet, state, now=data.now)
+        survey = losses_of_each(fleet, state, now=data.now)
     else:
         clusters = chosen_clusters(args.lose, state)
-        each = Losses(losses=(loss_of(fleet, state, clusters, now=data.now),), left_out=0)
+        survey = Losses(losses=(loss_of(fleet, state, clusters, now=data.now),), left_out=0)
     if args.output == "json":
-        output = LossesOutput(hub=data.shown(), losses=each.losses, left_out=each.left_out or UNSET)
+        output = LossesOutput(
+            hub=data.shown(), losses=survey.losses, left_out=survey.left_out or UNSET
+        )
         sys.stdout.write(json_text(output))
         return 0
     lines = [data.describe()]
-    for loss in each.losses:
+    for loss in survey.losses:
         lines += ["", *loss_lines(loss)]
     if args.lose_each:
-        lines += ["", losses_summary(each.losses)]
-    if each.left_out:
+        lines += ["", losses_summary(survey.losses)]
+    if survey.left_out:
         lines.append(
-            f"{plural(each.left_out, 'cluster')} more with applications were left out, because"
+            f"{plural(survey.left_out, 'cluster')} more with applications were left out, because"
             " that would take too long: name them with --lose"
         )
     sys.stdout.write(printable_lines(lines))

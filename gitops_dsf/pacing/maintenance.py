@@ -1,6 +1,5 @@
 """What open windows of maintenance mean, and how far drains are. Pure."""
 
-import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -193,10 +192,7 @@ def _without_taint(cluster: ManagedCluster) -> ManagedCluster:
 def tainted_by(state: HubState, effect: OpenWindows) -> HubState:
     """The hub as the open windows leave it: with our taint on these clusters, and on no others."""
     plain = {cluster.metadata.name: _without_taint(cluster) for cluster in state.clusters}
-    clusters = tuple(tainted(plain, effect.cordoned, effect=CORDON).values())
-    if clusters == state.clusters:
-        return state
-    return dataclasses.replace(state, clusters=clusters)
+    return state.with_taints(tainted(plain, effect.cordoned, effect=CORDON))
 
 
 def without_drained(state: HubState, effect: OpenWindows) -> HubState | None:
@@ -204,8 +200,7 @@ def without_drained(state: HubState, effect: OpenWindows) -> HubState | None:
     if not effect.drained:
         return None
     by_name = {cluster.metadata.name: cluster for cluster in state.clusters}
-    clusters = tuple(tainted(by_name, effect.drained, effect=LEAVE).values())
-    return dataclasses.replace(state, clusters=clusters)
+    return state.with_taints(tainted(by_name, effect.drained, effect=LEAVE))
 
 
 def state_of(

@@ -1,8 +1,9 @@
 """The objects of one hub, parsed once and indexed, for any number of simulated Placements.
 
 Guarantees: a `HubState` does not change after it was built, so everything that was computed from it
-stays true. `deciding` and `scoring` give the hub with other decisions or scores, and keep what does
-not depend on them. Not guaranteed: that it can be used from several threads.
+stays true. `deciding`, `scoring` and `with_taints` give the hub with other decisions, scores or
+taints, and keep what does not depend on them. Not guaranteed: that it can be used from several
+threads.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from gitops_dsf.hub.objects import (
     ManagedClusterSetBinding,
     Placement,
     PlacementDecision,
-    Taint,
 )
 from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, PublishedScore, Scores
 from gitops_dsf.simulator import quantity
@@ -156,20 +156,18 @@ class HubState:
             other.__dict__["score_table"] = self.score_table.replacing(scores, changed)
         return other
 
-    def tainting(self, names: Collection[str], taint: Taint) -> HubState:
-        """The same hub with one more taint on these clusters. Names of no cluster are ignored.
+    def with_taints(self, clusters: Mapping[str, ManagedCluster]) -> HubState:
+        """The same hub, in which these clusters (by name) have other taints and nothing else.
 
-        Keeps what was computed of the rest of the clusters, of scores and of decisions.
+        Keeps what was computed of the rest of the clusters, of scores and of decisions. Clusters
+        that the hub does not have are left out.
         """
-        clusters = list(self.clusters)
-        for name in names:
-            position = self.positions.get(name)
-            if position is not None:
-                clusters[position] = clusters[position].tainted_by(taint)
-        other = replace(self, clusters=tuple(clusters))
+        changed = tuple(clusters.get(cluster.metadata.name, cluster) for cluster in self.clusters)
+        if changed == self.clusters:
+            return self
         # A CEL expression may read the taints of a cluster.
         kept = (_OF_CLUSTERS | _OF_SCORES | _OF_DECISIONS) - {"tainted", "cel"}
-        return self._keeping(kept, other)
+        return self._keeping(kept, replace(self, clusters=changed))
 
     def _keeping(self, names: frozenset[str], other: HubState) -> HubState:
         # cached_property stores its value in __dict__ under the property's name.

@@ -184,7 +184,14 @@ def test_a_taint_that_is_added_later_decides_as_one_that_was_there(
         if document["kind"] == "ManagedCluster" and document["metadata"]["name"] in lost:
             spec = {**(spec or {}), "taints": [*((spec or {}).get("taints") or ()), taint]}
         tainted.append({**document, "spec": spec} if spec is not None else document)
-    after = state.tainting(lost, Taint(key=taint["key"], effect=taint["effect"]))
+    added = Taint(key=taint["key"], effect=taint["effect"])
+    after = state.with_taints(
+        {
+            cluster.metadata.name: cluster.tainted_by(added)
+            for cluster in state.clusters
+            if cluster.metadata.name in lost
+        }
+    )
     assert plain(simulate(after, "ns/p", NOW)) == plain(simulate(tainted, "ns/p", NOW))
     assert plain(simulate(state, "ns/p", NOW)) == plain(simulate(objects, "ns/p", NOW))
 

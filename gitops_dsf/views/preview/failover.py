@@ -7,6 +7,7 @@ preview plans them anew with the same rules. Numbers stand in for scores that ar
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -53,9 +54,10 @@ def refuge_plans(transition: Transition) -> RefugePlans:
     before: Refuges = {}
     if base is not None and transition.base_state is not None:
         settled = transition.base_state.deciding(transition.settled_base.decisions)
-        before = _planned(base, settled, published, transition)
+        before = planned_refuges(base, settled, current=published, now=transition.now)
     # A refuge stays unless another plan is clearly better, so the plan begins with the old ones.
-    after = _planned(head, transition.after, before or published, transition)
+    current = before or published
+    after = planned_refuges(head, transition.after, current=current, now=transition.now)
     return RefugePlans(before=before, after=after)
 
 
@@ -76,11 +78,11 @@ def plans_refuges(fleet: CheckedFleet) -> bool:
     return pace is not None and pace.refuges
 
 
-def _planned(
-    fleet: CheckedFleet, state: HubState, current: Refuges, transition: Transition
+def planned_refuges(
+    fleet: CheckedFleet, state: HubState, *, current: Refuges, now: datetime
 ) -> Refuges:
-    paced = paced_placements(fleet, state)
-    return plan_refuges(paced, state=state, now=transition.now, current=current)
+    """The refuges that the reconciler would plan. `current` are those so far."""
+    return plan_refuges(paced_placements(fleet, state), state=state, now=now, current=current)
 
 
 def _changes(

@@ -92,8 +92,8 @@ def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossCha
             yield change
 
 
-def _by_cluster(each: Losses) -> dict[str, Loss]:
-    return {loss.clusters[0]: loss for loss in each.losses}
+def _by_cluster(survey: Losses) -> dict[str, Loss]:
+    return {loss.clusters[0]: loss for loss in survey.losses}
 
 
 def _only_in(loss: Loss | None, other: Loss | None) -> tuple[Overload, ...]:

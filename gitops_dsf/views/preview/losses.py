@@ -20,8 +20,9 @@ from msgspec import Struct
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.names import OCM_GROUP
 from gitops_dsf.hub.objects import Taint
-from gitops_dsf.hub.pace import MOVES_SCORE
-from gitops_dsf.pacing.items import drawing
+from gitops_dsf.hub.pace import DRAW, MOVES_SCORE
+from gitops_dsf.hub.score_states import expired
+from gitops_dsf.pacing.items import Items, drawing, items_in
 from gitops_dsf.pacing.refuges import Refuges
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
@@ -90,7 +91,7 @@ class Loss(Struct, frozen=True, kw_only=True):
     @property
     def homeless(self) -> tuple[str, ...]:
         """Placements that have nowhere to go."""
-        return tuple(each.placement for each in self.departures if each.is_homeless)
+        return tuple(departure.placement for departure in self.departures if departure.is_homeless)
 
 
 class Losses(NamedTuple):
@@ -102,13 +103,26 @@ class Losses(NamedTuple):
     """How many more clusters have applications. Their loss was not computed."""
 
 
-class _Demand(NamedTuple):
-    """What an application takes of one score where it runs."""
+class _RankedScore(NamedTuple):
+    """A score of an application, by which clusters are ranked."""
 
     resource: str
     dimension: str
-    points: int
     lower_is_better: bool
+
+
+class _Target(NamedTuple):
+    """One score of a cluster where applications arrive."""
+
+    cluster: str
+    score: _RankedScore
+
+
+class _Demand(NamedTuple):
+    """What an application takes of one score where it runs."""
+
+    score: _RankedScore
+    points: int
 
 
 def with_refuges(state: HubState, refuges: Refuges, *, keep: bool) -> HubState:
@@ -128,15 +142,16 @@ def losses_of_each(
     `known` are the AddOnPlacementScores whose values are known; None for all.
     """
     question = _Question(fleet, state, now=now, known=known)
+    occupied = question.occupied()
     chosen = list[str]()
     simulated = 0
-    for cluster, placements in question.occupied():
+    for cluster, placements in occupied:
         simulated += placements
         if simulated > MAX_SIMULATED and chosen:
             break
         chosen.append(cluster)
     losses = [question.loss_of(frozenset({cluster})) for cluster in sorted(chosen)]
-    return Losses(losses=tuple(losses), left_out=len(question.occupied()) - len(chosen))
+    return Losses(losses=tuple(losses), left_out=len(occupied) - len(chosen))
 
 
 def loss_of(
@@ -162,7 +177,9 @@ class _Question:
         self._now = now
         self._known = known
         self._demands = _demands(fleet)
+        self._items = items_in(state.scores.get(MOVES_SCORE, {}))
         rendered = applied(fleet).placements
+        self._all_taken: dict[str, bool] = {}
         self._clusters_of: dict[str, frozenset[str]] = {}
         self._placements_on: defaultdict[str, list[str]] = defaultdict(list)
         for key, clusters in decided(state.decisions.values()).items():
@@ -180,24 +197,47 @@ class _Question:
         return sorted(counts, key=lambda count: (-count[1], count[0]))
 
     def _takes_all(self, key: str) -> bool:
-        """Whether a Placement selects every eligible cluster, so that no other one is chosen."""
-        return self._state.placement(key).spec.number_of_clusters is None
+        """Whether a Placement has every eligible cluster, so that no other one is chosen.
+
+        One whose scheduling is disabled, or in which OCM finds a mistake, is simulated.
+        """
+        if key not in self._all_taken:
+            verdict = None
+            if self._state.placement(key).spec.number_of_clusters is None:
+                verdict = simulate(self._state, key, self._now)
+            self._all_taken[key] = (
+                verdict is not None
+                and verdict.outcome is Outcome.SCHEDULED
+                and not verdict.status.failed
+                and verdict.chosen == verdict.current
+            )
+        return self._all_taken[key]
 
     def loss_of(self, lost: frozenset[str]) -> Loss:
         """What follows if these clusters are lost together."""
         keys = {key for cluster in lost for key in self._placements_on.get(cluster, ())}
-        after = self._state.tainting(lost, LOST) if keys else self._state
+        after = self._without(lost) if keys else self._state
         departures = []
         for key in sorted(keys):
             if self._takes_all(key):
                 departures.append(self._shrinking(key, lost, after))
             else:
-                departures.append(_departure(simulate(after, key, self._now), lost))
+                verdict = simulate(after, key, self._now)
+                departures.append(_departure(verdict, lost, self._items))
         return Loss(
             clusters=tuple(sorted(lost)),
             departures=tuple(departures),
             overloads=tuple(self._overloads(departures)),
         )
+
+    def _without(self, lost: frozenset[str]) -> HubState:
+        """The hub after OCM has tainted the lost clusters."""
+        clusters = {}
+        for name in lost:
+            position = self._state.positions.get(name)
+            if position is not None:
+                clusters[name] = self._state.clusters[position].tainted_by(LOST)
+        return self._state.with_taints(clusters)
 
     def _shrinking(self, key: str, lost: frozenset[str], after: HubState) -> Departure:
         """A Placement on all eligible clusters, without a simulation of each of them."""
@@ -209,7 +249,7 @@ class _Question:
             tolerations = placement.spec.tolerations or ()
             if blocking_taint(tainted, tolerations, True, self._now) is None:
                 stays.append(cluster)
-        left = before & lost - set(stays)
+        left = (before & lost) - set(stays)
         return Departure(
             placement=key,
             source=tuple(sorted(left)),
@@ -221,54 +261,49 @@ class _Question:
         )
 
     def _overloads(self, departures: Iterable[Departure]) -> Iterator[Overload]:
-        arriving: defaultdict[tuple[str, _Demand], list[str]] = defaultdict(list)
+        asked: defaultdict[_Target, int] = defaultdict(int)
+        arriving: defaultdict[_Target, list[str]] = defaultdict(list)
         for departure in departures:
             for cluster in departure.target:
                 for demand in self._demands.get(departure.placement, ()):
-                    arriving[cluster, demand].append(departure.placement)
-        sums: defaultdict[tuple[str, str, str, bool], int] = defaultdict(int)
-        names: defaultdict[tuple[str, str, str, bool], set[str]] = defaultdict(set)
-        for (cluster, demand), placements in arriving.items():
-            score = cluster, demand.resource, demand.dimension, demand.lower_is_better
-            sums[score] += demand.points * len(placements)
-            names[score].update(placements)
-        for score, points in sorted(sums.items()):
-            cluster, resource, dimension, lower_is_better = score
-            left = self._points_left(cluster, resource, dimension, lower_is_better=lower_is_better)
+                    target = _Target(cluster, demand.score)
+                    asked[target] += demand.points
+                    arriving[target].append(departure.placement)
+        for target, points in sorted(asked.items()):
+            left = self._points_left(target)
             if left is not None and points > left:
                 yield Overload(
-                    cluster=cluster,
-                    resource=resource,
-                    dimension=dimension,
+                    cluster=target.cluster,
+                    resource=target.score.resource,
+                    dimension=target.score.dimension,
                     left=left,
                     demand=points,
-                    placements=tuple(sorted(names[score])),
+                    placements=tuple(sorted(set(arriving[target]))),
                 )
 
-    def _points_left(
-        self, cluster: str, resource: str, dimension: str, *, lower_is_better: bool
-    ) -> int | None:
+    def _points_left(self, target: _Target) -> int | None:
         """None if the score is not known, or if it counts no more."""
+        resource = target.score.resource
         scorer = self._fleet.scorer_by_resource.get(resource)
-        published = self._state.scores.get(resource, {}).get(cluster)
+        published = self._state.scores.get(resource, {}).get(target.cluster)
         if scorer is None or published is None:
             return None
         if self._known is not None and resource not in self._known:
             return None
-        if published.valid_until is not None and published.valid_until < self._now:
+        if expired(published.valid_until, self._now):
             return None
-        value = published.get(dimension)
+        value = published.get(target.score.dimension)
         if value is None:
             return None
         low, high = scorer.published
-        return max(0, high - value if lower_is_better else value - low)
+        return max(0, high - value if target.score.lower_is_better else value - low)
 
 
-def _departure(verdict: Verdict, lost: frozenset[str]) -> Departure:
+def _departure(verdict: Verdict, lost: frozenset[str], items: Items) -> Departure:
     before = verdict.current
     # Else OCM leaves the decision as it is: scheduling is disabled, or there is a mistake.
-    after = frozenset(verdict.chosen) if verdict.outcome is Outcome.SCHEDULED else before
-    left = before & lost - after
+    after = verdict.chosen if verdict.outcome is Outcome.SCHEDULED else before
+    left = (before & lost) - after
     target = after - before
     missing = max(0, len(left) - len(target))
     return Departure(
@@ -277,20 +312,16 @@ def _departure(verdict: Verdict, lost: frozenset[str]) -> Departure:
         target=tuple(sorted(target)),
         stays=tuple(sorted(before & lost & after)),
         missing=missing,
-        by=_way(verdict, target),
+        by=_way(verdict, target, items),
     )
 
 
-def _way(verdict: Verdict, target: Collection[str]) -> Way | None:
+def _way(verdict: Verdict, target: Collection[str], items: Items) -> Way | None:
     """What chose the target: the item of a refuge, if the Placement has one there."""
     if not target:
         return None
-    column = verdict.state.scores.get(MOVES_SCORE, {})
-    for cluster in target:
-        published = column.get(cluster)
-        if published is not None and (published.get(verdict.placement) or 0) > 0:
-            return "refuge"
-    return "scores"
+    is_drawn = any(items.get(cluster, {}).get(verdict.placement) == DRAW for cluster in target)
+    return "refuge" if is_drawn else "scores"
 
 
 def _demands(fleet: CheckedFleet) -> Mapping[str, tuple[_Demand, ...]]:
@@ -301,13 +332,12 @@ def _demands(fleet: CheckedFleet) -> Mapping[str, tuple[_Demand, ...]]:
         written = placement.written.value.spec.scores
         for score, resolved in zip(written, placement.scores, strict=True):
             if score.demand:
-                demand = _Demand(
+                ranked = _RankedScore(
                     resource=resolved.resource_name,
                     dimension=resolved.dimension,
-                    points=score.demand,
                     lower_is_better=resolved.weight < 0,
                 )
-                demands.append(demand)
+                demands.append(_Demand(score=ranked, points=score.demand))
         if demands:
-            by_placement[f"{placement.namespace}/{placement.name}"] = tuple(demands)
+            by_placement[placement.key] = tuple(demands)
     return by_placement

@@ -265,3 +265,21 @@ def test_the_worst_cluster_of_the_herd_is_known(tmp_path: Path, run: Run) -> Non
     hub = save(herd_hub({**values, "c2": 60}), tmp_path / "other")
     [loss] = losses(run, fleet, hub, "--lose", "c1")
     assert loss["overloads"][0]["left"] == 59
+
+
+def test_a_placement_whose_scheduling_is_disabled_stays(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
+    """OCM decides nothing for it, although it would take all eligible clusters."""
+    disabled = "cluster.open-cluster-management.io/experimental-scheduling-disable"
+    raw = {
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "Placement",
+        "metadata": {"name": "held", "namespace": "argocd", "annotations": {disabled: "true"}},
+        "spec": {"clusterSets": ["fleet"]},
+    }
+    fleet.write("apps/held.yaml", raw)
+    hub = save(snapshot(decided={"held": ["eu-1", "eu-2", "us-1"]}), tmp_path / "hub")
+    [loss] = losses(run, fleet, hub, "--lose", "eu-1")
+    [held] = [each for each in loss["departures"] if each["placement"] == "argocd/held"]
+    assert (held["stays"], held["from"], held["missing"]) == (["eu-1"], [], 0)
