@@ -295,7 +295,7 @@ def is_wrong(
             head,
             transition.snapshot,
             scores=scores_of(published, head),
-            decisions=transition.settled_base.decisions,
+            decisions=transition.decided_base.decisions,
         )
         for pair in pairs:
             chosen = simulate(state, pair.placement, NOW).chosen

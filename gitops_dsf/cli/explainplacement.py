@@ -17,7 +17,7 @@ from gitops_dsf.hub.snapshots.snapshot import HubData, HubSource
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.explanations import explanation_text, what_would_flip
 from gitops_dsf.show.jsontext import json_text
-from gitops_dsf.show.simulations import assumption_lines, pace_lines, wish_line
+from gitops_dsf.show.simulations import assumption_lines, desired_clusters_line, pace_lines
 from gitops_dsf.show.status import lead_text
 from gitops_dsf.show.verdicts import MAX_ROWS, placement_text, verdict_text
 from gitops_dsf.simulator import Explanation, HubState, Verdict, explain, simulate
@@ -157,7 +157,7 @@ def _cluster(explanation: Explanation, verdict: Verdict, data: HubData) -> str:
     by_scores = as_people_wrote(verdict)
     if data.snapshot is None or by_scores.chosen == verdict.chosen:
         return text + what_would_flip(explanation)
-    return f"{text}\n" + printable_lines((wish_line(sorted(by_scores.chosen)),))
+    return f"{text}\n" + printable_lines((desired_clusters_line(sorted(by_scores.chosen)),))
 
 
 def _pace(verdict: Verdict, data: HubData) -> PacedPlacement:

@@ -15,7 +15,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.losses import loss_lines, losses_summary
 from gitops_dsf.simulator import HubState
-from gitops_dsf.simulator.scheduler import settle
+from gitops_dsf.simulator.scheduler import schedule_all
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.failover import planned_refuges, plans_refuges
 from gitops_dsf.views.preview.hubstate import hub_state
@@ -48,7 +48,7 @@ def simulate_losses(fleet: CheckedFleet, args: argparse.Namespace) -> int:
         raise UsageError(f"{option}: {data.missing}")
     state = hub_state(fleet, data.snapshot)
     # What OCM would move anyway is not an effect of the loss.
-    _, decisions = settle(state, applied(fleet).placements, data.now)
+    _, decisions = schedule_all(state, applied(fleet).placements, data.now)
     state = state.deciding(decisions)
     if plans_refuges(fleet):
         published = published_refuges(data.snapshot.scores)

@@ -110,7 +110,7 @@ def admit(situation: Situation, desired_moves: DesiredMoves | None = None) -> Ad
     admitted, because the moves admitted before it changed what the scores will say. By default the
     simulator computes it for the hub of the situation.
     """
-    return _Round(situation, desired_moves or _Simulated(situation)).run()
+    return _AdmissionRun(situation, desired_moves or _Simulated(situation)).run()
 
 
 class _Simulated:
@@ -140,7 +140,7 @@ class _Simulated:
         return Contenders(state, now=self._situation.now, drained=self._situation.leaving)
 
 
-class _Round:
+class _AdmissionRun:
     """One admission, from the largest gain to the smallest."""
 
     def __init__(self, situation: Situation, desired_moves: DesiredMoves) -> None:
@@ -218,7 +218,7 @@ class _Round:
     def _rests(self, desired: DesiredMove) -> Waiting | None:
         """The cooldown of the application. It does not hold one on a cluster that is drained."""
         ended = self._ledger.last_end(desired.placement)
-        rest = max(self._situation.pace.cooldown_seconds, self._settle(desired.placement))
+        rest = max(self._situation.pace.cooldown_seconds, self._measured_after(desired.placement))
         if ended is None or desired.drains or self._situation.seconds >= ended + rest:
             return None
         return Waiting(
@@ -240,7 +240,7 @@ class _Round:
             return Waiting(move=desired, reason=MoveReason.ARRIVALS, message=message)
         unmeasured: list[float] = []
         for move in arrivals:
-            measured_at = move.phase_since + self._settle(move.placement)
+            measured_at = move.phase_since + self._measured_after(move.placement)
             if not move.under_way and now < measured_at:
                 unmeasured.append(measured_at)
         if coming + len(unmeasured) < limit:
@@ -288,11 +288,11 @@ class _Round:
         """Whether the pace allows no further move."""
         return self._under_way() >= self._situation.pace.concurrent
 
-    def _settle(self, placement: str) -> float:
+    def _measured_after(self, placement: str) -> float:
         """Seconds until scores have measured a move of a Placement."""
         paced = self._situation.paced.get(placement)
-        measured_after = paced.ranking.measured_after if paced is not None else 0.0
-        return self._situation.pace.settle(measured_after)
+        by_scorers = paced.ranking.measured_after if paced is not None else 0.0
+        return self._situation.pace.measured_after(by_scorers)
 
 
 def _doubts(shifts: Iterable[AssumedShift]) -> _Doubts:

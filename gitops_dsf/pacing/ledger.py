@@ -179,4 +179,4 @@ def remembered(pace: Pace, rankings: Iterable[PacedRanking]) -> float:
     `spec.pace.settleSeconds` may be shorter than the last one.
     """
     measured = max((ranking.measured_after for ranking in rankings), default=0.0)
-    return max(pace.cooldown_seconds, pace.settle(measured), measured)
+    return max(pace.cooldown_seconds, pace.measured_after(measured), measured)

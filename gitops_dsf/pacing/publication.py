@@ -31,8 +31,8 @@ It is more than one after a write without an answer, which may or may not have t
 _NOTHING: Final[tuple[Values, ...]] = ({},)
 
 
-class Round:
-    """One round of writes.
+class ItemWrites:
+    """The writes of one pass, in the safe order.
 
     The caller sends each of the `writes`, and reports what became of it before it takes the next
     one. A write that is not reported did not happen.
@@ -87,7 +87,7 @@ class Round:
                 pushed |= {(name, cluster) for name in _pushed_in(values)}
         return pushed
 
-    def _settled(self) -> Callable[[str], bool]:
+    def _drawn_as_wanted(self) -> Callable[[str], bool]:
         """Whether a Placement is drawn to the wanted clusters and to no other, for certain."""
         maybe: defaultdict[str, set[str]] = defaultdict(set)
         surely: defaultdict[str, set[str]] = defaultdict(set)
@@ -106,13 +106,13 @@ class Round:
 
     def _releasing(self) -> Callable[[str], Values]:
         """Step 1: what should be published, by cluster, so that nothing is pushed by mistake."""
-        settled = self._settled()
+        is_drawn = self._drawn_as_wanted()
 
         def goal(cluster: str) -> Values:
             wanted = self._wanted.get(cluster, {})
             kept: dict[str, int] = {}
             for name, value in self._of(cluster)[-1].items():
-                may_push = wanted.get(name, 0) < 0 and settled(name)
+                may_push = wanted.get(name, 0) < 0 and is_drawn(name)
                 if value > 0 or may_push:
                     kept[name] = value
             return kept
@@ -135,13 +135,13 @@ class Round:
 
     def _pushing(self) -> Callable[[str], Values]:
         """Step 3: the items that push away, of Placements that are drawn as wanted."""
-        settled = self._settled()
+        is_drawn = self._drawn_as_wanted()
 
         def goal(cluster: str) -> Values:
             current = self._of(cluster)[-1].items()
             wanted = self._wanted.get(cluster, {}).items()
             kept = {name: value for name, value in current if value > 0}
-            pushed = {name: value for name, value in wanted if value < 0 and settled(name)}
+            pushed = {name: value for name, value in wanted if value < 0 and is_drawn(name)}
             return kept | pushed
 
         return goal

@@ -93,7 +93,7 @@ def _done(situation: Situation, moves: Iterable[DesiredMove], *, measured: bool)
     pause = 0.0
     if measured:
         rankings = [situation.paced[move.placement].ranking for move in admitted]
-        pause = max(situation.pace.settle(ranking.measured_after) for ranking in rankings)
+        pause = max(situation.pace.measured_after(ranking.measured_after) for ranking in rankings)
     ledger = Ledger((*situation.ledger.moves, *ended))
     later = _after(situation, ledger, {move.placement: move for move in admitted})
     return replace(later, pace_time=now + pause)

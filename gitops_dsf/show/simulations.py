@@ -61,7 +61,7 @@ def pace_lines(
         yield from queue_lines(queue, everything=True)
 
 
-def wish_line(clusters: Sequence[str]) -> str:
+def desired_clusters_line(clusters: Sequence[str]) -> str:
     """Formats the clusters that the written weights ask for, while a Placement holds others."""
     wish = names_text(clusters) or "no cluster"
     return f"  paced: it holds its clusters; the written weights ask for {wish}"

@@ -210,7 +210,7 @@ def _conclude(verdict: Verdict) -> Verdict:
     )
 
 
-def settle(
+def schedule_all(
     state: HubState, placements: Iterable[str], now: datetime
 ) -> tuple[dict[str, Verdict], tuple[PlacementDecision, ...]]:
     """Simulates Placements, and those that move a second time from where they go.

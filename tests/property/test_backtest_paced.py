@@ -157,7 +157,7 @@ def test_the_pace_is_never_exceeded(told: Told, pace: Pace) -> None:
                 name
                 for at, name, target in arrivals
                 if target == each.target
-                and each.since - STEP - pace.settle(paced[name].ranking.measured_after)
+                and each.since - STEP - pace.measured_after(paced[name].ranking.measured_after)
                 < at
                 <= each.since
             ]

@@ -31,7 +31,7 @@ MAX_KEPT: Final = 100
 """Records of one Placement that are kept in memory."""
 MAX_NAMED: Final = 3
 """Placements that a condition names."""
-SETTLED: Final = "Settled"
+SETTLED_CONDITION: Final = "Settled"
 """The condition of a scorer that tells whether applications move back and forth because of it."""
 SPAN_SECONDS: Final = 86_400.0
 """Returns of so long are counted."""
@@ -221,7 +221,7 @@ class FlappingReporter:
                 else:
                     self._events.record(about, "FlappingEnded", "it no longer moves back and forth")
 
-    def settled(self, resource: str) -> Condition | None:
+    def settled_condition(self, resource: str) -> Condition | None:
         """The condition of the scorer that publishes this AddOnPlacementScore; None: not known
         yet.
         """
@@ -234,7 +234,7 @@ class FlappingReporter:
         }
         if not caused:
             return Condition(
-                type=SETTLED,
+                type=SETTLED_CONDITION,
                 status="True",
                 reason="NoFlapping",
                 message="no application moves back and forth because of this score",
@@ -244,7 +244,7 @@ class FlappingReporter:
         ]
         more = f"; and {len(caused) - MAX_NAMED} more Placements" if len(caused) > MAX_NAMED else ""
         message = f"{'. '.join(texts)}{more}"
-        return Condition(type=SETTLED, status="False", reason="Flapping", message=message)
+        return Condition(type=SETTLED_CONDITION, status="False", reason="Flapping", message=message)
 
 
 def _flapping(records: Mapping[str, list[Record]], now: float) -> dict[str, Flapping]:

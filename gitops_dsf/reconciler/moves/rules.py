@@ -180,11 +180,11 @@ def is_good(copy: Application, unreachable: frozenset[str]) -> bool:
     What Argo CD shows of a copy on a cluster that OCM does not reach may be of the past, so it is
     not good.
     """
-    settled = copy.phase in {"", "Succeeded"}
+    sync_is_over = copy.phase in {"", "Succeeded"}
     return (
         copy.health == "Healthy"
         and copy.sync == "Synced"
-        and settled
+        and sync_is_over
         and not copy.deleting
         and copy.cluster not in unreachable
     )

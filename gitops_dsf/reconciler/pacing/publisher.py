@@ -22,7 +22,7 @@ from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.pacing.items import Items
-from gitops_dsf.pacing.publication import Round, Values
+from gitops_dsf.pacing.publication import ItemWrites, Values
 from gitops_dsf.reconciler.hub.api import MANAGER, REFUSED, HubApi
 from gitops_dsf.reconciler.hub.scorecolumns import StoredScore
 
@@ -96,7 +96,7 @@ class ItemPublisher:
         }
         possible |= await self._not_shown_yet(published)
         self._forget_old_refusals()
-        writing = Round(possible, wanted)
+        writing = ItemWrites(possible, wanted)
         failed = set[str]()
         for cluster, values in writing.writes():
             if cluster in failed or self._pauses.left(cluster) or len(failed) >= MAX_REFUSED:
@@ -169,7 +169,7 @@ class ItemPublisher:
                 del self._refusals[cluster]
                 self._pauses.worked(cluster)
 
-    def _lasting_refusals(self, writing: Round) -> dict[str, str]:
+    def _lasting_refusals(self, writing: ItemWrites) -> dict[str, str]:
         """Why clusters and Placements take part in no move."""
         refused: dict[str, str] = {}
         for cluster, refusal in self._refusals.items():

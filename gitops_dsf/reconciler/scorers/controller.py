@@ -14,7 +14,7 @@ from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.metadata import NO_CONDITION, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.context import ControllerContext
-from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
+from gitops_dsf.reconciler.journal.flapping import SETTLED_CONDITION, FlappingReporter
 from gitops_dsf.reconciler.loop import INTERVAL_SECONDS, run_controller
 from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.freshnessreport import FreshnessReporter
@@ -143,15 +143,17 @@ class ScorerController:
             config=self.prober.config(name),
             scores=scored_before(scorer, outdated) if outdated else assessment,
             now=now,
-            settled=self._settled(scorer),
+            flapping=self._settled_condition(scorer),
         )
         await self._writer.write(scorer, status)
 
-    def _settled(self, scorer: DynamicScorer) -> Condition:
+    def _settled_condition(self, scorer: DynamicScorer) -> Condition:
         """Until the journal is read, what the leader before wrote stays."""
         if self._flapping is None:
             return NO_CONDITION
-        return self._flapping.settled(scorer.resource) or scorer.condition(SETTLED)
+        return self._flapping.settled_condition(scorer.resource) or scorer.condition(
+            SETTLED_CONDITION
+        )
 
     def _on_scorer(
         self, name: str, before: DynamicScorer | None, after: DynamicScorer | None

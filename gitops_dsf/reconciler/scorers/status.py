@@ -50,12 +50,12 @@ def desired_status(
     config: ConfigSync | None,
     scores: Assessment | Condition,
     now: float,
-    settled: Condition = NO_CONDITION,
+    flapping: Condition = NO_CONDITION,
 ) -> dict[str, Any]:
     """The whole status.
 
     `health` is None for a scorer without a scoring API: then its scores tell whether it works.
-    `config` is None for a scorer without configSyncMode Full, `settled` is NOT_SAID without a
+    `config` is None for a scorer without configSyncMode Full, `flapping` is NO_CONDITION without a
     journal. `scores` is a Condition where the scores are not known now: then Scored stays what it
     was.
     """
@@ -71,9 +71,9 @@ def desired_status(
     if health is None and not isinstance(scores, Condition):
         message += "; there is no scoring API, so healthStatus follows this condition"
     conditions.append(_DesiredCondition("Scored", scores.status, scores.reason, message))
-    if settled is not NO_CONDITION:
+    if flapping is not NO_CONDITION:
         conditions.append(
-            _DesiredCondition(settled.type, settled.status, settled.reason, settled.message)
+            _DesiredCondition(flapping.type, flapping.status, flapping.reason, flapping.message)
         )
     health_status = _BY_SCORES.get(scores.status, HealthStatus.UNKNOWN)
     if health is not None:

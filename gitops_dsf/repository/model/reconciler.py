@@ -33,12 +33,12 @@ class Pace(Authored):
     follows the plan also while the reconciler does not run.
     """
 
-    def settle(self, measured_after: float) -> float:
+    def measured_after(self, by_scorers: float) -> float:
         """Seconds after which the scores of a cluster have measured an arrival.
 
-        `measured_after` is what the scorers say.
+        `by_scorers` is what the scorers say. `settleSeconds` overrides it.
         """
-        return measured_after if self.settle_seconds is None else self.settle_seconds
+        return by_scorers if self.settle_seconds is None else self.settle_seconds
 
 
 DEFAULT_RECONCILER_IMAGE = image("reconciler")

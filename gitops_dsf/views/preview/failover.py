@@ -53,8 +53,8 @@ def refuge_plans(transition: Transition) -> RefugePlans:
     published = published_refuges(transition.snapshot.scores)
     before: Refuges = {}
     if base is not None and transition.base_state is not None:
-        settled = transition.base_state.deciding(transition.settled_base.decisions)
-        before = planned_refuges(base, settled, current=published, now=transition.now)
+        hub_before = transition.base_state.deciding(transition.decided_base.decisions)
+        before = planned_refuges(base, hub_before, current=published, now=transition.now)
     # A refuge stays unless another plan is clearly better, so the plan begins with the old ones.
     current = before or published
     after = planned_refuges(head, transition.after, current=current, now=transition.now)
@@ -66,7 +66,7 @@ def failover_changes(transition: Transition, plans: RefugePlans) -> tuple[Failov
     if not plans.before and not plans.after:
         return ()
     clusters = decided(transition.after.decisions.values())
-    decided_before = decided(transition.settled_base.decisions)
+    decided_before = decided(transition.decided_base.decisions)
     refuges_before = by_lost_cluster(plans.before, decided_before)
     refuges_after = by_lost_cluster(plans.after, clusters)
     return tuple(_changes(refuges_before, refuges_after, clusters))

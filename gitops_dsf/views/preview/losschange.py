@@ -58,11 +58,11 @@ def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossCha
     )
     before: dict[str, Loss] = {}
     if transition.base is not None and transition.base_state is not None:
-        settled = transition.base_state.deciding(transition.settled_base.decisions)
+        hub_before = transition.base_state.deciding(transition.decided_base.decisions)
         before = _by_cluster(
             losses_of_each(
                 transition.base,
-                with_refuges(settled, plans.before, keep=False),
+                with_refuges(hub_before, plans.before, keep=False),
                 now=transition.now,
                 known=known,
             )

@@ -18,14 +18,14 @@ from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.pacing.ledger import Ledger
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.simulator import HubState, Verdict
-from gitops_dsf.simulator.scheduler import settle
+from gitops_dsf.simulator.scheduler import schedule_all
 from gitops_dsf.views.preview.applied import applied
 from gitops_dsf.views.preview.hubstate import hub_state, stored_moves
 from gitops_dsf.views.preview.nextscores import NextScores, next_scores
 
 
 @dataclass(frozen=True, kw_only=True)
-class SettledBase:
+class DecidedBase:
     """Where the Placements of the base are once nothing moves any more."""
 
     verdicts: dict[str, Verdict]
@@ -56,16 +56,16 @@ class Transition:
         return None if self.base is None else hub_state(self.base, self.snapshot)
 
     @cached_property
-    def settled_base(self) -> SettledBase:
+    def decided_base(self) -> DecidedBase:
         """The base after all moves that would happen without the change."""
         if self.base is None or self.base_state is None:
-            return SettledBase(verdicts={}, decisions=tuple(self.snapshot.decisions))
-        verdicts, decisions = settle(self.base_state, applied(self.base).placements, self.now)
-        return SettledBase(verdicts=verdicts, decisions=decisions)
+            return DecidedBase(verdicts={}, decisions=tuple(self.snapshot.decisions))
+        verdicts, decisions = schedule_all(self.base_state, applied(self.base).placements, self.now)
+        return DecidedBase(verdicts=verdicts, decisions=decisions)
 
     @cached_property
     def head_state(self) -> HubState:
-        """The hub with the Placements of the head and the decisions of the settled base.
+        """The hub with the Placements of the head and the decisions of the decided base.
 
         Numbers stand in for unknown scores (`NextScores.scores`).
         """
@@ -73,14 +73,14 @@ class Transition:
             self.head,
             self.snapshot,
             scores=self.scores.scores,
-            decisions=self.settled_base.decisions,
+            decisions=self.decided_base.decisions,
             base=self.base,
         )
 
     @cached_property
     def after(self) -> HubState:
         """`head_state` with the decisions that the Placements of the head lead to."""
-        _, decisions = settle(self.head_state, applied(self.head).placements, self.now)
+        _, decisions = schedule_all(self.head_state, applied(self.head).placements, self.now)
         return self.head_state.deciding(decisions)
 
     @cached_property

@@ -40,7 +40,7 @@ class VerdictPair:
 
 def verdict_pairs(transition: Transition) -> Iterator[VerdictPair]:
     """Simulates every Placement of both sides, in order of name."""
-    before_by_key = transition.settled_base.verdicts
+    before_by_key = transition.decided_base.verdicts
     after_by_key = {
         f"{namespace}/{name}": placement
         for (namespace, name), placement in transition.head_state.placements.items()

@@ -16,7 +16,7 @@ from gitops_dsf.hub.pace import MOVES_SCORE
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.pacing.items import Items, items_of
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
-from gitops_dsf.pacing.publication import Round
+from gitops_dsf.pacing.publication import ItemWrites
 from gitops_dsf.repository.model.reconciler import Pace
 from gitops_dsf.resolve.paced_rankings import hold_weights
 from gitops_dsf.simulator import HubState, simulate
@@ -115,7 +115,7 @@ def _states(published: Items, wanted: Items, data: st.DataObject) -> Iterator[It
     now, known = dict(published), {cluster: (items,) for cluster, items in published.items()}
     yield dict(now)
     for fails in (True, False):
-        look = Round(known, wanted)
+        look = ItemWrites(known, wanted)
         for name, items in look.writes():
             outcome = data.draw(st.sampled_from(OUTCOMES)) if fails else "confirmed"
             if outcome in ("confirmed", "lost, but written"):

@@ -12,7 +12,7 @@ from gitops_dsf.hub.objects import Toleration
 from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.pacing.items import Items, drawn_by, items_of, moving_in
 from gitops_dsf.pacing.ledger import LedgerMove, Phase
-from gitops_dsf.pacing.publication import Round, Values
+from gitops_dsf.pacing.publication import ItemWrites, Values
 from gitops_dsf.pacing.refuges import by_lost_cluster, plan_refuges
 from gitops_dsf.simulator import HubState
 from tests.unit.pacing.fleet import MOMENT, herd
@@ -24,7 +24,7 @@ NO_NEW = [{"key": "x", "effect": "NoSelectIfNew"}]
 
 def writes(published: Items, wanted: Items) -> list[tuple[str, Values]]:
     """All writes of a look in which each one succeeds."""
-    look, found = Round({name: (items,) for name, items in published.items()}, wanted), []
+    look, found = ItemWrites({name: (items,) for name, items in published.items()}, wanted), []
     for cluster, items in look.writes():
         look.wrote(cluster, items)
         found.append((cluster, items))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import HubState, Outcome, simulate
-from gitops_dsf.simulator.scheduler import settle
+from gitops_dsf.simulator.scheduler import schedule_all
 from tests.unit.simulator.hub import (
     GROUP,
     NOW,
@@ -275,7 +275,7 @@ def test_pages_that_are_not_needed_any_more_go_and_those_of_other_placements_sta
             decision("c1", name="q-decision-1", placement="q", namespace="other"),
         )
     )
-    verdicts, decisions = settle(state, ("ns/p", "ns/q", "other/q"), AT)
+    verdicts, decisions = schedule_all(state, ("ns/p", "ns/q", "other/q"), AT)
     assert verdicts.keys() == {"ns/p", "ns/q", "other/q"}
     found = {
         (item.metadata.namespace, item.metadata.name): (item.placement, *item.cluster_names)
@@ -307,13 +307,13 @@ def test_only_a_placement_that_moves_is_decided_once_more_from_where_it_is_then(
         staying,
         decision("c1", name="q-decision-1", placement="q"),
     )
-    verdicts, decisions = settle(HubState.build(documents), ("ns/p", "ns/q"), AT)
+    verdicts, decisions = schedule_all(HubState.build(documents), ("ns/p", "ns/q"), AT)
     assert {key: (verdict.current, verdict.chosen) for key, verdict in verdicts.items()} == {
         "ns/p": ({"c1"}, {"c1"}),
         "ns/q": ({"c1"}, {"c1"}),
     }
     after = HubState.build([*documents, decision("c1")])
-    assert settle(after, ("ns/q",), AT)[0]["ns/q"].chosen == {"c2"}
+    assert schedule_all(after, ("ns/q",), AT)[0]["ns/q"].chosen == {"c2"}
     assert {item.placement: item.cluster_names for item in decisions} == {
         "p": ("c1",),
         "q": ("c1",),

@@ -30,13 +30,13 @@ async def flaps(replica: Leader) -> None:
 async def test_a_noisy_score_is_named(scene: JournalHub) -> None:
     async with scene.replica() as replica:
         await replica.pushed(1)
-        calm = replica.flapping.settled("cpu")
+        calm = replica.flapping.settled_condition("cpu")
         assert calm is not None
         assert (calm.status, calm.reason) == ("True", "NoFlapping")
         await flaps(replica)
         assert replica.returns() == {"cpu": 2.0}
         assert scene.hub.events("Flapping") == [f"it {WORDS}"]
-        cpu, mem = (replica.flapping.settled(name) for name in ("cpu", "mem"))
+        cpu, mem = (replica.flapping.settled_condition(name) for name in ("cpu", "mem"))
         assert cpu is not None
         assert mem is not None
         assert (cpu.status, cpu.reason, cpu.message) == (
@@ -82,7 +82,7 @@ async def test_a_drain_and_a_lost_cluster_blame_no_scorer(scene: JournalHub) -> 
         await is_lost_and_returns(scene, replica, "cluster1", "cluster2")
         assert scene.hub.events("Flapping") == []
         assert replica.returns() == {}
-        settled = replica.flapping.settled("cpu")
+        settled = replica.flapping.settled_condition("cpu")
         assert settled is not None
         assert settled.status == "True"
         await replica.pushed(5)
@@ -102,7 +102,7 @@ async def test_a_cluster_that_is_lost_again_and_again_is_blamed_itself(scene: Jo
             " of this: lost cluster: cluster1"
         )
         assert replica.returns() == {"": 2.0}
-        settled = replica.flapping.settled("cpu")
+        settled = replica.flapping.settled_condition("cpu")
         assert settled is not None
         assert settled.status == "True"
 

@@ -193,7 +193,7 @@ def test_the_condition_about_flapping_is_there_with_a_journal_alone() -> None:
 
     def conditions(item: DynamicScorer, settled: Condition) -> list[tuple[str, str, str]]:
         status = desired_status(
-            item, health=None, config=None, scores=scores, now=0.0, settled=settled
+            item, health=None, config=None, scores=scores, now=0.0, flapping=settled
         )
         return [(each["type"], each["status"], each["reason"]) for each in status["conditions"]]
 
@@ -203,7 +203,7 @@ def test_the_condition_about_flapping_is_there_with_a_journal_alone() -> None:
         ("Settled", "False", "Flapping"),
     ]
     status = desired_status(
-        made(), health=None, config=None, scores=scores, now=0.0, settled=settled
+        made(), health=None, config=None, scores=scores, now=0.0, flapping=settled
     )
     before = made(status=status).condition("Settled")
     assert conditions(made(), before) == conditions(made(), settled), "what the leader before wrote"
