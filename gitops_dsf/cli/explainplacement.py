@@ -18,7 +18,7 @@ from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.show.explanations import explanation_text, what_would_flip
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.simulations import assumption_lines, desired_clusters_line, pace_lines
-from gitops_dsf.show.status import lead_text
+from gitops_dsf.show.status.placements import lead_text
 from gitops_dsf.show.verdicts import MAX_ROWS, placement_text, verdict_text
 from gitops_dsf.simulator import Explanation, HubState, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import lead

@@ -7,7 +7,7 @@ from gitops_dsf.cli.inputs import chosen_context
 from gitops_dsf.hubreader.hub import HubClient
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.show.jsontext import json_text
-from gitops_dsf.show.status import status_text
+from gitops_dsf.show.status.report import status_text
 from gitops_dsf.views.status.build import Filter, build, document
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from gitops_dsf.show.moves import queue_lines
 from gitops_dsf.show.preview.maintenance import window_text
 from gitops_dsf.show.preview.pace import move_text, wave_lines
+from gitops_dsf.show.status.moves import queue_lines
 from gitops_dsf.views.preview.paced import DesiredPacedMove, PacedWaves
 from gitops_dsf.views.preview.windows import WindowView
 from gitops_dsf.views.status.queue import QueueView

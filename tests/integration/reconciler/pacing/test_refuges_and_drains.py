@@ -14,7 +14,7 @@ from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.pacing.stored import read_moves
 from gitops_dsf.reconciler.pacing.publisher import ItemPublisher, ShownItems
 from gitops_dsf.repository.model.reconciler import Pace
-from gitops_dsf.show.moves import queue_lines
+from gitops_dsf.show.status.moves import queue_lines
 from gitops_dsf.views.status.queue import queue_view
 from tests.integration.reconciler.pacing.pacehub import PACE, PaceHub, herd, leading
 from tests.integration.reconciler.replica import in_time

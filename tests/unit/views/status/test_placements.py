@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.show.status import lead_text
+from gitops_dsf.show.status.placements import lead_text
 from gitops_dsf.simulator.explain import Lead
 from gitops_dsf.views.status.applications import ApplicationView
 from gitops_dsf.views.status.build import Filter, build

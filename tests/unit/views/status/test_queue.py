@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.show.moves import queue_lines, waiting_text
-from gitops_dsf.show.status import status_text
+from gitops_dsf.show.status.moves import queue_lines, waiting_text
+from gitops_dsf.show.status.report import status_text
 from gitops_dsf.views.status.build import Filter, Overview, build, document
 from gitops_dsf.views.status.inputs import HubPart
 from gitops_dsf.views.status.queue import QueueView

@@ -1,0 +1,40 @@
+"""Drains: which clusters are being emptied for maintenance, and who is left on them."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from gitops_dsf.views.status.queue import DrainView
+
+MAX_NAMED: Final = 5
+"""Placements of a drain that are named."""
+
+
+def draining_text(drain: DrainView) -> str:
+    """Formats `eu-1 is drained (patch) until ...: 2 left (argocd/a, argocd/b)`."""
+    text = f"{drain.cluster} is drained ({drain.maintenance}) until {drain.until}: {_left(drain)}"
+    stays = max(drain.stays_count, len(drain.stays))
+    if stays:
+        names = _first_names(drain.stays, stays) or str(stays)
+        text += f"; not paced, so they stay: {names}"
+    if drain.late:
+        text += "; the end will not be met"
+    return text
+
+
+def _left(drain: DrainView) -> str:
+    if not drain.count:
+        return "nobody is left"
+    names = _first_names(drain.left, drain.count)
+    return f"{drain.count} left ({names})" if names else f"{drain.count} left"
+
+
+def _first_names(names: Sequence[str], count: int) -> str:
+    """The first names of `count` things, and how many more there are; empty if none is known.
+
+    There may be fewer names than things, where the names had no room.
+    """
+    if not names:
+        return ""
+    visible = names[:MAX_NAMED]
+    text = ", ".join(visible)
+    return f"{text} and {count - len(visible)} more" if len(visible) < count else text

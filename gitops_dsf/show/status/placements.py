@@ -1,0 +1,89 @@
+"""Placements: what they decide, what would change that, and why a better cluster stays out."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from gitops_dsf.hub.points import points_text
+from gitops_dsf.simulator.explain import Lead
+from gitops_dsf.views.status.placements import DecisionFlip, PlacementView
+from gitops_dsf.wording import names_text, plural, prioritizer_text
+
+MAX_ROWS: Final = 10
+"""Placements shown without --all. Those with problems come first."""
+
+
+def placement_lines(views: Sequence[PlacementView], *, everything: bool) -> Iterator[str]:
+    """Yields each Placement with what is to know about it. Those that need a person come first."""
+    if not views:
+        yield "  none that ranks by scores"
+        return
+    ordered = sorted(views, key=lambda view: (_is_settled(view), view.placement))
+    visible = ordered if everything else ordered[:MAX_ROWS]
+    for view in visible:
+        yield from _placement(view)
+    if len(visible) < len(ordered):
+        yield f"  and {len(ordered) - len(visible)} more; --placement or --all shows them"
+
+
+def _is_settled(view: PlacementView) -> bool:
+    """Whether there is nothing that people should look at."""
+    return view.settled and not view.note and not view.counted_as_zero
+
+
+def _placement(view: PlacementView) -> Iterator[str]:
+    yield f"  {view.placement}: {_decision(view)}"
+    if view.next is not None and not view.settled:
+        yield (
+            "    OCM has not reconciled yet (it does within 10 minutes): it would decide"
+            f" {_names(view.next)}"
+        )
+    if view.note:
+        yield f"    {view.note}"
+    if view.counted_as_zero:
+        yield f"    scores missing or expired, which count as 0: {names_text(view.counted_as_zero)}"
+    if view.wish is not None:
+        yield f"    paced: it holds its clusters; the written weights ask for {_names(view.wish)}"
+    if view.lead is not None:
+        yield f"    {lead_text(view.lead)}"
+    for flip in view.flips:
+        yield f"    {_flip(flip)}"
+
+
+def lead_text(lead: Lead) -> str:
+    """Why a cluster that is better by its scores stays out, and by how much it is better."""
+    return (
+        f"{lead.cluster} leads {lead.over} by {lead.points:g} points of the mean score; the"
+        f" stickiness is {lead.stickiness:g}, so it stays on {lead.over}"
+    )
+
+
+def _decision(view: PlacementView) -> str:
+    """`paris, berlin of 7 eligible clusters, 3 wanted`."""
+    if view.decided is None:
+        return "decision not known"
+    text = _names(view.decided)
+    if view.eligible is not None:
+        text += f" of {plural(view.eligible, 'eligible cluster')}"
+    wanted = view.number_of_clusters
+    if wanted is not None and wanted != len(view.decided):
+        text += f", {wanted} wanted"
+    return text
+
+
+def _names(names: Sequence[str]) -> str:
+    return names_text(names) or "nowhere"
+
+
+def _flip(flip: DecisionFlip) -> str:
+    """`paris comes in for berlin if its cpu rises from 57 to 74`."""
+    act = "comes in" if flip.change == "in" else "goes out"
+    if flip.score is None:
+        lead = plural(points_text(flip.mean), "point")
+        return f"{flip.cluster} {act} for {flip.rival} by {lead}, which no single score can change"
+    score = flip.score
+    verb = "rises" if score.needed > score.value else "falls"
+    name = prioritizer_text(score.name)
+    return (
+        f"{flip.cluster} {act} for {flip.rival} if its {name} {verb} from {score.value} to"
+        f" {score.needed}"
+    )
