@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gitops_dsf.hub.moves.causes import by_drain, by_pace
 from gitops_dsf.hub.moves.reasons import MoveReason
@@ -140,6 +140,19 @@ class _Simulated:
         return Contenders(state, now=self._situation.now, drained=self._situation.leaving)
 
 
+class _Queued(NamedTuple):
+    """A desired move in a heap, the best one first.
+
+    No two have the same Placement, so the moves themselves are never compared.
+    """
+
+    order: tuple[bool, float, float]
+    placement: str
+    version: int
+    """How many moves were admitted when it was computed."""
+    move: DesiredMove
+
+
 class _AdmissionRun:
     """One admission, from the largest gain to the smallest."""
 
@@ -148,7 +161,7 @@ class _AdmissionRun:
         self._desired_moves = desired_moves
         self._ledger = situation.ledger
         self._shifts = list(known_shifts(situation))
-        """Those of moves that were admitted in this round are added at the end."""
+        """Those of moves that are admitted in this run are added at the end."""
         self._doubts = _doubts(self._shifts)
         """Without those moves: no score can show them yet."""
         self._version = 0
@@ -157,19 +170,22 @@ class _AdmissionRun:
     def run(self) -> Admission:
         moves: list[DesiredMove] = []
         waiting: list[Waiting] = []
-        queue: list[tuple[bool, float, float, str, int, DesiredMove]] = []
+        queue: list[_Queued] = []
         for key in self._desired_moves.asking(self._shifts):
             desired = self._desired(key)
             if desired is not None:
-                queue.append((*_order(desired), desired.placement, 0, desired))
+                queue.append(_Queued(_order(desired), desired.placement, 0, desired))
         heapq.heapify(queue)
         while queue:
             *_, version, desired = heapq.heappop(queue)
-            # When nothing may begin any more, the order of those that wait is good enough.
+            # Only the first of the queue is computed again: all of them after each admission would
+            # be slow for a large fleet. When nothing may begin any more, the order of those that
+            # wait is good enough.
             if version != self._version and not self._is_full():
                 again = self._desired(desired.placement)
                 if again is not None:
-                    heapq.heappush(queue, (*_order(again), again.placement, self._version, again))
+                    queued = _Queued(_order(again), again.placement, self._version, again)
+                    heapq.heappush(queue, queued)
                 continue
             obstacle = self._obstacle(desired)
             if obstacle is not None:
@@ -207,6 +223,7 @@ class _AdmissionRun:
                 return Waiting(
                     move=desired, reason=MoveReason.REFUSED, message=situation.refused[name]
                 )
+        # OCM may be about to send something there, which the ledger does not have yet.
         if desired.target in situation.unsettled:
             message = f"a decision that names {desired.target} keeps changing"
             return Waiting(move=desired, reason=MoveReason.UNSETTLED, message=message)
@@ -218,6 +235,8 @@ class _AdmissionRun:
     def _rests(self, desired: DesiredMove) -> Waiting | None:
         """The cooldown of the application. It does not hold one on a cluster that is drained."""
         ended = self._ledger.last_end(desired.placement)
+        # Before the scores have measured the last move, another one of the same application would
+        # follow numbers that still show it on the old cluster.
         rest = max(self._situation.pace.cooldown_seconds, self._measured_after(desired.placement))
         if ended is None or desired.drains or self._situation.seconds >= ended + rest:
             return None
@@ -245,6 +264,7 @@ class _AdmissionRun:
                 unmeasured.append(measured_at)
         if coming + len(unmeasured) < limit:
             return None
+        # Places become free one after another, in the order in which arrivals are measured.
         unmeasured.sort()
         message = f"the scores of {desired.target} have not measured its last arrival"
         until = unmeasured[coming + len(unmeasured) - limit]
@@ -253,6 +273,7 @@ class _AdmissionRun:
     def _doubtful(self, desired: DesiredMove) -> Waiting | None:
         """Whether the move may be a loss, because the scores may show the last moves already."""
         ranking = self._situation.paced[desired.placement].ranking
+        # A drain is not made for the scores, so it may be a loss by them.
         if desired.drains or _is_sure(desired, ranking, self._doubts):
             return None
         message = (

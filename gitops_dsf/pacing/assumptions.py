@@ -55,6 +55,8 @@ def unmeasured(move: LedgerMove, term: PacedTerm, *, now: float) -> float:
     elapsed = now - move.phase_since - term.delay
     if elapsed < 0:
         return 1.0
+    # A query over a range of ten minutes shows a tenth of a move after each minute. Without a range
+    # it shows all of it at once.
     return max(0.0, 1.0 - elapsed / term.range) if term.range else 0.0
 
 
@@ -91,7 +93,8 @@ def next_measured(ledger: Ledger, rankings: Mapping[str, PacedRanking], *, now: 
             end = begin + term.range
             if not term.demand or now >= end:
                 continue
-            # While a range measures it little by little, ten passes are enough.
+            # While a range measures it little by little, ten computations are enough: an admission
+            # of a large fleet takes seconds of CPU.
             changes.append(begin if now < begin else min(end, now + term.range / 10))
     return min(changes)
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.pacing.desired import DesiredMove, Paced, best_swap, desired_move
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
-from gitops_dsf.simulator.prioritizers import MAX_SCORE
+from gitops_dsf.simulator.prioritizers import MAX_SCORE, PrioritizerResult
 from gitops_dsf.simulator.ranking import add_up
 
 
@@ -89,7 +89,10 @@ class Contenders:
         if built_in - {None, "Steady"}:
             # Balance and the resources of OCM depend on more than the scores.
             return None
-        scores = [result for result in verdict.prioritizers if result.prioritizer.built_in is None]
+        scores: list[PrioritizerResult] = []
+        for result in verdict.prioritizers:
+            if result.prioritizer.built_in is None:
+                scores.append(result)
         totals = add_up(scores, len(ranking.clusters))
         names = [self._state.names[cluster] for cluster in ranking.clusters]
         sums = dict(zip(names, totals, strict=True))

@@ -121,6 +121,7 @@ def best_swap(
             placement=paced.key, source=source, target=target, points=0.0, load=load, drains=True
         )
     points = (sums[target] - sums[source]) / total
+    # The load leaves the source and arrives at the target, so it changes the difference twice.
     if points + paced.ranking.stickiness < 2 * load:
         # With the load of the application the source would be better, and it would move back.
         return None

@@ -22,7 +22,9 @@ def items_of(moves: Iterable[LedgerMove], refuges: Mapping[str, str]) -> Items:
     the new one is lost. The target of a move takes the place of the refuge.
     """
     admitted = [move for move in moves if move.phase is Phase.ADMITTED]
-    drawn_to = {**refuges, **{move.placement: move.target for move in admitted}}
+    drawn_to = dict(refuges)
+    for move in admitted:
+        drawn_to[move.placement] = move.target
     items: dict[str, dict[str, int]] = {}
     for placement, cluster in drawn_to.items():
         items.setdefault(cluster, {})[placement] = DRAW

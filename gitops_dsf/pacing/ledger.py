@@ -101,11 +101,12 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     def last_end(self, placement: str) -> float | None:
         """When the last admitted move of a Placement ended; None if none is remembered."""
-        ends = [
-            move.phase_since
-            for move in self.moves
-            if move.placement == placement and move.admitted and not move.under_way
-        ]
+        ends: list[float] = []
+        for move in self.moves:
+            # What OCM moved by itself has no cooldown: that would keep the application on the
+            # cluster to which it was only sent because another one was lost.
+            if move.placement == placement and move.admitted and not move.under_way:
+                ends.append(move.phase_since)
         return max(ends, default=None)
 
     def adding(self, moves: Iterable[LedgerMove]) -> "Ledger":
@@ -124,13 +125,14 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
 
         `kept` is how many seconds a move matters after it ended.
         """
-        moves = tuple(
-            move for move in self.moves if move.under_way or now < move.phase_since + kept
-        )
+        moves: list[LedgerMove] = []
+        for move in self.moves:
+            if move.under_way or now < move.phase_since + kept:
+                moves.append(move)
         if self.omitted and now >= self.whole_after:
             # What was left out would have been pruned by now, so the ledger is complete again.
-            return replace(self, moves=moves, omitted=0, whole_after=0.0)
-        return replace(self, moves=moves)
+            return replace(self, moves=tuple(moves), omitted=0, whole_after=0.0)
+        return replace(self, moves=tuple(moves))
 
     def fitted(self, room: int, *, kept: float) -> "Ledger":
         """The ledger in so many bytes.
@@ -143,6 +145,7 @@ class Ledger(Struct, frozen=True, rename="camel", omit_defaults=True):
         if encoded_size(self) <= room:
             return self
         ledger = replace(self, decided={})
+        # The numbers below take room, too, so they are as long here as they can become.
         used = encoded_size(replace(ledger, moves=(), omitted=MAX_MOVES, whole_after=1e12))
         stay = set[int]()
         omitted: list[LedgerMove] = []

@@ -104,10 +104,9 @@ class MaintenanceState(Struct, frozen=True, omit_defaults=True):
 
     def naming(self, most: int) -> "MaintenanceState":
         """With at most so many Placements of each drained cluster."""
-        drains = [
-            replace(drain, left=drain.left[:most], stays=drain.stays[:most])
-            for drain in self.drains
-        ]
+        drains: list[Drain] = []
+        for drain in self.drains:
+            drains.append(replace(drain, left=drain.left[:most], stays=drain.stays[:most]))
         return replace(self, drains=tuple(drains))
 
     def halved(self) -> "MaintenanceState":
@@ -140,6 +139,8 @@ def effect_of(
         chosen = clusters_of(maintenance, clusters)
         if maintenance.action is MaintenanceAction.FREEZE:
             reason = f"maintenance {maintenance.name} freezes it until {timestamp_of(period.end)}"
+            # Of a frozen cluster paced moves neither leave nor enter it. It gets no taint, so OCM
+            # places applications without a pace there as before.
             frozen |= dict.fromkeys(chosen, reason)
             # An application and its Placement have the same name.
             names = frozenset(maintenance.applications or ())
@@ -147,6 +148,7 @@ def effect_of(
                 if key.partition("/")[2] in names:
                     frozen[key] = reason
             continue
+        # A drain cordons, too: what leaves the cluster must not be replaced by what arrives.
         cordoned |= chosen
         if maintenance.action is not MaintenanceAction.DRAIN:
             continue
@@ -165,7 +167,11 @@ def clusters_of(maintenance: Maintenance, clusters: Mapping[str, ManagedCluster]
     if maintenance.cluster_selector is None:
         return frozenset()
     selector = lenient_selector(maintenance.cluster_selector)
-    return frozenset(name for name, cluster in clusters.items() if selector.matches(cluster.labels))
+    chosen = set[str]()
+    for name, cluster in clusters.items():
+        if selector.matches(cluster.labels):
+            chosen.add(name)
+    return frozenset(chosen)
 
 
 def tainted(
@@ -191,6 +197,7 @@ def _without_taint(cluster: ManagedCluster) -> ManagedCluster:
 
 def tainted_by(state: HubState, effect: OpenWindows) -> HubState:
     """The hub as the open windows leave it: with our taint on these clusters, and on no others."""
+    # The taints of windows that have ended may still be on the hub.
     plain = {cluster.metadata.name: _without_taint(cluster) for cluster in state.clusters}
     return state.with_taints(tainted(plain, effect.cordoned, effect=CORDON))
 
@@ -216,9 +223,10 @@ def state_of(
 
     `decided` are the clusters of every Placement, by namespace/name.
     """
-    drains_before = {
-        (drain.cluster, drain.maintenance, drain.until): drain for drain in before.drains
-    }
+    # With the end of the window: the next window of the same maintenance is another drain.
+    drains_before: dict[tuple[str, str, float], Drain] = {}
+    for drain in before.drains:
+        drains_before[drain.cluster, drain.maintenance, drain.until] = drain
     placements_on: dict[str, list[str]] = {cluster: [] for cluster in effect.drained}
     for key in sorted(decided):
         for cluster in decided[key]:

@@ -64,7 +64,8 @@ def advance(
         if clusters:
             seen[key] = tuple(sorted(clusters))
     after = replace(ledger, moves=tuple(moves), decided=seen)
-    # A new leader without known decisions cannot tell what has just arrived.
+    # Without known decisions (at the first pass ever, or when they had no room in the ConfigMap)
+    # every Placement would look as if it had just arrived.
     return after.adding(_unasked(ledger, after, loss, now)) if ledger.decided else after
 
 
@@ -76,6 +77,7 @@ def _next(
     now: float,
 ) -> LedgerMove | None:
     """The move as it is now; None if it did not happen."""
+    # A Placement that wants one more cluster since then may have the target beside the source.
     followed = move.target in clusters and move.source not in clusters
     if move.phase is Phase.HANDOVER:
         # OCM has decided again when the target is gone.
@@ -84,6 +86,7 @@ def _next(
     if followed:
         return move.entered(Phase.HANDOVER, now)
     if move.phase is Phase.ADMITTED:
+        # OCM may have left the source for a third cluster, because it was lost meanwhile.
         is_late = now >= move.phase_since + FOLLOW_SECONDS or move.source not in clusters
         return move.entered(Phase.WITHDRAWN, now) if is_late else move
     if now < move.phase_since + LAST_PASS_SECONDS:

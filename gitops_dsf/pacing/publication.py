@@ -44,6 +44,8 @@ class ItemWrites:
 
     def writes(self) -> Iterator[tuple[str, Values]]:
         """What to write, in order: a cluster, and all its items."""
+        # Each step is prepared after the answers to the one before it, and not in advance: a draw
+        # that the hub refused must not be followed by its push.
         for prepare in (self._releasing, self._drawing, self._pushing):
             goal = prepare()
             for cluster in sorted(self._known.keys() | self._wanted.keys()):
@@ -66,7 +68,8 @@ class ItemWrites:
         """
         wanted = set[tuple[str, str]]()
         for cluster, values in self._wanted.items():
-            wanted |= {(name, cluster) for name in _pushed_in(values)}
+            for name in _pushed_in(values):
+                wanted.add((name, cluster))
         names = {name for name, _ in self._pushed() ^ wanted}
         differing: defaultdict[str, set[str]] = defaultdict(set)
         for cluster in self._known.keys() | self._wanted.keys():
@@ -84,7 +87,8 @@ class ItemWrites:
         pushed = set[tuple[str, str]]()
         for cluster, possible in self._known.items():
             for values in possible:
-                pushed |= {(name, cluster) for name in _pushed_in(values)}
+                for name in _pushed_in(values):
+                    pushed.add((name, cluster))
         return pushed
 
     def _drawn_as_wanted(self) -> Callable[[str], bool]:
@@ -127,9 +131,14 @@ class ItemWrites:
         def goal(cluster: str) -> Values:
             current = self._of(cluster)[-1].items()
             wanted = self._wanted.get(cluster, {}).items()
-            drawn = {name: value for name, value in wanted if value > 0 and name not in held}
-            kept = {name: value for name, value in current if value < 0 or name in held}
-            return drawn | kept
+            values: dict[str, int] = {}
+            for name, value in wanted:
+                if value > 0 and name not in held:
+                    values[name] = value
+            for name, value in current:
+                if value < 0 or name in held:
+                    values[name] = value
+            return values
 
         return goal
 
@@ -140,9 +149,14 @@ class ItemWrites:
         def goal(cluster: str) -> Values:
             current = self._of(cluster)[-1].items()
             wanted = self._wanted.get(cluster, {}).items()
-            kept = {name: value for name, value in current if value > 0}
-            pushed = {name: value for name, value in wanted if value < 0 and is_drawn(name)}
-            return kept | pushed
+            values: dict[str, int] = {}
+            for name, value in current:
+                if value > 0:
+                    values[name] = value
+            for name, value in wanted:
+                if value < 0 and is_drawn(name):
+                    values[name] = value
+            return values
 
         return goal
 

@@ -55,20 +55,25 @@ def plan_refuges(
     theirs without a look at them.
     """
     wanted = {key: candidate for key, candidate in paced.items() if candidate.ranking.refuges}
-    decided = {key: own_decisions(candidate.placement, state) for key, candidate in wanted.items()}
+    decided: dict[str, frozenset[str]] = {}
+    refuges: dict[str, str] = {}
     members: defaultdict[str, list[str]] = defaultdict(list)
-    for key, clusters in decided.items():
-        for cluster in clusters:
+    for key, candidate in wanted.items():
+        decided[key] = own_decisions(candidate.placement, state)
+        for cluster in decided[key]:
             members[cluster].append(key)
-    refuges = {key: current[key] for key in wanted if key in current}
+        if key in current:
+            refuges[key] = current[key]
     for lost, keys in sorted(members.items()):
-        # A Placement on several clusters has one refuge, which is planned with the first of them.
-        planned = [key for key in keys if lost == min(decided[key])]
-        if only is not None:
-            planned = [key for key in planned if key in only]
+        planned: list[str] = []
+        for key in keys:
+            # A Placement on several clusters has one refuge, which is planned with the first one.
+            if lost == min(decided[key]) and (only is None or key in only):
+                planned.append(key)
         if not planned:
             continue
         together = _Together({key: wanted[key].ranking for key in keys}, refuges)
+        # The largest load first: smaller ones are easier to spread afterwards.
         for key in sorted(planned, key=lambda key: (-wanted[key].ranking.load, key)):
             ranked = _ranked(wanted[key], state=state, now=now)
             if ranked is None:
@@ -151,14 +156,18 @@ class _Together:
         self, ranking: PacedRanking, points: Mapping[str, float], before: str | None
     ) -> str:
         best = max(points.values())
+        # Each change of a refuge is a write, and scores change all the time.
         if before is not None and before in points and points[before] > best - SPREAD:
             return before
-        points_taken = sum(abs(term.weight) * _taken(term, ranking) for term in ranking.terms)
+        points_taken = 0
+        for term in ranking.terms:
+            points_taken += abs(term.weight) * _taken(term, ranking)
         own = points_taken / ranking.total_weight
         # A cluster counts as near if it is within the spread also with this application on it.
-        near = [
-            name for name, value in points.items() if value == best or value - own >= best - SPREAD
-        ]
+        near: list[str] = []
+        for name, value in points.items():
+            if value == best or value - own >= best - SPREAD:
+                near.append(name)
         return min(near, key=lambda name: (self._counts[name], -points[name], name))
 
     def _points(self, ranking: PacedRanking, ranked: _Ranked) -> Iterator[tuple[str, float]]:
@@ -170,8 +179,10 @@ class _Together:
             plain = ranked.sum_of(name)
             if plain is not None:
                 load = self._load.get(name, _NO_LOAD)
-                more = sum(term.weight * load[_item(term)] for term in ranking.terms)
-                yield name, (plain + more) / ranking.total_weight
+                total = plain
+                for term in ranking.terms:
+                    total += term.weight * load[_item(term)]
+                yield name, total / ranking.total_weight
 
     def _add(self, key: str, cluster: str, *, times: int = 1) -> None:
         ranking = self._rankings[key]

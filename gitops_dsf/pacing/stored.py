@@ -16,7 +16,7 @@ from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.names import MAINTENANCE_KEY, MOVES_CONFIGMAP
 from gitops_dsf.pacing.admit import Waiting
 from gitops_dsf.pacing.ledger import MAX_MOVES, Ledger, encoded_size
-from gitops_dsf.pacing.maintenance import MAX_NAMED, MaintenanceState
+from gitops_dsf.pacing.maintenance import MAX_NAMED, Drain, MaintenanceState
 
 ROOM: Final = 1_000_000
 """Bytes of all keys and values.
@@ -58,6 +58,7 @@ class Queue(Struct, frozen=True, omit_defaults=True):
         """The moves with the largest gain that have room in so many bytes."""
         used = encoded_size(Queue(omitted=MAX_MOVES))
         count = 0
+        # Each with the comma after it.
         for queued in self.waiting:
             used += encoded_size(queued) + 1
             if used > room:
@@ -102,8 +103,12 @@ class StoredMoves(Struct, frozen=True, kw_only=True):
 
     def not_after(self, now: float) -> "StoredMoves":
         """With times in the future as now: the hub's clock was wrong when they were written."""
-        waiting = [replace(move, since=min(move.since, now)) for move in self.queue.waiting]
-        drains = [replace(drain, since=min(drain.since, now)) for drain in self.maintenance.drains]
+        waiting: list[Queued] = []
+        for move in self.queue.waiting:
+            waiting.append(replace(move, since=min(move.since, now)))
+        drains: list[Drain] = []
+        for drain in self.maintenance.drains:
+            drains.append(replace(drain, since=min(drain.since, now)))
         return StoredMoves(
             ledger=self.ledger.not_after(now),
             queue=replace(self.queue, waiting=tuple(waiting)),
@@ -147,13 +152,15 @@ def read_moves(data: object) -> StoredMoves:
 
     A queue or a maintenance that cannot be read is empty, because it is only shown.
     """
+    # An unreadable ledger must not count as an empty one: then moves would begin beside those that
+    # are under way.
     try:
         texts = msgspec.convert(data, dict[str, str] | None) or {}
         ledger = msgspec.json.decode(texts.get(LEDGER_KEY) or "{}", type=Ledger)
     except msgspec.DecodeError as error:
         raise MovesError(
-            f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; delete the ConfigMap to start"
-            " anew"
+            f"ConfigMap {MOVES_CONFIGMAP}, key {LEDGER_KEY}: {error}; delete the ConfigMap to"
+            " begin with an empty ledger"
         ) from error
     queue = Queue()
     maintenance = MaintenanceState()

@@ -8,6 +8,7 @@ import msgspec
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.moves.reasons import MoveReason
+from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.pacing.admit import Situation, admit, move_of
 from gitops_dsf.pacing.desired import DesiredMove
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
@@ -43,12 +44,12 @@ def waves(
             yield AdmittedWave(situation.seconds, admission.moves)
             situation = _done(situation, admission.moves, measured=measured)
             continue
-        ends = [
-            waiting.until
-            for waiting in admission.waiting
-            # The scores stay as they are, so what they may show already stays in doubt.
-            if waiting.until is not None and waiting.reason is not MoveReason.MEASURING
-        ]
+        ends: list[float] = []
+        for waiting in admission.waiting:
+            # In a preview the scores stay as they are, so what they may show of the last moves
+            # already stays in doubt, however much time passes.
+            if waiting.until is not None and waiting.reason is not MoveReason.MEASURING:
+                ends.append(waiting.until)
         if not ends:
             return
         situation = replace(situation, pace_time=min(ends))
@@ -92,8 +93,9 @@ def _done(situation: Situation, moves: Iterable[DesiredMove], *, measured: bool)
     ended = [move.entered(Phase.ENDED, now) for move in admitted]
     pause = 0.0
     if measured:
-        rankings = [situation.paced[move.placement].ranking for move in admitted]
-        pause = max(situation.pace.measured_after(ranking.measured_after) for ranking in rankings)
+        for move in admitted:
+            ranking = situation.paced[move.placement].ranking
+            pause = max(pause, situation.pace.measured_after(ranking.measured_after))
     ledger = Ledger((*situation.ledger.moves, *ended))
     later = _after(situation, ledger, {move.placement: move for move in admitted})
     return replace(later, pace_time=now + pause)
@@ -112,11 +114,10 @@ def _after(situation: Situation, ledger: Ledger, following: Mapping[str, LedgerM
 
 def _following(state: HubState, moves: Mapping[str, LedgerMove]) -> HubState:
     """The hub after OCM has followed these moves (by namespace/name)."""
-    pages = [
-        page
-        for page in state.decisions.values()
-        if f"{page.metadata.namespace}/{page.placement}" not in moves
-    ]
+    pages: list[PlacementDecision] = []
+    for page in state.decisions.values():
+        if f"{page.metadata.namespace}/{page.placement}" not in moves:
+            pages.append(page)
     for key, move in moves.items():
         namespace, _, name = key.partition("/")
         before = set[str]()

@@ -346,7 +346,7 @@ async def test_an_unreadable_ledger_admits_nothing(caplog: pytest.LogCaptureFixt
         async with leading(hub):
             await asyncio.sleep(60)
         assert hub.items() == {}
-    assert "delete the ConfigMap to start anew" in caplog.text
+    assert "delete the ConfigMap to begin with an empty ledger" in caplog.text
 
 
 async def test_scores_that_nobody_ranks_by_do_not_matter() -> None:
