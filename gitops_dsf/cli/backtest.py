@@ -28,7 +28,6 @@ try:
     from gitops_dsf.fleetbacktest.span import HistorySpan
     from gitops_dsf.metricstore.files import read_path
     from gitops_dsf.show.backtest.markdown import markdown
-    from gitops_dsf.show.backtest.page import page
     from gitops_dsf.show.backtest.text import backtest_text
 except ModuleNotFoundError as error:
     raise GitopsDsfError(
@@ -167,5 +166,8 @@ def _formatted(results: Sequence[RevisionResult], notes: Sequence[str], style: s
     if style == "markdown":
         return markdown(results, notes=notes)
     if style == "html":
+        # Other formats need no templates.
+        from gitops_dsf.show.backtest.page import page
+
         return page(results, notes=notes)
     return backtest_text(results, notes=notes)

@@ -1,11 +1,9 @@
-"""Lines over time as SVG, in the colours of the page's style."""
+"""Lines over time, placed on a drawing. A template of `pages` writes the drawing as SVG."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, NamedTuple
-
-from gitops_dsf.show.markup import escape
 
 WIDTH: Final = 960
 HEIGHT: Final = 330
@@ -48,6 +46,72 @@ class ChartBar:
     colour: str
 
 
+class Label(NamedTuple):
+    """A text in a drawing. Positions are in the drawing's units, as SVG writes them."""
+
+    x: str
+    y: str
+    text: str
+    colour: str = ""
+    title: str = ""
+
+
+class GridLine(NamedTuple):
+    """A horizontal line with its value."""
+
+    path: str
+    x: str
+    y: str
+    text: str
+
+
+class DrawnLine(NamedTuple):
+    """The path of a line."""
+
+    colour: str
+    path: str
+
+
+class Dot(NamedTuple):
+    """The end of a line."""
+
+    colour: str
+    x: str
+    y: str
+
+
+class DrawnSpan(NamedTuple):
+    """A bar for a period. ``text`` is empty where the name does not fit."""
+
+    colour: str
+    title: str
+    x: str
+    y: str
+    width: str
+    height: str
+    text: str
+    middle: str
+    baseline: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """A chart of which every part has its place."""
+
+    key: str
+    title: str
+    description: str
+    grid: tuple[GridLine, ...]
+    ticks: tuple[Label, ...]
+    bounds: tuple[str, ...]
+    lines: tuple[DrawnLine, ...]
+    ends: tuple[Dot, ...]
+    names: tuple[Label, ...]
+    spans: tuple[DrawnSpan, ...]
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
 class _LineEnd(NamedTuple):
     """Where a line ends."""
 
@@ -82,9 +146,25 @@ class Chart:
     label: Callable[[float], str]
     """Text of a time, given its seconds since the start."""
 
-    def draw(self) -> str:
-        """The chart as SVG."""
-        return "".join(self._parts())
+    def draw(self) -> Drawing:
+        """The chart with the place of every part."""
+        lines = [DrawnLine(line.colour, self._path(line.points)) for line in self.lines]
+        ends = [_LineEnd(self._y(line.points[-1][1]), line) for line in self.lines if line.points]
+        dots = [
+            Dot(end.line.colour, _unit(self._x(end.seconds)), _unit(end.height)) for end in ends
+        ]
+        return Drawing(
+            key=self.key,
+            title=self.title,
+            description=self.description,
+            grid=tuple(self._grid()),
+            ticks=tuple(self._ticks()),
+            bounds=tuple(map(self._path, self.bounds)),
+            lines=tuple(lines),
+            ends=tuple(dots),
+            names=tuple(self._names(ends)),
+            spans=tuple(self._spans()),
+        )
 
     @property
     def _bottom(self) -> float:
@@ -102,85 +182,77 @@ class Chart:
         part = (value - self.low) / (self.high - self.low)
         return self._bottom - min(max(part, 0.0), 1.0) * (self._bottom - TOP)
 
-    def _parts(self) -> Iterator[str]:
-        yield (
-            f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
-            f' aria-labelledby="{self.key}-t {self.key}-d">'
-            f'<title id="{self.key}-t">{escape(self.title)}</title>'
-            f'<desc id="{self.key}-d">{escape(self.description)}</desc>'
-        )
-        yield from self._grid()
-        for piece in self.bounds:
-            yield f'<path class="bound" d="{self._path(piece)}"/>'
-        for line in self.lines:
-            yield f'<path class="line {line.colour}" d="{self._path(line.points)}"/>'
-        yield from self._ends()
-        yield from self._bars()
-        yield "</svg>"
-
-    def _grid(self) -> Iterator[str]:
+    def _grid(self) -> Iterator[GridLine]:
         left_edge = self._x(0)
-        right = self._x(self._length)
+        right = _unit(self._x(self._length))
         for value in _steps(self.low, self.high):
             height = self._y(value)
-            yield f'<path class="grid" d="M{left_edge:.1f} {height:.1f}H{right:.1f}"/>'
-            yield (
-                f'<text class="axis" x="{left_edge - 7:.1f}" y="{height + 4:.1f}"'
-                f' text-anchor="end">{value:g}</text>'
+            yield GridLine(
+                path=f"M{_unit(left_edge)} {_unit(height)}H{right}",
+                x=_unit(left_edge - 7),
+                y=_unit(height + 4),
+                text=f"{value:g}",
             )
+
+    def _ticks(self) -> Iterator[Label]:
         for seconds in ticks(self._length, most=MAX_TIMES):
-            yield (
-                f'<text class="axis" x="{self._x(seconds):.1f}" y="{HEIGHT - 5}"'
-                f' text-anchor="middle">{escape(self.label(seconds))}</text>'
-            )
+            yield Label(_unit(self._x(seconds)), str(HEIGHT - 5), self.label(seconds))
 
     def _path(self, points: Points) -> str:
         path = ""
         for seconds, value in points:
-            path += f"{'L' if path else 'M'}{self._x(seconds):.1f} {self._y(value):.1f}"
+            path += f"{'L' if path else 'M'}{_unit(self._x(seconds))} {_unit(self._y(value))}"
         return path
 
-    def _ends(self) -> Iterator[str]:
-        """A dot and a name at the end of each line."""
-        ends = [_LineEnd(self._y(line.points[-1][1]), line) for line in self.lines if line.points]
-        for end in ends:
-            yield (
-                f'<circle class="end {end.line.colour}" cx="{self._x(end.seconds):.1f}"'
-                f' cy="{end.height:.1f}" r="3.5"/>'
-            )
+    def _names(self, ends: Sequence[_LineEnd]) -> Iterator[Label]:
+        """A name with its value at the end of each line."""
         # Names must not overlap: from the top down, each is at least a gap below the one before.
-        ends.sort(key=lambda end: end.height)
-        heights = _apart([end.height for end in ends], low=TOP, high=self._bottom)
-        names = short_names([end.line.name for end in ends], most=MAX_NAME)
-        for height, end in zip(heights, ends, strict=True):
-            name = escape(names[end.line.name])
-            yield (
-                f'<text class="name {end.line.colour}" x="{self._x(self._length) + 9:.1f}"'
-                f' y="{height + 4:.1f}"><title>{escape(end.line.name)}</title>'
-                f"{name} {end.value:.0f}</text>"
+        ordered = sorted(ends, key=lambda end: end.height)
+        heights = _apart([end.height for end in ordered], low=TOP, high=self._bottom)
+        names = short_names([end.line.name for end in ordered], most=MAX_NAME)
+        for height, end in zip(heights, ordered, strict=True):
+            yield Label(
+                x=_unit(self._x(self._length) + 9),
+                y=_unit(height + 4),
+                text=f"{names[end.line.name]} {end.value:.0f}",
+                colour=end.line.colour,
+                title=end.line.name,
             )
 
-    def _bars(self) -> Iterator[str]:
+    def _spans(self) -> Iterator[DrawnSpan]:
         """Below the lines: where the application ran."""
         top = self._bottom + 8
         for bar in self.bars:
-            left_edge = self._x(bar.start)
-            right = self._x(bar.end)
-            yield f'<g class="span {bar.colour}"><title>{escape(self._text(bar))}</title>'
-            yield (
-                f'<rect x="{left_edge:.1f}" y="{top:.1f}"'
-                f' width="{max(right - left_edge - 1.5, 1.0):.1f}" height="18" rx="3"/>'
+            yield span_of(
+                bar,
+                start=self._x(bar.start),
+                end=self._x(bar.end),
+                top=top,
+                title=f"{bar.name} from {self.label(bar.start)} to {self.label(bar.end)}",
             )
-            # A name that does not fit is only in the title.
-            if bar.name and right - left_edge - 10 >= len(bar.name) * LETTER:
-                yield (
-                    f'<text x="{(left_edge + right) / 2:.1f}" y="{top + 13:.1f}"'
-                    f' text-anchor="middle">{escape(bar.name)}</text>'
-                )
-            yield "</g>"
 
-    def _text(self, bar: ChartBar) -> str:
-        return f"{bar.name} from {self.label(bar.start)} to {self.label(bar.end)}"
+
+def span_of(
+    bar: ChartBar, *, start: float, end: float, top: float, title: str, height: int = 18
+) -> DrawnSpan:
+    """A bar between two positions. Its name is left out where it does not fit."""
+    fits = bar.name and end - start - 10 >= len(bar.name) * LETTER
+    return DrawnSpan(
+        colour=bar.colour,
+        title=title,
+        x=_unit(start),
+        y=_unit(top),
+        width=_unit(max(end - start - 1.5, 1.0)),
+        height=str(height),
+        text=bar.name if fits else "",
+        middle=_unit((start + end) / 2),
+        baseline=_unit(top + 13),
+    )
+
+
+def _unit(value: float) -> str:
+    """A number of the drawing's units."""
+    return f"{value:.1f}"
 
 
 def short_names(names: Sequence[str], *, most: int) -> dict[str, str]:

@@ -8,16 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from gitops_dsf import __version__
 from gitops_dsf.backtest.decisions import DecisionLine
-from gitops_dsf.backtest.result import Figures
+from gitops_dsf.backtest.result import Figures, Trial
 from gitops_dsf.fleetbacktest.result import ComparedFigures, RevisionResult, compared, limits
 from gitops_dsf.fleetbacktest.scorelines import ScoreLines, score_lines
-from gitops_dsf.show import htmlpage
 from gitops_dsf.show.backtest import sentences
-from gitops_dsf.show.charts import Chart, ChartBar, ChartLine
-from gitops_dsf.show.htmlpage import Fact
-from gitops_dsf.show.markup import escape
+from gitops_dsf.show.charts import Chart, ChartBar, ChartLine, Drawing
+from gitops_dsf.show.pages.kit import Fact, render
 from gitops_dsf.wording import plural
 
 OTHERS: Final = 5
@@ -27,6 +24,66 @@ SHORT_SECONDS: Final = 600.0
 MAX_CHARTS: Final = 30
 MAX_BARS: Final = 400
 """Decisions that are drawn. A Placement with more is flapping in any case."""
+
+
+class _IndexRow(NamedTuple):
+    """A Placement in the table of all."""
+
+    key: str
+    anchor: str
+    """Of its charts; empty if it has none."""
+    moves: str
+    returns: int
+    regret: str
+    time_on: str
+
+
+class _LegendLine(NamedTuple):
+    colour: str
+    name: str
+    value: str
+
+
+class _Side(NamedTuple):
+    """The chart of one revision, with its caption and legend."""
+
+    heading: str
+    legend: Sequence[_LegendLine]
+    others: bool
+    """Whether a bar has the colour of all other clusters."""
+    several: bool
+    """Whether the Placement decides for more than one cluster."""
+    stickiness: str
+    """Points by which another cluster must be better; empty without a bound."""
+    chart: Drawing
+
+
+class _TrialRow(NamedTuple):
+    """A setting among which the advice chose."""
+
+    settings: str
+    moves: int
+    returns: int
+    regret: str
+    writes: int
+    mark: str
+
+
+class _Advice(NamedTuple):
+    text: str
+    fields: Sequence[str]
+    trials: Sequence[_TrialRow]
+
+
+class _Section(NamedTuple):
+    """One Placement: its charts and the advice."""
+
+    key: str
+    anchor: str
+    note: str
+    sides: Sequence[_Side]
+    advice: _Advice | None
+    demands: Sequence[sentences.DemandText]
 
 
 class _ShownPlacement(NamedTuple):
@@ -62,23 +119,21 @@ def page(results: Sequence[RevisionResult], *, notes: Sequence[str] = ()) -> str
     head = results[-1]
     rows = compared(results)
     placements = _shown(rows)
-    title = _title(results)
-    body = (
-        f'<header><p class="eyebrow">gitops-dsf {escape(__version__)} · backtest</p>'
-        f'<h1>{escape(title)}</h1><p class="lead">{_lead(results)}</p>'
-    )
-    body += htmlpage.facts(_facts(results, rows))
-    body += "</header><main>"
-    body += _index(results, placements)
+    sections: list[_Section] = []
     for number, placement in enumerate(placements[:MAX_CHARTS]):
-        body += _section(results, placement, anchor=_anchor(number))
-    unknown = [*sentences.undecided(head), *notes, *sentences.gaps(head), *limits(results)]
-    body += htmlpage.section("What is not known", "", htmlpage.listed(unknown))
-    body += (
-        "</main><footer><p>Decisions are those of gitops-dsf's simulator of OCM's placement"
-        " controller.</p></footer>"
+        sections.append(_section(results, placement, anchor=_anchor(number)))
+    return render(
+        "backtest.html",
+        verb="backtest",
+        title=_title(results),
+        lead=_lead(results),
+        facts=tuple(_facts(results, rows)),
+        # One Placement alone needs no index.
+        index=_index(head, placements) if len(placements) > 1 else (),
+        index_note=_index_note(placements),
+        placements=sections,
+        unknown=(*sentences.undecided(head), *notes, *sentences.gaps(head), *limits(results)),
     )
-    return htmlpage.document(title, body)
 
 
 def _shown(rows: Sequence[ComparedFigures]) -> Sequence[_ShownPlacement]:
@@ -99,11 +154,8 @@ def _title(results: Sequence[RevisionResult]) -> str:
 def _lead(results: Sequence[RevisionResult]) -> str:
     head = results[-1]
     if len(results) == 1:
-        return f"{escape(sentences.span(head))}."
-    return (
-        f"{escape(sentences.span(head))}."
-        f" {escape(results[0].side.title)} compared with {escape(head.side.title)}."
-    )
+        return f"{sentences.span(head)}."
+    return f"{sentences.span(head)}. {results[0].side.title} compared with {head.side.title}."
 
 
 def _facts(results: Sequence[RevisionResult], rows: Sequence[ComparedFigures]) -> Iterator[Fact]:
@@ -133,40 +185,38 @@ def _anchor(number: int) -> str:
     return f"placement-{number + 1}"
 
 
-def _index(results: Sequence[RevisionResult], shown: Sequence[_ShownPlacement]) -> str:
-    """All Placements in a table, with links to the charts. One alone needs no index."""
-    if len(shown) < 2:
-        return ""
-    titles = htmlpage.number_titles(("moves", "back and forth", "regret"))
-    table = f"<tr><th>Placement</th>{titles}<th>most of the time on</th></tr>"
-    for number, placement in enumerate(shown):
-        table += _index_row(results[-1], placement, number)
-    note = "Those that moved back and forth most come first."
+def _index_note(shown: Sequence[_ShownPlacement]) -> str:
     if len(shown) > MAX_CHARTS:
-        note += f" The first {MAX_CHARTS} have a chart below."
-    content = '<div class="scroll"><table>' + table + "</table></div>"
-    return htmlpage.section("All Placements", note, content)
+        return (
+            "Those that moved back and forth most come first."
+            f" The first {MAX_CHARTS} have a chart below."
+        )
+    return "Those that moved back and forth most come first."
 
 
-def _index_row(head: RevisionResult, placement: _ShownPlacement, number: int) -> str:
-    key, before, after = placement
-    name = escape(key)
-    if number < MAX_CHARTS:
-        name = _link(_anchor(number), name)
-    moves = str(after.moves)
-    if before is not None:
-        moves += f" (was {before.moves})"
-    numbers = htmlpage.number_cells((moves, after.returns, sentences.regret(head, key, before)))
-    time_on = escape(sentences.time_on(head, key))
-    return f"<tr><td>{name}</td>{numbers}<td>{time_on}</td></tr>"
+def _index(head: RevisionResult, shown: Sequence[_ShownPlacement]) -> Sequence[_IndexRow]:
+    """All Placements, with the anchors of their charts."""
+    rows: list[_IndexRow] = []
+    for number, (key, before, after) in enumerate(shown):
+        moves = str(after.moves)
+        if before is not None:
+            moves += f" (was {before.moves})"
+        rows.append(
+            _IndexRow(
+                key=key,
+                anchor=_anchor(number) if number < MAX_CHARTS else "",
+                moves=moves,
+                returns=after.returns,
+                regret=sentences.regret(head, key, before),
+                time_on=sentences.time_on(head, key),
+            )
+        )
+    return rows
 
 
-def _link(anchor: str, html: str) -> str:
-    return f'<a href="#{anchor}">{html}</a>'
-
-
-def _section(results: Sequence[RevisionResult], placement: _ShownPlacement, *, anchor: str) -> str:
-    """One Placement: its charts and the advice."""
+def _section(
+    results: Sequence[RevisionResult], placement: _ShownPlacement, *, anchor: str
+) -> _Section:
     key, before, after = placement
     head = results[-1]
     note = (
@@ -177,15 +227,17 @@ def _section(results: Sequence[RevisionResult], placement: _ShownPlacement, *, a
     if before is not None and ComparedFigures(key, before, after).differs:
         base = results[0]
         sides.append(_ShownSide(base, before, f"as in {base.side.title}"))
-    content = _charts(sides, key)
-    if key in head.side.advice:
-        content += _advice(head, key)
-    for demand in sentences.demanded(head, key):
-        content += f"<p>{escape(demand.sentence)}</p><p>{escape(demand.field)}</p>"
-    return htmlpage.section(key, escape(note), content, anchor=anchor)
+    return _Section(
+        key=key,
+        anchor=anchor,
+        note=note,
+        sides=_charts(sides, key),
+        advice=_advice(head, key) if key in head.side.advice else None,
+        demands=tuple(sentences.demanded(head, key)),
+    )
 
 
-def _charts(sides: Sequence[_ShownSide], key: str) -> str:
+def _charts(sides: Sequence[_ShownSide], key: str) -> Sequence[_Side]:
     """A chart for each revision, with the same colours of clusters and the same scale."""
     spent: Counter[str] = Counter()
     for side in sides:
@@ -209,10 +261,10 @@ def _charts(sides: Sequence[_ShownSide], key: str) -> str:
         colours[name] = f"c{min(number, OTHERS)}"
     end = max(side.result.grid.end for side in sides)
     scale = _Scale(low, high, start, end)
-    html = ""
+    charts: list[_Side] = []
     for side, scores in zip(sides, drawn, strict=True):
-        html += _chart(side, key, scores, colours=colours, scale=scale)
-    return html
+        charts.append(_chart(side, key, scores, colours=colours, scale=scale))
+    return charts
 
 
 def _chart(
@@ -222,7 +274,7 @@ def _chart(
     *,
     colours: Mapping[str, str],
     scale: _Scale,
-) -> str:
+) -> _Side:
     """The chart of one revision, with its caption and legend."""
     backtest = side.result.backtest
     bars = _bars(side.result, backtest.lines[key], colours, start=scale.start)
@@ -251,34 +303,16 @@ def _chart(
         bars=bars,
         label=label,
     )
-    html = ""
-    if side.caption:
-        html += f"<h3>{escape(heading)}</h3>"
-    html += '<ul class="legend">' + "".join(_legend(lines, bars, scores, backtest.lines[key]))
-    return html + f'</ul><div class="scroll">{chart.draw()}</div>'
-
-
-def _legend(
-    lines: Sequence[ChartLine],
-    bars: Sequence[ChartBar],
-    scores: ScoreLines,
-    decisions: DecisionLine,
-) -> Iterator[str]:
     # With the last value: on a narrow screen the ends of the lines are outside of the view.
-    for line in lines:
-        yield (
-            f'<li class="{line.colour}"><i></i>{escape(line.name)}'
-            f" <b>{line.points[-1][1]:.0f}</b></li>"
-        )
-    if any(bar.colour == f"c{OTHERS}" for bar in bars):
-        yield f'<li class="c{OTHERS}"><i></i>other clusters, or none</li>'
-    if decisions.max_clusters > 1:
-        yield "<li>the bar has the colour of the first of its clusters</li>"
-    if scores.bounds:
-        yield (
-            '<li class="hold"><i></i>to take over: stickiness,'
-            f" {scores.stickiness:.3g} points above</li>"
-        )
+    legend = [_LegendLine(line.colour, line.name, f"{line.points[-1][1]:.0f}") for line in lines]
+    return _Side(
+        heading=heading if side.caption else "",
+        legend=legend,
+        others=any(bar.colour == f"c{OTHERS}" for bar in bars),
+        several=backtest.lines[key].max_clusters > 1,
+        stickiness=f"{scores.stickiness:.3g}" if scores.bounds else "",
+        chart=chart.draw(),
+    )
 
 
 def _bars(
@@ -303,22 +337,22 @@ def _bars(
     return bars
 
 
-def _advice(result: RevisionResult, key: str) -> str:
-    """The advice, and below it the settings among which it chose."""
+def _advice(result: RevisionResult, key: str) -> _Advice:
+    """The advice, and the settings among which it chose."""
     advice = result.side.advice[key]
-    titles = ("moves", "back and forth", "regret", "hub writes")
-    table = f"<tr><th>setting</th>{htmlpage.number_titles(titles)}<th></th></tr>"
-    for trial in advice.shown:
-        cells = htmlpage.number_cells(
-            (trial.moves, trial.returns, f"{trial.regret:.1f}", trial.writes)
-        )
-        table += (
-            f"<tr><td>{escape(sentences.settings(trial))}</td>{cells}"
-            f"<td>{advice.mark(trial)}</td></tr>"
-        )
-    return (
-        f"<h3>Advice</h3><p>{escape(sentences.advised(result, key))}</p>"
-        + htmlpage.listed(sentences.advised_fields(result, key))
-        + "<details><summary>The settings with the fewest moves back and forth that no other of"
-        " them beats</summary><div class='scroll'><table>" + table + "</table></div></details>"
+    return _Advice(
+        text=sentences.advised(result, key),
+        fields=tuple(sentences.advised_fields(result, key)),
+        trials=[_trial_row(trial, advice.mark(trial)) for trial in advice.shown],
+    )
+
+
+def _trial_row(trial: Trial, mark: str) -> _TrialRow:
+    return _TrialRow(
+        settings=sentences.settings(trial),
+        moves=trial.moves,
+        returns=trial.returns,
+        regret=f"{trial.regret:.1f}",
+        writes=trial.writes,
+        mark=mark,
     )

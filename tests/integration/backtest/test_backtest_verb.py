@@ -805,7 +805,7 @@ def test_the_page_draws_the_stickiness_and_both_revisions_on_one_scale(tmp_path:
     file = _saved(tmp_path / "history.json")
     span = ("--from", "2026-06-01T00:30:00Z", "--to", "2026-06-01T23:50:00Z")
     page = _said(fleet, file, "--base", "main", "-o", "html", span=span)
-    charts = re.findall(r"<svg.*?</svg>", page)
+    charts = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
     assert len(charts) == 2
     assert _times(charts[0]) == _times(charts[1])
     values = [re.findall(r'text-anchor="end">([^<]*)</text>', chart) for chart in charts]
@@ -830,8 +830,8 @@ def test_the_page_has_an_index_of_all_placements(tmp_path: Path) -> None:
     index = page.partition("<h2>All Placements</h2>")[2].partition("</section>")[0]
     links = re.findall(r'<a href="#([^"]+)">argocd/[a-z0-9-]+</a>', index)
     assert len(links) == 30
-    assert index.count("<tr><td>") == 32
-    assert index.count("<td class='n'>72</td><td class='n'>71</td>") == 32
+    assert index.count('<tr><th scope="row">') == 32
+    assert index.count('<td class="n">72</td><td class="n">71</td>') == 32
     assert "The first 30 have a chart below." in index
     assert all(page.count(f'<section id="{link}">') == 1 for link in links)
     alone = _said(fleet, file, "--placement", "portal", "-o", "html", span=())

@@ -1,0 +1,6 @@
+"""HTML pages that people open as a file, and the kit that makes them.
+
+`kit` renders a template of `templates/` into one self-contained file. Each other module turns the
+values of a verb into what one template shows. A page is built from values, never from the text of
+a terminal.
+"""
