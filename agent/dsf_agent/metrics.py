@@ -15,10 +15,10 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.process_collector import ProcessCollector
 
 from dsf_agent import __version__
-from dsf_agent.errors import Reason, Stage
 from dsf_agent.samples import HEAD
 from dsf_runtime.clock import HubClock
 from dsf_runtime.pages import Page
+from dsf_wire.scored import Reason, Stage
 
 PREFIX: Final = "gitops_dsf_agent_"
 UPSTREAM: Final = "dynamic_scoring_"

@@ -12,8 +12,16 @@ from msgspec import Meta, Struct
 
 from dsf_wire.constants import AGENT_MANAGER, RUNS_ON_HUB, RUNS_ON_LABEL
 from dsf_wire.ownership import STATUS, FieldsOwner
-from gitops_dsf.hub.metadata import Int32
-from gitops_dsf.hub.times import Timestamp
+from dsf_wire.scored import (
+    MAX_CONDITION_REASON,
+    SCORED,
+    ScoredReason,
+    condition_message,
+    known_reason,
+)
+from dsf_wire.text import printable
+from gitops_dsf.hub.metadata import Condition, Int32, condition_of
+from gitops_dsf.hub.times import Timestamp, moment_of
 
 MAX_KEPT: Final = 100_000
 """Parts that an Interner remembers.
@@ -31,6 +39,7 @@ class ScoreItem(Struct, frozen=True, gc=False):
 
 
 class ScoreStatus(Struct, frozen=True, rename="camel", gc=False):
+    conditions: tuple[Condition, ...] | None = None
     scores: tuple[ScoreItem, ...] | None = None
     # Without it OCM counts the scores for ever, also when their agent is gone.
     valid_until: Timestamp | None = None
@@ -101,6 +110,24 @@ def other_managers(entries: tuple[FieldsOwner, ...]) -> tuple[str, ...]:
     )
 
 
+class ScoreFailure(Struct, frozen=True, gc=False):
+    """Why a scorer gives no score on a cluster now, as the cluster's agent or the hub scorer wrote.
+
+    Whoever holds an agent's account writes these texts, so they are bounded and printable here.
+    """
+
+    reason: str
+    """A ScoredReason, or the word of an agent that knows other ones."""
+    message: str
+    since: datetime | None
+    """None if the time cannot be read."""
+
+    @property
+    def known_reason(self) -> ScoredReason:
+        """The reason as one of the closed list, for labels of metrics."""
+        return known_reason(self.reason)
+
+
 class PublishedScore(Struct, frozen=True, gc=False):
     """The content of an AddOnPlacementScore."""
 
@@ -112,6 +139,17 @@ class PublishedScore(Struct, frozen=True, gc=False):
     """Aligned with `names`."""
     on_hub: bool = False
     """Whether the hub scorer wrote it, as far as that is known."""
+    failure: ScoreFailure | None = None
+    """Why the scorer gives no score now. None while it does, and for agents that do not say."""
+
+    @property
+    def only_failure(self) -> bool:
+        """Whether the object tells why there is no score, and has none.
+
+        OCM 1.2.1 counts such a cluster as 0, as one without the object. Only CEL that people wrote
+        can tell the two apart (docs/decisions/scheduler.md#a-score-that-was-never-there).
+        """
+        return not self.names and self.failure is not None
 
     def get(self, dimension: str) -> int | None:
         """The value of an item; None if there is no such item."""
@@ -148,6 +186,7 @@ class Interner:
         values: tuple[int, ...],
         *,
         on_hub: bool = False,
+        failure: ScoreFailure | None = None,
     ) -> PublishedScore:
         """The score with these parts."""
         kept = self._kept
@@ -156,7 +195,11 @@ class Interner:
             kept.clear()
         shared = kept.setdefault
         return PublishedScore(
-            shared(valid_until, valid_until), shared(names, names), shared(values, values), on_hub
+            shared(valid_until, valid_until),
+            shared(names, names),
+            shared(values, values),
+            on_hub,
+            None if failure is None else shared(failure, failure),
         )
 
     def of(self, status: ScoreStatus | None, *, on_hub: bool = False) -> PublishedScore:
@@ -167,7 +210,37 @@ class Interner:
             tuple([item.name for item in items]),
             tuple([item.value for item in items]),
             on_hub=on_hub,
+            failure=_failure_in(status.conditions) if status and status.conditions else None,
         )
+
+
+def _failure_in(conditions: tuple[Condition, ...]) -> ScoreFailure | None:
+    """What the condition `Scored` says, if it is False."""
+    condition = condition_of(conditions, SCORED)
+    if condition.status != "False":
+        return None
+    since = condition.since
+    return ScoreFailure(
+        reason=printable(condition.reason, most=MAX_CONDITION_REASON),
+        message=condition_message(condition.message),
+        since=None if since is None else moment_of(since),
+    )
+
+
+def without_failures(
+    scores: Mapping[str, PublishedScore],
+) -> Mapping[str, PublishedScore]:
+    """The scores of one name without objects that only tell why there is none."""
+    if not any(score.only_failure for score in scores.values()):
+        return scores
+    return {cluster: score for cluster, score in scores.items() if not score.only_failure}
+
+
+def failures_in(scores: Mapping[str, PublishedScore]) -> dict[str, ScoreFailure]:
+    """Why the scorer of these scores gives none now, by cluster."""
+    return {
+        cluster: score.failure for cluster, score in scores.items() if score.failure is not None
+    }
 
 
 def score_of(

@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from gitops_dsf.hub.pace import PacedRanking, PacedTerm
 from gitops_dsf.hub.scores import PublishedScore, Scores
 from gitops_dsf.pacing.ledger import Ledger, LedgerMove, Phase
@@ -132,4 +134,4 @@ def _shifted(score: PublishedScore, dimension: str, points: int) -> PublishedSco
             values.append(max(-MAX_SCORE, min(MAX_SCORE, value + points)))
         else:
             values.append(value)
-    return PublishedScore(score.valid_until, score.names, tuple(values), score.on_hub)
+    return replace(score, values=tuple(values))

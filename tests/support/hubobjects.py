@@ -102,6 +102,28 @@ def score(
     return of("AddOnPlacementScore", meta(name, cluster, labels=labels), status=status)
 
 
+def failing(
+    item: Object, reason: str, message: str = "", *, age: float = 120, now: datetime = NOW
+) -> Object:
+    """The score with the condition of an agent that has had no scores for `age` seconds."""
+    condition = {
+        "type": "Scored",
+        "status": "False",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": stamp(now - timedelta(seconds=age)),
+    }
+    return {**item, "status": {**item["status"], "conditions": [condition]}}
+
+
+def never_scored(
+    cluster: str, name: str, reason: str, message: str = "", *, age: float = 120
+) -> Object:
+    """The object of a scorer that never had a score there: a condition and nothing else."""
+    item = failing(score(cluster, name, None), reason, message, age=age)
+    return {**item, "status": {"conditions": item["status"]["conditions"]}}
+
+
 def placement(name: str, *resources: str, number: int = 1, namespace: str = ARGOCD) -> Object:
     terms = [
         {

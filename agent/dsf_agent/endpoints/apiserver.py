@@ -10,10 +10,11 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from dsf_agent import __version__
-from dsf_agent.errors import AgentError, Reason, kind_reason, status_reason
+from dsf_agent.errors import AgentError, kind_reason, status_reason
 from dsf_runtime import apiserver
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import JSON, ApiError
+from dsf_wire.scored import Reason
 
 ETCD_TOO_LARGE: Final = (
     "etcdserver: request is too large",

@@ -17,7 +17,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
+from dsf_wire.scored import Reason
 
 T = TypeVar("T")
 

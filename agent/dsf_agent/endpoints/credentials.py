@@ -17,8 +17,9 @@ from typing import Final
 from dsf_agent.endpoints.auth import RequestAuth
 from dsf_agent.endpoints.keptobjects import KeptObjects, Read, SecretForm, where
 from dsf_agent.endpoints.tlscontexts import TlsContexts
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_runtime.oauth2 import AccessTokens, OAuth2Client, TokenError
+from dsf_wire.scored import Reason
 from dsf_wire.secrettext import SecretFault, header_secret
 from dsf_wire.summary import BasicAuth, OAuth2
 

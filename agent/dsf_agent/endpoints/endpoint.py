@@ -8,10 +8,11 @@ from dsf_agent.endpoints.auth import RequestAuth
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import AskTokenServer, EndpointCredentials, SentCredentials
 from dsf_agent.endpoints.transport import Call, PeerAnswer, Transport
-from dsf_agent.errors import AgentError, Reason, status_reason
+from dsf_agent.errors import AgentError, status_reason
 from dsf_runtime import calls
 from dsf_runtime.calls import display, hide
 from dsf_runtime.oauth2 import ANSWER_BYTES, OAuth2Client, TokenError
+from dsf_wire.scored import Reason
 from dsf_wire.weburl import is_web_url
 
 _REFUSED: Final = frozenset({400, 401})

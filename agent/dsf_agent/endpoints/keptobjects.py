@@ -16,8 +16,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_runtime import clock
+from dsf_wire.scored import Reason
 from dsf_wire.secrettext import SecretFault, header_secret, line_secret, pem_secret
 
 KEEP_SECONDS: Final = 60.0

@@ -16,7 +16,8 @@ import httpx
 
 from dsf_agent.endpoints.auth import RequestAuth
 from dsf_agent.endpoints.keptobjects import KeptObjects, SecretForm, Values, where
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ClientCertificate, ConfigMapRef
 
 _Key = tuple[ConfigMapRef | None, ClientCertificate | None]

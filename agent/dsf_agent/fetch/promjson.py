@@ -14,11 +14,12 @@ from typing import Final
 import msgspec
 
 from dsf_agent.endpoints.transport import Body
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_runtime.calls import excerpt
 from dsf_wire import prometheus
 from dsf_wire.jsontext import utf8, without_mark
 from dsf_wire.prometheus import DECODE_ERRORS, Data, PrometheusAnswer
+from dsf_wire.scored import Reason
 
 PIECE: Final = 1 << 20
 """Bytes that are checked before other tasks may run: about 1 ms."""

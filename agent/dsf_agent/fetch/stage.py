@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from dsf_agent.endpoints.budget import BudgetFullError
 from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
 from dsf_agent.endpoints.transport import Body, Call, PeerAnswer
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.kubernetes.cluster import ClusterInformers
@@ -16,6 +16,7 @@ from dsf_runtime.calls import display
 from dsf_wire import measures, query
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.prometheus import PrometheusRequest, parameters_fault
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 
 MAX_LOOKBACK: Final = 10 * 366 * 86_400

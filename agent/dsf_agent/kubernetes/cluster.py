@@ -13,7 +13,7 @@ from weakref import WeakSet
 import msgspec
 
 from dsf_agent.endpoints.apiserver import ApiServer, reason_of
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
 from dsf_agent.kubernetes.trigger import Trigger
@@ -21,6 +21,7 @@ from dsf_agent.kubernetes.values import Totals, samples
 from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 
 RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"

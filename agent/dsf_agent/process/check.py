@@ -11,9 +11,10 @@ from typing import Final
 
 from dsf_agent.configuration.snapshot import ConfigurationSnapshot, publishes
 from dsf_agent.configuration.watch import UnusableFile, observe
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.process.build import Adapters
 from dsf_wire import scorename
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 from dsf_wire.text import printable
 

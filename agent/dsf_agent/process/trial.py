@@ -20,7 +20,7 @@ from dsf_agent.endpoints.budget import Budget, Reservation
 from dsf_agent.endpoints.credentials import EndpointCredentials
 from dsf_agent.endpoints.endpoint import Endpoint, token_server
 from dsf_agent.endpoints.transport import Transport
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.kubernetes.cluster import ClusterInformers
 from dsf_agent.metrics import AgentMetrics
@@ -31,6 +31,7 @@ from dsf_agent.scoring.results import Scoring, ScoringStage
 from dsf_wire import clusters as wire_clusters
 from dsf_wire import summary
 from dsf_wire.clusters import FleetCluster
+from dsf_wire.scored import Reason
 from dsf_wire.scorevalue import Aggregation, aggregate
 from dsf_wire.summary import Header, ScorerSummary, SecretRef
 

@@ -18,10 +18,11 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.publish import hubobject, store
 from dsf_agent.publish.hubobject import HubObject
 from dsf_agent.publish.store import StoredScores
+from dsf_wire.scored import Reason
 
 MAX_STEM: Final = 240
 """Longest file name without extension. File systems allow 255 bytes, and a temporary name needs

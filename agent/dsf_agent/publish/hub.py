@@ -25,7 +25,7 @@ from typing import Final
 from urllib.parse import quote
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.publish import hubobject, store
 from dsf_agent.publish.hubobject import HubObject, HubObjectList, Table
 from dsf_agent.publish.store import StoredScores
@@ -33,6 +33,7 @@ from dsf_runtime.apiserver import APPLY, JSON_PATCH, MERGE
 from dsf_wire import constants, ownership
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
 from dsf_wire.ownership import ScoreWriter
+from dsf_wire.scored import Reason
 
 SILENT_SECONDS: Final = 3600.0
 """A program that has not written for this time counts as removed."""

@@ -26,11 +26,12 @@ from enum import IntEnum
 from typing import Final
 
 from dsf_agent.configuration.snapshot import ConfigurationSnapshot, key_of
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.metrics import AgentMetrics
 from dsf_agent.publish.store import ScoreStore, StoredScores
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
+from dsf_wire.scored import Reason
 
 BACKOFF: Final = Backoff(first=5.0, ceiling=300.0, jitter=0.3)
 EMPTY_FACTOR: Final = 6

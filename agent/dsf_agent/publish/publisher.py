@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.publish.duequeue import NOW, DueQueue
 from dsf_agent.publish.publication import ClusterScore, ScorePublication
@@ -29,6 +29,7 @@ from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
 from dsf_wire.publishrule import PublishedItems, PublishSettings, WriteDecision, decide
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 
 WRITERS: Final = 4

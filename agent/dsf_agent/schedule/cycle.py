@@ -17,7 +17,7 @@ from typing import Final
 
 from dsf_agent.configuration.snapshot import Fleet, Targets, publishes
 from dsf_agent.endpoints.budget import Reservation
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics import ScorerMetrics
@@ -29,6 +29,7 @@ from dsf_agent.scoring.labels import LabelSet, LabelSets
 from dsf_agent.scoring.results import BATCH, Scoring, ScoringResults, counts_text
 from dsf_agent.scoring.split import groups, split
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
+from dsf_wire.scored import Reason
 from dsf_wire.scorevalue import default_items
 from dsf_wire.summary import ScorerSummary
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from dsf_agent.errors import Reason
 from dsf_agent.metrics import AgentMetrics
 from dsf_agent.schedule.worker import Worker, WorkerState
 from dsf_wire.publishrule import stable_fraction
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 
 log = logging.getLogger(__name__)

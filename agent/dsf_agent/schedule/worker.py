@@ -14,7 +14,7 @@ import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.kubernetes.trigger import Trigger
 from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.publish.publication import ScorePublication
@@ -22,6 +22,7 @@ from dsf_agent.schedule.breaker import CircuitBreaker
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.scoring.results import counts_text
 from dsf_runtime.clock import monotonic
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 
 log = logging.getLogger(__name__)

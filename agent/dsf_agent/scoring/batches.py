@@ -7,10 +7,11 @@ from typing import Final
 import msgspec
 
 from dsf_agent.endpoints.transport import Body
-from dsf_agent.errors import AgentError, Reason, Stage
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.scoring.results import BATCH
 from dsf_runtime.calls import excerpt
+from dsf_wire.scored import Reason, Stage
 
 _RAW: Final = msgspec.json.Decoder(list[msgspec.Raw])
 

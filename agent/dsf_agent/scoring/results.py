@@ -16,11 +16,12 @@ import msgspec
 
 from dsf_agent.endpoints.endpoint import Endpoint, refusal
 from dsf_agent.endpoints.transport import Body, Call
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.scoring.labels import LabelSet, LabelSets
 from dsf_runtime.calls import display, excerpt
 from dsf_wire.jsontext import without_mark
+from dsf_wire.scored import Reason
 from dsf_wire.scoring import ScoringResponse
 from dsf_wire.summary import ScorerSummary
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dsf_wire.text import printable_lines
 from gitops_dsf.show.status.applications import application_lines
 from gitops_dsf.show.status.clusters import cluster_lines
+from gitops_dsf.show.status.failures import failure_lines
 from gitops_dsf.show.status.moves import queue_lines
 from gitops_dsf.show.status.placements import placement_lines
 from gitops_dsf.show.status.refuges import refuge_lines
@@ -33,6 +34,11 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     yield ""
     if any(scorer.shown for scorer in view.scorers):
         yield from score_lines(view.scorers, everything=everything)
+        yield ""
+    if any(scorer.failing for scorer in view.scorers):
+        yield "Why there are no scores"
+        now = view.inputs.now.timestamp()
+        yield from failure_lines(view.scorers, everything=everything, now=now)
         yield ""
     yield "Placements"
     yield from placement_lines(view.placements, everything=everything)

@@ -49,7 +49,8 @@ def _is_calm(view: ScorerView) -> bool:
     """Whether all its scores are known and as they should be."""
     has_wrong = any(view.counts[state] for state in _WRONG)
     is_inactive = view.scorer.health == "Inactive"
-    return view.known and not view.unexpected and not has_wrong and not is_inactive
+    is_fine = not has_wrong and not is_inactive and not view.failing
+    return view.known and not view.unexpected and is_fine
 
 
 def _table(views: Sequence[ScorerView]) -> str:

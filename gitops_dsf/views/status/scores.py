@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from gitops_dsf.hub.score_failures import FailureGroup, failure_groups
 from gitops_dsf.hub.score_states import LIVE, ScoreState, state_of, state_of_absent
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import PublishedScore
+from gitops_dsf.hub.scores import PublishedScore, ScoreFailure, failures_in, without_failures
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.hub.times import timestamp
 from gitops_dsf.views.status.inputs import HubPart, StatusInputs
@@ -21,6 +22,24 @@ from gitops_dsf.views.status.inputs import HubPart, StatusInputs
 USUAL: Final = frozenset({ScoreState.FRESH, ScoreState.EXPIRING, ScoreState.MASKED})
 """States without a problem, which are not listed per cluster."""
 _END: Final = attrgetter("valid_until")
+
+
+class CellFailure(Struct, frozen=True):
+    """Why a scorer gives no score on a cluster now, by its agent or the hub scorer."""
+
+    reason: str
+    """One of the list in docs/operate/problems.md, or the word of an agent of another version."""
+    message: str
+    since: str | None
+    """When the scores stopped, by the hub's clock; None if the agent wrote no valid time."""
+
+    @classmethod
+    def of(cls, failure: ScoreFailure | None) -> "CellFailure | None":
+        """The failure with its time as text."""
+        if failure is None:
+            return None
+        since = None if failure.since is None else timestamp(failure.since)
+        return cls(failure.reason, failure.message, since)
 
 
 class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -38,6 +57,8 @@ class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
 
     None if nothing is published, or without an end.
     """
+    failure: CellFailure | None = None
+    """Why there is no newer score; None while there are scores, or if the agent does not say."""
 
 
 class ScorerCondition(Struct):
@@ -54,6 +75,8 @@ class ScorerSummary(Struct, rename="camel"):
     max: int | None
     at_default: int | None
     oldest_seconds: int | None
+    failing: dict[str, int] = {}
+    """Clusters by the reason why the scorer gives no score there now."""
 
 
 class ScorerStatus(Struct, rename="camel"):
@@ -104,7 +127,9 @@ class ScorerView:
     """Who suspended it: `git` (spec.suspend), or empty."""
     known: bool
     published: Mapping[str, PublishedScore]
-    """By cluster, in any state."""
+    """By cluster, in any state. An object that only tells why there is no score is not here."""
+    failures: Mapping[str, ScoreFailure]
+    """By cluster: why the scorer gives no score there now, also while the last one still counts."""
     expected: frozenset[str]
     """Clusters where it should publish; none while it is suspended."""
     masked: frozenset[str]
@@ -170,6 +195,16 @@ class ScorerView:
             return ValueSummary(None, None, None)
         return ValueSummary(ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1])
 
+    @cached_property
+    def failing(self) -> tuple[FailureGroup, ...]:
+        """The clusters where it should publish and gives no scores now, by reason."""
+        expected = {
+            cluster: failure
+            for cluster, failure in self.failures.items()
+            if cluster in self.expected
+        }
+        return failure_groups(expected)
+
     def cells(self) -> Iterator[Cell]:
         """Every cell in order of cluster. They are not kept: a fleet has hundreds of thousands."""
         for cluster, score, state, age in self._entries():
@@ -181,6 +216,7 @@ class ScorerView:
                 valid_until=None if until is None else timestamp(until),
                 age_seconds=None if age is None else round(age),
                 expected=cluster in self.expected,
+                failure=CellFailure.of(self.failures.get(cluster)),
             )
 
     def _entries(self) -> Iterator[Entry]:
@@ -249,15 +285,19 @@ def _view(
     scorer: DynamicScorer, targets: TargetClusters, inputs: StatusInputs, cluster: str | None
 ) -> ScorerView:
     published: Mapping[str, PublishedScore] = {}
+    failures: Mapping[str, ScoreFailure] = {}
     expected = frozenset[str]()
     masked = frozenset[str]()
     is_known = inputs.knows(HubPart.SCORES, HubPart.CLUSTERS)
     if is_known:
-        published = inputs.snapshot.scores.get(scorer.resource, {})
+        column = inputs.snapshot.scores.get(scorer.resource, {})
+        published = without_failures(column)
+        failures = failures_in(column)
         expected = targets.expected(scorer)
         masked = (targets.selected(scorer) & targets.masked(scorer.score_name)) - expected
     if cluster is not None:
         published = {cluster: published[cluster]} if cluster in published else {}
+        failures = {cluster: failures[cluster]} if cluster in failures else {}
         expected &= {cluster}
         masked &= {cluster}
     return ScorerView(
@@ -265,6 +305,7 @@ def _view(
         suspended="git" if scorer.spec.suspend else "",
         known=is_known,
         published=published,
+        failures=failures,
         expected=expected,
         masked=masked,
         targets=targets,
@@ -282,4 +323,5 @@ def _summary(view: ScorerView) -> ScorerSummary:
         max=view.values.highest,
         at_default=view.at_default,
         oldest_seconds=None if view.oldest is None else round(view.oldest),
+        failing={group.reason: len(group.clusters) for group in view.failing},
     )

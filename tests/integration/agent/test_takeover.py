@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.publish.hub import HubStore
 from dsf_runtime.access import KubeconfigFile
+from dsf_wire.scored import Reason
 from tests.support import virtual_time
 from tests.support.agent.hub import UPSTREAM, ScoreHub, kubeconfig
 from tests.support.apiserver import SCORES

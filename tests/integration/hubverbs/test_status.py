@@ -23,11 +23,13 @@ from tests.support.hubobjects import (
     binding,
     cluster,
     decision,
+    failing,
     fleet,
     global_set,
     joined,
     masks,
     meta,
+    never_scored,
     of,
     placement,
     score,
@@ -69,6 +71,49 @@ def test_a_small_fleet_is_shown_score_by_score(serve: Serve, run: Run) -> None:
     assert "cluster2 comes in for cluster1 if its cpu rises from 60 to 81" in ran.stdout
     assert "guestbook (MakeBeforeBreak): running on cluster1" in ran.stdout
     assert "not known" not in ran.stdout
+
+
+def test_the_reason_for_a_score_that_does_not_come_is_named_with_its_message_and_age(
+    serve: Serve, run: Run
+) -> None:
+    moment = now()
+    message = "query at https://prometheus refused: parse error at char 12"
+    late = score("eu-1", "cpu", 7, now=moment)
+    objects = [
+        *joined("eu-1", "eu-2", "eu-3"),
+        global_set(),
+        binding(),
+        scorer("cpu"),
+        failing(late, "QueryFailed", message, age=1200, now=moment),
+        score("eu-2", "cpu", 8, now=moment),
+        never_scored("eu-3", "cpu", "NoSeries", "the query gave no series\x1b[31m"),
+    ]
+    server = serve(objects)
+    ran = run(server, "status")
+    assert f"  cpu on eu-1: QueryFailed for 20 min: {message}\n" in ran.stdout
+    assert re.search(
+        r"  cpu on eu-3: NoSeries for \d+ d: the query gave no series\\x1b\[31m\n", ran.stdout
+    )
+    assert "cpu on eu-2" not in ran.stdout
+    [listed] = json.loads(run(server, "status", "-o", "json").stdout)["scorers"]
+    assert listed["summary"]["failing"] == {"NoSeries": 1, "QueryFailed": 1}
+    assert [cell["failure"] and cell["failure"]["message"] for cell in listed["scores"]] == [
+        message,
+        None,
+        "the query gave no series\\x1b[31m",
+    ]
+
+
+def test_many_failing_clusters_are_one_line_for_each_reason(serve: Serve, run: Run) -> None:
+    names = [f"c{number:02}" for number in range(12)]
+    objects = [never_scored(name, "cpu", "NoSeries", "no series") for name in names]
+    server = serve([*joined(*names), global_set(), binding(), scorer("cpu"), *objects])
+    grouped = run(server, "status").stdout
+    assert re.search(
+        r"  cpu on 12 clusters \(c00, c01, c02, c03, c04 and 7 more\): NoSeries for \d+ d: no",
+        grouped,
+    )
+    assert "cpu on c11: NoSeries" in run(server, "status", "--all").stdout
 
 
 def test_a_lead_that_no_score_takes_is_in_points_of_the_weighted_mean(

@@ -14,7 +14,7 @@ import pytest
 
 from dsf_agent.configuration import settings
 from dsf_agent.configuration.snapshot import parse
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.metrics import AgentMetrics
 from dsf_agent.process import build
@@ -28,6 +28,7 @@ from dsf_runtime.informer import Informer
 from dsf_wire import clusters
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.publishrule import PublishSettings
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.page import PageFault

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_agent.endpoints.budget import Budget, BudgetFullError
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
+from dsf_wire.scored import Reason
 
 FREE_BYTES = 1 << 20
 

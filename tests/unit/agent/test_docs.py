@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from dsf_agent.errors import Reason
+from dsf_wire.scored import Reason
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/operate/problems.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from dsf_agent.configuration.snapshot import Fleet, Targets, parse
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.metrics import AgentMetrics
 from dsf_agent.publish.prune import Pruner
@@ -19,6 +19,7 @@ from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLa
 from dsf_agent.scoring.labels import LabelSet
 from dsf_agent.scoring.split import groups, split
 from dsf_wire.clusters import FleetCluster, encode
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ClusterLabel, ScorerSummary
 from tests.support.agent.turns import with_turns
 

@@ -14,8 +14,9 @@ from cryptography.hazmat.primitives import serialization
 from dsf_agent.endpoints.auth import RequestAuth, scoring_auth, source_auth
 from dsf_agent.endpoints.credentials import EndpointCredentials, SentCredentials
 from dsf_agent.endpoints.keptobjects import Read, reader
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_runtime.oauth2 import OAuth2Client
+from dsf_wire.scored import Reason
 from dsf_wire.summary import (
     NEEDS_NEWER_AGENT,
     BasicAuth,

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.results import ScoringResults
+from dsf_wire.scored import Reason
 
 
 def _label_sets() -> LabelSets:

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from dsf_agent.configuration.snapshot import ConfigurationSnapshot, parse
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.metrics import AgentMetrics
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.store import StoredScores
+from dsf_wire.scored import Reason
 
 EMPTY_FACTOR = 6
 RECHECK_SECONDS = 300.0

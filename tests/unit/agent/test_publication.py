@@ -8,12 +8,13 @@ from itertools import pairwise
 
 import pytest
 
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.metrics import AgentMetrics
 from dsf_agent.publish.publication import ScorePublication
 from dsf_agent.publish.publisher import Publisher
 from dsf_agent.publish.store import StoredScores, labels
 from dsf_wire.publishrule import PublishSettings
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 
 AUDIT_SECONDS = 300.0

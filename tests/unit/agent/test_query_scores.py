@@ -9,13 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import SeriesText
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import score
 from dsf_agent.scoring.results import DROP_INVALID, ScoringResults
+from dsf_wire.scored import Reason
 from tests.support.agent.turns import with_turns
 from tests.support.laws import examples
 

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.publish.store import StoredScores, labels
+from dsf_wire.scored import Reason
 from tests.support.waiting import until
 
 MAX_SCORE_ITEMS = 20_000

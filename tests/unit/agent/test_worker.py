@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.metrics import AgentMetrics
 from dsf_agent.process import supervise
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.schedule.scheduler import Scheduler
 from dsf_agent.schedule.worker import Grid, Worker
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 from tests.support.waiting import until
 

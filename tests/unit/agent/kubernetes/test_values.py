@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.errors import AgentError, Reason
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.kubernetes import cluster, objects
 from dsf_agent.kubernetes.cluster import Labelled
@@ -24,6 +24,7 @@ from dsf_agent.kubernetes.requests import PodSpec, PodStatus, effective
 from dsf_agent.kubernetes.values import MeasuredValue, Totals, samples
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import MEASURES, Selection, selection
+from dsf_wire.scored import Reason
 from dsf_wire.summary import ScorerSummary
 from tests.support.agent.clusterobjects import node, pod
 

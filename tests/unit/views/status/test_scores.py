@@ -9,10 +9,22 @@ import pytest
 
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.score_states import ScoreState
+from gitops_dsf.hub.times import timestamp
 from gitops_dsf.views.status.build import Filter, build
 from gitops_dsf.views.status.inputs import HubPart
-from gitops_dsf.views.status.scores import ScorerView
-from tests.support.hubobjects import NOW, Object, cluster, fleet, joined, masks, score, scorer
+from gitops_dsf.views.status.scores import CellFailure, ScorerView, scorer_status
+from tests.support.hubobjects import (
+    NOW,
+    Object,
+    cluster,
+    failing,
+    fleet,
+    joined,
+    masks,
+    never_scored,
+    score,
+    scorer,
+)
 from tests.support.overviews import inputs_of
 
 
@@ -129,3 +141,77 @@ def test_a_name_is_not_called_wrong_when_the_kind_cannot_be_read() -> None:
         build(inputs_of([cluster("a")], unread=[HubPart.SCORERS]), Filter(scorer="cpu")).scorers
         == ()
     )
+
+
+def test_a_cell_says_why_there_is_no_newer_score_and_since_when() -> None:
+    message = "query at https://prometheus refused: parse error at char 12"
+    objects = [
+        *joined("a", "b"),
+        scorer("cpu"),
+        failing(score("a", "cpu", 5, age=300), "QueryFailed", message, age=240),
+        score("b", "cpu", 6),
+    ]
+    first, second = cpu(objects).cells()
+    assert (first.state, first.values, first.failure) == (
+        ScoreState.FRESH,
+        {"cpu": 5},
+        CellFailure("QueryFailed", message, timestamp(NOW - timedelta(seconds=240))),
+    )
+    assert second.failure is None
+
+
+def test_an_object_that_only_says_why_there_is_no_score_is_no_score() -> None:
+    """Neither empty nor unexpected: to OCM it is the same as none."""
+    objects = [
+        *joined("a", "b"),
+        cluster("c"),
+        scorer("cpu"),
+        never_scored("a", "cpu", "NoSeries", "the query gave no series"),
+        never_scored("c", "cpu", "NoSeries", "the query gave no series"),
+    ]
+    view = cpu(objects)
+    failing = [(group.reason, group.clusters) for group in view.failing]
+    assert (states(view), view.unexpected, failing) == (
+        {"a": "missing", "b": "missing"},
+        (),
+        [("NoSeries", ("a",))],
+    )
+    assert [cell.failure and cell.failure.reason for cell in view.cells()] == ["NoSeries", None]
+
+
+def test_a_condition_that_is_true_or_unknown_or_of_another_type_is_no_failure() -> None:
+    fine = failing(score("a", "cpu", 5), "Scored")
+    fine["status"]["conditions"][0]["status"] = "True"
+    unknown = failing(score("b", "cpu", 5), "Odd")
+    unknown["status"]["conditions"][0]["status"] = "Unknown"
+    other = failing(score("c", "cpu", 5), "Odd")
+    other["status"]["conditions"][0]["type"] = "Ready"
+    objects = [*joined("a", "b", "c"), scorer("cpu"), fine, unknown, other]
+    assert [cell.failure for cell in cpu(objects).cells()] == [None, None, None]
+
+
+def test_a_summary_counts_reasons_the_most_frequent_first() -> None:
+    objects = [
+        *joined(*"abcd"),
+        scorer("cpu"),
+        never_scored("a", "cpu", "NoSeries"),
+        failing(score("b", "cpu", 5), "QueryFailed"),
+        failing(score("c", "cpu", 5, age=2000), "QueryFailed"),
+        score("d", "cpu", 5),
+    ]
+    summary = scorer_status(cpu(objects)).summary
+    assert summary is not None
+    assert list(summary.failing.items()) == [("QueryFailed", 2), ("NoSeries", 1)]
+
+
+def test_what_a_cluster_writes_into_a_condition_is_bounded_and_printable() -> None:
+    hostile = failing(score("a", "cpu", 5), "R" * 1024, "\x1b[2J\u202e##[add-mask]x" + "y" * 30_000)
+    hostile["status"]["conditions"][0]["lastTransitionTime"] = "yesterday"
+    [cell] = cpu([*joined("a"), scorer("cpu"), hostile]).cells()
+    assert cell.failure is not None
+    assert (len(cell.failure.reason), len(cell.failure.message), cell.failure.since) == (
+        64,
+        256,
+        None,
+    )
+    assert cell.failure.message.startswith("\\x1b[2J\\u202e\\x23#[add-mask]x")
