@@ -21,8 +21,9 @@ from dsf_wire.text import printable
 LOG_FIELDS: Final = ("scorer", "stage", "reason", "object")
 """Fields that a log record may have besides its text."""
 THREADS: Final = 64
-"""Threads for files and name look-ups. There must be more of them than look-ups that hang at one
-time.
+"""Threads for files and name look-ups.
+
+There must be more of them than look-ups that hang at one time.
 """
 
 

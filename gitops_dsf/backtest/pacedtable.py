@@ -91,8 +91,9 @@ class PacedTable:
         return tuple([self.names[column] for column in np.flatnonzero(columns).tolist()])
 
     def blocks(self) -> Iterator[SumBlock]:
-        """Sums of consecutive points. They have a layer for each point, and there a row for each
-        Placement.
+        """Sums of consecutive points.
+
+        They have a layer for each point, and there a row for each Placement.
         """
         count = self.scores.grid.count
         size = max(1, 2 * MAX_CELLS // max(1, len(self.placements) * self.width))

@@ -40,16 +40,18 @@ OWN_APPLICATION: Final = re.compile(r"gitops-dsf-(?:platform|delivery|reconciler
 JOURNAL_BRANCH: Final = "gitops-dsf-journal"
 """The branch of the journal, unless gitops-dsf.yaml names another one."""
 MASKS_CONFIGMAP: Final = "gitops-dsf-masks"
-"""ConfigMap in the hub namespace with the masks. Without it a masked score would look like a
-missing one.
+"""ConfigMap in the hub namespace with the masks.
+
+Without it a masked score would look like a missing one.
 """
 MASKS_KEY: Final = "masks"
 """The only key of that ConfigMap: a JSON array of masks."""
 MOVES_CONFIGMAP: Final = "gitops-dsf-moves"
 """ConfigMap in the hub namespace with the ledger of paced moves."""
 MAINTENANCE_CONFIGMAP: Final = "gitops-dsf-maintenance"
-"""ConfigMap in the hub namespace with maintenance. Without it the reconciler leaves taints as they
-are.
+"""ConfigMap in the hub namespace with maintenance.
+
+Without it the reconciler leaves taints as they are.
 """
 MAINTENANCE_KEY: Final = "maintenance"
 """The only key of that ConfigMap; and of ConfigMap gitops-dsf-moves: who is left on drained

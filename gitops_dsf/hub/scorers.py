@@ -176,8 +176,9 @@ class DynamicScorer(KubernetesObject, frozen=True):
 
     spec: ScorerSpec
     status: dict[str, Any] = {}
-    """The raw status, for programs that patch it. Use `condition`, `health` and `last_synced` to
-    read it.
+    """The raw status, for programs that patch it.
+
+    Use `condition`, `health` and `last_synced` to read it.
     """
 
     @property

@@ -1,5 +1,6 @@
-"""Kubernetes Events (core/v1) about what the reconciler saw and did. They are for people: nothing
-depends on them.
+"""Kubernetes Events (core/v1) about what the reconciler saw and did.
+
+They are for people: nothing depends on them.
 
 The name of an Event is a digest of its content. So the same Event again, also from the next leader,
 increases the count of the first one while the API server has it, which is an hour.

@@ -27,8 +27,10 @@ MB.
 async def send(
     method: str, url: str, *, sign: Sign, body: bytes | None, credentials: GitCredentials
 ) -> ForgeAnswer:
-    """See `gitops_dsf.forge.sending`. Reads the Secret for each request: it may be rotated at any
-    time. Raises ForgeError, and GitError if the Secret lacks what is needed.
+    """See `gitops_dsf.forge.sending`.
+
+    Reads the Secret for each request: it may be rotated at any time. Raises ForgeError, and
+    GitError if the Secret lacks what is needed.
     """
     token = credentials.token()
     client = _client(sign(token), credentials)

@@ -188,8 +188,9 @@ def find_dead(
     owner: Owner | None,
     now: float,
 ) -> list[tuple[str, str]]:
-    """By cluster. Who manages a score is not kept, so only reading it tells whether it is one of
-    ours.
+    """By cluster.
+
+    Who manages a score is not kept, so only reading it tells whether it is one of ours.
     """
     before = deadline(owner, now=now)
     return sorted(

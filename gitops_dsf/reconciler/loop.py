@@ -39,9 +39,10 @@ from gitops_dsf.reconciler.hub.configmaps import ConfigMapPoll
 INTERVAL_SECONDS: Final = 10.0
 """Between two passes of a controller that does not say when it must look again."""
 RETRY_SECONDS: Final = 10.0
-"""After a pass that failed on the hub. It does not grow: what the hub refuses for one object has
-growing pauses of its own in the controller, and the first answer after an outage should be used at
-once.
+"""After a pass that failed on the hub.
+
+It does not grow: what the hub refuses for one object has growing pauses of its own in the
+controller, and the first answer after an outage should be used at once.
 """
 CONFLICT_SECONDS: Final = 1.0
 """After a conflict: a moment later the informer shows what the other writer wrote."""

@@ -66,8 +66,9 @@ class _Refresh(NamedTuple):
 
 @dataclass(kw_only=True)
 class RefreshDebounce:
-    """Remembers for which decisions each ApplicationSet was refreshed, and when. Pure: times are
-    passed in.
+    """Remembers for which decisions each ApplicationSet was refreshed, and when.
+
+    Pure: times are passed in.
 
     An empty decision never counts, so nothing is deleted because something is missing; when it has
     clusters again, it counts as changed.

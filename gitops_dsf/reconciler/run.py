@@ -39,14 +39,16 @@ from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 LOG = logging.getLogger(__name__)
 CONCURRENT: Final = 512
 Controllers = Mapping[str, Callable[[], Awaitable[None]]]
-"""Control loops of the leader, by a word for logs and metrics. Each works until it is cancelled, at
-any point: the next run repeats nothing that was done already.
+"""Control loops of the leader, by a word for logs and metrics.
+
+Each works until it is cancelled, at any point: the next run repeats nothing that was done already.
 """
 
 
 async def keep_running(controllers: Controllers, *, failures: Counter) -> None:
-    """Runs all controllers until cancelled. `failures` has the label `duty`: the controller's
-    name.
+    """Runs all controllers until cancelled.
+
+    `failures` has the label `duty`: the controller's name.
     """
     async with asyncio.TaskGroup() as group:
         for name, run in controllers.items():
@@ -61,8 +63,9 @@ def _count(failures: Counter, duty: str) -> None:
 async def serve_pages(
     *, host: str, port: int, metrics: ReconcilerMetrics, waits_for: Callable[[], str]
 ) -> AsyncIterator[int]:
-    """Serves, and yields the port. It is ready while `waits_for` says nothing. Raises
-    UsageError.
+    """Serves, and yields the port.
+
+    It is ready while `waits_for` says nothing. Raises UsageError.
     """
 
     async def scrape(_accept: str) -> Page:
@@ -94,8 +97,10 @@ async def run(
     load: Callable[[], Access],
     wall: Callable[[], float] = time.time,
 ) -> None:
-    """Works until SIGTERM or SIGINT. Raises HubError without credentials or leadership, and
-    UsageError. `wall` is Unix time by the clock of this machine.
+    """Works until SIGTERM or SIGINT.
+
+    Raises HubError without credentials or leadership, and UsageError. `wall` is Unix time by the
+    clock of this machine.
     """
     use_threads(CONCURRENT)
     metrics = ReconcilerMetrics()

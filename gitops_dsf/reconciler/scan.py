@@ -165,8 +165,9 @@ class ScoreScanner:
     def _expectation(
         self, scorer: DynamicScorer, clusters: frozenset[str], now: float
     ) -> _ExpectedScorer:
-        """Where it should run now, and since when. After a change of their name all its scores are
-        new.
+        """Where it should run now, and since when.
+
+        After a change of their name all its scores are new.
         """
         before = self._expected.get(scorer.metadata.uid)
         since: dict[str, float] = {}
@@ -213,8 +214,9 @@ class ScoreScanner:
 def _late(
     column: Mapping[str, PublishedScore], scorers: Iterable[DynamicScorer], *, now: float
 ) -> dict[str, PublishedScore]:
-    """The scores that are not clearly fresh. The scores of a healthy fleet are all left out
-    here.
+    """The scores that are not clearly fresh.
+
+    The scores of a healthy fleet are all left out here.
     """
     ttl = max((scorer.ttl for scorer in scorers), default=0.0)
     soon = moment_of(now + EXPIRING_SHARE * ttl)

@@ -34,8 +34,9 @@ class ReconcilerSettings:
     metrics_host: str
     metrics_port: int
     replica: str = field(default_factory=socket.gethostname)
-    """Name of the pod. The holder of the Lease begins with it, and an admission policy compares
-    both.
+    """Name of the pod.
+
+    The holder of the Lease begins with it, and an admission policy compares both.
     """
     git: GitSettings | None = None
     """None: nothing is written to git."""

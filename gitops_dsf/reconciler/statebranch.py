@@ -190,8 +190,9 @@ def selectable(cluster: ManagedCluster) -> ManagedCluster:
 
 
 def rounded_valid_until(until: datetime | None, *, observed: datetime) -> datetime | None:
-    """The next full hour. A score that was expired when it was observed gets the last full hour
-    instead.
+    """The next full hour.
+
+    A score that was expired when it was observed gets the last full hour instead.
 
     So a fresh score stays fresh at the moment of observation, and an expired one stays expired.
     Agents renew validUntil at half of the TTL, so the exact time would change every line of every

@@ -19,8 +19,9 @@ from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import SCORED_BY_API, SCORED_BY_QUERY, Problem, ScorerSummary, SummariesError
 
 MAX_SECONDS: Final = 31_536_000
-"""A year, as the generator's limit. More is probably a wrong unit, and the expiry may be no valid
-date.
+"""A year, as the generator's limit.
+
+More is probably a wrong unit, and the expiry may be no valid date.
 """
 
 DESTINATIONS: Final = ("", "AddOnPlacementScore", "None")

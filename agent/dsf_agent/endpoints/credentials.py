@@ -27,8 +27,9 @@ FILE_SECONDS: Final = 5.0
 """Time limit for reading the token file. After it the cycle of the scorer fails."""
 
 AskTokenServer = Callable[[OAuth2Client, ssl.SSLContext | None], Awaitable[bytes]]
-"""Sends a client's request, trusting these CAs. Returns the body of a good answer, or raises
-TokenError.
+"""Sends a client's request, trusting these CAs.
+
+Returns the body of a good answer, or raises TokenError.
 """
 
 

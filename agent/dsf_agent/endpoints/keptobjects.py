@@ -82,8 +82,9 @@ class KeptObjects:
         self._kept: dict[tuple[str, str], _KeptObject] = {}
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
         self.reads = 0
-        """How many objects were read. A read with ``after`` of this number does not use a kept
-        value.
+        """How many objects were read.
+
+        A read with ``after`` of this number does not use a kept value.
         """
 
     def keep_only(self, places: Collection[tuple[str, str]]) -> None:

@@ -39,12 +39,14 @@ class CallLimits:
 
     connect_seconds: float = 10.0
     total_seconds: float
-    """From the first byte of the request to the last byte of the answer. The upstream agent uses 30
-    s too.
+    """From the first byte of the request to the last byte of the answer.
+
+    The upstream agent uses 30 s too.
     """
     answer_bytes: int
-    """Largest answer of a source. That of a scoring API may have a quarter: of 64 MiB, 50,000
-    results.
+    """Largest answer of a source.
+
+    That of a scoring API may have a quarter: of 64 MiB, 50,000 results.
     """
     per_origin: int = 8
 

@@ -11,8 +11,9 @@ from typing import Final
 NANOS: Final = 10**9
 """Billionths of one unit."""
 MAX_NANOS: Final = (2**63 - 1) * NANOS
-"""The largest amount, to which the API limits binary ones. It accepts ``1e999``, which no float
-holds.
+"""The largest amount, to which the API limits binary ones.
+
+It accepts ``1e999``, which no float holds.
 """
 _MAX_DIGITS: Final = 100
 """Characters of a quantity. No honest one needs as many."""

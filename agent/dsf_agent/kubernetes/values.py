@@ -21,8 +21,9 @@ class Totals:
         self.pending = 0
         self.unschedulable = 0
         self._requested: dict[str, dict[str, int]] = {}
-        """Billionths by node (also if it is not known yet) and resource. A node without pods has no
-        entry.
+        """Billionths by node (also if it is not known yet) and resource.
+
+        A node without pods has no entry.
         """
 
     def requested(self, node: str) -> Mapping[str, int]:

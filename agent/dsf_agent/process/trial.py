@@ -36,8 +36,9 @@ from dsf_wire.scorevalue import Aggregation, aggregate
 from dsf_wire.summary import Header, ScorerSummary, SecretRef
 
 _GIVEN: Final = "given on the command line"
-"""The name of the Secret that holds what the user gives for the source. No cluster has one of this
-name.
+"""The name of the Secret that holds what the user gives for the source.
+
+No cluster has one of this name.
 """
 _TOKEN_KEY: Final = "token"  # noqa: S105 - a key, not a token
 

@@ -25,8 +25,9 @@ from dsf_agent.publish.store import StoredScores
 from dsf_wire.scored import Reason
 
 MAX_STEM: Final = 240
-"""Longest file name without extension. File systems allow 255 bytes, and a temporary name needs
-some.
+"""Longest file name without extension.
+
+File systems allow 255 bytes, and a temporary name needs some.
 """
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 """The one in C is faster, and not in every build of PyYAML."""
@@ -40,8 +41,9 @@ class DirectoryStore:
         self._directory = directory
         self._cluster = cluster
         self._locks: dict[str, threading.Lock] = {}
-        """By object name. A cancelled write goes on in its thread, and must not end after the next
-        one.
+        """By object name.
+
+        A cancelled write goes on in its thread, and must not end after the next one.
         """
 
     async def write(

@@ -38,14 +38,17 @@ from dsf_wire.scored import Reason
 SILENT_SECONDS: Final = 3600.0
 """A program that has not written for this time counts as removed."""
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
-"""A list in the form that `kubectl get` asks for. A row without its object has about 100 bytes;
-managedFields alone can have hundreds of kB.
+"""A list in the form that `kubectl get` asks for.
+
+A row without its object has about 100 bytes; managedFields alone can have hundreds of kB.
 """
 FEW_ITEMS: Final = 500
 """Items that are encoded without a thread: less than a millisecond."""
 MAX_OBJECT_BYTES: Final = 1_500_000
-"""Largest object to store, in bytes. etcd refuses requests above 1.5 MiB. This is less than
-MAX_SCORE_ITEMS items, beyond which the hub's admission policy would refuse the object, too.
+"""Largest object to store, in bytes. etcd refuses requests above 1.5 MiB.
+
+This is less than MAX_SCORE_ITEMS items, beyond which the hub's admission policy would refuse the
+object, too.
 """
 
 log = logging.getLogger(__name__)

@@ -35,8 +35,9 @@ from dsf_wire.summary import ScorerSummary
 WRITERS: Final = 4
 """Requests at one time."""
 BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
-"""Delays between failed attempts. The jitter is wide because a whole fleet retries when a hub
-returns.
+"""Delays between failed attempts.
+
+The jitter is wide because a whole fleet retries when a hub returns.
 """
 RETRY_FRACTION: Final = 0.25
 """A failed write is tried again after this part of the TTL at the latest, even if the hub asks for
@@ -44,8 +45,9 @@ a longer pause. Unchanged scores are written again at half of the TTL and must n
 retry.
 """
 CLOCK_SLACK_SECONDS: Final = 60.0
-"""Tolerance for a validUntil that is later than this rule would set it. A later one was written by
-another program, or the clock was set back since.
+"""Tolerance for a validUntil that is later than this rule would set it.
+
+A later one was written by another program, or the clock was set back since.
 """
 AUDIT_SECONDS: Final = 300.0
 """How often the objects of each cluster are listed, to find those that another program deleted."""

@@ -20,8 +20,9 @@ from dsf_wire.summary import ScorerSummary
 log = logging.getLogger(__name__)
 
 EDIT_SPLAY_SECONDS: Final = 0.5
-"""Longest delay of the first cycle after an edit. The kubelets already spread an edit over a
-minute.
+"""Longest delay of the first cycle after an edit.
+
+The kubelets already spread an edit over a minute.
 """
 STOP_SECONDS: Final = 1.0
 """How long a restart waits for the old worker. Cancelled calls normally end at once."""

@@ -12,8 +12,9 @@ from dsf_agent.scoring.labels import LabelSet, LabelSets, item_namer, label_set
 from dsf_wire import dimension
 
 OTHER_CLUSTER: Final = LabelSet(item="", line=b"", size=0)
-"""A result about a cluster that this scorer does not score. A central store often knows more
-clusters.
+"""A result about a cluster that this scorer does not score.
+
+A central store often knows more clusters.
 """
 NO_CLUSTER: Final = LabelSet(item="", line=b"", size=0, cluster="\0")
 """A result without the label. No cluster has this name."""

@@ -20,8 +20,9 @@ from dsf_wire.scorevalue import Aggregation
 from dsf_wire.summary import ScorerSummary
 
 DROP_NO_NAME: Final = "no_name"
-"""The dimension format gives the empty string for these labels. A Placement cannot name such an
-item.
+"""The dimension format gives the empty string for these labels.
+
+A Placement cannot name such an item.
 """
 DROP_LONG_NAME: Final = "long_name"
 """The dimension format gives a name of more than MAX_NAME characters for these labels."""

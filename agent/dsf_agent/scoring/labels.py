@@ -16,8 +16,9 @@ from dsf_agent.samples import SamplePrefix
 from dsf_wire import dimension
 
 MAX_KEPT: Final = 20_000
-"""Label sets that are kept for one scorer, about 600 bytes each. Others are worked out in every
-cycle.
+"""Label sets that are kept for one scorer, about 600 bytes each.
+
+Others are worked out in every cycle.
 """
 MAX_NAME: Final = 1024
 """Longest name of an item, in characters. Names of Kubernetes objects have 253 at most."""
@@ -46,8 +47,9 @@ class LabelSet(msgspec.Struct, frozen=True, gc=False):
     """What the labels of a result give."""
 
     item: str
-    """The item's name. It is empty if the dimension format gives nothing, and LONG_NAME for a
-    longer one.
+    """The item's name.
+
+    It is empty if the dimension format gives nothing, and LONG_NAME for a longer one.
     """
     line: bytes
     """The line on /metrics up to the value."""
@@ -63,8 +65,9 @@ class LabelSets:
     struct: type[msgspec.Struct] = Labels
     """The labels of one result. Its fields are the argument of ``of``."""
     most_results = 50_000
-    """Most results of one answer. An AddOnPlacementScore stores about 16,000 items, /metrics has
-    more.
+    """Most results of one answer.
+
+    An AddOnPlacementScore stores about 16,000 items, /metrics has more.
     """
 
     def __init__(self, *, template: str, cluster: str, score_name: str) -> None:

@@ -1,3 +1,4 @@
-"""Git for a long-running process. Each controller has its own clone, so that none waits for
-another.
+"""Git for a long-running process.
+
+Each controller has its own clone, so that none waits for another.
 """

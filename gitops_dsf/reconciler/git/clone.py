@@ -40,8 +40,9 @@ _KEPT: Final = frozenset(
         *(name.upper() for name in _PROXIES),
     }
 )
-"""Variables that git inherits. None of them leads git to another repository, configuration or
-trace.
+"""Variables that git inherits.
+
+None of them leads git to another repository, configuration or trace.
 """
 
 _ALWAYS: Final = (
@@ -81,8 +82,10 @@ class Clone:
         self._commits = 0
 
     async def heads(self, *names: str) -> dict[str, str]:
-        """Branches of the server with their commits. A name may end with `*` as a wildcard. A pass
-        begins with it: it sometimes creates the clone again, without its commits.
+        """Branches of the server with their commits.
+
+        A name may end with `*` as a wildcard. A pass begins with it: it sometimes creates the clone
+        again, without its commits.
         """
         if not self._created or self._commits >= RENEW_AFTER:
             await self._create()
@@ -170,8 +173,9 @@ class Clone:
     async def commit(
         self, names: Iterable[str], *, parent: str | None, message: str, at: datetime
     ) -> str:
-        """A commit of the parent's files, where these paths are as in the working tree. It is not
-        pushed.
+        """A commit of the parent's files, where these paths are as in the working tree.
+
+        It is not pushed.
         """
         self._commits += 1
         index = str(self._folder / "index.new")
@@ -284,8 +288,9 @@ def _summary(output: str) -> str:
 async def working_clone(
     settings: GitSettings, name: str, *, may_push: Callable[[], None]
 ) -> AsyncIterator[Clone]:
-    """The clone of one controller, in a folder that is removed at the end. Raises RepositoryError.
-    `may_push` raises ApiError when another replica may lead.
+    """The clone of one controller, in a folder that is removed at the end.
+
+    Raises RepositoryError. `may_push` raises ApiError when another replica may lead.
     """
     folder = settings.work_dir.absolute() / name if settings.work_dir else None
     try:

@@ -59,10 +59,11 @@ class GitCredentials:
 
     @contextmanager
     def usable(self, *, scratch: Path) -> Iterator["GitCredentials"]:
-        """These credentials, for one run of git. OpenSSH refuses a private key without a last line
-        break, or with those of Windows, and a byte order mark hides a first line. Such a file is
-        copied without that into `scratch` and read there, by this user alone, until the run ends.
-        Raises GitError.
+        """These credentials, for one run of git.
+
+        OpenSSH refuses a private key without a last line break, or with those of Windows, and a
+        byte order mark hides a first line. Such a file is copied without that into `scratch` and
+        read there, by this user alone, until the run ends. Raises GitError.
         """
         changed = {
             name: text for name in _PEM_FILES if (text := self._mended_text(name)) is not None
@@ -96,8 +97,9 @@ class GitCredentials:
         )
 
     def settings(self, url: str) -> tuple[tuple[str, str], ...]:
-        """Settings of git, without secrets. Raises GitError when the Secret lacks what the URL
-        needs.
+        """Settings of git, without secrets.
+
+        Raises GitError when the Secret lacks what the URL needs.
         """
         if is_ssh(url):
             return (("core.sshCommand", self._ssh_command()),)
@@ -157,8 +159,9 @@ class GitCredentials:
         return self._secret("token", read=header_secret)
 
     def _secret(self, name: str, *, read: Callable[[bytes], str]) -> str:
-        """A file of the Secret. Raises GitError if it cannot be sent: git would send its first line
-        only.
+        """A file of the Secret.
+
+        Raises GitError if it cannot be sent: git would send its first line only.
         """
         path = Path(self.folder or "", name)
         try:
@@ -195,8 +198,9 @@ class GitCredentials:
         return self.folder is not None and (self.folder / name).is_file()
 
     def _lines(self, name: str) -> list[str]:
-        """The lines of a file, without empty ones. A file of several lines is not sent, but it is
-        hidden.
+        """The lines of a file, without empty ones.
+
+        A file of several lines is not sent, but it is hidden.
         """
         if self.folder is None:
             return []
@@ -216,8 +220,9 @@ def is_ssh(url: str) -> bool:
 
 
 def checked(url: str) -> str:
-    """Returns the URL. Raises UsageError when it holds a password. The message does not repeat the
-    URL.
+    """Returns the URL.
+
+    Raises UsageError when it holds a password. The message does not repeat the URL.
     """
     if re.match(r"https?://[^/]*@|ssh://[^/@]*:[^/@]*@", url):
         msg = (

@@ -13,8 +13,9 @@ from gitops_dsf.reconciler.git.credentials import GitError
 from gitops_dsf.reconciler.loop import NotReady
 
 RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
-"""Pauses after failures of git. A server that is down must not be asked by every fleet every few
-seconds.
+"""Pauses after failures of git.
+
+A server that is down must not be asked by every fleet every few seconds.
 """
 
 

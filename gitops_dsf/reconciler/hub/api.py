@@ -64,8 +64,9 @@ class HubApi(ApiServer):
         self._beside = set[asyncio.Task[None]]()
 
     def beside(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
-        """Runs requests beside the caller. They end with the connections: one that outlived them
-        would leave its socket open.
+        """Runs requests beside the caller.
+
+        They end with the connections: one that outlived them would leave its socket open.
         """
         task = asyncio.create_task(work, name=name)
         self._beside.add(task)
@@ -125,8 +126,9 @@ class HubApi(ApiServer):
         await self.request("DELETE", path, body=body, seconds=DELETION_SECONDS)
 
     def check_leads(self) -> None:
-        """Raises ApiError if no write may be sent now. For writes to other servers, such as a
-        push.
+        """Raises ApiError if no write may be sent now.
+
+        For writes to other servers, such as a push.
         """
         self._check_claim("PUSH", "")
 

@@ -67,8 +67,9 @@ class ConfigMapPoll(Generic[T]):
         return ""
 
     async def refresh(self) -> None:
-        """Reads the ConfigMap once. When it cannot be read or is invalid, the content stays as it
-        is.
+        """Reads the ConfigMap once.
+
+        When it cannot be read or is invalid, the content stays as it is.
         """
         try:
             stored = msgspec.json.decode(await self._api.get(self._path), type=dict[str, Any])

@@ -21,8 +21,9 @@ DEBOUNCE_SECONDS: Final = 5.0
 another.
 """
 FORGET_SECONDS: Final = 600.0
-"""A Placement without pages is forgotten after this time. Until then its return counts as a
-change.
+"""A Placement without pages is forgotten after this time.
+
+Until then its return counts as a change.
 """
 
 
@@ -38,8 +39,9 @@ class DecisionSets(dict[str, DecisionSet]):
     """The decisions of all Placements that ever had a page, by name. Pure: times are passed in."""
 
     def observe(self, pages: Iterable[PlacementDecision], now: float) -> set[str]:
-        """Updates the decisions by all pages. Returns the Placements that are new or have
-        changed.
+        """Updates the decisions by all pages.
+
+        Returns the Placements that are new or have changed.
         """
         current = clusters_by_placement(pages)
         changed = set[str]()

@@ -75,8 +75,9 @@ class Leadership:
         self._seen_at = 0.0
         self._sent_at = 0.0
         self._written: dict[str, Any] | None = None
-        """The Lease as the last write left it. None after a failure, which may have taken
-        effect.
+        """The Lease as the last write left it.
+
+        None after a failure, which may have taken effect.
         """
         self.is_leader = False
 
@@ -158,9 +159,10 @@ class Leadership:
         return self._sent_at + DEADLINE - monotonic()
 
     async def _try(self) -> bool:
-        """Takes or renews the Lease once. False when another replica holds it. Raises ApiError,
-        with status 409 when somebody wrote it after it was read, or created it: nobody knows yet
-        who holds it.
+        """Takes or renews the Lease once.
+
+        False when another replica holds it. Raises ApiError, with status 409 when somebody wrote it
+        after it was read, or created it: nobody knows yet who holds it.
         """
         own_lease = self._written
         self._written = None

@@ -127,8 +127,10 @@ class ScoreInformer(Informer[PublishedScore]):
 
     @property
     def versions_of_moves(self) -> Mapping[str, str]:
-        """The resourceVersion of each `gitops-dsf-moves`, by cluster. The writer of these objects
-        compares it with what it wrote, because an informer may be behind.
+        """The resourceVersion of each `gitops-dsf-moves`, by cluster.
+
+        The writer of these objects compares it with what it wrote, because an informer may be
+        behind.
         """
         return {
             cluster: self._versions_of_moves.get(cluster, "") for cluster in self.of(MOVES_SCORE)

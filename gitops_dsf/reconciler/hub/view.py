@@ -54,8 +54,9 @@ class HubView:
         broken: Gauge,
         on_bug: Callable[[], None] = lambda: None,
     ) -> None:
-        """`broken` shows which informers are, by the label resource. `on_bug` counts bugs in
-        informers and their listeners.
+        """`broken` shows which informers are, by the label resource.
+
+        `on_bug` counts bugs in informers and their listeners.
         """
         self._on_bug = on_bug
         self.hub_namespace = hub_namespace
@@ -105,8 +106,9 @@ class HubView:
 
     @property
     def waits_for(self) -> str:
-        """Resources whose list was not read yet, and why informers are broken. Empty when all is
-        well.
+        """Resources whose list was not read yet, and why informers are broken.
+
+        Empty when all is well.
         """
         unread = [informer.resource for informer in self.informers if not informer.synced.is_set()]
         reasons = [", ".join(unread), *(informer.broken for informer in self.informers)]

@@ -67,8 +67,9 @@ def observe(
     now: float,
     hub_time: float,
 ) -> tuple[list[Move], float | None]:
-    """Compares decisions with the last records. Returns those that need a record, and the seconds
-    until another one is settled.
+    """Compares decisions with the last records.
+
+    Returns those that need a record, and the seconds until another one is settled.
 
     `last` are the last records by namespace/name, and `unnamed` decisions by the id of a record
     that does not name them. Decisions that have not changed since `started` were made before this

@@ -40,8 +40,9 @@ from gitops_dsf.wording import names_text
 COUNT_SECONDS: Final = 600.0
 """Between two counts of moves back and forth, when nothing is recorded."""
 AT_A_TIME: Final = 50
-"""Records that are explained before the loop goes on. One outage can move a thousand
-applications.
+"""Records that are explained before the loop goes on.
+
+One outage can move a thousand applications.
 """
 SETS_SECONDS: Final = 10.0
 """How long the first records wait for the list of ApplicationSets."""
@@ -52,12 +53,14 @@ of that. OCM decides again within a second of the change, and a busy hub within 
 SLACK_SECONDS: Final = 5.0
 """The informers show a Placement and its decision in any order."""
 MAX_PENDING: Final = 4000
-"""Records that are not on the branch yet. What became of more changes is recorded when there is
-room.
+"""Records that are not on the branch yet.
+
+What became of more changes is recorded when there is room.
 """
 MAX_PENDING_BYTES: Final = 32 << 20
-"""Bytes of these records on the branch. One can have 64 KiB, so 4,000 would take a quarter of a
-GB.
+"""Bytes of these records on the branch.
+
+One can have 64 KiB, so 4,000 would take a quarter of a GB.
 """
 
 LOG = logging.getLogger(__name__)
@@ -160,8 +163,9 @@ class JournalController:
         )
 
     async def _record(self, branch: JournalClone) -> float | None:
-        """Records what is due. Returns when to look again. Raises ApiError and
-        SimulatorInputError.
+        """Records what is due.
+
+        Returns when to look again. Raises ApiError and SimulatorInputError.
         """
         if self._is_full:
             return None

@@ -60,8 +60,9 @@ class Deployed(msgspec.Struct, frozen=True):
 
     @property
     def commit(self) -> str:
-        """Empty if there is none. A commit that changes no object is not synced, so not in the
-        history.
+        """Empty if there is none.
+
+        A commit that changes no object is not synced, so not in the history.
         """
         sync = self.status.sync
         history = self.status.history or ()
@@ -94,8 +95,9 @@ class Facts:
 
 
 async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> Facts:
-    """Raises ApiError. Scores come first, from the informer: they are what OCM saw when it
-    decided.
+    """Raises ApiError.
+
+    Scores come first, from the informer: they are what OCM saw when it decided.
     """
     now = datetime.fromtimestamp(api.now(), tz=UTC)
     ranked_by = set[str]()
@@ -150,9 +152,10 @@ def filled(
     admitted: LedgerMove | None = None,
     edited: bool = False,
 ) -> tuple[Record, ScoreValues]:
-    """The record with its cause and details, and the scores at it. `known` are those at the record
-    before. `admitted` is the paced move that led to it; `edited`: whether the Placement was changed
-    just before.
+    """The record with its cause and details, and the scores at it.
+
+    `known` are those at the record before. `admitted` is the paced move that led to it; `edited`:
+    whether the Placement was changed just before.
 
     The scores and explanations are by the weights that people wrote. Items of moves are no scores.
     """

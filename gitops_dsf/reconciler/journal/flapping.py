@@ -196,8 +196,9 @@ class FlappingReporter:
             self._records.pop(key, None)
 
     async def assess(self, *, now: float, placements: Mapping[str, PlacementSummary]) -> None:
-        """Counts again, and reports what began or ended. `placements` are those of the namespace,
-        by name.
+        """Counts again, and reports what began or ended.
+
+        `placements` are those of the namespace, by name.
         """
         before = self._flapping or {}
         # In a thread, because it takes a while for thousands of Placements, and leadership must be

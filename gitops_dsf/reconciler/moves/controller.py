@@ -87,11 +87,13 @@ class MoveController:
         """By UID of the ApplicationSet. Losing it only means that the hub is asked more often."""
         self._deleted = deque[float](maxlen=MAX_PER_MINUTE)
         self._best: dict[str, _BestRanks] = {}
-        """By UID of the ApplicationSet. A copy that is rolling out a change is not an unhealthy
-        one.
+        """By UID of the ApplicationSet.
+
+        A copy that is rolling out a change is not an unhealthy one.
         """
         self._complete: dict[str, tuple[object, ...]] = {}
         """By name: what was seen of an ApplicationSet none of whose copies has left its decision.
+
         As long as nothing of this changes, there is nothing to do for it.
         """
         self._silent = ""

@@ -8,9 +8,11 @@ from dsf_runtime.informer import Informer
 from gitops_dsf.hub.objects import ManagedCluster
 
 HOLD_SECONDS: Final = 180.0
-"""A cluster that became reachable keeps its copies for this time. OCM decides within seconds while
-it runs. When the leader of its placement controller has crashed, another one leads after 163 s at
-the latest (a lease of 137 s, and 26 s between two attempts to take it).
+"""A cluster that became reachable keeps its copies for this time.
+
+OCM decides within seconds while it runs. When the leader of its placement controller has crashed,
+another one leads after 163 s at the latest (a lease of 137 s, and 26 s between two attempts to take
+it).
 """
 
 

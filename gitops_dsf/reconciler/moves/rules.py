@@ -63,8 +63,9 @@ class MoveState:
     returned: frozenset[str]
     overdue: bool
     best: Mapping[str, int]
-    """The best rank of each copy since the decision, by UID. The present rank counts in any
-    case.
+    """The best rank of each copy since the decision, by UID.
+
+    The present rank counts in any case.
     """
     name_on: Callable[[str], str]
     """The name that the ApplicationSet gives to the Application of a cluster."""
@@ -76,8 +77,9 @@ class MoveState:
 
 
 def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
-    """One verdict for each copy that is not on a decided cluster, by name. At most one is a
-    deletion.
+    """One verdict for each copy that is not on a decided cluster, by name.
+
+    At most one is a deletion.
     """
     if not state.decided:
         msg = "an empty decision cannot be evaluated"

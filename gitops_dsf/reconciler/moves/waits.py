@@ -20,8 +20,10 @@ from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
 LASTING_SECONDS: Final = 10.0
 """A reason is written after this time: most new copies are Healthy by then."""
 WRITE_SECONDS: Final = 10.0
-"""Between two writes. The ledger of paced moves is in the same object, and each write there is a
-conflict for whoever has read it before.
+"""Between two writes.
+
+The ledger of paced moves is in the same object, and each write there is a conflict for whoever has
+read it before.
 """
 
 LOG = logging.getLogger(__name__)
@@ -48,8 +50,10 @@ class WaitRecorder:
         self._written: tuple[WaitingCopy, ...] | None = None
         """What the ConfigMap has; None: not known."""
         self._next = context.clock() + LASTING_SECONDS
-        """When the ConfigMap may be written again. A new leader takes its time, so that it does not
-        take away what it will find out again in a moment.
+        """When the ConfigMap may be written again.
+
+        A new leader takes its time, so that it does not take away what it will find out again in a
+        moment.
         """
 
     def note(self, item: ApplicationSet, verdicts: Iterable[CopyVerdict]) -> None:
@@ -114,8 +118,10 @@ class WaitRecorder:
         self._written = goal
 
     def _goal(self, written: Iterable[WaitingCopy], now: float) -> tuple[WaitingCopy, ...]:
-        """What should be written. Of a copy with a new reason, what was written before stays for a
-        while: also what an earlier leader wrote of it.
+        """What should be written.
+
+        Of a copy with a new reason, what was written before stays for a while: also what an earlier
+        leader wrote of it.
         """
         before = {(wait.application_set, wait.application): wait for wait in written}
         goal: list[WaitingCopy] = []

@@ -103,8 +103,10 @@ class PaceController:
         """What of it had room in the ConfigMap."""
         self._left_out = ""
         self._reported: Ledger | None = None
-        """The last ledger whose moves were reported. A write without an answer may have taken
-        effect, so the ledger that is read next is not always the last one that was reported.
+        """The last ledger whose moves were reported.
+
+        A write without an answer may have taken effect, so the ledger that is read next is not
+        always the last one that was reported.
         """
         self._waiting_since: float | None = None
         context.metrics.paced_moves_waiting_seconds.set_function(self._waiting_seconds)
@@ -210,8 +212,9 @@ class PaceController:
         return _Plan(moves=moves, inputs=inputs, kept_seconds=kept + TIMEOUT_SECONDS)
 
     async def _commit(self, observed: _Observed, plan: _Plan) -> None:
-        """Writes what has room, before any item. Raises ApiError, with 409 if somebody wrote
-        meanwhile.
+        """Writes what has room, before any item.
+
+        Raises ApiError, with 409 if somebody wrote meanwhile.
         """
         moves = plan.moves
         fitted = moves.fitted(_room(observed.config_map), kept=plan.kept_seconds)

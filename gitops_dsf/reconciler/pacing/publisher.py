@@ -31,12 +31,14 @@ FORGET_SECONDS: Final = 600.0
 there.
 """
 LASTING: Final = 2
-"""Refusals in a row after which a cluster takes no part in moves. A single one may be an
-accident.
+"""Refusals in a row after which a cluster takes no part in moves.
+
+A single one may be an accident.
 """
 MAX_REFUSED: Final = 10
-"""Refusals of one pass. The rest waits for the next one: a webhook that is silent takes 10 s each
-time.
+"""Refusals of one pass.
+
+The rest waits for the next one: a webhook that is silent takes 10 s each time.
 """
 
 LOG = logging.getLogger(__name__)
@@ -44,8 +46,9 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _WrittenItems:
-    """What this replica wrote to a cluster, until the informer shows it. The informer may be
-    behind.
+    """What this replica wrote to a cluster, until the informer shows it.
+
+    The informer may be behind.
     """
 
     possible: tuple[Values, ...]
@@ -88,8 +91,10 @@ class ItemPublisher:
         """
 
     async def publish(self, published: ShownItems, wanted: Items) -> None:
-        """Writes what differs, in the order that is safe. What one cluster refuses stops only the
-        moves that need it. Raises ApiError when the hub does not answer; what was written stays.
+        """Writes what differs, in the order that is safe.
+
+        What one cluster refuses stops only the moves that need it. Raises ApiError when the hub
+        does not answer; what was written stays.
         """
         possible: dict[str, tuple[Values, ...]] = {
             cluster: (values,) for cluster, values in published.items.items()
@@ -191,8 +196,9 @@ class ItemPublisher:
             raise ApiError(msg, status=HTTPStatus.UNPROCESSABLE_ENTITY) from error
 
     async def _write(self, cluster: str, values: Values) -> str:
-        """Returns the resourceVersion; empty if there is no object, and none is needed. Raises
-        ApiError.
+        """Returns the resourceVersion; empty if there is no object, and none is needed.
+
+        Raises ApiError.
         """
         path = SCORES.within(cluster).path
         score = await self._read(cluster)

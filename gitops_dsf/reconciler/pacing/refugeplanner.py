@@ -13,14 +13,17 @@ from gitops_dsf.reconciler.pacing.situation import Inputs, situation_of
 from gitops_dsf.repository.model.reconciler import Pace
 
 REPLAN_SECONDS: Final = 300.0
-"""Between two plans of all refuges. Scores change all the time, and a refuge need not be the best
-cluster.
+"""Between two plans of all refuges.
+
+Scores change all the time, and a refuge need not be the best cluster.
 """
 
 
 class RefugePlanner:
-    """Keeps the plan of refuges between two passes. All are planned again now and then, and at once
-    those that a change touches. A new leader goes on with the published plan.
+    """Keeps the plan of refuges between two passes.
+
+    All are planned again now and then, and at once those that a change touches. A new leader goes
+    on with the published plan.
     """
 
     def __init__(self) -> None:

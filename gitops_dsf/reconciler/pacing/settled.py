@@ -9,9 +9,10 @@ from gitops_dsf.pacing.desired import Paced
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
 
 PATIENCE_SECONDS: Final = 60.0
-"""All moves wait for decisions that change, for so long. After it only those to the clusters that
-such a decision names, because one Placement whose decision changes every few seconds must not stop
-all others.
+"""All moves wait for decisions that change, for so long.
+
+After it only those to the clusters that such a decision names, because one Placement whose decision
+changes every few seconds must not stop all others.
 """
 
 
@@ -27,8 +28,9 @@ class Settled(NamedTuple):
 
 
 class SettledDecisions:
-    """Remembers since when there has always been a decision that changes. A new leader counts
-    again.
+    """Remembers since when there has always been a decision that changes.
+
+    A new leader counts again.
     """
 
     def __init__(self, decisions: DecisionSets, *, clock: Callable[[], float]) -> None:

@@ -45,12 +45,14 @@ class Inputs:
     scores: Mapping[str, Mapping[str, PublishedScore]] = field(compare=False)
     """Those that rank paced Placements, as the view has them: they change."""
     maintenance: OpenWindows = NOTHING
-    """What the open windows say. Cordoned clusters have the taint here before they have it on the
-    hub.
+    """What the open windows say.
+
+    Cordoned clusters have the taint here before they have it on the hub.
     """
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Why a cluster or a Placement gets no items of moves. Such a cluster is cordoned here, so that
-    what would go there goes elsewhere.
+    """Why a cluster or a Placement gets no items of moves.
+
+    Such a cluster is cordoned here, so that what would go there goes elsewhere.
     """
     unsettled: frozenset[str] = frozenset()
     """Clusters that decisions name which keep changing."""
@@ -72,8 +74,9 @@ class SituationReader:
         self._bindings: tuple[str, ...] = ()
         self._next_poll = 0.0
         self._paced: Mapping[str, Paced] = {}
-        """The last answer of `paced`. Placements that have not changed since are the same
-        objects.
+        """The last answer of `paced`.
+
+        Placements that have not changed since are the same objects.
         """
 
     def paced(self) -> dict[str, Paced]:

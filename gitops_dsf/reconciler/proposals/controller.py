@@ -45,12 +45,15 @@ APART: Final = 30.0
 proposed.
 """
 BETWEEN: Final = Backoff(first=600.0, ceiling=4 * 3600.0, jitter=0)
-"""Pauses between two pushes of a kind. They double with each push, so that a page that flips does
-not cause pushes all day. After twice the longest one without a push they begin anew.
+"""Pauses between two pushes of a kind.
+
+They double with each push, so that a page that flips does not cause pushes all day. After twice the
+longest one without a push they begin anew.
 """
 LEFT: Final = 600.0
-"""Seconds after which a cluster in git without a ManagedCluster has left. An unavailable one has
-one.
+"""Seconds after which a cluster in git without a ManagedCluster has left.
+
+An unavailable one has one.
 """
 BRANCHES: Final = "gitops-dsf/"
 DIGITS: Final = 16
@@ -60,8 +63,9 @@ LOG = logging.getLogger(__name__)
 
 
 class _Made(NamedTuple):
-    """A change, its commit, and the digest of its files. The last two are empty if nothing
-    differs.
+    """A change, its commit, and the digest of its files.
+
+    The last two are empty if nothing differs.
     """
 
     change: Change
@@ -104,8 +108,9 @@ class ProposalController:
         page_seconds: float,
         secrets: Path | None = None,
     ) -> None:
-        """`page_seconds` limits the time for a /config page. `secrets` is the folder with its
-        credentials.
+        """`page_seconds` limits the time for a /config page.
+
+        `secrets` is the folder with its credentials.
         """
         self._context = context
         self._api = context.api
@@ -146,8 +151,9 @@ class ProposalController:
             )
 
     async def _reconcile(self, clone: Clone) -> float:
-        """Looks at every kind: what fails for one stops no other. Raises NotReady if something
-        failed.
+        """Looks at every kind: what fails for one stops no other.
+
+        Raises NotReady if something failed.
         """
         try:
             branches = await self._update(clone)
@@ -176,8 +182,9 @@ class ProposalController:
         return float(self._settings.interval_seconds)
 
     async def _update(self, clone: Clone) -> Mapping[str, str]:
-        """Fetches the newest head. Returns the branches of this fleet with their commits. Raises
-        GitError.
+        """Fetches the newest head.
+
+        Returns the branches of this fleet with their commits. Raises GitError.
         """
         heads = await clone.heads(self._git.branch, f"{self._stem}*")
         head = heads.get(self._git.branch)

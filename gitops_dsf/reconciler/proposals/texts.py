@@ -47,9 +47,11 @@ def title(change: Change) -> str:
 
 
 def request_body(kind: ProposalKind, change: Change) -> str:
-    """The body in Markdown. Texts from /config pages and clusters stand in a code block, so that
-    they mention nobody and link nowhere. A squashed commit repeats them as plain text, so commands
-    are removed from them as well.
+    """The body in Markdown.
+
+    Texts from /config pages and clusters stand in a code block, so that they mention nobody and
+    link nowhere. A squashed commit repeats them as plain text, so commands are removed from them as
+    well.
     """
     listed = "\n".join(_listed(change))
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", listed)), default=0))

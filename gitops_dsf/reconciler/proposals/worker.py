@@ -1,5 +1,6 @@
-"""The worker: a process that reads one Task, makes the Change in the working tree, and ends. `ask`
-starts it. And the texts of a Change, for its commit and its pull request.
+"""The worker: a process that reads one Task, makes the Change in the working tree, and ends.
+
+`ask` starts it. And the texts of a Change, for its commit and its pull request.
 
 It is a separate process because a fleet of 2,000 clusters needs a few hundred MB and seconds of
 CPU, while the reconciler must renew its Lease and probe scorers.

@@ -13,8 +13,9 @@ MAX_SERIES: Final = 1000
 
 
 class _NotFresh(NamedTuple):
-    """A score that is not fresh. The order is by cluster, so that one scorer does not take the
-    place of all others.
+    """A score that is not fresh.
+
+    The order is by cluster, so that one scorer does not take the place of all others.
     """
 
     cluster: str

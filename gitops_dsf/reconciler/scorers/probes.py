@@ -141,6 +141,7 @@ async def probe(
     scorers: Iterable[DynamicScorer], *, fetcher: Fetcher, allowed: Sequence[str] = ()
 ) -> Answers:
     """Asks /healthz and, with configSyncMode Full, /config of all scorers at once, each page once.
+
     `allowed` is spec.allowedTokenHosts.
 
     /config is asked only after /healthz was reached, so an API that hangs costs one time limit and
@@ -170,8 +171,9 @@ async def probe(
 
 
 class Prober:
-    """Remembers results between rounds. After a change of leader it starts from the status on the
-    hub.
+    """Remembers results between rounds.
+
+    After a change of leader it starts from the status on the hub.
     """
 
     def __init__(
@@ -194,8 +196,9 @@ class Prober:
     async def round(
         self, scorers: Mapping[str, DynamicScorer], *, only: Collection[str] | None = None
     ) -> None:
-        """Probes all, or those named: several probes in a row decide about health. Forgets
-        others.
+        """Probes all, or those named: several probes in a row decide about health.
+
+        Forgets others.
         """
         began = monotonic()
         scorers = {name: scorer for name, scorer in scorers.items() if not scorer.scored_by_query}
