@@ -1,5 +1,7 @@
-"""The reconciler: it observes on the hub what git cannot know, acts on it, and proposes changes to
-git.
+"""The program on the hub: it does and reports what git alone cannot know.
+
+It observes scores, decisions and clusters, acts on them, and proposes changes to git. OCM alone
+decides where applications run.
 
 `run` waits for leadership (`hub.leadership`) and starts the controllers, each in the loop of
 `loop`. What they share is in `context`:

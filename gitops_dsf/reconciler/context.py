@@ -45,13 +45,15 @@ class ControllerContext:
         self.ledger = Ledger()
         """The paced moves, as this leader wrote or read them last."""
         self.causes: dict[str, MoveCause] = {}
-        """By Placement (namespace/name): why its decision changed last, while this replica led, if
-        there is a journal.
+        """Why each decision changed last, by Placement (namespace/name).
+
+        Only of changes while this replica led, and only if there is a journal.
         """
 
     def cause_of(self, placement: str) -> MoveCause | None:
-        """Why the decision of a Placement (namespace/name) changed last; None if that is not
-        known.
+        """Why the decision of a Placement changed last; None if that is not known.
+
+        `placement` is written as namespace/name.
         """
         move = self.ledger.of(placement)
         if move is not None and move.cause is not None:

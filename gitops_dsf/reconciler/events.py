@@ -43,8 +43,10 @@ class _EventRecord(NamedTuple):
 
 
 class Events:
-    """Writes Events into the namespace of their object, one after another and beside its callers: a
-    hub that is slow must not hold up a control loop. What waits when the process ends is lost.
+    """Writes Events into the namespace of their object, one after another.
+
+    They are written beside the callers, because a hub that is slow must not hold up a control loop.
+    What waits when the process ends is lost.
     """
 
     def __init__(self, *, api: HubApi, outcomes: Counter) -> None:
@@ -62,10 +64,11 @@ class Events:
     ) -> None:
         """Takes one Event. `reason` is one CamelCase word, `message` a sentence for people."""
         message = shortened(message, most=MAX_MESSAGE)
-        LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)
+        LOG.info("Event about %s %s: %s: %s", about.kind, about.name, reason, message)
         now = monotonic()
         self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)
         self._at = now
+        # What is dropped is in the log all the same.
         if self._left < 1 or len(self._waiting) >= BURST:
             self._outcomes.labels(outcome="dropped").inc()
             return
@@ -84,9 +87,12 @@ class Events:
                     outcome = await self._write(*event)
             except (ApiError, TimeoutError, msgspec.DecodeError) as error:
                 outcome = "refused"
-                cause = str(error) or "the hub does not answer"
                 LOG.warning(
-                    "event on %s %s not written: %s", event.about.kind, event.about.name, cause
+                    "Event about %s %s is not written: %s",
+                    event.about.kind,
+                    event.about.name,
+                    # The text of a TimeoutError is empty.
+                    str(error) or "the hub does not answer",
                 )
             self._outcomes.labels(outcome=outcome).inc()
 
@@ -94,10 +100,9 @@ class Events:
         path = f"/api/v1/namespaces/{about.namespace}/events"
         now = timestamp_of(self._api.now())
         content = f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}"
+        digest = hashlib.sha256(content.encode()).hexdigest()[:16]
         # At most 253 characters, which the API server accepts.
-        name = (
-            f"{about.name[:236].rstrip('-.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-        )
+        name = f"{about.name[:236].rstrip('-.')}.{digest}"
         event: dict[str, Any] = {
             "apiVersion": "v1",
             "kind": "Event",

@@ -1,5 +1,7 @@
-"""How the reconciler sends requests to a forge: with the token and the certificates of the mounted
-Secret.
+"""Requests of the reconciler to a forge.
+
+They carry the token of the mounted Secret, and trust the certificates in it. Not guaranteed: that a
+request which failed had no effect. The next pass asks the forge what is there.
 """
 
 import asyncio
@@ -19,8 +21,9 @@ from gitops_dsf.reconciler.hub.api import MANAGER
 
 SECONDS: Final = 60.0
 ANSWER_BYTES: Final = 4 << 20
-"""Size of an answer at most: 10 pull requests with the longest text that GitHub accepts have 2.6
-MB.
+"""Bytes of an answer at most.
+
+10 pull requests with the longest text that GitHub accepts have 2.6 MB.
 """
 
 

@@ -1,9 +1,10 @@
-"""On which clusters a scorer's scores are fresh, about to expire, expired or missing, and which
-scores are dead: expired for more than one TTL, and nobody is left to renew them. Pure. Times are
-the hub's.
+"""Which scores are fresh, about to expire, expired or missing, and which are dead. Pure.
+
+A score is dead when it expired more than one TTL ago and nothing is left that could renew it. Times
+are the hub's.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -30,8 +31,9 @@ class Assessment:
     expired: frozenset[str] = _NONE
     """Includes clusters whose score has no item."""
     endless: frozenset[str] = _NONE
-    """It has no validUntil, as no agent writes it: OCM counts it for ever, and it is never
-    fresh.
+    """It has no validUntil, so OCM counts it for ever, and it is never fresh.
+
+    No agent of ours writes such a score.
     """
     missing: frozenset[str] = _NONE
     """The scorer should run there, and nothing is published, or no longer."""
@@ -54,8 +56,10 @@ def assess(
     masks_known: bool,
     now: float,
 ) -> Assessment:
-    """`scores` are those that are not clearly fresh, and `since` tells when a cluster came to be
-    expected.
+    """The state of the scores of one scorer, with the condition Scored.
+
+    `scores` are those that are not clearly fresh, `published` are the clusters that have a score at
+    all, and `since` gives the time at which a cluster came to be expected.
     """
     if scorer.spec.suspend:
         return Assessment(reason="Suspended", message="spec.suspend is true, so it runs nowhere")
@@ -69,9 +73,8 @@ def assess(
         until = None if score.valid_until is None else score.valid_until.timestamp()
         by_state[state_of(until, filled=bool(score.names), ttl=scorer.ttl, now=now)].add(cluster)
     for cluster in expected - published:
-        by_state[state_of_absent(since=since(cluster), interval=scorer.interval, now=now)].add(
-            cluster
-        )
+        state = state_of_absent(since=since(cluster), interval=scorer.interval, now=now)
+        by_state[state].add(cluster)
     missing = by_state[ScoreState.MISSING]
     expired = by_state[ScoreState.EXPIRED] | by_state[ScoreState.EMPTY]
     unclear = missing if not masks_known else set[str]()
@@ -94,25 +97,36 @@ def named(clusters: Iterable[str]) -> str:
 
 
 def _with_condition(assessment: Assessment, *, on_hub: bool) -> Assessment:
-    masked = f"missing or masked on {{}}: ConfigMap {MASKS_CONFIGMAP} is missing or unreadable"
-    parts = [
-        f"fresh on {plural(assessment.fresh, 'cluster')}"
-        + (f", about to expire on {named(assessment.expiring)}" if assessment.expiring else "")
-    ]
-    for clusters, words in (
-        (assessment.expired, "expired or empty on {}"),
-        (assessment.endless, "without validUntil, so that OCM counts it for ever, on {}"),
-        (assessment.missing, "missing on {}"),
-        (assessment.waiting, "not published yet on {}"),
-        (assessment.unclear, masked),
-    ):
-        parts += [words.format(named(clusters))] if clusters else []
     status, reason = _condition(assessment)
-    message = "; ".join(parts)
-    if reason == "NoCluster":
-        able = "" if on_hub else " with the agent's add-on"
-        message = f"no cluster{able} fits clusterSelector without being masked"
+    if reason != "NoCluster":
+        message = "; ".join(_state_texts(assessment))
+    elif on_hub:
+        message = "no cluster fits clusterSelector without being masked"
+    else:
+        message = "no cluster with the agent's add-on fits clusterSelector without being masked"
     return replace(assessment, status=status, reason=reason, message=message)
+
+
+def _state_texts(assessment: Assessment) -> Iterator[str]:
+    """How many clusters are in each state, and which ones."""
+    fresh = plural(assessment.fresh, "cluster")
+    if assessment.expiring:
+        yield f"fresh on {fresh}, about to expire on {named(assessment.expiring)}"
+    else:
+        yield f"fresh on {fresh}"
+    if assessment.expired:
+        yield f"expired or empty on {named(assessment.expired)}"
+    if assessment.endless:
+        yield f"without validUntil, so that OCM counts it for ever, on {named(assessment.endless)}"
+    if assessment.missing:
+        yield f"missing on {named(assessment.missing)}"
+    if assessment.waiting:
+        yield f"not published yet on {named(assessment.waiting)}"
+    if assessment.unclear:
+        yield (
+            f"missing or masked on {named(assessment.unclear)}: ConfigMap {MASKS_CONFIGMAP} is"
+            " missing or unreadable"
+        )
 
 
 def _condition(assessment: Assessment) -> tuple[str, str]:
@@ -165,6 +179,7 @@ def why_not_renewed(
         return "the ManagedCluster is being deleted"
     if cluster.unreachable:
         return "the cluster is not available"
+    # The hub scorer needs no agent on the cluster.
     if owner is not None and owner.item.on_hub:
         return ""
     if owner is None and on_hub:
@@ -193,10 +208,11 @@ def find_dead(
     Who manages a score is not kept, so only reading it tells whether it is one of ours.
     """
     before = deadline(owner, now=now)
-    return sorted(
-        (resource, name)
-        for name, score in scores.items()
-        if score.valid_until is not None
-        and score.valid_until < before
-        and why_not_renewed(clusters.get(name), addons.get(name), owner=owner, on_hub=score.on_hub)
-    )
+    dead: list[tuple[str, str]] = []
+    for name, score in scores.items():
+        if score.valid_until is None or score.valid_until >= before:
+            continue
+        cluster = clusters.get(name)
+        if why_not_renewed(cluster, addons.get(name), owner=owner, on_hub=score.on_hub):
+            dead.append((resource, name))
+    return sorted(dead)

@@ -1,7 +1,7 @@
 """The taint of clusters that are cordoned or drained (docs/decisions/maintenance.md)."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -68,6 +68,7 @@ class MaintenanceController:
     async def _reconcile(self) -> float:
         """Raises ApiError when the hub does not answer: that concerns every cluster."""
         windows = self._view.maintenance.current
+        # A missing ConfigMap does not mean that all taints should go.
         if windows is None:
             return INTERVAL_SECONDS
         # A copy: clusters come and go while this waits for the hub.
@@ -86,6 +87,8 @@ class MaintenanceController:
         except ApiError as error:
             if not error.status:
                 raise
+            # After a conflict the next pass reads the cluster again. Everything else that one
+            # cluster refuses must not hold up the taints of the others.
             if error.status != HTTPStatus.CONFLICT:
                 pause = self._pauses.failed(name)
                 LOG.warning("cluster %s keeps its taints for %.0f s: %s", name, pause, error)
@@ -97,15 +100,22 @@ class MaintenanceController:
         if cluster is None:
             return
         before = cluster.spec.taints or ()
-        after = [taint for taint in before if taint.get("key") != MAINTENANCE_TAINT]
+        after: list[Mapping[str, Any]] = []
+        taint_of_ours: Mapping[str, Any] = OURS
+        for taint in before:
+            if taint.get("key") != MAINTENANCE_TAINT:
+                after.append(taint)
+            elif OURS.items() <= taint.items():
+                # It stays word for word, because OCM refuses another timeAdded
+                # (docs/contributing/behaviour.md#taints-that-ocm-sets).
+                taint_of_ours = taint
         if is_cordoned:
-            # A taint that is there stays word for word, because OCM refuses another timeAdded
-            # (docs/contributing/behaviour.md#taints-that-ocm-sets).
-            after.append(next((taint for taint in before if OURS.items() <= taint.items()), OURS))
+            after.append(taint_of_ours)
         if list(before) == after:
             return
         change = {
             "metadata": {"resourceVersion": cluster.metadata.resource_version},
+            # In a merge patch null removes the field.
             "spec": {"taints": after or None},
         }
         await self._api.merge(f"{CLUSTERS.path}/{name}", change)
@@ -142,12 +152,12 @@ def report_drains(
         if drain.late and not (earlier is not None and earlier.late):
             remaining = plural(drain.count, "paced Placement")
             message = (
-                f"{subject}: {remaining} left, which will not be gone by"
-                f" {timestamp_of(drain.until)}; nothing is broken to keep that"
+                f"{subject}: {remaining} will probably not have left by"
+                f" {timestamp_of(drain.until)}; the pace is kept all the same"
             )
             context.events.record(about, "DrainLate", message, warning=True)
         if not drain.count and (earlier is None or earlier.count):
-            context.events.record(about, "DrainDone", f"{subject}: no paced Placement is left")
+            context.events.record(about, "DrainDone", f"{subject}: all paced Placements have left")
     metrics = context.metrics
     metrics.maintenance_left.set({(drain.cluster,): drain.count for drain in after.drains})
     metrics.maintenance_late.set({(drain.cluster,): float(drain.late) for drain in after.drains})
@@ -156,6 +166,7 @@ def report_drains(
 def _same_drain(drain: Drain, drains: Collection[Drain]) -> Drain | None:
     """The drain of the same cluster, maintenance and window."""
     key = (drain.cluster, drain.maintenance, drain.until)
-    return next(
-        (other for other in drains if (other.cluster, other.maintenance, other.until) == key), None
-    )
+    for other in drains:
+        if (other.cluster, other.maintenance, other.until) == key:
+            return other
+    return None

@@ -17,6 +17,7 @@ class GaugeSet:
 
     def set(self, values: Mapping[Any, float]) -> None:
         """Shows these values by their labels (tuples), and removes every other series."""
+        # A series that stayed would show the last value of a scorer or cluster that is gone.
         for labels in self._series.keys() - values.keys():
             self._gauge.remove(*labels)
         for labels, value in values.items():
@@ -53,23 +54,20 @@ class ReconcilerMetrics:
         )
         self.watch_broken = gauge(
             "watch_broken",
-            "1 while the hub refuses the list or the watch of a resource, or is silent:"
-            " nothing is deleted"
-            " that depends on it.",
+            "1 while the hub refuses the list or the watch of a resource, or is silent: nothing"
+            " that depends on it is deleted.",
             "resource",
         )
         self.events = counter(
             "events",
-            "Events: written, counted (the same within an hour), dropped (too many at"
-            " once) or refused by the"
-            " hub.",
+            "Events: written, counted (the same within an hour), dropped (too many at once) or"
+            " refused by the hub.",
             "outcome",
         )
         self.conflicts = counter(
             "conflicts",
-            "Writes that the hub refused because somebody else wrote the object"
-            " meanwhile. They are tried"
-            " again.",
+            "Writes that the hub refused because somebody else wrote the object meanwhile. They are"
+            " tried again.",
             "resource",
         )
         self.clock_offset = gauge(
@@ -118,9 +116,8 @@ class ReconcilerMetrics:
         )
         self.counted_as_zero = gauges(
             "placement_missing_scores",
-            "Clusters that a Placement counts as 0 because a score is missing. Without a"
-            " scorer, the"
-            " label scorer is the name of the score.",
+            "Clusters that a Placement counts as 0 because a score is missing. Without a scorer,"
+            " the label scorer is the name of the score.",
             "placement",
             "scorer",
         )
@@ -149,9 +146,8 @@ class ReconcilerMetrics:
         )
         self.moves_waiting_seconds = gauges(
             "moves_waiting_seconds",
-            "Seconds that a copy has waited to be deleted, as far as this leader knows;"
-            " absent while none"
-            " waits.",
+            "Seconds that a copy has waited to be deleted, as far as this leader knows; absent"
+            " while none waits.",
             "applicationset",
         )
         self.copies_removed = counter(
@@ -171,8 +167,8 @@ class ReconcilerMetrics:
         )
         self.paced_moves_refused = gauge(
             "paced_moves_refused_clusters",
-            "Clusters that no move enters or leaves, because the hub refuses to write its"
-            " items there.",
+            "Clusters that no move enters or leaves, because the hub refuses to write its items"
+            " there.",
         )
         self.paced_moves_admitted = counter(
             "paced_moves_admitted", "Paced moves that were admitted."
@@ -185,7 +181,7 @@ class ReconcilerMetrics:
         )
         self.maintenance_left = gauges(
             "maintenance_left",
-            "Paced Placements that are left on a cluster that is drained.",
+            "Paced Placements that are still on a cluster that is drained.",
             "cluster",
         )
         self.maintenance_late = gauges(
@@ -198,6 +194,7 @@ class ReconcilerMetrics:
             "state_age_seconds",
             "Seconds since the snapshot on the branch was taken; NaN before that is known.",
         )
+        # Not 0, which would look like a snapshot that was just taken.
         self.state_age.set(float("nan"))
         self.journal_records = counter(
             "journal_records", "Changes of decisions that were recorded."
@@ -212,20 +209,17 @@ class ReconcilerMetrics:
         )
         self.flapping_returns = gauges(
             "flapping_returns",
-            "Moves back to a cluster that had just been left, within a day, of Placements"
-            " that flap. The"
-            " label scorer is the name of the score with the largest swing, empty if it"
+            "Moves back to a cluster that had just been left, within a day, of Placements that"
+            " flap. The label scorer is the name of the score with the largest swing, empty if it"
             " is not known.",
             "placement",
             "scorer",
         )
         self.proposals = counter(
             "proposals",
-            "Proposals by outcome: pushed, unchanged, superseded, withdrawn, failed,"
-            " waiting (the change is"
-            " too new, or the last push was not long ago), refused (by people), undecided"
-            " (the log has the"
-            " reason), nothing (nothing differs).",
+            "Proposals by outcome: pushed, unchanged, superseded, withdrawn, failed, waiting (the"
+            " change is too new, or the last push was not long ago), refused (by people), undecided"
+            " (the log has the reason), nothing (nothing differs).",
             "kind",
             "outcome",
         )

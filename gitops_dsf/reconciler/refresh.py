@@ -45,8 +45,9 @@ Decisions = frozenset[tuple[str, frozenset[str]]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Due:
-    """An ApplicationSet to refresh, the decisions that Argo CD should look at, and since when they
-    hold.
+    """An ApplicationSet to refresh, and the decisions that Argo CD should read.
+
+    `since` is the time since which these decisions hold.
     """
 
     name: str
@@ -79,29 +80,21 @@ class RefreshDebounce:
     """By UID of the ApplicationSet."""
 
     def due(self, sets: Mapping[str, ApplicationSet], now: float) -> tuple[list[Due], float | None]:
-        """ApplicationSets to refresh now, and the seconds until the next one is due (None:
-        unknown).
+        """The ApplicationSets to refresh now, and the seconds until the next one is due.
+
+        The seconds are None while nothing waits.
         """
         due_now: list[Due] = []
         waits: list[float] = []
         kept: dict[str, _Refresh] = {}
         for name, application_set in sorted(sets.items()):
             uid = application_set.uid
-            followed = {
-                placement: self.decisions[placement]
-                for placement in application_set.placements
-                if placement in self.decisions
-            }
-            wanted = frozenset(
-                (placement, decision.clusters)
-                for placement, decision in followed.items()
-                if decision.clusters
-            )
-            since = max((decision.since for decision in followed.values()), default=0.0)
+            wanted, since = self._followed_by(application_set)
             ready = since + DEBOUNCE_SECONDS
             seen = Decisions()
             if uid in self._refreshed:
-                # A decision that became empty is forgotten.
+                # A decision that became empty is forgotten, so that the same clusters are a change
+                # when they are decided again.
                 nonempty = dict(wanted)
                 before = self._refreshed[uid]
                 seen = frozenset(pair for pair in before.decisions if pair[0] in nonempty)
@@ -119,6 +112,19 @@ class RefreshDebounce:
                 waits.append(ready - now)
         self._refreshed = kept
         return due_now, min(waits, default=None)
+
+    def _followed_by(self, application_set: ApplicationSet) -> tuple[Decisions, float]:
+        """The decisions that an ApplicationSet follows, and since when they are as they are."""
+        wanted = set[tuple[str, frozenset[str]]]()
+        since = 0.0
+        for placement in application_set.placements:
+            decision = self.decisions.get(placement)
+            if decision is None:
+                continue
+            since = max(since, decision.since)
+            if decision.clusters:
+                wanted.add((placement, decision.clusters))
+        return frozenset(wanted), since
 
     def refreshed(self, due: Due, now: float) -> None:
         self._refreshed[due.uid] = _Refresh(due.wanted, now)
@@ -159,6 +165,7 @@ class RefreshController:
         for due in due_now:
             if not self._pauses.left(due.uid):
                 await self._refresh(due)
+                # Each refresh makes Argo CD generate a whole ApplicationSet.
                 await asyncio.sleep(1 / PER_SECOND)
             # What could not be refreshed is still due.
             waits.append(self._pauses.left(due.uid) or RETRY_SECONDS)
@@ -183,6 +190,7 @@ class RefreshController:
         now = self._clock()
         self._debounce.refreshed(due, now)
         self._context.metrics.refreshes.inc()
+        # The delay of a repeated refresh would contain the wait for the first one.
         if not due.again:
             self._context.metrics.refresh_delay.observe(now - due.since)
         LOG.info(

@@ -1,5 +1,6 @@
-"""Starts work again that ended by a bug, so that a bug in one part of the process ends no other
-part.
+"""Starts work again that ended by a bug.
+
+So a bug in one part of the process ends no other part.
 """
 
 import asyncio
@@ -46,8 +47,9 @@ async def keep(
 
 
 def _end_if_cancelled() -> None:
-    """Raises it again when another exception replaced it: else it would go on without
-    leadership.
+    """Raises CancelledError again if another exception has replaced it.
+
+    Otherwise the work would be started again without leadership.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():

@@ -38,6 +38,7 @@ from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 LOG = logging.getLogger(__name__)
 CONCURRENT: Final = 512
+"""Pages that are asked at a time, and threads for their names: a look-up that hangs holds one."""
 Controllers = Mapping[str, Callable[[], Awaitable[None]]]
 """Control loops of the leader, by a word for logs and metrics.
 
@@ -73,11 +74,9 @@ async def serve_pages(
 
     def ready() -> Page:
         missing = waits_for()
-        return (
-            Page(status=503, parts=[f"waits for {missing}\n".encode()])
-            if missing
-            else Page(parts=[b"ok\n"])
-        )
+        if missing:
+            return Page(status=503, parts=[f"waits for {missing}\n".encode()])
+        return Page(parts=[b"ok\n"])
 
     server = PageServer(host=host, port=port, metrics=scrape, ready=ready)
     try:
@@ -105,7 +104,8 @@ async def run(
     use_threads(CONCURRENT)
     metrics = ReconcilerMetrics()
     probe = settings.spec.reconciler.probe
-    # A client for the Lease alone, and one that looks at the claim before every write.
+    # Two clients: the one for the Lease must write when there is no claim yet, and the other one
+    # refuses every write without a claim.
     lease_api = ApiServer(load=load, user_agent=MANAGER, timeout_seconds=15.0, wall=wall)
     leadership = Leadership(
         api=lease_api,
@@ -146,6 +146,8 @@ async def run(
             try:
                 await leadership.keep()
             finally:
+                # The controllers end before the Lease is given back: the next leader may begin at
+                # once.
                 work.cancel()
                 await asyncio.wait({work})
 
@@ -157,8 +159,8 @@ async def run(
             await leadership.release()
             LOG.info("stopped")
         else:
-            # Kubernetes starts it again, and what another leader did meanwhile is read from the
-            # hub.
+            # It raises why leadership ended. Kubernetes starts the process again, and what another
+            # leader did meanwhile is read from the hub.
             leading.result()
 
 

@@ -40,10 +40,11 @@ class Scan:
     """Clusters counted as 0, by Placement and name of the score."""
 
     def affected_placements(self, resource: str) -> str:
-        """The Placements that count clusters as 0 by this score, as a sentence; empty if none
-        does.
+        """The Placements that count clusters as 0 by this score, as a sentence.
+
+        Empty if none does.
         """
-        affected = []
+        affected: list[str] = []
         for (placement, score), clusters in sorted(self.zeros.items(), key=lambda entry: entry[0]):
             if score == resource and clusters:
                 count = plural(len(clusters), "cluster")
@@ -155,6 +156,7 @@ class ScoreScanner:
                 owner=by_owner.get(resource),
                 now=now,
             )
+            # A hub may have a million scores, and the Lease must be renewed meanwhile.
             await asyncio.sleep(0)
         self._expected = expected
         zeros = await self._zeros(placements, by_owner, assessments, not_counted)
@@ -173,11 +175,9 @@ class ScoreScanner:
         since: dict[str, float] = {}
         if before is not None:
             patience = grace(scorer.interval)
-            since = {
-                name: expected_since
-                for name, expected_since in before.since.items()
-                if now < expected_since + patience and name in clusters
-            }
+            for name, expected_since in before.since.items():
+                if now < expected_since + patience and name in clusters:
+                    since[name] = expected_since
             is_renamed = before.resource != scorer.resource
             new = clusters if is_renamed else clusters - before.clusters
             since.update(dict.fromkeys(new, now))
@@ -218,6 +218,7 @@ def _late(
 
     The scores of a healthy fleet are all left out here.
     """
+    # With the longest TTL of its scorers: what is late for one of them must not be left out.
     ttl = max((scorer.ttl for scorer in scorers), default=0.0)
     soon = moment_of(now + EXPIRING_SHARE * ttl)
     return {
@@ -238,20 +239,20 @@ def _not_counted(
     if not dimensions:
         return {}
     moment = moment_of(now)
-    expired = {
-        cluster
-        for cluster, score in late.items()
-        if score.valid_until is not None and moment > score.valid_until
-    }
+    expired = set[str]()
+    for cluster, score in late.items():
+        # As OCM compares (v1.2.1, plugins/addon): a score still counts at the very time it names.
+        if score.valid_until is not None and moment > score.valid_until:
+            expired.add(cluster)
     # Most scores of a column have the same names, so few sets are compared in place of all scores.
     all_names = {score.names for score in column.values()}
     by_dimension: dict[str, frozenset[str]] = {}
     for dimension in dimensions:
         clusters = set(expired)
         if any(dimension not in names for names in all_names):
-            clusters |= {
-                cluster for cluster, score in column.items() if dimension not in score.names
-            }
+            for cluster, score in column.items():
+                if dimension not in score.names:
+                    clusters.add(cluster)
         by_dimension[dimension] = frozenset(clusters)
     return by_dimension
 
@@ -273,8 +274,9 @@ def counted_as_zero(
     not_counted: frozenset[str],
     assessment: Assessment | None,
 ) -> frozenset[str]:
-    """Clusters that a Placement counts as 0 by one prioritizer
-    (docs/decisions/scheduler.md#what-the-scores-do-not-say).
+    """Clusters that a Placement counts as 0 by one prioritizer.
+
+    docs/decisions/scheduler.md#what-the-scores-do-not-say has the rule of OCM.
 
     `scores` and `not_counted` are those of its resource and dimension, and `assessment` that of its
     scorer (None when no scorer of ours publishes the resource).

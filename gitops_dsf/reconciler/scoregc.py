@@ -36,8 +36,9 @@ from gitops_dsf.wording import names_text
 
 INTERVAL_SECONDS: Final = 15.0
 CONFIRM_SECONDS: Final = 60.0
-"""A score must be dead for this long: while an agent is replaced its add-on is unavailable for a
-moment.
+"""A score must be dead for this long.
+
+While an agent is replaced, its add-on is unavailable for a moment.
 """
 MAX_READS: Final = 50
 """Scores that one pass reads again."""
@@ -77,16 +78,13 @@ class ScoreGarbageCollector:
         scan = await self._context.scanner.scan()
         now = self._clock()
         self._dead_since = {key: self._dead_since.get(key, now) for key in scan.dead}
-        self._kept_until = {
-            key: until
-            for key, until in self._kept_until.items()
-            if until > now and key in self._dead_since
-        }
-        due = [
-            key
-            for key, since in self._dead_since.items()
-            if key not in self._kept_until and now - since >= CONFIRM_SECONDS
-        ]
+        for key, until in tuple(self._kept_until.items()):
+            if until <= now or key not in self._dead_since:
+                del self._kept_until[key]
+        due: list[DeadScore] = []
+        for key, since in self._dead_since.items():
+            if key not in self._kept_until and now - since >= CONFIRM_SECONDS:
+                due.append(key)
         removed: dict[DeadScore, str] = {}
         for key in due[:MAX_READS]:
             resource, cluster = key
@@ -119,11 +117,10 @@ class ScoreGarbageCollector:
             Tally((_label(resource, owners.get(resource)),) for resource, _ in remaining)
         )
         for resource, owner in owners.items():
-            clusters = [
-                f"{cluster} ({reason})"
-                for (name, cluster), reason in removed.items()
-                if name == resource
-            ]
+            clusters: list[str] = []
+            for (name, cluster), reason in removed.items():
+                if name == resource:
+                    clusters.append(f"{cluster} ({reason})")
             if clusters:
                 message = f"deleted expired scores that no agent renews: {names_text(clusters)}"
                 about = scorer_reference(owner.item)
@@ -135,6 +132,7 @@ class ScoreGarbageCollector:
         score = await self._api.one(scores, resource, StoredScore)
         if score is None or score.metadata.deleting:
             return ""
+        # The informer does not keep who manages a score: most are of our agents.
         if score.metadata.label(MANAGED_BY_LABEL) != AGENT_MANAGER:
             return ""
         holder = await self._api.one(CLUSTERS.path, cluster, ManagedCluster)

@@ -56,10 +56,11 @@ def read(path: Path) -> FleetRepositorySpec:
             f"--config {path}: {reason}; name the gitops-dsf.yaml of the fleet"
         ) from error
     for diagnostic in declared.diagnostics:
+        # Warnings are for the review of a change. A pod that is restarted must not stop at one.
         if diagnostic.severity is not Severity.ERROR:
             continue
         message = f"--config {replace(diagnostic.position, file=str(path))}: {diagnostic.message}"
         raise UsageError(f"{message}; {diagnostic.hint}" if diagnostic.hint else message)
     if declared.repository is None:
-        raise UsageError(f"--config {path}: there is no FleetRepository in it")
+        raise UsageError(f"--config {path}: it contains no FleetRepository")
     return declared.repository.value.spec

@@ -1,5 +1,6 @@
-"""The state branch: a snapshot of scores, decisions and clusters, for previews without access to
-the hub.
+"""The state branch: a snapshot of the hub for previews that cannot read the hub.
+
+It holds scores, decisions and clusters.
 
 It is pushed when the hub changed, and once an hour (docs/decisions/preview.md#the-state-branch).
 The branch has one commit without a parent, replaced each time, so that clones stay small. Values
@@ -44,9 +45,8 @@ HUB: Final = "hub"
 HOUR: Final = timedelta(hours=1)
 _OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
 _README: Final = (
-    b"Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews"
-    b" of pull requests"
-    b" read it.\nDo not edit: the next snapshot replaces the whole branch.\n"
+    b"Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews of pull"
+    b" requests read it.\nDo not edit: the next snapshot replaces the whole branch.\n"
 )
 
 LOG = logging.getLogger(__name__)
@@ -110,8 +110,10 @@ class StateBranchController:
         await clone.write(content)
         commit = await clone.commit(content, parent=None, message=MESSAGE, at=now)
         changed = await clone.changes(tip, commit) if tip is not None else {}
+        # The moment differs in every snapshot, and is no reason for a push.
         if age < MAX_AGE and changed.keys() <= {MOMENT, README}:
             return "unchanged"
+        # With the commit that was looked at: what somebody pushed meanwhile is not overwritten.
         await clone.push(commit, branch=branch, expected=tip)
         self._seen_at = now.timestamp()
         LOG.info("snapshot of %d files pushed to branch %s", len(content), branch)
@@ -134,8 +136,10 @@ class StateBranchController:
             )
 
     async def _files(self) -> dict[str, bytes]:
-        """Raises NotReady when a resource may be outdated: a partial snapshot would say there is no
-        more.
+        """The files of a snapshot. Raises ApiError.
+
+        Raises NotReady when a resource may be outdated: in a partial snapshot clusters and scores
+        would seem to be gone.
         """
         view = self._view
         stale_reason = view.stale_reason((view.scores, view.decisions, view.clusters))
@@ -150,21 +154,24 @@ class StateBranchController:
         decisions = []
         for (namespace, name), page in sorted(pages.items(), key=lambda entry: entry[0]):
             if page.placement:
-                clusters = sorted(set(page.cluster_names))
                 decision = decision_of(
-                    namespace=namespace, name=name, placement=page.placement, clusters=clusters
+                    namespace=namespace,
+                    name=name,
+                    placement=page.placement,
+                    clusters=sorted(set(page.cluster_names)),
                 )
                 decisions.append(decision)
+        clusters: dict[str, ManagedCluster] = {}
+        for name, cluster in view.clusters.items.items():
+            # OCM decides for no cluster that is being deleted.
+            if not cluster.deleting:
+                clusters[name] = selectable(cluster)
         snapshot = Snapshot(
             origin=HUB,
             observed_at=observed_at,
             scores=dict(view.scores.columns),
             decisions=tuple(decisions),
-            clusters={
-                name: selectable(cluster)
-                for name, cluster in view.clusters.items.items()
-                if not cluster.deleting
-            },
+            clusters=clusters,
         )
         content = {README: _README}
         rounded = partial(rounded_valid_until, observed=observed_at)

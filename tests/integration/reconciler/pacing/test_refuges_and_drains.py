@@ -218,7 +218,7 @@ async def test_a_drain_empties_a_cluster_within_the_pace() -> None:
             ]
             assert replica.samples("maintenance_left", "cluster") == {"c1": 0.0}
         assert hub.broken == []
-        assert hub.events("DrainDone") == ["c1 (drain): no paced Placement is left"]
+        assert hub.events("DrainDone") == ["c1 (drain): all paced Placements have left"]
         assert hub.events("DrainLate") == []
         causes = {message.partition(": ")[2] for message in hub.events("MoveAdmitted")}
         assert causes == {"drain: c1 (drain)"}, "not the points, which are none"
@@ -236,7 +236,7 @@ async def test_a_drain_that_will_not_be_done_says_so_once_and_breaks_nothing() -
             assert hub.taints("c1") == []
         assert hub.broken == []
         (message,) = hub.events("DrainLate")
-        assert message.endswith("nothing is broken to keep that")
+        assert message.endswith("the pace is kept all the same")
         assert 0 < len(hub.moved) < 9
 
 

@@ -167,7 +167,7 @@ async def test_a_record_that_is_made_during_a_count_is_counted_next_time() -> No
             )
         )
         found = records("ababa")
-        assert reporter.settled("cpu") is None, "nothing was counted yet"
+        assert reporter.settled_condition("cpu") is None, "nothing was counted yet"
         reporter.learn(found[:2])
         counting = asyncio.create_task(reporter.assess(now=NOW, placements={}))
         await asyncio.sleep(0)
