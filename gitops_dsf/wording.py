@@ -33,6 +33,13 @@ def and_text(clauses: Sequence[str]) -> str:
     return f"{', '.join(clauses[:-1])} and {clauses[-1]}"
 
 
+def or_text(words: Sequence[str]) -> str:
+    """Formats `a`, `a or b`, `a, b or c`."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
 def choice_text(names: Sequence[str], count: int, *, most: int = 3) -> str:
     """Formats `a or b`, or `2 of a, b, c`; empty for too many names, or for nothing to choose."""
     if not count or len(names) > most:

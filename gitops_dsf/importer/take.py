@@ -38,6 +38,7 @@ from gitops_dsf.repository.sources import load
 from gitops_dsf.repository.yamledit import YamlFile, appended
 from gitops_dsf.sync.lockfile import lock_file
 from gitops_dsf.sync.locks import LockResult, LockState, weigh
+from gitops_dsf.wording import or_text
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
@@ -240,11 +241,10 @@ class _Taker:
         if self._seen:
             return
         # Most likely another file was meant, or kubectl's output was cut off.
-        kinds = f"{', '.join(_KINDS[:-1])} or {_KINDS[-1]}"
         skipped = ", ".join(self._import.skipped)
         if skipped:
-            raise RepositoryError(f"there is no {kinds} in the input; it holds {skipped}")
-        raise RepositoryError(f"there is no {kinds} in the input")
+            raise RepositoryError(f"there is no {or_text(_KINDS)} in the input; it holds {skipped}")
+        raise RepositoryError(f"there is no {or_text(_KINDS)} in the input")
 
     def _note_missing(self) -> None:
         # Only kinds that the input contains: a list of clusters does not tell which scorers exist.

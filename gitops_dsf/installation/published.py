@@ -66,19 +66,18 @@ def published_state(source: InstallSource) -> PublishedState:
     # A pipeline renders that branch, so it may differ from this folder.
     if not in_folder:
         return PublishedState()
-    branch = f"branch {revision} of {url} (commit {commit[:10]})"
     if repository.attempt("cat-file", "-e", f"{commit}^{{commit}}").returncode != 0:
         return PublishedState(
-            unknown=f"{branch} has commits that this clone lacks, so {RENDERED}/ is not compared:"
-            " git pull"
+            unknown=f"branch {revision} of {url} (commit {commit[:10]}) has commits that this clone"
+            f" lacks, so {RENDERED}/ is not compared: git pull"
         )
     # `git diff` compares files that git tracks, so those that were never added are asked for, too.
     changed = repository.attempt("diff", "--quiet", commit, "--", RENDERED)
     added = repository.attempt("ls-files", "--others", "--", RENDERED)
     if changed.returncode == 1 or added.stdout.strip():
         return PublishedState(
-            missing=f"{branch} has another {RENDERED}/ than this folder: commit and push it, and"
-            " run install again"
+            missing=f"branch {revision} of {url} (commit {commit[:10]}) has another {RENDERED}/"
+            " than this folder: commit and push it, and run install again"
         )
     return PublishedState()
 

@@ -177,16 +177,17 @@ class Uninstaller:
                 root = (metadata.get("annotations") or {}).get(TRACKING, "").partition(":")[0]
                 flux = (metadata.get("labels") or {}).get(FLUX)
                 if flux:
-                    owner = f"the Kustomization {flux} of Flux"
-                elif root and root not in ours and kind in {APPLICATION, PROJECT}:
-                    owner = f"the Application {root}"
-                else:
-                    continue
-                raise UninstallError(
-                    f"{object_text(kind.kind, manifest)} is applied by {owner}, which would bring"
-                    " it back: delete that first, without what it applied, and run uninstall"
-                    " again"
-                )
+                    raise UninstallError(
+                        f"{object_text(kind.kind, manifest)} is applied by the Kustomization"
+                        f" {flux} of Flux, which would bring it back: delete that first, without"
+                        " what it applied, and run uninstall again"
+                    )
+                if root and root not in ours and kind in {APPLICATION, PROJECT}:
+                    raise UninstallError(
+                        f"{object_text(kind.kind, manifest)} is applied by the Application {root},"
+                        " which would bring it back: delete that first, without what it applied,"
+                        " and run uninstall again"
+                    )
 
     def _copied_documents(self) -> Iterator[str]:
         """What our Applications applied that has no label of ours: the repository's own objects."""
@@ -388,11 +389,12 @@ class Uninstaller:
         if not any(_is_ours(manager) for manager in managers):
             return
         self.hub.apply(released, force=False)
-        name = f"ConfigMap {self.argocd_namespace}/argocd-cm"
         if self.hub.dry_run:
-            report(f"{name}: our health checks would be removed")
+            report(
+                f"ConfigMap {self.argocd_namespace}/argocd-cm: our health checks would be removed"
+            )
         else:
-            report(f"{name}: our health checks removed")
+            report(f"ConfigMap {self.argocd_namespace}/argocd-cm: our health checks removed")
 
     def _report_what_stays(self) -> None:
         """Reports what is not removed, and why."""

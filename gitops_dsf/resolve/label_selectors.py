@@ -11,7 +11,7 @@ from typing import Any, Final
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.selectors import OPERATORS, label_key_error, label_value_error
 from gitops_dsf.repository.load import Document, FieldPath
-from gitops_dsf.wording import shortened
+from gitops_dsf.wording import or_text, shortened
 
 KEY_RULE: Final = (
     "a key is at most 63 letters, digits, '-', '_' and '.', with an optional domain and '/' before"
@@ -65,7 +65,7 @@ def _invalid_term(
         message = (
             f"the operator {operator} does not exist" if operator else "the operator is missing"
         )
-        hint = f"write {', '.join(OPERATORS[:-1])} or {OPERATORS[-1]}"
+        hint = f"write {or_text(OPERATORS)}"
         yield codes.BAD_SELECTOR.at(document.at(operator_path), message, hint)
         return
     if operator in {"In", "NotIn"} and not values:

@@ -24,14 +24,19 @@ def findings_text(findings: Sequence[DoctorFinding], *, colour: bool) -> str:
     indent = check_width + 11
     lines: list[str] = []
     for finding in findings:
-        state = f"{finding.state:<7}"
-        if colour:
-            state = f"{_COLOURS[finding.state]}{state}{_END}"
+        state = _state_text(finding.state, colour=colour)
         message = wrapped(finding.message, indent=indent)
         lines.append(f"{state}  {finding.check:<{check_width}}  {message}")
         if finding.fix:
+            # A fix is never wrapped, because people copy the command.
             lines.append(f"{'':<{indent}}fix: {finding.fix}")
     return "\n".join(lines) + f"\n\n{_summary(findings)}\n"
+
+
+def _state_text(state: State, *, colour: bool) -> str:
+    # Padded before it is coloured: the codes of a colour take no column.
+    padded = f"{state:<7}"
+    return f"{_COLOURS[state]}{padded}{_END}" if colour else padded
 
 
 def _summary(findings: Sequence[DoctorFinding]) -> str:

@@ -31,15 +31,18 @@ def findings_text(diagnostics: Iterable[Diagnostic], *, colour: bool = False) ->
     """
     text = ""
     for diagnostic in map(printable_finding, diagnostics):
-        position = str(diagnostic.position)
-        code = f"{diagnostic.severity} {diagnostic.code}"
-        hint = f"    {diagnostic.hint}\n" if diagnostic.hint else ""
-        if colour:
-            position = f"{_BOLD}{position}{_END}"
-            code = f"{_COLOURS[diagnostic.severity]}{code}{_END}"
-            hint = f"{_DIM}{hint}{_END}" if hint else ""
-        text += f"{position}: {code}: {diagnostic.message}\n{hint}"
+        severity = diagnostic.severity
+        position = _styled(str(diagnostic.position), _BOLD, colour=colour)
+        code = _styled(f"{severity} {diagnostic.code}", _COLOURS[severity], colour=colour)
+        # On one line, as compilers print it, so that editors can jump to the position.
+        text += f"{position}: {code}: {diagnostic.message}\n"
+        if diagnostic.hint:
+            text += _styled(f"    {diagnostic.hint}", _DIM, colour=colour) + "\n"
     return text
+
+
+def _styled(text: str, style: str, *, colour: bool) -> str:
+    return f"{style}{text}{_END}" if colour else text
 
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
@@ -73,14 +76,16 @@ def github_annotations(diagnostics: Iterable[Diagnostic]) -> str:
         position = diagnostic.position
         # A colon or a comma would end the property (actions/toolkit, packages/core/src/command.ts).
         file = _command_data(position.file).replace(":", "%3A").replace(",", "%2C")
-        message = diagnostic.message
-        if diagnostic.hint:
-            message = f"{message} ({diagnostic.hint})"
-        properties = (
-            f"file={file},line={position.line},col={position.column},title={diagnostic.code}"
+        text += (
+            f"::{diagnostic.severity} file={file},line={position.line},col={position.column},"
+            f"title={diagnostic.code}::{_command_data(_with_hint(diagnostic))}\n"
         )
-        text += f"::{diagnostic.severity} {properties}::{_command_data(message)}\n"
     return text
+
+
+def _with_hint(diagnostic: Diagnostic) -> str:
+    # An annotation has no second line for the hint.
+    return f"{diagnostic.message} ({diagnostic.hint})" if diagnostic.hint else diagnostic.message
 
 
 def printable_finding(diagnostic: Diagnostic) -> Diagnostic:

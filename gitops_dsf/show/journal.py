@@ -1,7 +1,7 @@
 """Records of the journal, for a terminal: a table of moves, and one move explained."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Final
 
 from dsf_wire.text import printable_lines
@@ -63,7 +63,7 @@ def _head(record: Record) -> Iterator[str]:
         yield f"  cause: {record.cause}"
     yield f"  live commit of the fleet repository: {record.commit or 'not known'}"
     if record.admitted is not None:
-        admitted = f"{record.admitted.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+        admitted = _utc_text(record.admitted)
         if record.gain is None:
             yield f"  admitted at {admitted} UTC"
         else:
@@ -77,7 +77,12 @@ def _head(record: Record) -> Iterator[str]:
 
 def time_text(record: Record) -> str:
     """Formats `2026-06-01 03:12:07`, in UTC."""
-    return f"{record.time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    return _utc_text(record.time)
+
+
+def _utc_text(time: datetime) -> str:
+    # A journal may be written in one time zone and read in another, so all times are UTC.
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def _what(record: Record) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import ScoreRange
+from gitops_dsf.wording import plural
 
 _RATIO: Final = 1.0
 _PERCENT: Final = 100.0
@@ -24,49 +25,65 @@ def scale_notes(raw: Sequence[float], scale: ScoreRange | None) -> list[str]:
         return []
     notes = list(_without_range(raw) if scale is None else _in_range(raw, scale))
     values = {map_score(score, scale).value for score in raw}
+    # Where scores are clamped, this follows from that, and the advice would be the opposite.
     if not notes and len(set(raw)) > 1 and len(values) == 1:
         notes.append(
             f"all {len(raw)} raw scores give the value {values.pop()}, although they are"
-            f" {_span(raw)}: the scores rank no cluster or item above another; write a narrower"
-            " scoreRange"
+            f" {min(raw):g} to {max(raw):g}: the scores rank no cluster or item above another;"
+            " write a narrower scoreRange"
         )
     return notes
 
 
 def _in_range(raw: Sequence[float], scale: ScoreRange) -> Iterator[str]:
+    count = plural(len(raw), "raw score")
     above = [score for score in raw if score > scale.max]
     below = [score for score in raw if score < scale.min]
-    if above:
-        clamped = _clamped(len(above), len(raw), map_score(above[0], scale).value)
-        yield f"{clamped}: max is {scale.max:g}, and {_given(above, raw)}{_percent(raw, scale)}"
+    if above and _are_percent(raw, scale):
+        yield (
+            f"the scoreRange clamps {len(above)} of {count} to the value"
+            f" {map_score(above[0], scale).value}: max is {scale.max:g}, and the highest is"
+            f" {max(above):g}; the query probably gives percent: write max: 100, or divide the"
+            " query by 100"
+        )
+    elif above:
+        yield (
+            f"the scoreRange clamps {len(above)} of {count} to the value"
+            f" {map_score(above[0], scale).value}: max is {scale.max:g}, and the highest is"
+            f" {max(above):g}"
+        )
     if below:
-        clamped = _clamped(len(below), len(raw), map_score(below[0], scale).value)
-        yield f"{clamped}: min is {scale.min:g}, and {_given(below, raw)}"
+        yield (
+            f"the scoreRange clamps {len(below)} of {count} to the value"
+            f" {map_score(below[0], scale).value}: min is {scale.min:g}, and the lowest is"
+            f" {min(below):g}"
+        )
     if scale.min == 0 and scale.max == _PERCENT and _are_ratios(raw):
         yield (
-            f"max is {scale.max:g}, and {_given(raw, raw)}: the query probably gives a ratio; write"
-            " max: 1, or multiply the query by 100"
+            f"max is {scale.max:g}, and every raw score is between 0 and 1; the query probably"
+            " gives a ratio: write max: 1, or multiply the query by 100"
         )
 
 
 def _without_range(raw: Sequence[float]) -> Iterator[str]:
+    """What stands out where the value is the raw score itself, rounded down."""
+    count = plural(len(raw), "raw score")
     above = [score for score in raw if score > SCORE_MAX]
     below = [score for score in raw if score < SCORE_MIN]
     if above:
         yield (
-            f"{_clamped(len(above), len(raw), SCORE_MAX)}: without scoreRange the value is the raw"
-            f" score, at most {SCORE_MAX}, and {_given(above, raw)}; write scoreRange"
+            f"without scoreRange a value is at most {SCORE_MAX}, which clamps {len(above)} of"
+            f" {count}; the highest is {max(above):g}: write scoreRange"
         )
     if below:
         yield (
-            f"{_clamped(len(below), len(raw), SCORE_MIN)}: without scoreRange the value is the raw"
-            f" score, at least {SCORE_MIN}, and {_given(below, raw)}; write scoreRange"
+            f"without scoreRange a value is at least {SCORE_MIN}, which clamps {len(below)} of"
+            f" {count}; the lowest is {min(below):g}: write scoreRange"
         )
     if _are_ratios(raw):
         yield (
-            "without scoreRange the value is the raw score rounded down, and"
-            f" {_given(raw, raw)}: the query probably gives a ratio; write scoreRange: {{min: 0,"
-            " max: 1}"
+            "without scoreRange the value is the raw score rounded down, and every raw score is"
+            " between 0 and 1; the query probably gives a ratio: write scoreRange: {min: 0, max: 1}"
         )
 
 
@@ -76,32 +93,9 @@ def _are_ratios(raw: Sequence[float]) -> bool:
     return in_unit and any(0 < score < _RATIO for score in raw)
 
 
-def _percent(raw: Sequence[float], scale: ScoreRange) -> str:
+def _are_percent(raw: Sequence[float], scale: ScoreRange) -> bool:
+    """Whether a range for ratios probably gets percent."""
+    if scale.min != 0 or scale.max != _RATIO:
+        return False
     # Bytes, counts and seconds can be above 1, too. Those up to 100 are percent in most cases.
-    if scale.min != 0 or scale.max != _RATIO or max(raw) > _PERCENT or min(raw) < 0:
-        return ""
-    return ": the query probably gives percent; write max: 100, or divide the query by 100"
-
-
-def _clamped(count: int, total: int, value: int) -> str:
-    if total == 1:
-        return f"the value is clamped at {value}"
-    if count == total:
-        return f"all {total} values are clamped at {value}"
-    if count == 1:
-        return f"1 of {total} values is clamped at {value}"
-    return f"{count} of {total} values are clamped at {value}"
-
-
-def _given(some: Sequence[float], raw: Sequence[float]) -> str:
-    if len(some) == 1:
-        return f"the raw score is {_span(some)}" if len(raw) == 1 else f"one is {_span(some)}"
-    if len(some) == len(raw):
-        return f"the raw scores are {_span(some)}"
-    return f"their raw scores are {_span(some)}"
-
-
-def _span(raw: Sequence[float]) -> str:
-    low = f"{min(raw):g}"
-    high = f"{max(raw):g}"
-    return low if low == high else f"{low} to {high}"
+    return min(raw) >= 0 and max(raw) <= _PERCENT

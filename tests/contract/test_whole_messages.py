@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ("gitops_dsf", "packages", "agent/dsf_agent")
 STILL_IN_PIECES = frozenset(
     {
-        "gitops_dsf/installation/uninstall.py",
         "gitops_dsf/reconciler/journal/flapping.py",
         "gitops_dsf/sync/credentials.py",
         "gitops_dsf/sync/fetch.py",

@@ -19,6 +19,7 @@ from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, PublishedScore
 from gitops_dsf.hub.snapshots import file_format
 from gitops_dsf.hub.snapshots.snapshot import Snapshot, SnapshotError
+from gitops_dsf.wording import or_text
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -72,7 +73,7 @@ def collect(
     for document in documents:
         collector.add(document)
     if not collector.used:
-        raise SnapshotError(f"{origin}: no {', '.join(KINDS[:-1])} or {KINDS[-1]} in it")
+        raise SnapshotError(f"{origin}: no {or_text(KINDS)} in it")
     return collector.snapshot(origin)
 
 

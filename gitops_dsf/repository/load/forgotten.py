@@ -14,6 +14,7 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load.paths import FOLDER_OF_KIND, FOLDERS, SETTINGS_FILE, SUFFIXES
+from gitops_dsf.wording import and_text
 
 _OTHER_FOLDERS: Final = frozenset(
     {"rendered", "docs", "examples", "scripts", "test", "hack", "argocd", "schemas"}
@@ -57,7 +58,7 @@ def _hint(file: Path) -> str:
     destinations = _destinations(file)
     folders = sorted({f"{name}/" for name in destinations if name in FOLDERS})
     if len(folders) > 1:
-        return f"split it: its documents belong into {', '.join(folders[:-1])} and {folders[-1]}"
+        return f"split it: its documents belong into {and_text(folders)}"
     if folders:
         return f"move it into {folders[0]}"
     return f"name it {SETTINGS_FILE}" if destinations else ""

@@ -10,7 +10,7 @@ from gitops_dsf.backtest.figures import is_short
 from gitops_dsf.backtest.grid import TimeGrid
 from gitops_dsf.backtest.result import AdvisedField, Figures, PacedFigures, Trial
 from gitops_dsf.fleetbacktest.result import RevisionResult
-from gitops_dsf.wording import names_text, plural
+from gitops_dsf.wording import and_text, names_text, plural
 
 MAX_NAMED: Final = 3
 
@@ -221,6 +221,4 @@ def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b, c and 2 more`."""
     if len(names) > MAX_NAMED:
         return names_text(names, most=MAX_NAMED)
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return and_text(names)

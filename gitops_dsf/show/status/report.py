@@ -61,5 +61,5 @@ def _headline(view: Overview) -> str:
     scorers = plural(len(view.scorers), "scorer")
     scores = plural(snapshot.score_count, "AddOnPlacementScore")
     # The hub's clock, because OCM compares validUntil with it. This machine's may differ.
-    now = f"{view.inputs.now:%Y-%m-%d %H:%M:%S}"
-    return f"{snapshot.origin} at {now} UTC: {clusters}, {scorers}, {scores}"
+    now = view.inputs.now
+    return f"{snapshot.origin} at {now:%Y-%m-%d %H:%M:%S} UTC: {clusters}, {scorers}, {scores}"

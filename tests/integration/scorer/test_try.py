@@ -188,8 +188,8 @@ def test_percent_for_a_range_up_to_1_is_said(fleet: Path, store: Peer) -> None:
     assert output["clamped"] == 12
     assert output["notes"] == [
         (
-            "all 12 values are clamped at 100: max is 1, and the raw scores are 40 to 51: the query"
-            " probably gives percent; write max: 100, or divide the query by 100"
+            "the scoreRange clamps 12 of 12 raw scores to the value 100: max is 1, and the highest"
+            " is 51; the query probably gives percent: write max: 100, or divide the query by 100"
         )
     ]
 

@@ -17,56 +17,68 @@ def scale(low: float, high: float, first: int = 0, last: int = 100) -> ScoreRang
             [37.0, 91.5],
             scale(0, 1),
             (
-                "all 2 values are clamped at 100: max is 1, and the raw scores are 37 to 91.5: the"
-                " query probably gives percent; write max: 100, or divide the query by 100"
+                "the scoreRange clamps 2 of 2 raw scores to the value 100: max is 1, and the"
+                " highest is 91.5; the query probably gives percent: write max: 100, or divide the"
+                " query by 100"
             ),
         ),
         (
             [37.0],
             scale(0, 1, 100, 1),
             (
-                "the value is clamped at 1: max is 1, and the raw score is 37: the query probably"
-                " gives percent; write max: 100, or divide the query by 100"
+                "the scoreRange clamps 1 of 1 raw score to the value 1: max is 1, and the highest"
+                " is 37; the query probably gives percent: write max: 100, or divide the query by"
+                " 100"
             ),
         ),
         # Bytes, and not percent.
         (
             [5e9, 6e9],
             scale(0, 1),
-            "all 2 values are clamped at 100: max is 1, and the raw scores are 5e+09 to 6e+09",
+            (
+                "the scoreRange clamps 2 of 2 raw scores to the value 100: max is 1, and the"
+                " highest is 6e+09"
+            ),
         ),
         (
             [10.0, 150.0, 160.0],
             scale(0, 120),
-            "2 of 3 values are clamped at 100: max is 120, and their raw scores are 150 to 160",
+            (
+                "the scoreRange clamps 2 of 3 raw scores to the value 100: max is 120, and the"
+                " highest is 160"
+            ),
         ),
         (
             [10.0, 3.0],
             scale(5, 20),
-            "1 of 2 values is clamped at 0: min is 5, and one is 3",
+            (
+                "the scoreRange clamps 1 of 2 raw scores to the value 0: min is 5, and the lowest"
+                " is 3"
+            ),
         ),
         (
             [0.25, 0.75],
             scale(0, 100),
             (
-                "max is 100, and the raw scores are 0.25 to 0.75: the query probably gives a ratio;"
-                " write max: 1, or multiply the query by 100"
+                "max is 100, and every raw score is between 0 and 1; the query probably gives a"
+                " ratio: write max: 1, or multiply the query by 100"
             ),
         ),
         (
             [0.25, 1.0],
             None,
             (
-                "without scoreRange the value is the raw score rounded down, and the raw scores are"
-                " 0.25 to 1: the query probably gives a ratio; write scoreRange: {min: 0, max: 1}"
+                "without scoreRange the value is the raw score rounded down, and every raw score is"
+                " between 0 and 1; the query probably gives a ratio: write scoreRange:"
+                " {min: 0, max: 1}"
             ),
         ),
         (
             [250.0, 7.0],
             None,
             (
-                "1 of 2 values is clamped at 100: without scoreRange the value is the raw score, at"
-                " most 100, and one is 250; write scoreRange"
+                "without scoreRange a value is at most 100, which clamps 1 of 2 raw scores; the"
+                " highest is 250: write scoreRange"
             ),
         ),
         (
