@@ -12,9 +12,6 @@ PRODUCT = ("gitops_dsf", "packages", "agent/dsf_agent")
 STILL_IN_PIECES = frozenset(
     {
         "gitops_dsf/reconciler/journal/flapping.py",
-        "gitops_dsf/sync/credentials.py",
-        "gitops_dsf/sync/fetch.py",
-        "agent/dsf_agent/endpoints/tlscontexts.py",
         "agent/dsf_agent/process/check.py",
         "agent/dsf_agent/publish/hub.py",
     }
