@@ -192,7 +192,7 @@ def add_store(parser: argparse._ActionsContainer) -> None:
         "--cluster-label",
         metavar="LABEL",
         default=CLUSTER_LABEL,
-        help=f"label of {METRIC} that names the cluster (%(default)s)",
+        help=f"label that names the cluster in {METRIC} and in the series of queries (%(default)s)",
     )
 
 

@@ -106,7 +106,7 @@ def _comparison(args: argparse.Namespace, head: CheckedFleet, *, span: Span) -> 
         snapshot=read_hub_data(args).snapshot,
         only=[placement_key(head, name) for name in args.placement] or None,
         advice=args.advise,
-        can_query=args.prometheus is not None,
+        cluster_label=None if args.prometheus is None else args.cluster_label,
         records=_records(args, start=span.start),
     )
 

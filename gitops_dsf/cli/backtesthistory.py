@@ -80,18 +80,19 @@ class StoreHistory:
         notes: list[str] = []
         read = exported(self._cluster_label)
         query = query_of(question.score_name, cluster_label=self._cluster_label)
-        if question.query:
-            read = evaluated(question.label, question.clusters)
-            query = question.query
+        anew = question.anew
+        if anew is not None:
+            read = evaluated(anew.label, anew.clusters)
+            query = anew.text
         pages = store.pages(
             query,
             start=grid.start,
             step=grid.step,
             count=grid.count,
-            parameters=dict(question.parameters),
+            parameters={} if anew is None else dict(anew.parameters),
         )
         async for page in pages:
-            if question.fails_on_partial and page.answer.lost:
+            if anew is not None and anew.fails_on_partial and page.answer.lost:
                 self._comparison.leave_out(
                     question,
                     "the store says that data is missing, and source.onPartial is Fail:"
@@ -101,7 +102,7 @@ class StoreHistory:
             raw_scores = results(
                 page.answer.series, read=read, grid=grid, first=page.first, count=page.count
             )
-            if not question.query:
+            if anew is None:
                 notes += _without_label(question, raw_scores, cluster_label=self._cluster_label)
             self._comparison.add(question, page.first, page.count, raw_scores)
             notes += [f"the store warns: {text}" for text in page.answer.warnings]

@@ -174,10 +174,13 @@ class _MetricStore(NamedTuple):
     @property
     def options(self) -> tuple[str, ...]:
         """What `diff` and `backtest` are given."""
-        options = ("--prometheus", self.url)
-        return (
-            options if self.token_file is None else (*options, "--token-file", str(self.token_file))
-        )
+        options: tuple[str, ...] = ("--prometheus", self.url)
+        if self.token_file is not None:
+            options += ("--token-file", str(self.token_file))
+        label = os.environ.get("GITOPS_DSF_CLUSTER_LABEL", "").strip()
+        if label:
+            options += ("--cluster-label", label)
+        return options
 
 
 @contextmanager

@@ -10,14 +10,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gitops_dsf.fleetbacktest.questions import HistoryQuestion, questions_of
 from gitops_dsf.hub.raw_results import NO_RAW_SCORES, ClusterResults, RawScores
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.resolve.raw_inputs import raw_causes
 from gitops_dsf.views.preview.rawquestions import (
+    AnewQuestion,
     RawQuestion,
     RawScorerAnswer,
     RawScoreSource,
+    anew_questions,
     raw_questions,
 )
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 20.0
 """For all questions together. A pull request waits for them."""
-_ASKED_ANEW: Final = frozenset({"query", "cluster label"})
-"""Changed fields for which the store can be asked again: it has the metrics, and the rest stays."""
 
 ByCluster = Mapping[str, ClusterResults]
 
@@ -38,14 +36,6 @@ class CurrentScores(NamedTuple):
     raw: RawScores
     source: RawScoreSource | None
     """None if no store was asked."""
-
-
-class _AnewQuestion(NamedTuple):
-    """A scorer on the hub whose changed query is evaluated."""
-
-    scorer: str
-    resource: str
-    question: HistoryQuestion
 
 
 NOTHING_ASKED: Final = CurrentScores(NO_RAW_SCORES, None)
@@ -75,29 +65,11 @@ def current_scores(
     if base is None or head is None or not is_simulated:
         return NOTHING_ASKED
     exported = tuple(raw_questions(base, head))
-    anew = tuple(_asked_anew(base, head))
+    anew = tuple(anew_questions(base, head, cluster_label=args.cluster_label))
     if not exported and not anew:
         return NOTHING_ASKED
     reading = _Reading(args, at=(time.time() if args.now is None else args.now.timestamp()))
     return reading.read(base, exported, anew)
-
-
-def _asked_anew(base: CheckedFleet, head: CheckedFleet) -> Sequence[_AnewQuestion]:
-    """The scorers on the hub of which nothing but the query changed, so that it can be asked."""
-    changed = {}
-    for resource, after in head.scorer_by_resource.items():
-        before = base.scorer_by_name.get(after.name)
-        if before is None:
-            continue
-        causes = raw_causes(before, after)
-        if causes and _ASKED_ANEW.issuperset(causes):
-            changed[resource] = after
-    questions = questions_of(sorted(changed), fleet=head, before=base, can_query=True)
-    return [
-        _AnewQuestion(changed[resource].name, resource, question)
-        for resource, question in questions.by_resource.items()
-        if question.query
-    ]
 
 
 class _Reading:
@@ -114,7 +86,7 @@ class _Reading:
         self,
         base: CheckedFleet,
         exported: Sequence[RawQuestion],
-        anew: Sequence[_AnewQuestion],
+        anew: Sequence[AnewQuestion],
     ) -> CurrentScores:
         from dsf_runtime.calls import display
         from gitops_dsf.metricstore.answer import StoreError
@@ -140,7 +112,7 @@ class _Reading:
         self,
         base: CheckedFleet,
         exported: Sequence[RawQuestion],
-        anew: Sequence[_AnewQuestion],
+        anew: Sequence[AnewQuestion],
     ) -> None:
         from gitops_dsf.cli.storeaccess import open_store
 
@@ -163,20 +135,20 @@ class _Reading:
             self._exported[question.resource] = by_cluster
             self._note(question.scorer, len(question.clusters), by_cluster, anew=False)
 
-    async def _read_anew(self, store: "MetricStore", asked: _AnewQuestion) -> None:
+    async def _read_anew(self, store: "MetricStore", asked: AnewQuestion) -> None:
         from gitops_dsf.backtest.rawscores import evaluated
         from gitops_dsf.metricstore.currentscores import evaluated_now
 
-        question = asked.question
+        query = asked.query
         by_cluster = await evaluated_now(
             store,
-            question.query,
-            read=evaluated(question.label, question.clusters),
-            parameters=dict(question.parameters),
+            query.text,
+            read=evaluated(query.label, query.clusters),
+            parameters=dict(query.parameters),
             at=self._at,
         )
         self._anew[asked.resource] = by_cluster
-        self._note(asked.scorer, len(question.clusters), by_cluster, anew=True)
+        self._note(asked.scorer, len(query.clusters), by_cluster, anew=True)
 
     def _note(self, scorer: str, clusters: int, by_cluster: ByCluster, *, anew: bool) -> None:
         age = None

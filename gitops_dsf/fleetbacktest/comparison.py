@@ -59,10 +59,14 @@ class RevisionComparison:
         snapshot: Snapshot | None = None,
         only: Collection[str] | None = None,
         advice: bool = False,
-        can_query: bool = False,
+        cluster_label: str | None = None,
         records: Sequence[Record] = (),
     ) -> None:
-        """`can_query`: a store evaluates queries. `records`: of the journal, for demands."""
+        """`records` are those of the journal, for demands.
+
+        `cluster_label` names the cluster in series of a store that evaluates queries; None if there
+        is no such store.
+        """
         self._records = records
         self._snapshot = snapshot
         self._span = span
@@ -71,7 +75,12 @@ class RevisionComparison:
         if base is not None:
             # The history is that of the base, so nothing of it is outdated.
             revision = history_of(
-                base, title=titles.base, span=span, before=None, only=only, can_query=can_query
+                base,
+                title=titles.base,
+                span=span,
+                before=None,
+                only=only,
+                cluster_label=cluster_label,
             )
             self._revisions.append(revision)
         head_revision = history_of(
@@ -80,7 +89,7 @@ class RevisionComparison:
             span=span,
             before=base,
             only=only,
-            can_query=can_query,
+            cluster_label=cluster_label,
             deadbands=DEADBANDS if advice else (),
         )
         self._revisions.append(head_revision)

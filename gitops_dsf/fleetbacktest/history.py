@@ -205,7 +205,7 @@ def history_of(
     span: HistorySpan,
     before: CheckedFleet | None,
     only: Collection[str] | None,
-    can_query: bool,
+    cluster_label: str | None,
     deadbands: Sequence[int] = (),
 ) -> RevisionHistory:
     """A revision whose history is not read yet.
@@ -226,7 +226,7 @@ def history_of(
     for key, placement in placements.items():
         ranks[key] = tuple(score.resource for score in ranked_by(placement))
         resources.extend(ranks[key])
-    questions = questions_of(resources, fleet=fleet, before=before, can_query=can_query)
+    questions = questions_of(resources, fleet=fleet, before=before, cluster_label=cluster_label)
     # Each deadband publishes other scores of the same raw ones, which are read only once.
     publishers: dict[int | None, dict[str, dict[str, GridPublisher]]] = {}
     for deadband in (None, *deadbands):

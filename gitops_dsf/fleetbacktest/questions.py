@@ -7,10 +7,8 @@ for a revision only where nothing changed that raw scores depend on.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from dsf_wire import query
-from dsf_wire.summary import SCORED_BY_API
 from gitops_dsf.plan.fleet import CheckedFleet
-from gitops_dsf.plan.summaries import cluster_label
+from gitops_dsf.plan.storequery import StoreQuery, store_query
 from gitops_dsf.resolve.raw_inputs import history_causes
 from gitops_dsf.resolve.scorer import EffectiveScorer
 
@@ -22,16 +20,13 @@ class HistoryQuestion:
     score_name: str
     step: int
     """Seconds between two points: the interval of the scorer."""
-    query: str = ""
-    """A query to evaluate anew; empty for the raw scores that agents exported."""
-    label: str = ""
-    """With a query: the label of the series that names the cluster."""
-    clusters: tuple[tuple[str, str], ...] = ()
-    """With a query: values of the label, and the clusters that they mean."""
-    parameters: tuple[tuple[str, str], ...] = ()
-    """With a query: the URL parameters of its source."""
-    fails_on_partial: bool = False
-    """With a query: whether the scorer refuses an answer of which data is missing."""
+    anew: StoreQuery | None = None
+    """A query to evaluate anew; None for the raw scores that agents exported."""
+
+    @property
+    def query(self) -> str:
+        """The text that is evaluated anew; empty for the raw scores that agents exported."""
+        return "" if self.anew is None else self.anew.text
 
 
 @dataclass(kw_only=True)
@@ -46,12 +41,16 @@ class Questions:
 
 
 def questions_of(
-    resources: Iterable[str], *, fleet: CheckedFleet, before: CheckedFleet | None, can_query: bool
+    resources: Iterable[str],
+    *,
+    fleet: CheckedFleet,
+    before: CheckedFleet | None,
+    cluster_label: str | None,
 ) -> Questions:
     """The questions about AddOnPlacementScores.
 
-    `before` is the revision that the history is of; None if it is this one. `can_query`: whether a
-    store evaluates queries.
+    `before` is the revision that the history is of; None if it is this one. `cluster_label` names
+    the cluster in series of a store that evaluates queries; None if there is no such store.
     """
     questions = Questions()
     # In the order of the Placements, so that equal repositories give equal output.
@@ -60,23 +59,25 @@ def questions_of(
         if scorer is None:
             questions.reasons[resource] = f"no scorer of this repository publishes {resource}"
             continue
-        question: HistoryQuestion | None = HistoryQuestion(
-            score_name=scorer.score_name, step=scorer.spec.scoring.params.interval
-        )
         reason = "" if before is None else _why_outdated(scorer, before)
+        anew: StoreQuery | None = None
         if reason:
-            question = _evaluated_anew(scorer, fleet) if can_query else None
-        if question is None:
-            questions.reasons[resource] = reason
-        else:
-            questions.scorers[resource] = scorer
-            questions.by_resource[resource] = question
+            if cluster_label is not None:
+                anew = store_query(scorer, fleet, cluster_label=cluster_label)
+            if anew is None:
+                questions.reasons[resource] = reason
+                continue
+        questions.scorers[resource] = scorer
+        questions.by_resource[resource] = HistoryQuestion(
+            score_name=scorer.score_name, step=scorer.spec.scoring.params.interval, anew=anew
+        )
     return questions
 
 
 def _why_outdated(scorer: EffectiveScorer, before: CheckedFleet) -> str:
     """Why the history of a scorer says nothing about its changed definition; empty if it does."""
-    old = before.scorer_by_name.get(scorer.name)
+    # A scorer that publishes nothing exports its raw scores, too.
+    old = before.predecessor_of(scorer) or before.scorer_by_name.get(scorer.name)
     if old is None:
         return f"{scorer.name}: it is new, so it has no history"
     causes = history_causes(old, scorer)
@@ -85,36 +86,4 @@ def _why_outdated(scorer: EffectiveScorer, before: CheckedFleet) -> str:
     return (
         f"{scorer.name}: {', '.join(causes)} changed, so the raw scores of the past are those of"
         " another definition"
-    )
-
-
-def _evaluated_anew(scorer: EffectiveScorer, fleet: CheckedFleet) -> HistoryQuestion | None:
-    """The question that evaluates a changed query over the past; None if that is not possible.
-
-    The store has the metrics of all clusters only for scorers on the hub, and a scoring API cannot
-    be asked again.
-    """
-    label = scorer.spec.source.cluster_label
-    hub = fleet.hub_scoring
-    if not scorer.spec.on_hub or scorer.scoring_type == SCORED_BY_API or label is None:
-        return None
-    if hub is None or len(query.split(scorer.spec.source.params.query)) != 1:
-        return None
-    identity = cluster_label(label).identity
-    clusters: list[tuple[str, str]] = []
-    for cluster in hub.clusters:
-        if not identity:
-            clusters.append((cluster.name, cluster.name))
-        elif identity in cluster.values:
-            clusters.append((cluster.values[identity], cluster.name))
-    # A MetricSource has one variant for the hub scorer.
-    variant = fleet.by_variant[scorer.name][0]
-    return HistoryQuestion(
-        score_name=scorer.score_name,
-        step=scorer.spec.scoring.params.interval,
-        query=scorer.spec.source.params.query,
-        label=label.name,
-        parameters=tuple(variant.source_parameters.items()),
-        fails_on_partial=variant.on_partial == "Fail",
-        clusters=tuple(clusters),
     )

@@ -96,24 +96,19 @@ async def evaluated_now(
     They are as old as the evaluation: a query says nothing of the age of its metrics.
     """
     answer = await _asked(store, query, at=at, parameters=parameters)
-    cells: dict[str, dict[Labels, _Cell]] = {}
+    by_cluster: dict[str, list[RawResult]] = {}
     for series in answer.series:
         cluster, labels = read(series.labels)
         value = _value(series)
         # The agent drops results that are not finite.
-        if not cluster or not math.isfinite(value):
-            continue
-        of_cluster = cells.setdefault(cluster, {})
-        before = of_cluster.get(labels)
-        low = value if before is None else min(before.low, value)
-        high = value if before is None else max(before.high, value)
-        of_cluster[labels] = _Cell(low=low, high=high, measured=at)
-    by_cluster: dict[str, ClusterResults] = {}
-    for cluster, by_labels in cells.items():
-        results = _results(by_labels, at=at)
-        if results is not None:
-            by_cluster[cluster] = results
-    return by_cluster
+        if cluster and math.isfinite(value):
+            # Two series with the same known labels are two results: the agent aggregates both.
+            result = RawResult(labels=labels, low=value, high=value)
+            by_cluster.setdefault(cluster, []).append(result)
+    return {
+        cluster: ClusterResults(results=tuple(results), measured=at)
+        for cluster, results in by_cluster.items()
+    }
 
 
 async def _asked(

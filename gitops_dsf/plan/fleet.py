@@ -113,6 +113,19 @@ class CheckedFleet:
                 by_resource[scorer.resource_name] = scorer
         return by_resource
 
+    def predecessor_of(self, later: EffectiveScorer) -> EffectiveScorer | None:
+        """The scorer whose published scores are those of `later`, a scorer of a later revision.
+
+        It is the one that publishes the same AddOnPlacementScore, whatever its own name is, else
+        the one of the same name. None if there are no published scores to go on from.
+        """
+        if later.resource_name in self.scorer_by_resource:
+            return self.scorer_by_resource[later.resource_name]
+        same_name = self.scorer_by_name.get(later.name)
+        if same_name is None or same_name.resource_name not in self.scorer_by_resource:
+            return None
+        return same_name
+
     @cached_property
     def spans(self) -> Mapping[str, tuple[int, int]]:
         """The lowest and highest score that OCM can count, by name of the AddOnPlacementScore."""

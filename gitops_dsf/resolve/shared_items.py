@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from dsf_wire.dimension import label_placeholders
+from dsf_wire.dimension import LABELS, label_placeholders
 from dsf_wire.measures import SOURCE_TYPE, MeasureError, select
 from dsf_wire.query import split
 from gitops_dsf.resolve.promql.labels import others
@@ -36,7 +36,11 @@ def labels_apart(scorer: EffectiveScorer) -> list[str]:
 
 def series_of_expressions(scorer: EffectiveScorer) -> Iterator[SeriesOfExpression]:
     """Judges each expression of the query that can be read, in order."""
-    names = labels_apart(scorer)
+    return _series_apart(scorer, labels_apart(scorer))
+
+
+def _series_apart(scorer: EffectiveScorer, names: Sequence[str]) -> Iterator[SeriesOfExpression]:
+    """Whether these labels keep the series of each expression apart."""
     if scorer.source_type == SOURCE_TYPE:
         yield from _series_of_measures(scorer, names)
         return
@@ -64,3 +68,14 @@ def has_single_results(scorer: EffectiveScorer) -> bool:
     if len(label_placeholders(scorer.dimension_format)) > 1:
         return False
     return [series.share for series in series_of_expressions(scorer)] == [False]
+
+
+def has_distinct_results(scorer: EffectiveScorer) -> bool:
+    """Whether the results of a cluster certainly differ in their labels.
+
+    Of results with the same labels the agent exports only the last one as a raw score.
+    """
+    if not scorer.spec.scored_by_query or len(split(scorer.spec.source.params.query)) != 1:
+        return False
+    names = [*LABELS, *labels_apart(scorer)]
+    return [series.share for series in _series_apart(scorer, names)] == [False]

@@ -402,8 +402,9 @@ a job token may not write notes. It cannot be protected, because merge requests 
 
 With GITOPS_DSF_PROMETHEUS (and GITOPS_DSF_PROMETHEUS_TOKEN, if the store wants a token) the
 preview reads raw scores from the store, so that scores after a change are exact, and the comment
-has a backtest; that needs "gitops-dsf[backtest]". Whoever may open a pull request from a
-branch can print these tokens: give them no other right."""
+has a backtest; that needs "gitops-dsf[backtest]". GITOPS_DSF_CLUSTER_LABEL is the label by which
+the store names clusters, if it is another one than that of dynamic_score. Whoever may open a
+pull request from a branch can print these tokens: give them no other right."""
 
 _PUBLISH: Final = """\
 Renders a branch as it is in origin, and pushes what changed: rendered/ to the same branch, or

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from gitops_dsf.diagnostics import Mistake
-from gitops_dsf.resolve.promql.check import AGGREGATIONS, BINARY, Token, Tree, tokens
+from gitops_dsf.resolve.promql.check import AGGREGATIONS, BINARY, MAX_QUERY, Token, Tree, tokens
 
 CHOOSING: Final = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
 """Aggregations that choose series, and keep their labels."""
@@ -86,12 +86,9 @@ def history_seconds(tree: Tree, depth: int = 0) -> int:
         duration = getattr(tree, name, None)
         if duration:
             own += int(duration.total_seconds())
-    children = [getattr(tree, name, None) for name in _CHILDREN]
-    children += getattr(tree, "args", None) or []
     longest = 0
-    for child in children:
-        if child is not None:
-            longest = max(longest, history_seconds(child, depth + 1))
+    for child in _children(tree):
+        longest = max(longest, history_seconds(child, depth + 1))
     return max(own, 0) + longest
 
 
@@ -103,6 +100,44 @@ def mixing_clauses(text: str, tree: Tree, label: str, *, most: int) -> list[Mist
         message = f"the result has no label {label}"
         return [Mistake(message, f"keep the label {label} of the series")]
     return mistakes
+
+
+def keeps_apart(text: str, tree: Tree, label: str) -> bool:
+    """Whether each series of the result that has the label comes only from series with its value.
+
+    False where that is not certain. `mixing_clauses` has the reasons for people, who may also make
+    the label from another one; here its values must be those of the series.
+    """
+    if _writes_label(tree, label, 0):
+        return False
+    return not mixing_clauses(text, tree, label, most=MAX_QUERY)
+
+
+def _writes_label(tree: Tree, label: str, depth: int) -> bool:
+    """Whether a function gives the label another value. True for a tree that is too deep."""
+    if depth > MAX_DEPTH:
+        return True
+    kind = type(tree).__name__
+    if kind == "Call":
+        name = tree.func.name
+        # `info` joins series by instance and job alone, which are equal on many clusters.
+        if name == "info":
+            return True
+        is_writer = name in {"label_replace", "label_join"} and len(tree.args) > 1
+        if is_writer and _text(tree.args[1]) == label:
+            return True
+    elif kind == "AggregateExpr" and tree.param is not None and _text(tree.param) == label:
+        # The only aggregation whose parameter is a label is count_values.
+        return True
+    return any(_writes_label(child, label, depth + 1) for child in _children(tree))
+
+
+def _children(tree: Tree) -> Iterator[Tree]:
+    for name in _CHILDREN:
+        child = getattr(tree, name, None)
+        if child is not None:
+            yield child
+    yield from getattr(tree, "args", None) or []
 
 
 def _labels(tree: Tree, depth: int) -> _Labels:

@@ -80,6 +80,10 @@ def _scorer(change: ScorerChange, limits: PageLimits) -> Iterator[str]:
     elif change.effect is not ScoreEffect.UNKNOWN and change.other_source:
         clusters = plural(len(change.other_source), "cluster")
         yield f"- new scores are **unknown** on {clusters}: source changed"
+    if change.effect is ScoreEffect.KNOWN and change.kept:
+        clusters = plural(change.kept, "cluster")
+        causes = limits.plain(", ".join(change.unknown_because))
+        yield f"- {causes} changed, and a metric store has the raw scores of {clusters}"
     if change.effect is ScoreEffect.RANGE and change.kept:
         clusters = plural(change.kept, "cluster")
         yield f"- what is published of raw scores changes on {clusters}"

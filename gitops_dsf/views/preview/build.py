@@ -25,7 +25,7 @@ from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_
 from gitops_dsf.views.preview.moves import DecisionMove, moves
 from gitops_dsf.views.preview.pacedchange import PacedChange, paced_change
 from gitops_dsf.views.preview.rawquestions import RawScoreSource
-from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes
+from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes, with_raw_scores
 from gitops_dsf.views.preview.summary import Summary, summarise_changes
 from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.verdictpairs import VerdictPair, verdict_pairs
@@ -106,6 +106,8 @@ def compare(
     if hub.snapshot is not None:
         transition = Transition(base=base, head=head, snapshot=hub.snapshot, now=hub.now, raw=raw)
         pairs = tuple(verdict_pairs(transition))
+        if base is not None:
+            scorers = with_raw_scores(scorers, base, head, transition.scores)
     moving = None if transition is None else moves(pairs, base, head)
     paced = None if transition is None else paced_change(transition)
     refuges: tuple[Failover, ...] = ()

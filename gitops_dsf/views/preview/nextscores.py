@@ -9,7 +9,7 @@ Not computed: what a changed source or scoring API would return, nor a changed q
 was asked for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,7 +21,6 @@ from gitops_dsf.hub.scores import PublishedScore, Scores
 from gitops_dsf.hub.snapshots.snapshot import Snapshot
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.resolve.next_score import NextScore, ScorerEdit, published_causes, unbounded
-from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.scorershift import ScoreEffect, ScorerShift, shift_of
 
 UnknownScores = Mapping[str, Mapping[str, NextScore]]
@@ -41,9 +40,15 @@ class NextScores:
     changed: frozenset[str]
     """Names of AddOnPlacementScores with a value that differs or is unknown on any cluster."""
 
-    def is_bounded(self, name: str) -> bool:
-        """Whether present scores bound all unknown scores of this name."""
-        return all(cell.bounded for cell in self.unknown.get(name, {}).values())
+    def is_bounded(self, name: str, clusters: Collection[str] | None = None) -> bool:
+        """Whether present scores or raw scores bound all unknown scores of this name.
+
+        `clusters` are those that are looked at; None for all.
+        """
+        for cluster, score in self.unknown.get(name, {}).items():
+            if not score.bounded and (clusters is None or cluster in clusters):
+                return False
+        return True
 
 
 def next_scores(
@@ -65,7 +70,9 @@ def next_scores(
     changed: set[str] = set()
     for resource in sorted({*head.scorer_by_resource, *base_scorers}):
         after = head.scorer_by_resource.get(resource)
-        before = _before(base, resource, after)
+        before = base_scorers.get(resource)
+        if base is not None and after is not None:
+            before = base.predecessor_of(after)
         shift = shift_of(before, after, base, head)
         if shift.keeps_scores:
             continue
@@ -74,21 +81,6 @@ def next_scores(
         if unknown[resource] or scores[resource] != present:
             changed.add(resource)
     return NextScores(scores=scores, unknown=unknown, changed=frozenset(changed))
-
-
-def _before(
-    base: CheckedFleet | None, resource: str, after: EffectiveScorer | None
-) -> EffectiveScorer | None:
-    """The scorer that publishes a score in the base: under this name, or under its former one."""
-    if base is None:
-        return None
-    same_name = base.scorer_by_resource.get(resource)
-    if same_name is not None or after is None:
-        return same_name
-    renamed = base.scorer_by_name.get(after.name)
-    if renamed is None or renamed.resource_name not in base.scorer_by_resource:
-        return None
-    return renamed
 
 
 def _followed(

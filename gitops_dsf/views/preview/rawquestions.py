@@ -1,17 +1,30 @@
 """Which raw scores would make a preview exact, and what a metric store answered.
 
 A store has the raw scores that agents export as `dynamic_score`. They are of use for a scorer
-whose raw scores stay and of which other scores are published.
+whose raw scores stay and of which other scores are published. Where the query changes, a store that
+has the metrics of all clusters evaluates the new one.
 """
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from msgspec import Struct
 
+from dsf_wire.scorevalue import Aggregation
 from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.plan.storequery import StoreQuery, store_query
 from gitops_dsf.resolve.raw_inputs import raw_causes
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.shared_items import has_distinct_results
 from gitops_dsf.views.preview.scorershift import ScoreEffect, shift_of
+
+_ASKED_ANEW: Final = frozenset(
+    {"query", "cluster label", "range", "step", "scoring type", "scoring API", "arguments"}
+)
+"""Changed fields after which a store can still answer for the sources, if it evaluates the new
+query: the metrics stay those of the same servers.
+"""
 
 
 class RawQuestion(Struct, frozen=True, kw_only=True):
@@ -24,6 +37,15 @@ class RawQuestion(Struct, frozen=True, kw_only=True):
     """The name under which agents export its raw scores now."""
     clusters: frozenset[str]
     """Where it runs before and after the change."""
+
+
+class AnewQuestion(Struct, frozen=True, kw_only=True):
+    """A scorer whose new query is evaluated."""
+
+    scorer: str
+    resource: str
+    """Name of the AddOnPlacementScore after the change."""
+    query: StoreQuery
 
 
 class RawScorerAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -56,11 +78,13 @@ def raw_questions(base: CheckedFleet, head: CheckedFleet) -> Iterator[RawQuestio
     names = Counter(scorer.score_name for scorer in base.scorers)
     for resource in sorted(head.scorer_by_resource):
         after = head.scorer_by_resource[resource]
-        before = base.scorer_by_name.get(after.name)
-        if before is None or before.spec.score_destination != after.spec.score_destination:
+        before = base.predecessor_of(after)
+        if before is None:
             continue
         shift = shift_of(before, after, base, head)
         if shift.effect is ScoreEffect.NONE or raw_causes(before, after):
+            continue
+        if not _has_every_result(before, after, base):
             continue
         clusters = (shift.ran & shift.runs) - shift.other_variant
         if clusters and names[before.score_name] == 1:
@@ -70,3 +94,34 @@ def raw_questions(base: CheckedFleet, head: CheckedFleet) -> Iterator[RawQuestio
                 score_name=before.score_name,
                 clusters=clusters,
             )
+
+
+def anew_questions(
+    base: CheckedFleet, head: CheckedFleet, *, cluster_label: str
+) -> Iterator[AnewQuestion]:
+    """The scorers whose changed query a store can evaluate for their clusters, by name.
+
+    `cluster_label` names the cluster in the series of that store.
+    """
+    for resource in sorted(head.scorer_by_resource):
+        after = head.scorer_by_resource[resource]
+        before = base.predecessor_of(after)
+        if before is None:
+            continue
+        causes = raw_causes(before, after)
+        if not causes or not _ASKED_ANEW.issuperset(causes):
+            continue
+        query = store_query(after, head, cluster_label=cluster_label)
+        if query is not None:
+            yield AnewQuestion(scorer=after.name, resource=resource, query=query)
+
+
+def _has_every_result(before: EffectiveScorer, after: EffectiveScorer, base: CheckedFleet) -> bool:
+    """Whether the exported raw scores are all that the new aggregation looks at.
+
+    Of results with the same labels an agent exports the last one, as upstream does. `Last` needs no
+    other, and the rest would be aggregated without what is missing.
+    """
+    if after.spec.score_aggregation == Aggregation.LAST.value:
+        return True
+    return all(map(has_distinct_results, base.by_variant[before.name]))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.scorers import scorer as rendered
@@ -15,6 +15,7 @@ from gitops_dsf.views.preview.fields import (
     field_changes,
     written_metadata,
 )
+from gitops_dsf.views.preview.nextscores import NextScores
 from gitops_dsf.views.preview.scorershift import ScoreEffect, ScorerShift, shift_of
 
 _DESTINATION_FIELDS: Final = frozenset({"configURL", "host", "query"})
@@ -36,7 +37,7 @@ class ScorerChange(Struct, frozen=True, kw_only=True, rename="camel"):
     """The number of clusters where it runs before and after."""
     effect: ScoreEffect
     unknown_because: tuple[str, ...]
-    """Fields whose change makes the raw scores unknown."""
+    """Fields whose change alone makes the raw scores unknown."""
     other_source: tuple[str, ...]
     """Clusters that keep it with another variant of its MetricSource, sorted.
 
@@ -55,6 +56,22 @@ def scorer_changes(base: CheckedFleet | None, head: CheckedFleet) -> tuple[Score
         if change.change is not ChangeKind.CHANGED or _differs(change, shift, base, head):
             changes.append(change)
     return tuple(changes)
+
+
+def with_raw_scores(
+    changes: Iterable[ScorerChange], base: CheckedFleet, head: CheckedFleet, scores: NextScores
+) -> tuple[ScorerChange, ...]:
+    """The changes, where what a metric store has makes unknown scores known."""
+    marked = []
+    for change in changes:
+        is_known = False
+        if change.effect is ScoreEffect.UNKNOWN and change.kept:
+            kept = base.runs_on[change.name] & head.runs_on[change.name]
+            resource = head.scorer_by_name[change.name].resource_name
+            # A scorer that publishes nothing has no next scores.
+            is_known = resource in head.scorer_by_resource and scores.is_bounded(resource, kept)
+        marked.append(structs.replace(change, effect=ScoreEffect.KNOWN) if is_known else change)
+    return tuple(marked)
 
 
 def altered(change: ScorerChange, base: CheckedFleet | None, head: CheckedFleet) -> frozenset[str]:

@@ -24,6 +24,11 @@ class ScoreEffect(StrEnum):
 
     The present scores bound the new ones.
     """
+    KNOWN = "known"
+    """The raw scores change, or others of them count.
+
+    A metric store has them for every cluster that keeps the scorer.
+    """
     UNKNOWN = "unknown"
     """The raw scores change. They are unknown until the scorer has run."""
 
@@ -39,7 +44,10 @@ class ScorerShift:
     runs: frozenset[str]
     """Clusters where it runs after the change."""
     effect: ScoreEffect = ScoreEffect.NONE
-    """NONE if the scorer comes or goes. `other_variant` is apart."""
+    """NONE if the scorer comes or goes. `other_variant` is apart.
+
+    Never KNOWN: a shift does not know raw scores.
+    """
     causes: tuple[str, ...] = ()
     """Fields whose change makes the raw scores unknown."""
     other_variant: frozenset[str] = frozenset()

@@ -1,5 +1,6 @@
 """`diff` with a metric store: the raw scores of now make the scores after a change exact."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -271,6 +272,182 @@ def test_a_changed_query_of_agents_is_not_asked_of_the_store(
     assert [move["to"] for move in preview["comparison"]["moves"]] == ["unknown"]
 
 
+CALM: Mapping[str, Value] = {
+    "eu-1": lambda _: 20.6,
+    "eu-2": lambda _: 70.3,
+    "us-1": lambda _: 30.9,
+}
+
+
+def by_query(query: str, *, source: Mapping[str, Any] = {}, **spec: Any) -> dict[str, Any]:
+    """A scorer of agents without a scoring API."""
+    source = {
+        "type": "Prometheus",
+        "host": "http://prometheus:9090",
+        "params": {"query": query},
+        **source,
+    }
+    scoring = {"type": "Query", "params": {"name": "cpu", "interval": 60}}
+    return scorer("cpu", configURL=None, source=source, scoring=scoring, **spec)
+
+
+def test_a_changed_query_of_agents_is_asked_anew_where_series_name_the_cluster(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    fleet.write("scorers/cpu.yaml", by_query("avg by (cluster) (busy)"))
+    fleet.commit("by query")
+    fleet.write("scorers/cpu.yaml", by_query("avg by (cluster) (calm)"))
+    with Store(scores={}, queries={"avg by (cluster) (calm)": CALM}) as store:
+        preview = compared(fleet, scores, run, store, "--cluster-label", "cluster")
+    [move] = preview["comparison"]["moves"]
+    assert (move["from"], move["to"]) == (["eu-1"], ["eu-2"])
+    assert after(preview["comparison"]) == {"eu-1": (21, None, None), "eu-2": (70, None, None)}
+    [answer] = preview["rawScores"]["scorers"]
+    assert (answer["anew"], answer["clusters"], answer["answered"]) == (True, 3, 3)
+    [change] = preview["comparison"]["scorers"]
+    assert (change["effect"], change["unknownBecause"]) == ("known", ["query"])
+
+
+def test_series_without_the_label_of_the_cluster_are_nobodys(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    fleet.write("scorers/cpu.yaml", by_query("busy"))
+    fleet.commit("by query")
+    fleet.write("scorers/cpu.yaml", by_query("calm"))
+    with Store(scores={}, queries={"calm": CALM}, label="instance") as store:
+        preview = compared(fleet, scores, run, store, "--cluster-label", "cluster")
+    assert [move["to"] for move in preview["comparison"]["moves"]] == ["unknown"]
+    [answer] = preview["rawScores"]["scorers"]
+    assert (answer["anew"], answer["clusters"], answer["answered"]) == (True, 3, 0)
+    [change] = preview["comparison"]["scorers"]
+    assert change["effect"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "avg(calm)",
+        "topk(1, calm)",
+        "calm / on (node) group_left avg by (node) (calm)",
+        "calm - scalar(avg(calm))",
+        'label_replace(calm, "cluster", "$1", "node", "(.*)")',
+        'count_values by (node) ("cluster", calm)',
+        "calm; busy",
+    ],
+)
+def test_a_query_that_mixes_clusters_is_not_asked_for_agents(
+    fleet: GitFleet, scores: Path, run: Run, query: str
+) -> None:
+    fleet.write("scorers/cpu.yaml", by_query("busy"))
+    fleet.commit("by query")
+    fleet.write("scorers/cpu.yaml", by_query(query))
+    with Store(scores={}, queries={query: CALM}) as store:
+        preview = compared(fleet, scores, run, store, "--cluster-label", "cluster")
+    assert ("rawScores" in preview, store.asked) == (False, [])
+
+
+def test_a_query_with_parameters_of_the_agents_source_is_not_asked_of_another_one(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
+    limited = {"parameters": {"namespace": "shop"}}
+    fleet.write("scorers/cpu.yaml", by_query("busy", source=limited))
+    fleet.commit("by query")
+    fleet.write("scorers/cpu.yaml", by_query("calm", source=limited))
+    with Store(scores={}, queries={"calm": CALM}) as store:
+        preview = compared(fleet, scores, run, store, "--cluster-label", "cluster")
+    assert ("rawScores" in preview, store.asked) == (False, [])
+
+
+def test_another_name_of_a_scorer_keeps_its_raw_scores(
+    fleet: GitFleet, scores: Path, run: Run, store: Store
+) -> None:
+    """Its score keeps its name, so it is the same one."""
+    fleet.remove("scorers/cpu.yaml")
+    named = {"host": "http://api.scoring.svc:8000", "params": {"name": "cpu", "interval": 60}}
+    fleet.write("scorers/free.yaml", scorer("free", scoreRange=TURNED, scoring=named))
+    fleet.write("apps/guestbook.yaml", application("guestbook", scorers=("free",)))
+    preview = compared(fleet, scores, run, store)
+    assert after(preview["comparison"]) == {"eu-1": (10, None, None), "us-1": (79, None, None)}
+    [answer] = preview["rawScores"]["scorers"]
+    assert (answer["scorer"], answer["answered"]) == ("free", 3)
+
+
+def test_each_series_of_a_new_query_is_a_result(fleet: GitFleet, scores: Path, run: Run) -> None:
+    """The labels of two of them may differ only in one that no item name and no raw score has."""
+    query = "sum by (cluster, cpu) (calm)"
+    fleet.write("scorers/cpu.yaml", on_hub("sum by (cluster) (busy)"))
+    fleet.commit("on the hub")
+    summed = on_hub(query)
+    summed["spec"]["scoreAggregation"] = "Sum"
+    fleet.write("scorers/cpu.yaml", summed)
+    rows = []
+    for cluster, values in {"eu-1": (10, 20), "eu-2": (30, 40), "us-1": (10, 10)}.items():
+        for cpu, value in enumerate(values):
+            metric = {"cluster": cluster, "cpu": str(cpu)}
+            rows.append({"metric": metric, "values": [[0, str(value)]]})
+    with Store(scores={}, answer=answer_of(rows)) as store:
+        preview = compared(fleet, scores, run, store)
+    # 10 + 20 and 30 + 40 of 100, on a map from 1 to 100.
+    assert after(preview["comparison"]) == {"eu-1": (30, None, None), "eu-2": (70, None, None)}
+
+
+@pytest.mark.parametrize(
+    ("query", "to"),
+    [
+        # One result for each node, so raw scores are all results.
+        ("avg by (node) (busy)", ["us-1"]),
+        # Several may have the same labels. An agent exports only the last of these.
+        ("avg by (cpu) (busy)", "unknown"),
+        ("busy", "unknown"),
+    ],
+)
+def test_raw_scores_are_used_where_they_are_all_results(
+    fleet: GitFleet, scores: Path, run: Run, store: Store, query: str, to: object
+) -> None:
+    fleet.write("scorers/cpu.yaml", by_query(query, scoreAggregation="Min"))
+    fleet.commit("by query")
+    fleet.write("scorers/cpu.yaml", by_query(query, scoreAggregation="Max", scoreRange=TURNED))
+    preview = compared(fleet, scores, run, store)
+    [move] = preview["comparison"]["moves"]
+    assert move["to"] == to
+    [change] = preview["comparison"]["scorers"]
+    assert change["effect"] == ("unknown" if to == "unknown" else "known")
+    assert ("rawScores" in preview) == (to != "unknown")
+
+
+def test_several_results_may_come_in_any_order(fleet: GitFleet, scores: Path, run: Run) -> None:
+    """With Last a result counts that nobody knows, so the score is between them."""
+    fleet.write("scorers/cpu.yaml", by_query("avg by (node) (busy)", scoreAggregation="Min"))
+    fleet.commit("by query")
+    results = {"eu-1": (90.4, 95.4), "eu-2": (60.2, 60.2), "us-1": (20.7, 30.7)}
+    now = time.time()
+    rows = []
+    for part in ("low", "high", "time"):
+        for cluster, values in results.items():
+            for node, value in zip(("a", "b"), values, strict=True):
+                labels = {"ds_cluster": cluster, "ds_score_name": "cpu", "ds_node": node}
+                number = str(now if part == "time" else value)
+                metric = labels | {"gitops_dsf_part": part}
+                rows.append({"metric": metric, "values": [[now, number]]})
+    with Store(scores={}, answer=answer_of(rows)) as store:
+        low = aggregated(fleet, scores, run, store, "Max")
+        last = aggregated(fleet, scores, run, store, "Last")
+    # 100 - 0.99 x 95.4, and 100 - 0.99 x 30.7.
+    assert low == {"eu-1": (5, None, None), "us-1": (69, None, None)}
+    assert last == {"eu-1": ("unknown", 5, 10), "us-1": ("unknown", 69, 79)}
+
+
+def aggregated(fleet: GitFleet, scores: Path, run: Run, store: Store, way: str) -> Any:
+    fleet.write(
+        "scorers/cpu.yaml",
+        by_query("avg by (node) (busy)", scoreAggregation=way, scoreRange=TURNED),
+    )
+    preview = compared(fleet, scores, run, store)
+    [change] = preview["comparison"]["scorers"]
+    assert change["effect"] == "known"
+    return after(preview["comparison"])
+
+
 @pytest.fixture
 def pipeline(fleet: GitFleet) -> Callable[..., str]:
     """What the pipeline of a merge request prints, with the state branch of a reconciler."""
@@ -297,6 +474,17 @@ def test_the_pipeline_previews_with_the_raw_scores_of_its_store(
     assert "79 to 82 points" not in text
     assert "### What this would have done" in text
     assert "s3cret" not in text
+
+
+def test_a_pipeline_says_which_label_of_its_store_names_clusters(
+    fleet: GitFleet, pipeline: Callable[..., str]
+) -> None:
+    fleet.write("scorers/cpu.yaml", by_query("busy"))
+    fleet.commit("by query")
+    fleet.write("scorers/cpu.yaml", by_query("calm"))
+    with Store(scores={}, queries={"calm": CALM}) as store:
+        text = pipeline(GITOPS_DSF_PROMETHEUS=store.url, GITOPS_DSF_CLUSTER_LABEL="cluster")
+    assert "the new query of cpu on 3 of 3 clusters, evaluated" in text
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,9 @@ def test_known_raw_scores_give_what_the_agent_publishes(
     # The agent drops a sum that is infinite. Then nothing may be told.
     assume(follows is not None)
     assert follows is not None
+    # Of results with the same labels an agent exports the last one, which is enough for Last.
+    exported = [_known(raw, node) for node, raw in {node: raw for raw, node in cycles[-1]}.items()]
+    by_exported = change.next_by_results(present, exported, cluster="eu-1", why="")
     scores.keep(after.resource_name)
     for _ in range(2 * TTL // INTERVAL):
         scores.cycle(summarise(after), results, now=now)
@@ -209,6 +212,8 @@ def test_known_raw_scores_give_what_the_agent_publishes(
         assert set(published) == set(follows.items)
         for item, score in published.items():
             assert follows.interval(item).holds(score), (item, score, follows)
+            if ways[1] == "Last" and by_exported is not None:
+                assert by_exported.interval(item).holds(score), (item, score, by_exported)
         now += INTERVAL
 
 

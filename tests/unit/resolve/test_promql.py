@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.resolve.promql.check import FUNCTIONS, check
-from gitops_dsf.resolve.promql.labels import can_have, mixing_clauses
+from gitops_dsf.resolve.promql.labels import can_have, keeps_apart, mixing_clauses
 from tests.support.laws import examples
 from tests.support.repositories import listed
 
@@ -234,3 +234,30 @@ def mixed(query: str) -> list[tuple[int, str]]:
         (clause.offset, clause.hint)
         for clause in mixing_clauses(query, checked.tree, "cluster", most=500)
     ]
+
+
+@pytest.mark.parametrize(
+    ("query", "apart"),
+    [
+        ("x", True),
+        ("rate(x[5m]) / y", True),
+        ("1 - avg by (cluster, node) (x)", True),
+        ("sum without (cpu) (x) * on (cluster) group_left y", True),
+        ('label_replace(x, "node", "$1", "id", "(.+)")', True),
+        ("histogram_quantile(0.9, sum by (cluster, le) (rate(x[5m])))", True),
+        ("avg(x)", False),
+        ("topk(3, x)", False),
+        ("x / ignoring (cluster) y", False),
+        ("x * scalar(y)", False),
+        ("x or vector(0)", False),
+        # The author of a query on the hub may name clusters as they like. For agents the label has
+        # to be the one that the store gave to the series.
+        ('label_replace(x, "cluster", "$1", "id", "(.+)")', False),
+        ('label_join(x, "cluster", "-", "a", "b")', False),
+        ('avg by (cluster) (count_values by (cluster) ("cluster", x))', False),
+    ],
+)
+def test_series_that_name_a_cluster_are_of_that_cluster_alone(query: str, apart: bool) -> None:
+    checked = check(query)
+    assert checked.tree is not None, checked.mistakes
+    assert keeps_apart(query, checked.tree, "cluster") is apart
