@@ -177,16 +177,22 @@ def add_headers(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_store(parser: argparse._ActionsContainer) -> None:
-    """Adds what a store of --prometheus wants to see, and --cluster-label."""
-    add_token_file(parser)
+def add_credentials(parser: argparse._ActionsContainer) -> None:
+    """Adds --credentials, for a store of --prometheus."""
     parser.add_argument(
         "--credentials",
         metavar="DIR",
         type=Path,
         help="with --prometheus: folder with the Secrets and ConfigMaps that the repository names"
-        " for the source at this URL, each value in the file <name>/<key>",
+        " for the source at this URL, each value in the file <name>/<key>; with --base, that"
+        " revision decides which hosts see them",
     )
+
+
+def add_store(parser: argparse._ActionsContainer) -> None:
+    """Adds what a store of --prometheus wants to see, and --cluster-label."""
+    add_token_file(parser)
+    add_credentials(parser)
     add_headers(parser)
     parser.add_argument(
         "--cluster-label",

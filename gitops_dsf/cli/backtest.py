@@ -10,19 +10,19 @@ from typing import Final, NamedTuple
 
 from gitops_dsf.cli.hubdata import placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.journalfiles import journal_files, since_month
+from gitops_dsf.cli.sides import BaseFleet, base_fleet
 from gitops_dsf.cli.timespan import Span, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.journal.lines import read as read_journal
 from gitops_dsf.journal.record import Record
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.repository.git import RevisionError
-from gitops_dsf.repository.revision.base import find_base
 from gitops_dsf.show.jsontext import json_text
 from gitops_dsf.show.terminal import progress
 
 try:
     from gitops_dsf.cli.backtesthistory import StoreHistory, feed_files, span_of
-    from gitops_dsf.cli.storeaccess import check_store_url, open_store
+    from gitops_dsf.cli.storeaccess import check_store_url, open_store, trusted
     from gitops_dsf.fleetbacktest.comparison import RevisionComparison, RevisionTitles
     from gitops_dsf.fleetbacktest.result import RevisionResult, document
     from gitops_dsf.fleetbacktest.span import HistorySpan
@@ -51,13 +51,6 @@ class _TimeLimits(NamedTuple):
         return time.monotonic() >= self.decide_until
 
 
-class _Base(NamedTuple):
-    """The revision with which --base compares."""
-
-    fleet: CheckedFleet | None
-    title: str
-
-
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the backtest was shown.
 
@@ -74,9 +67,12 @@ def run(args: argparse.Namespace) -> int:
     if head is None:
         return 1
     answers = () if args.history is None else read_path(args.history)
-    comparison = _comparison(args, head, span=span(args, known=span_of(answers)))
+    known_span = span(args, known=span_of(answers))
+    base = None if args.base is None else base_fleet(args.directory, args.base)
+    comparison = _comparison(args, head, base, span=known_span)
     if args.history is None:
-        notes = _feed_store(args, head, comparison, read_until=limits.read_until)
+        asking = trusted(None if base is None else base.fleet, head)
+        notes = _feed_store(args, asking, comparison, read_until=limits.read_until)
     else:
         notes = feed_files(comparison, args.history, answers, cluster_label=args.cluster_label)
     results = comparison.results(window=args.window, stop=limits.is_over)
@@ -96,12 +92,13 @@ def _time_limits(seconds: float | None) -> _TimeLimits:
     return _TimeLimits(now + READING * seconds, now + DECIDING * seconds)
 
 
-def _comparison(args: argparse.Namespace, head: CheckedFleet, *, span: Span) -> RevisionComparison:
-    base = _base(args)
+def _comparison(
+    args: argparse.Namespace, head: CheckedFleet, base: BaseFleet | None, *, span: Span
+) -> RevisionComparison:
     return RevisionComparison(
         head=head,
-        base=base.fleet,
-        titles=RevisionTitles(base.title, "the working tree"),
+        base=None if base is None else base.fleet,
+        titles=RevisionTitles("" if base is None else base.title, "the working tree"),
         span=HistorySpan(start=span.start, end=span.end),
         snapshot=read_hub_data(args).snapshot,
         only=[placement_key(head, name) for name in args.placement] or None,
@@ -125,32 +122,20 @@ def _records(args: argparse.Namespace, *, start: float) -> tuple[Record, ...]:
     return read_journal(since_month(files.contents, start), explained=False).records
 
 
-def _base(args: argparse.Namespace) -> _Base:
-    if args.base is None:
-        return _Base(None, "")
-    from gitops_dsf.cli.sides import fleet_at
-
-    base = find_base(args.directory, args.base)
-    fleet = fleet_at(base)
-    if fleet is None:
-        raise GitopsDsfError(
-            f"{base.title} has no valid fleet repository in this folder, so there is nothing to"
-            " compare with"
-        )
-    return _Base(fleet, base.title)
-
-
 def _feed_store(
     args: argparse.Namespace,
-    head: CheckedFleet,
+    asking: CheckedFleet,
     comparison: RevisionComparison,
     *,
     read_until: float,
 ) -> list[str]:
-    """Reads the history of a store. Returns what the store warned of."""
+    """Reads the history of a store. Returns what the store warned of.
+
+    `asking` is the revision whose credentials the store may see.
+    """
 
     async def read() -> list[str]:
-        async with open_store(args, head) as store:
+        async with open_store(args, asking) as store:
             return await history.read(store)
 
     with progress(sys.stderr) as step:

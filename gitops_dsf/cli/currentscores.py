@@ -89,7 +89,7 @@ class _Reading:
         anew: Sequence[AnewQuestion],
     ) -> CurrentScores:
         from dsf_runtime.calls import display
-        from gitops_dsf.metricstore.answer import StoreError
+        from gitops_dsf.metricstore.errors import StoreError
 
         problems: tuple[str, ...] = ()
         try:
@@ -116,7 +116,6 @@ class _Reading:
     ) -> None:
         from gitops_dsf.cli.storeaccess import open_store
 
-        # Whoever may write a pull request must not choose the host that sees a token.
         async with asyncio.timeout(SECONDS), open_store(self._args, base) as store:
             if exported:
                 await self._read_exported(store, exported)

@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
-from gitops_dsf.errors import RepositoryError
+from gitops_dsf.errors import GitopsDsfError, RepositoryError
 from gitops_dsf.pipeline import CheckResult, check
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.render.argocd import RENDERED
 from gitops_dsf.repository.load import Known
 from gitops_dsf.repository.load.paths import FOLDERS, SETTINGS_FILE
-from gitops_dsf.repository.revision.base import Base
+from gitops_dsf.repository.revision.base import Base, find_base
 from gitops_dsf.repository.revision.checkout import checkout
 from gitops_dsf.repository.revision.tree import paths_at
 from gitops_dsf.repository.safefolder import SafeFolder
@@ -28,6 +29,13 @@ class Side:
     """Paths of files in rendered/, and whether each is a regular file."""
     absent: bool = False
     """Whether the revision has no fleet repository in this folder."""
+
+
+class BaseFleet(NamedTuple):
+    """A revision without errors, with which another one is compared."""
+
+    fleet: CheckedFleet
+    title: str
 
 
 def side_at(base: Base, commit: str, known: Known) -> Side:
@@ -52,6 +60,18 @@ def side_on_disk(directory: Path, known: Known) -> Side:
 def fleet_at(base: Base) -> CheckedFleet | None:
     """The fleet repository at the base; None if there is none or it has errors."""
     return side_at(base, base.commit, {}).fleet
+
+
+def base_fleet(directory: Path, revision: str) -> BaseFleet:
+    """The fleet repository of --base. Raises GitopsDsfError if it has errors or is absent."""
+    base = find_base(directory, revision)
+    fleet = fleet_at(base)
+    if fleet is None:
+        raise GitopsDsfError(
+            f"{base.title} has no valid fleet repository in this folder, so there is nothing to"
+            " compare with"
+        )
+    return BaseFleet(fleet, base.title)
 
 
 def _side(checked: CheckResult, *, files: tuple[tuple[str, bool], ...]) -> Side:

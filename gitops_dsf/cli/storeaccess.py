@@ -73,11 +73,20 @@ def headers(written: Sequence[str]) -> dict[str, str]:
     return values
 
 
+def trusted(base: CheckedFleet | None, head: CheckedFleet) -> CheckedFleet:
+    """The revision that decides which hosts see the credentials of --credentials.
+
+    Where two revisions are compared it is the base: whoever may write a pull request must not
+    choose a host that sees a token.
+    """
+    return head if base is None else base
+
+
 @asynccontextmanager
 async def open_store(args: argparse.Namespace, fleet: CheckedFleet) -> "AsyncIterator[MetricStore]":
     """The store of --prometheus, with what it wants to see. Raises UsageError.
 
-    `fleet` says which hosts may see the credentials of --credentials.
+    `fleet` says which hosts may see the credentials of --credentials (`trusted`).
     """
     try:
         from gitops_dsf.metricstore.client import MetricStore
@@ -102,7 +111,8 @@ async def open_store(args: argparse.Namespace, fleet: CheckedFleet) -> "AsyncIte
 async def store_access(args: argparse.Namespace, fleet: CheckedFleet) -> AsyncIterator[StoreAccess]:
     """Access by --token-file and --credentials. Raises UsageError.
 
-    With both, the token is that of --token-file, and the rest is that of the credentials.
+    With both, the token is that of --token-file, and the rest is that of the credentials. `fleet`
+    says which hosts may see them (`trusted`).
     """
     token = "" if args.token_file is None else read_token(args.token_file)
     if args.credentials is None:
@@ -115,7 +125,7 @@ async def store_access(args: argparse.Namespace, fleet: CheckedFleet) -> AsyncIt
     if not args.credentials.is_dir():
         raise UsageError(f"--credentials {args.credentials}: there is no such folder")
     from dsf_runtime.calls import display
-    from gitops_dsf.metricstore.answer import StoreError
+    from gitops_dsf.metricstore.errors import StoreError
     from gitops_dsf.sync.fetch import Fetcher
     from gitops_dsf.sync.requests import page_request
 

@@ -20,7 +20,8 @@ from dsf_wire.summary import ScorerSummary
 from gitops_dsf.cli.hubdata import read_hub_data
 from gitops_dsf.cli.inputs import check_is_folder
 from gitops_dsf.cli.report import show_findings
-from gitops_dsf.cli.storeaccess import check_store_url, headers, read_token
+from gitops_dsf.cli.sides import base_fleet
+from gitops_dsf.cli.storeaccess import check_store_url, headers, store_access, trusted
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.scores import score_of
@@ -87,8 +88,8 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.prometheus is not None:
         check_store_url(args.prometheus)
-    token = "" if args.token_file is None else read_token(args.token_file)
-    access = SourceAccess(token=token, headers=headers(args.header))
+    elif args.credentials is not None:
+        raise UsageError("--credentials are those of a store; write --prometheus, too")
     check_is_folder(args.directory)
     checked = check(args.directory)
     fleet = checked.fleet
@@ -100,18 +101,33 @@ def run(args: argparse.Namespace) -> int:
     at = args.at or datetime.now(UTC)
     # What the agent logs is in the result. Without a handler Python would print it as it is.
     logging.getLogger("dsf_agent").addHandler(logging.NullHandler())
-    trial = asyncio.run(
-        try_scorer(
+    base = None if args.base is None else base_fleet(args.directory, args.base).fleet
+    trial = asyncio.run(_tried(args, trusted(base, fleet), trying, summary, at=at))
+    output = _output(args, fleet, trying, summary, trial, at=at)
+    sys.stdout.write(_formatted(output, args.output))
+    return int(output.failure is not None)
+
+
+async def _tried(
+    args: argparse.Namespace,
+    asking: CheckedFleet,
+    trying: _Trying,
+    summary: ScorerSummary,
+    *,
+    at: datetime,
+) -> Trial:
+    """One cycle. `asking` is the revision whose credentials the store may see."""
+    async with store_access(args, asking) as store:
+        access = SourceAccess(
+            token=await store.token(), headers=headers(args.header), trust=store.trust
+        )
+        return await try_scorer(
             summary,
             cluster=trying.cluster or HUB_SCORER,
             clusters=trying.clusters,
             access=access,
             now=at.timestamp(),
         )
-    )
-    output = _output(args, fleet, trying, summary, trial, at=at)
-    sys.stdout.write(_formatted(output, args.output))
-    return int(output.failure is not None)
 
 
 def _formatted(output: TryOutput, style: str) -> str:

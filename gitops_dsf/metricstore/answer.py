@@ -19,7 +19,7 @@ from dsf_wire import prometheus
 from dsf_wire.prometheus import DECODE_ERRORS
 from dsf_wire.text import printable
 from gitops_dsf.backtest.rawscores import StoredSeries
-from gitops_dsf.errors import GitopsDsfError
+from gitops_dsf.metricstore.errors import StoreError, TooMuchError
 
 MAX_WORDS: Final = 400
 """Characters of a store's text in a message."""
@@ -27,14 +27,6 @@ _TOO_MUCH: Final = ("too many", "too large", "exceed", "maximum", "limit", "time
 """What stores say of a question that is too large. They say it of other things, too: then the
 question is asked in smaller parts in vain, which costs three requests.
 """
-
-
-class StoreError(GitopsDsfError):
-    """The store gave no usable answer."""
-
-
-class TooMuchError(StoreError):
-    """The store gives no answer of this size: a smaller question may succeed."""
 
 
 class SampleSpan(NamedTuple):

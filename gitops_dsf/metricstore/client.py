@@ -21,7 +21,8 @@ from dsf_wire.constants import MAX_POINTS
 from dsf_wire.prometheus import PrometheusRequest
 from dsf_wire.retryafter import retry_after
 from gitops_dsf import __version__
-from gitops_dsf.metricstore.answer import Matrix, StoreError, TooMuchError, is_too_much, read
+from gitops_dsf.metricstore.answer import Matrix, is_too_much, read
+from gitops_dsf.metricstore.errors import StoreError, TooMuchError
 from gitops_dsf.urls.query_apis import ranged
 
 FIRST_PAGE: Final = 500

@@ -13,8 +13,9 @@ from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import MAX_LABEL, SCORE_NAME_LABEL, label_of, selector
 from gitops_dsf.backtest.rawscores import SeriesReader, StoredSeries, exported
 from gitops_dsf.hub.raw_results import ClusterResults, Labels, RawResult
-from gitops_dsf.metricstore.answer import Matrix, StoreError
+from gitops_dsf.metricstore.answer import Matrix
 from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.errors import StoreError
 
 MAX_SERIES: Final = 400_000
 """Of one answer. The raw scores of 2,000 clusters with 50 items each have 300,000."""

@@ -5,7 +5,8 @@ import zlib
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf.metricstore.answer import Matrix, StoreError, read
+from gitops_dsf.metricstore.answer import Matrix, read
+from gitops_dsf.metricstore.errors import StoreError
 
 MAX_BYTES: Final = 512 << 20
 """Of all files together, unpacked: the history is kept in memory."""

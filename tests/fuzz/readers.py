@@ -42,7 +42,7 @@ from gitops_dsf.journal.lines import appended, file_of
 from gitops_dsf.journal.lines import encode as encode_record
 from gitops_dsf.journal.lines import read as read_journal
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
-from gitops_dsf.metricstore.answer import StoreError
+from gitops_dsf.metricstore.errors import StoreError
 from gitops_dsf.metricstore.files import read_path
 from gitops_dsf.repository.files import write_files
 from gitops_dsf.repository.load import Loaded, load_text

@@ -5,6 +5,7 @@ metric source, and there is no cluster whose Secrets could be read.
 """
 
 import base64
+import ssl
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -94,6 +95,8 @@ class SourceAccess:
 
     token: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    trust: ssl.SSLContext | None = None
+    """The CAs that are trusted, and the client certificate; None for the CAs of the system."""
 
     def auth(self) -> RequestAuth:
         """The same as an agent reads it from a Secret, so that messages hide the values."""
@@ -155,6 +158,18 @@ async def try_scorer(
     )
 
 
+class _GivenCredentials(EndpointCredentials):
+    """Credentials of endpoints, where the TLS context of the source is given."""
+
+    source: RequestAuth | None = None
+    source_trust: ssl.SSLContext | None = None
+
+    async def trust(self, auth: RequestAuth, *, fresh: bool = False) -> ssl.SSLContext | None:
+        if auth is self.source and self.source_trust is not None:
+            return self.source_trust
+        return await super().trust(auth, fresh=fresh)
+
+
 class _Stages:
     """The stages of the one scorer of a configuration, with the agent's default limits."""
 
@@ -169,13 +184,15 @@ class _Stages:
         self._auth = access.auth()
         self._transport = Transport(limits=settings.limits)
         self._reservation = Budget(limit=settings.bytes_in_flight).reservation()
-        self._credentials = EndpointCredentials(
+        self._credentials = _GivenCredentials(
             read=access.read,
             # This program may run in a pod, too, and the token of that pod is not the agent's.
             token_file=Path("/nonexistent/token"),
             ask=token_server(self._transport),
             wall=time.time,
         )
+        self._credentials.source = self._auth
+        self._credentials.source_trust = access.trust
         self._informers = ClusterInformers(server=None, wait_seconds=settings.limits.total_seconds)
         self._fleet = Fleet(own=cluster if snapshot.clusters is None else "")
         if snapshot.clusters is not None:

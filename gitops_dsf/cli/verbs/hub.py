@@ -6,6 +6,7 @@ from typing import Final
 
 from gitops_dsf.cli.arguments import (
     add_context,
+    add_credentials,
     add_directory,
     add_headers,
     add_hub,
@@ -306,7 +307,14 @@ def _add_try(parser: argparse.ArgumentParser) -> None:
         help="store with Prometheus' HTTP API that is asked in place of the scorer's source",
     )
     add_token_file(parser)
+    add_credentials(parser)
     add_headers(parser)
+    parser.add_argument(
+        "--base",
+        metavar="REV",
+        help="with --credentials: the revision that says which hosts see them; the working tree by"
+        " default",
+    )
     parser.add_argument(
         "--cluster",
         metavar="CLUSTER",

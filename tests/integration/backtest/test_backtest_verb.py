@@ -521,6 +521,43 @@ def test_the_store_gets_what_its_source_names_in_the_repository(tmp_path: Path) 
     assert "s3cret" not in refused.stderr + done.stdout + done.stderr + missing.stderr
 
 
+@pytest.mark.parametrize("base_allows", [True, False])
+def test_the_base_says_which_hosts_may_see_a_token(tmp_path: Path, base_allows: bool) -> None:
+    """Whoever may write a pull request must not choose who sees the pipeline's Secrets."""
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    servers = Authority("servers")
+    folder = tmp_path / "secrets"
+    for name, key, text in (("reader", "token", "s3cret"), ("ca", "ca.crt", servers.pem)):
+        (folder / name).mkdir(parents=True)
+        (folder / name / key).write_text(text)
+    settings = fleet / "gitops-dsf.yaml"
+    closed = settings.read_text()
+    allowed = closed.replace("spec:\n", "spec:\n  allowedTokenHosts: [127.0.0.1]\n", 1)
+    scorer = fleet / "scorers" / "idle.yaml"
+    with Store(scores=SCORES, token="s3cret") as store:
+        store.serve_tls(servers.server(tmp_path / "store"))
+        ca = "caConfigMapRef: {name: ca, key: ca.crt}"
+        auth = f"auth: {{tokenSecretRef: {{name: reader, key: token}}, {ca}}}"
+        before = "host: http://prometheus.monitoring.svc:9090\n"
+        scorer.write_text(scorer.read_text().replace(before, f"host: {store.url}\n    {auth}\n"))
+        settings.write_text(allowed if base_allows else closed)
+        git("init", "--quiet", "--initial-branch=main", folder=fleet)
+        git("add", "--all", folder=fleet)
+        git("commit", "--quiet", "--message", "base", folder=fleet)
+        settings.write_text(closed if base_allows else allowed)
+        words = ("--prometheus", store.url, *SPAN, "--credentials", folder, "--base", "main")
+        done = gitops_dsf("backtest", fleet, *words)
+        shown = [headers.get("authorization", "") for headers in store.headers]
+    if base_allows:
+        assert (done.returncode, done.stderr) == (0, "")
+        assert shown
+        assert set(shown) == {"Bearer s3cret"}
+    else:
+        assert done.returncode == 1
+        assert "add 127.0.0.1 to spec.allowedTokenHosts in gitops-dsf.yaml" in done.stderr
+        assert shown == []
+
+
 @pytest.mark.parametrize(
     ("answer", "status", "told"),
     [

@@ -7,7 +7,7 @@ import pytest
 
 from gitops_dsf.backtest.rawscores import query_of
 from gitops_dsf.metricstore import client
-from gitops_dsf.metricstore.answer import StoreError
+from gitops_dsf.metricstore.errors import StoreError
 from tests.support.metricstore import Store, Value
 
 SCORES: dict[tuple[str, str], Value] = {("idle", name): lambda _at: 50.0 for name in ("eu", "us")}

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.errors import StoreError
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen, prometheus_error
 
 Answer = Reply | Fault

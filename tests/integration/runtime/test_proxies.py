@@ -19,8 +19,8 @@ from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.blocking import BlockingApiServer
 from gitops_dsf.ci.sender import Sender
 from gitops_dsf.forge.sending import ForgeError
-from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.metricstore.errors import StoreError
 from gitops_dsf.reconciler.forge import send
 from gitops_dsf.reconciler.git.credentials import GitCredentials
 from gitops_dsf.sync.fetch import Fetcher

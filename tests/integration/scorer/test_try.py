@@ -4,6 +4,7 @@ The servers answer with what stores and scoring APIs answer, and with what hosti
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 import yaml
 
 from gitops_dsf.cli.scaffold import scaffold
+from tests.hub.controlplane.gitrepository import git
+from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
 from tests.support.scorer.stand_in import Asked, Given, StandIn
 
@@ -291,6 +294,68 @@ def test_credentials_of_the_scorers_own_source_are_not_sent(fleet: Path, store: 
     output = tried(fleet, "cpu-headroom", "--prometheus", store.url)
     assert [item["value"] for item in output["items"]] == [38]
     assert "authorization" not in store.asked[0].headers
+
+
+@pytest.mark.parametrize(
+    ("base_allows", "head_allows", "with_base", "sent"),
+    [
+        (False, True, False, True),
+        (False, True, True, False),
+        (True, False, True, True),
+        (False, False, False, False),
+    ],
+)
+def test_a_store_sees_credentials_where_git_allows_it(
+    fleet: Path,
+    tmp_path: Path,
+    base_allows: bool,
+    head_allows: bool,
+    with_base: bool,
+    sent: bool,
+) -> None:
+    """The token and the private CA are those that the source at this URL names."""
+    servers = Authority("servers")
+    secrets = tmp_path / "secrets"
+    for name, key, text in (("reader", "token", "s3cret"), ("ca", "ca.crt", servers.pem)):
+        (secrets / name).mkdir(parents=True)
+        (secrets / name / key).write_text(text)
+    asked: list[Asked] = []
+
+    def answer(given: Asked) -> Given:
+        asked.append(given)
+        return vector(({}, "37.5"))
+
+    server = StandIn(answer, tls=servers.server(tmp_path / "store"))
+    url = server.url.replace("localhost", "127.0.0.1")
+    auth = (
+        "auth: {tokenSecretRef: {name: reader, key: token},"
+        " caConfigMapRef: {name: ca, key: ca.crt}}"
+    )
+    edit(fleet, CPU, "    params:\n      query", f"    {auth}\n    params:\n      query")
+    text = (fleet / CPU).read_text()
+    (fleet / CPU).write_text(re.sub("http://prometheus-operated[^\n]*", url, text))
+    settings = fleet / "gitops-dsf.yaml"
+    closed = settings.read_text()
+    opened = closed.replace("[forecast.scoring.", "[127.0.0.1, forecast.scoring.", 1)
+    settings.write_text(opened if base_allows else closed)
+    git("init", "--quiet", "--initial-branch=main", folder=fleet)
+    git("add", "--all", folder=fleet)
+    git("commit", "--quiet", "--message", "base", folder=fleet)
+    settings.write_text(opened if head_allows else closed)
+    words = ["--prometheus", url, "--credentials", str(secrets)]
+    if with_base:
+        words += ["--base", "main"]
+    done = gitops_dsf("scorer", "try", "cpu-headroom", fleet, *words, "-o", "json")
+    server.close()
+    if sent:
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert [item["value"] for item in json.loads(done.stdout)["items"]] == [38]
+        assert [given.headers["authorization"] for given in asked] == ["Bearer s3cret"]
+    else:
+        assert done.returncode == 1
+        assert "add 127.0.0.1 to spec.allowedTokenHosts in gitops-dsf.yaml" in done.stderr
+        assert asked == []
+    assert "s3cret" not in done.stdout + done.stderr
 
 
 def test_a_scoring_api_is_called_as_the_agent_calls_it(fleet: Path, store: Peer, api: Peer) -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.metricstore.answer import StoreError, TooMuchError, read
+from gitops_dsf.metricstore.answer import read
+from gitops_dsf.metricstore.errors import StoreError, TooMuchError
 from gitops_dsf.metricstore.files import read_path
 from tests.support.laws import examples
 from tests.support.metricstore import answer_of
