@@ -12,9 +12,9 @@ def plural(count: int | str, noun: str) -> str:
     return f"{count} {noun}" if str(count) == "1" else f"{count} {noun}s"
 
 
-def verb(count: int, infinitive: str) -> str:
-    """The form of a regular verb behind a number of things: `1 moves`, `2 move`."""
-    return f"{infinitive}s" if count == 1 else infinitive
+def be(count: int) -> str:
+    """The form of `to be` behind a number of things: `1 is`, `2 are`."""
+    return "is" if count == 1 else "are"
 
 
 def names_text(names: Iterable[str], *, most: int = 5) -> str:

@@ -74,7 +74,7 @@ def loss_change_lines(changes: Iterable[LossChange]) -> Iterator[str]:
             yield f"if {change.cluster} were lost, {overload_text(overload)}; before: not"
     for change in listed:
         if change.housed:
-            names = _names(change.housed)
+            names = placement_names(change.housed)
             yield f"if {change.cluster} were lost, {names} would no longer be without a cluster"
         for overload in change.relieved:
             yield (
@@ -83,17 +83,16 @@ def loss_change_lines(changes: Iterable[LossChange]) -> Iterator[str]:
             )
 
 
-def _homeless_text(change: LossChange) -> str:
-    before = change.homeless_before or "none"
-    return (
-        f"if {change.cluster} were lost, {_names(change.homeless)} would have nowhere to go;"
-        f" before: {before}"
-    )
-
-
-def _names(placements: Sequence[str]) -> str:
+def placement_names(placements: Sequence[str]) -> str:
+    """Formats `shop, web and portal`, without namespaces, or the first and how many more."""
     names = tuple(map(_name, placements))
     return and_text(names) if len(names) <= MAX_NAMED else names_text(names, most=MAX_NAMED)
+
+
+def _homeless_text(change: LossChange) -> str:
+    names = placement_names(change.homeless)
+    before = change.homeless_before or "none"
+    return f"if {change.cluster} were lost, {names} would have nowhere to go; before: {before}"
 
 
 def _name(placement: str) -> str:

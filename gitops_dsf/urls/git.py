@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from gitops_dsf.diagnostics import Mistake
-from gitops_dsf.urls.parts import parts_of
+from gitops_dsf.urls.parts import host_of, parts_of
 
 PUSHABLE: Final = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
 """Git URLs, also as ssh writes them."""
@@ -81,6 +81,18 @@ def holds_credentials(url: str) -> bool:
     if parts.username is None or parts.scheme not in {"http", "https"}:
         return False
     return parts.hostname != "dev.azure.com" or not parts.path.startswith(f"/{parts.username}/")
+
+
+def host_of_repository(url: str) -> str:
+    """The host of a repository in lower case, also as ssh writes it; empty for a local path."""
+    host = host_of(url)
+    if host or "://" in url:
+        return host
+    address, colon, _ = url.partition(":")
+    # As git reads it: a slash before the colon makes it a path.
+    if not colon or "/" in address:
+        return ""
+    return address.rpartition("@")[2].lower()
 
 
 def browsed_branch(url: str) -> tuple[str, str]:

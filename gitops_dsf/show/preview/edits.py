@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -15,14 +16,17 @@ from gitops_dsf.show.preview.lists import collapsed, left_out
 from gitops_dsf.show.preview.pace import paced_ranking_text
 from gitops_dsf.views.preview.build import Comparison
 from gitops_dsf.views.preview.edits import SourceChange, grouped
-from gitops_dsf.views.preview.fields import FieldChange
+from gitops_dsf.views.preview.fields import ChangeKind, FieldChange
 from gitops_dsf.views.preview.scorers import ScorerChange
 from gitops_dsf.views.preview.scorershift import ScoreEffect
 from gitops_dsf.wording import names_text, plural
 
 MAX_INLINE: Final = 40
 """Characters of a value that is shown beside its field. A longer one is shown as a diff."""
-_PACE_FIELD: Final = f"metadata.annotations.{PACE_ANNOTATION}"
+PACE_FIELD: Final = f"metadata.annotations.{PACE_ANNOTATION}"
+"""What a paced Placement has, and no other one."""
+_RANKED: Final = re.compile(r"(spec\.(scores|prioritizerPolicy\.configurations)\[[^\]]+\])\..+")
+"""The path of a field of a score, or of a prioritizer, of which the name says nearly all."""
 
 
 def scorer_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
@@ -59,16 +63,27 @@ def _edits(title: str, edits: Sequence[SourceChange], limits: PageLimits) -> Ite
 
 
 def _edit(edit: SourceChange, limits: PageLimits) -> Iterator[str]:
-    names = code(names_text(edit.names, most=limits.names))
-    yield f"{edit.kind} **{names}** {edit.change}\n"
-    yield from _fields(edit.fields, limits)
+    names = ", ".join(f"**{code(name)}**" for name in edit.names[: limits.names])
+    if len(edit.names) > limits.names:
+        names += f" and {len(edit.names) - limits.names} more"
+    yield f"{edit.kind} {names} {edit.change}"
+    if edit.fields:
+        yield ""
+        yield from _fields(edit.fields, limits, is_new=edit.change is ChangeKind.ADDED)
 
 
 def _scorer(change: ScorerChange, limits: PageLimits) -> Iterator[str]:
-    yield f"**{code(change.name)}** {change.change}\n"
+    yield f"**{code(change.name)}** {change.change}"
+    lines = list(_scorer_lines(change, limits))
+    if lines:
+        yield ""
+        yield from lines
+
+
+def _scorer_lines(change: ScorerChange, limits: PageLimits) -> Iterator[str]:
     for credential in change.credentials:
         yield f"- sends {limits.plain(str(credential))} ({credential.section})"
-    yield from _fields(change.fields, limits)
+    yield from _fields(change.fields, limits, is_new=change.change is ChangeKind.ADDED)
     if change.gained:
         yield f"- now also runs on {_clusters(change.gained, limits)}"
     if change.lost:
@@ -95,22 +110,73 @@ def _clusters(names: Sequence[str], limits: PageLimits) -> str:
     return f"{plural(len(names), 'cluster')}: {listed}"
 
 
-def _fields(fields: Sequence[FieldChange], limits: PageLimits) -> Iterator[str]:
-    for field in fields[: limits.rows]:
-        before = value_text(_in_words(field, field.before), limits.width)
-        after = value_text(_in_words(field, field.after), limits.width)
-        if _is_prose(field.before) or _is_prose(field.after):
-            yield f"- {code(field.path)}\n"
-            yield from _diff(before, after)
-            yield ""
-        else:
-            yield f"- {code(field.path)}: {code(before)} → {code(after)}"
-    yield from left_out(fields, "field", limits, prefix="- ")
+def _fields(fields: Sequence[FieldChange], limits: PageLimits, *, is_new: bool) -> Iterator[str]:
+    """The values of an object that `is_new`, else those before and after."""
+    changes = [field for field in fields if not _is_empty(field)]
+    entries = {} if is_new else _whole_entries(changes)
+    lines = []
+    for field in changes:
+        entry = _entry(field)
+        if entry not in entries:
+            lines.append(_field(field, limits, is_new=is_new))
+        elif entries[entry]:
+            # The first field of an entry that comes or goes stands for all.
+            lines.append([f"- {code(entry)}: {entries[entry]}"])
+            entries[entry] = ""
+    for shown in lines[: limits.rows]:
+        yield from shown
+    yield from left_out(lines, "field", limits, prefix="- ")
+
+
+def _field(field: FieldChange, limits: PageLimits, *, is_new: bool) -> list[str]:
+    before = value_text(_in_words(field, field.before), limits.width)
+    after = value_text(_in_words(field, field.after), limits.width)
+    if field.path != PACE_FIELD and (_is_prose(field.before) or _is_prose(field.after)):
+        return [f"- {code(field.path)}\n", *_diff(None if is_new else before, after), ""]
+    if is_new:
+        return [f"- {code(field.path)}: {code(after)}"]
+    return [f"- {code(field.path)}: {code(before)} → {code(after)}"]
+
+
+def _is_empty(field: FieldChange) -> bool:
+    """Whether an empty list or object comes or goes, which says nothing."""
+    empty: tuple[object, ...] = (None, [], {})
+    return field.before in empty and field.after in empty
+
+
+def _entry(field: FieldChange) -> str:
+    """The score or the prioritizer that a field is of; empty if it is of none."""
+    ranked = _RANKED.fullmatch(field.path)
+    return "" if ranked is None else ranked[1]
+
+
+def _whole_entries(fields: Sequence[FieldChange]) -> dict[str, str]:
+    """The scores and prioritizers that come or go as a whole, each with what becomes of it."""
+    by_entry = defaultdict[str, list[FieldChange]](list)
+    for field in fields:
+        if entry := _entry(field):
+            by_entry[entry].append(field)
+    texts = {}
+    for entry, members in by_entry.items():
+        if all(field.before is None for field in members):
+            texts[entry] = "added" + "".join(_telling_values(members))
+        elif all(field.after is None for field in members):
+            texts[entry] = "removed" + "".join(_telling_values(members))
+    return texts
+
+
+def _telling_values(members: Iterable[FieldChange]) -> Iterator[str]:
+    """What an entry says beside its own name: the weight and the demand of a score."""
+    for field in members:
+        name = field.path.rpartition(".")[2]
+        value = field.after if field.before is None else field.before
+        if name in {"weight", "demand"} and value:
+            yield f", {name} {value}"
 
 
 def _in_words(field: FieldChange, value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
     """The value, or what it means if it is JSON that only the reconciler reads."""
-    if field.path != _PACE_FIELD or not isinstance(value, str):
+    if field.path != PACE_FIELD or not isinstance(value, str):
         return value
     try:
         ranking = msgspec.json.decode(value, type=PacedRanking)
@@ -124,13 +190,13 @@ def _is_prose(value: object) -> bool:
     return isinstance(value, str) and (len(value) > MAX_INLINE or " " in value)
 
 
-def _diff(before: str, after: str) -> Iterator[str]:
+def _diff(before: str | None, after: str) -> Iterator[str]:
     """A block of code in colours, in a fence that no text in it can close."""
     # CommonMark: a fence is closed by at least as many backticks as opened it.
-    runs = re.findall(r"`+", before + after)
+    runs = re.findall(r"`+", (before or "") + after)
     fence = "`" * max(3, 1 + max(map(len, runs), default=0))
     yield f"{fence}diff"
-    for line in before.splitlines():
+    for line in (before or "").splitlines():
         yield f"- {printable(line)}"
     for line in after.splitlines():
         yield f"+ {printable(line)}"

@@ -4,105 +4,130 @@ The rest of the preview may not contradict it. So it counts what follows by the 
 when a maintenance window opens, which are no moves of a decision yet.
 """
 
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
 from msgspec import UNSET
 
 from gitops_dsf.views.preview.build import Comparison
-from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove
-from gitops_dsf.wording import and_text, plural, verb
+from gitops_dsf.views.preview.moves import DecisionMove, MoveKind
+from gitops_dsf.wording import and_text, plural
+
+
+class _Predicate(NamedTuple):
+    """What applications do: `1 application moves`, `2 applications move`."""
+
+    singular: str
+    plural: str
+
+
+_PREDICATES: Final[Mapping[MoveKind, _Predicate]] = {
+    MoveKind.HOMELESS: _Predicate("is left without a cluster", "are left without a cluster"),
+    MoveKind.MOVE: _Predicate("moves", "move"),
+    MoveKind.NEW: _Predicate("starts", "start"),
+    MoveKind.GROW: _Predicate("gets more clusters", "get more clusters"),
+    MoveKind.SHRINK: _Predicate("loses clusters", "lose clusters"),
+    MoveKind.REMOVE: _Predicate("is removed", "are removed"),
+    MoveKind.FOLLOW: _Predicate("follows another Placement", "follow another Placement"),
+}
+"""In the order of the sentence: what a reviewer must see first."""
+
+
+class MoveCounts(NamedTuple):
+    """How many applications do what."""
+
+    by_kind: Mapping[MoveKind, int]
+    """Applications; `NEW` has all that start, and `OPEN` is apart."""
+    others: int = 0
+    """Decisions that change and that no application follows."""
+    open_applications: int = 0
+    """Applications that move or not by scores that are not known yet."""
+    is_bounded: bool = True
+    """Whether it is known between which bounds the scores of all those will be."""
 
 
 def headline(comparison: Comparison, missing: str | None) -> str:
     """What a reader wants to know first. `missing` says why moves are not known."""
     if comparison.moves is None:
-        return f"which applications move is unknown: {missing}"
-    return "; ".join((_moves_sentence(comparison), *later_clauses(comparison)))
+        return f"Which applications move is unknown: {missing}"
+    later = _later_clauses(comparison)
+    now = counts_text(counts_of(comparison.moves))
+    if not now:
+        now = "no application moves at once" if later else "no application moves"
+    sentence = "; ".join((now, *later))
+    return f"{sentence[0].upper()}{sentence[1:]}"
 
 
-def nothing_moves_text(comparison: Comparison) -> str:
-    """That no decision changes, which does not mean that nothing moves later."""
-    return "no application moves at once" if later_clauses(comparison) else "no application moves"
-
-
-def later_clauses(comparison: Comparison) -> list[str]:
+def _later_clauses(comparison: Comparison) -> list[str]:
     """What moves without a change of a decision: by the pace, and for maintenance."""
     clauses = []
-    paced = comparison.paced
-    if paced is not UNSET and paced.count > paced.without_change:
-        least = "" if paced.complete else "at least "
-        count = plural(paced.count - paced.without_change, "move")
-        clauses.append(f"the pace would admit {least}{count}")
     windows = () if comparison.maintenance is UNSET else comparison.maintenance
-    # Of a window that is open, the waves of the pace have the moves.
-    waiting = [window for window in windows if paced is UNSET or window.state != "open"]
-    # A set, because an application that two windows concern leaves once.
-    leaving: set[str] = set()
-    for window in waiting:
+    # A set, because an application that two windows concern leaves a cluster once.
+    leaving: set[tuple[str, str]] = set()
+    for window in windows:
         for wave in window.waves:
-            leaving.update(move.placement for move in wave.moves)
+            leaving.update((move.placement, move.source) for move in wave.moves)
+    paced = comparison.paced
+    if paced is not UNSET:
+        # Of a window that is open, the waves of the pace have the moves as well.
+        moves = sum((move.placement, move.source) not in leaving for move in paced.moves)
+        least = "" if paced.complete else "at least "
+        if moves > paced.without_change:
+            count = plural(moves - paced.without_change, "move")
+            clauses.append(f"the pace would admit {least}{count}")
     if leaving:
-        least = "" if all(window.complete for window in waiting) else "at least "
-        count = plural(len(leaving), "application")
+        least = "" if all(window.complete for window in windows) else "at least "
+        count = plural(len({placement for placement, _ in leaving}), "application")
         clauses.append(f"{least}{count} would leave for maintenance")
     return clauses
 
 
-def _moves_sentence(comparison: Comparison) -> str:
-    moves = comparison.moves or ()
-    if not moves:
-        return nothing_moves_text(comparison)
-    applications = 0
-    starting = 0
+def counts_of(moves: tuple[DecisionMove, ...]) -> MoveCounts:
+    """Counts the applications that follow the decisions."""
+    by_kind: Counter[MoveKind] = Counter()
     others = 0
     open_applications = 0
-    bounded = True
+    is_bounded = True
     for move in moves:
-        if move.target == UNKNOWN:
+        # A new application starts for certain. Only where is open.
+        if move.kind is MoveKind.OPEN and not starts_somewhere(move):
             # A decision that no application follows may move, too.
             open_applications += max(1, len(move.followers))
-            bounded = bounded and move.is_bounded
+            is_bounded = is_bounded and move.is_bounded
             continue
         others += not move.followers
-        if _starts(move):
-            starting += len(move.followers)
-        else:
-            applications += len(move.followers)
-    return moves_text(
-        applications=applications,
-        starting=starting,
-        others=others,
-        open_applications=open_applications,
-        bounded=bounded,
-    )
+        # An application that had no cluster starts, whether it is new or was waiting for one.
+        kind = move.kind
+        if kind in {MoveKind.START, MoveKind.OPEN}:
+            kind = MoveKind.NEW
+        by_kind[kind] += len(move.followers)
+    return MoveCounts(by_kind, others, open_applications, is_bounded)
 
 
-def _starts(move: DecisionMove) -> bool:
-    """Whether it is on no cluster before the change, such as a new application."""
-    return not move.origin and not move.stays
+def starts_somewhere(move: DecisionMove) -> bool:
+    """Whether a Placement without a cluster gets one, while it is open which one."""
+    return move.kind is MoveKind.OPEN and bool(move.open_places) and not (move.origin or move.stays)
 
 
-def moves_text(
-    *, applications: int, starting: int = 0, others: int, open_applications: int, bounded: bool
-) -> str:
-    """How many applications move and may move, in one sentence.
-
-    `starting` applications get their first cluster. `others` are decisions that no application
-    follows. `bounded`: whether the new scores of all that may move are known between bounds.
-    """
-    clauses = []
-    if applications:
-        clauses.append(f"{plural(applications, 'application')} {verb(applications, 'move')}")
-    if starting:
-        count = str(starting) if clauses else plural(starting, "application")
-        clauses.append(f"{count} {verb(starting, 'start')}")
-    if others:
-        clauses.append(f"{plural(others, 'decision')} for other consumers {verb(others, 'change')}")
-    if open_applications and clauses:
-        clauses.append(f"{open_applications} more may move")
-    elif open_applications:
-        clauses.append(f"{plural(open_applications, 'application')} may move")
-    if not clauses:
-        return "no application moves"
+def counts_text(counts: MoveCounts) -> str:
+    """How many applications do what, in one sentence; empty if none does anything."""
+    clauses: list[str] = []
+    for kind, predicate in _PREDICATES.items():
+        count = counts.by_kind.get(kind, 0)
+        if count:
+            # The noun stands in the first clause only: `1 application moves and 2 start`.
+            subject = str(count) if clauses else plural(count, "application")
+            clauses.append(f"{subject} {predicate.singular if count == 1 else predicate.plural}")
+    if counts.others == 1:
+        clauses.append("1 decision for other consumers changes")
+    elif counts.others:
+        clauses.append(f"{counts.others} decisions for other consumers change")
+    if counts.open_applications and clauses:
+        clauses.append(f"{counts.open_applications} more may move")
+    elif counts.open_applications:
+        clauses.append(f"{plural(counts.open_applications, 'application')} may move")
     sentence = and_text(clauses)
-    if open_applications and not bounded:
+    if counts.open_applications and not counts.is_bounded:
         return f"{sentence}; that is known once the changed scorers have run"
     return sentence

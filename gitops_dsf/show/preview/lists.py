@@ -36,16 +36,31 @@ def left_out(
         yield f"{prefix}... and {plural(count, noun)} more; `gitops-dsf diff --all` shows all"
 
 
+def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """A section that a reader opens. `title` is HTML to a forge, so it holds no text of others."""
+    # A forge reads Markdown inside of <details> only after an empty line.
+    yield f"\n<details><summary>{title}</summary>\n"
+    yield from lines
+    yield ""
+    yield "</details>"
+
+
 def collapsed(
     title: str, blocks: Iterable[Iterable[str]], entries: Sized, noun: str, limits: PageLimits
 ) -> Iterator[str]:
-    """A section that a reader opens; nothing if it has no entry."""
-    if not len(entries):
-        return
-    # A forge reads Markdown inside of <details> only after an empty line.
-    yield f"\n<details><summary>{title}</summary>\n"
-    for block in islice(blocks, limits.rows):
+    """A folded section of blocks; nothing if it has no entry."""
+    if len(entries):
+        yield from folded(title, _blocks(blocks, entries, noun, limits))
+
+
+def _blocks(
+    blocks: Iterable[Iterable[str]], entries: Sized, noun: str, limits: PageLimits
+) -> Iterator[str]:
+    """The lines of the first blocks, with an empty line between two."""
+    for number, block in enumerate(islice(blocks, limits.rows)):
+        if number:
+            yield ""
         yield from block
+    if len(entries) > limits.rows:
         yield ""
     yield from left_out(entries, noun, limits)
-    yield "</details>"

@@ -1,12 +1,13 @@
 """The section of a preview about the loss of any one cluster."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import UNSET
 
 from gitops_dsf.show.losses import loss_change_lines
 from gitops_dsf.show.preview.limits import PageLimits
+from gitops_dsf.show.preview.lists import folded
 from gitops_dsf.views.preview.build import Comparison
 from gitops_dsf.wording import plural
 
@@ -20,7 +21,10 @@ def loss_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
         return
     lines = list(loss_change_lines(comparison.losses))
     most = min(MAX_LINES, limits.rows)
-    yield "\n#### If a cluster were lost\n"
+    yield from folded("If a cluster were lost", _lines(lines, most, limits))
+
+
+def _lines(lines: Sequence[str], most: int, limits: PageLimits) -> Iterator[str]:
     for line in lines[:most]:
         yield f"- {limits.plain(line[: 4 * limits.width])}"
     if len(lines) > most:

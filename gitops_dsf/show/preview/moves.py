@@ -1,26 +1,42 @@
-"""The moves of a preview: a table, the scores behind them, and what the reconciler would admit."""
+"""The moves of a preview: a line or a row each, the scores behind them, and those of the pace."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
 from gitops_dsf.hub.intervals import Interval
 from gitops_dsf.hub.points import mean_weight, points_of, points_range_text, points_text
 from gitops_dsf.show.markdown import code
-from gitops_dsf.show.preview.headline import nothing_moves_text
+from gitops_dsf.show.preview.headline import starts_somewhere
 from gitops_dsf.show.preview.limits import PageLimits
-from gitops_dsf.show.preview.lists import left_out, sentences
+from gitops_dsf.show.preview.lists import folded, left_out, sentences
 from gitops_dsf.show.preview.pace import failover_text, paced_change_text, wave_lines
 from gitops_dsf.views.preview.build import Comparison
 from gitops_dsf.views.preview.moves import (
     UNKNOWN,
     ClusterStanding,
     DecisionMove,
+    MoveKind,
     StandingTerm,
     Unknown,
+    WrittenPlacement,
 )
-from gitops_dsf.wording import choice_text, names_text, plural, prioritizer_text
+from gitops_dsf.views.preview.pacedchange import PacedChange
+from gitops_dsf.wording import and_text, choice_text, names_text, plural, prioritizer_text
+
+MAX_LISTED: Final = 5
+"""Moves on the first screen, where each is a line or two."""
+_NEW: Final = frozenset({MoveKind.NEW, MoveKind.START})
+_GONE: Final = frozenset({MoveKind.REMOVE, MoveKind.FOLLOW})
+_NO_ORIGIN: Final[Mapping[MoveKind, str]] = {MoveKind.NEW: "(new)", MoveKind.GROW: "(stays)"}
+"""In place of the clusters that a decision leaves."""
+_NO_TARGET: Final[Mapping[MoveKind, str]] = {
+    MoveKind.REMOVE: "(removed)",
+    MoveKind.FOLLOW: "(removed)",
+    MoveKind.SHRINK: "(stays)",
+}
+"""In place of the clusters that a decision moves to."""
 
 
 class _Weight(NamedTuple):
@@ -30,26 +46,79 @@ class _Weight(NamedTuple):
     weight: int
 
 
-def move_section(comparison: Comparison, evidence: str, limits: PageLimits) -> Iterator[str]:
-    """Who moves, by which data, and what follows by the pace. `evidence` names the data."""
-    yield "\n#### Moves\n"
-    if comparison.moves is None:
-        yield limits.plain(f"unknown: {evidence}")
+def move_line(move: DecisionMove, limits: PageLimits) -> str:
+    """One line: who, from where, whereto and why."""
+    title = code(_title(move, limits))
+    reason = limits.plain(move.reason[: 2 * limits.width])
+    return f"{title} {_route(move, limits)}: {reason}"
+
+
+def _route(move: DecisionMove, limits: PageLimits) -> str:
+    origin = limits.plain(names_text(move.origin, most=limits.names)) or "no cluster"
+    target = limits.plain(names_text(_known(move), most=limits.names)) or "nowhere"
+    if move.kind is MoveKind.OPEN:
+        target = limits.plain(_open_target(move))
+        if not starts_somewhere(move):
+            return f"may move, **{origin} → {target}**"
+    if starts_somewhere(move) and move.written is UNSET:
+        return f"starts on **{target}**"
+    if move.written is not UNSET:
+        written = limits.plain(written_text(move.written))
+        return f"is new and starts on **{target}** ({written})"
+    if move.kind is MoveKind.NEW:
+        return f"is new and starts on **{target}**"
+    if move.kind is MoveKind.START:
+        return f"had no cluster and starts on **{target}**"
+    if move.kind is MoveKind.GROW:
+        return f"stays, and also starts on **{target}**"
+    if move.kind is MoveKind.SHRINK:
+        return f"leaves **{origin}**, and stays on {plural(move.stays, 'cluster')}"
+    if move.kind in _GONE:
+        return f"leaves **{origin}**"
+    return f"**{origin} → {target}**"
+
+
+def written_text(written: WrittenPlacement) -> str:
+    """Formats `1 cluster of fleet with region in (us), by cpu and cost x-2, stickiness 20`."""
+    count = written.number_of_clusters
+    clusters = "every cluster" if count is None else plural(count, "cluster")
+    text = f"{clusters} of {names_text(written.cluster_sets)}"
+    if written.labels:
+        text += f" with {and_text(written.labels)}"
+    return f"{text}, by {and_text(written.scores)}, stickiness {written.stickiness}"
+
+
+def move_sections(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
+    """All moves as a table, where the first screen has not all, and the scores behind them."""
+    moves = comparison.moves or ()
+    if len(moves) > MAX_LISTED:
+        yield from folded(f"All moves ({len(moves)})", _table(moves, limits))
+    standing = [move for move in moves if move.standings and move.kind not in _GONE]
+    if standing:
+        yield from folded("Scores before and after", _standings(standing, limits))
+
+
+def pace_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
+    """The waves of paced moves, and refuges that change."""
+    paced = comparison.paced
+    if paced is not UNSET:
+        yield from folded(f"Paced moves ({paced.count})", _waves(paced, limits))
+    refuges = comparison.refuges
+    if refuges is not UNSET:
+        lines = sentences(map(failover_text, refuges), refuges, "cluster", limits)
+        yield from folded("Refuges would be", lines)
+
+
+def _waves(paced: PacedChange, limits: PageLimits) -> Iterator[str]:
+    text = limits.plain(paced_change_text(paced))
+    if not paced.waves:
+        yield f"The pace: {text}."
         return
-    yield f"Data: {limits.plain(evidence)}.\n"
-    if comparison.moves:
-        yield from _table(comparison.moves, limits)
-        yield from _standings(comparison.moves, limits)
-    else:
-        sentence = nothing_moves_text(comparison)
-        yield f"{sentence[0].upper()}{sentence[1:]}."
-    yield from _paced(comparison, limits)
-    if comparison.pending:
-        names = limits.plain(names_text(comparison.pending, most=limits.names))
-        yield f"\nWould move without this change too: {names}"
+    yield f"The pace: {text}:\n"
+    yield from sentences(wave_lines(paced.waves), paced.waves, "wave", limits)
 
 
-def _table(moves: tuple[DecisionMove, ...], limits: PageLimits) -> Iterator[str]:
+def _table(moves: Sequence[DecisionMove], limits: PageLimits) -> Iterator[str]:
     yield "| application | from | to | reason |"
     yield "|---|---|---|---|"
     for move in moves[: limits.moves]:
@@ -58,43 +127,65 @@ def _table(moves: tuple[DecisionMove, ...], limits: PageLimits) -> Iterator[str]
 
 
 def _row(move: DecisionMove, limits: PageLimits) -> str:
+    origin = names_text(move.origin, most=limits.names)
+    target = names_text(_known(move), most=limits.names)
+    if move.kind is MoveKind.OPEN:
+        target = _open_target(move)
+    if not origin:
+        origin = _NO_ORIGIN.get(move.kind, "nowhere")
+    if not target:
+        target = _NO_TARGET.get(move.kind, "nowhere")
+    reason = limits.plain(move.reason[: 2 * limits.width])
+    title = code(_title(move, limits))
+    return f"| {title} | {limits.plain(origin)} | {limits.plain(target)} | {reason} |"
+
+
+def _title(move: DecisionMove, limits: PageLimits) -> str:
     """The Placement, and the applications that follow it unless that is one of the same name."""
     title = move.application
     if move.followers and move.followers != (title.partition("/")[2],):
         title += f" ({names_text(move.followers, most=limits.names)})"
-    origin = names_text(move.origin, most=limits.names) or "nowhere"
-    if move.target != UNKNOWN:
-        target = names_text(move.target, most=limits.names) or "nowhere"
-    else:
-        choice = choice_text(move.possible, move.open_places or 0)
-        target = choice if choice and move.is_bounded else UNKNOWN
-    reason = limits.plain(move.reason[: 2 * limits.width])
-    return f"| {code(title)} | {limits.plain(origin)} | {limits.plain(target)} | {reason} |"
+    return title
 
 
-def _standings(moves: tuple[DecisionMove, ...], limits: PageLimits) -> Iterator[str]:
-    yield "\n<details><summary>Scores before and after</summary>\n"
+def _known(move: DecisionMove) -> Sequence[str]:
+    return () if move.target == UNKNOWN else move.target
+
+
+def _open_target(move: DecisionMove) -> str:
+    """The clusters that may be selected, where they are few and their scores have bounds."""
+    choice = choice_text(move.possible, move.open_places or 0)
+    return choice if choice and move.is_bounded else UNKNOWN
+
+
+def _standings(moves: Sequence[DecisionMove], limits: PageLimits) -> Iterator[str]:
     visible = moves[: min(limits.moves, limits.standings)]
     for move in visible:
         yield f"- {code(move.application)}"
         # The clusters that it leaves, and those that it moves to.
         for standing in move.standings[: 2 * limits.names]:
-            yield f"  - {limits.plain(_standing(standing))}"
+            text = _first_standing(standing) if move.kind in _NEW else _standing(standing)
+            yield f"  - {limits.plain(text)}"
     yield from left_out(moves, "move", limits, prefix="- ", rows=len(visible))
-    yield ""
-    yield "</details>"
+
+
+def _first_standing(standing: ClusterStanding) -> str:
+    """`eu-1: 60 points (cpu x5: 40, Steady x1: 0)` of a Placement that had no standing before."""
+    terms = ", ".join(
+        f"{prioritizer_text(term.name)} x{term.weight_after}: {_score_after(term)}"
+        for term in standing.terms
+        if term.after is not None
+    )
+    text = f"{standing.cluster}: {_points_after(standing)}"
+    return f"{text} ({terms})" if terms else text
 
 
 def _standing(standing: ClusterStanding) -> str:
     """`eu-1: 100 points -> 60 points (cpu x5: 80 -> 40, Steady x1: 100 -> 100)`."""
     # Each side has weights of its own: sums of different weights cannot be compared, points can.
-    weights_before = [_Weight(term.name, term.weight_before or 0) for term in standing.terms]
-    weights_after = [_Weight(term.name, term.weight_after or 0) for term in standing.terms]
-    before = _points(standing.before, mean_weight(weights_before))
-    after = _points(standing.after, mean_weight(weights_after))
-    if standing.after_low is not None and standing.after_high is not None:
-        bounds = Interval(standing.after_low, standing.after_high)
-        after = f"{points_range_text(bounds, mean_weight(weights_after))} points"
+    weights = [_Weight(term.name, term.weight_before or 0) for term in standing.terms]
+    before = _points(standing.before, mean_weight(weights))
+    after = _points_after(standing)
     ranked = (term for term in standing.terms if (term.before, term.after) != (None, None))
     terms = ", ".join(map(_term, ranked))
     if not terms:
@@ -102,15 +193,26 @@ def _standing(standing: ClusterStanding) -> str:
     return f"{standing.cluster}: {before} -> {after} ({terms})"
 
 
+def _points_after(standing: ClusterStanding) -> str:
+    """The points after the change, or the two between which they will be."""
+    weights = [_Weight(term.name, term.weight_after or 0) for term in standing.terms]
+    if standing.after_low is None or standing.after_high is None:
+        return _points(standing.after, mean_weight(weights))
+    bounds = Interval(standing.after_low, standing.after_high)
+    return f"{points_range_text(bounds, mean_weight(weights))} points"
+
+
 def _term(term: StandingTerm) -> str:
     """`cpu x5: 80 -> 40`, `cpu x5: 80 -> 39 to 41`, or `cpu x5->x3: 80 -> unknown (...)`."""
-    before = _score(term.before)
+    name = prioritizer_text(term.name)
+    return f"{name} {_weight(term)}: {_score(term.before)} -> {_score_after(term)}"
+
+
+def _score_after(term: StandingTerm) -> str:
     after = _score(term.after)
     if term.after_low is not None:
         after = f"{term.after_low} to {term.after_high}"
-    if term.unknown_because:
-        after += f" ({term.unknown_because})"
-    return f"{prioritizer_text(term.name)} {_weight(term)}: {before} -> {after}"
+    return f"{after} ({term.unknown_because})" if term.unknown_because else after
 
 
 def _weight(term: StandingTerm) -> str:
@@ -133,16 +235,3 @@ def _points(weighted_sum: int | Unknown | None, weight: int) -> str:
     if weighted_sum == UNKNOWN:
         return UNKNOWN
     return plural(points_text(points_of(weighted_sum, weight)), "point")
-
-
-def _paced(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
-    """The waves of paced moves, and refuges that change."""
-    paced = comparison.paced
-    if paced is not UNSET:
-        ending = ":" if paced.waves else "."
-        yield f"\nThe pace: {limits.plain(paced_change_text(paced))}{ending}\n"
-        yield from sentences(wave_lines(paced.waves), paced.waves, "wave", limits)
-    refuges = comparison.refuges
-    if refuges is not UNSET:
-        yield "\nRefuges would be:\n"
-        yield from sentences(map(failover_text, refuges), refuges, "cluster", limits)

@@ -7,13 +7,14 @@ from typing import Final
 from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.show.markdown import code
 from gitops_dsf.show.preview.edits import edit_sections, scorer_section
+from gitops_dsf.show.preview.firstscreen import first_screen
 from gitops_dsf.show.preview.limits import COMMENT_LIMITS, SHORT, WHOLE, PageLimits
 from gitops_dsf.show.preview.lists import bullets, sentences
 from gitops_dsf.show.preview.losses import loss_section
 from gitops_dsf.show.preview.maintenance import maintenance_section
-from gitops_dsf.show.preview.moves import move_section
+from gitops_dsf.show.preview.moves import move_sections, pace_section
 from gitops_dsf.show.preview.rawscores import raw_score_text
-from gitops_dsf.show.preview.summary import object_section, summary_section
+from gitops_dsf.show.preview.summary import object_section
 from gitops_dsf.views.preview.build import Preview
 from gitops_dsf.wording import plural
 
@@ -22,6 +23,7 @@ MARKER: Final = "<!-- gitops-dsf-preview -->"
 MAX_CHARACTERS: Final = 65_000
 """Of a comment. GitHub takes 65,536, and a pipeline may add a few words."""
 _COLLAPSED: Final = re.compile(r"<details><summary>(.*)</summary>")
+_EMPTY_LINES: Final = re.compile(r"\n{3,}")
 _CUT_OFF: Final = "\n\n...cut off: this preview is longer than a comment may be.\n"
 
 
@@ -46,32 +48,34 @@ def preview_text(preview: Preview, *, evidence: str, everything: bool) -> str:
         # What is collapsed in a comment is open in a terminal.
         if line != "</details>":
             text += _COLLAPSED.sub(r"#### \1", line) + "\n"
-    return text
+    return _EMPTY_LINES.sub("\n\n", text)
 
 
 def _lines(preview: Preview, evidence: str, limits: PageLimits) -> Iterator[str]:
     yield "### gitops-dsf preview"
-    yield ""
-    yield f"{limits.plain(preview.head)} compared with {code(preview.base)}"
     for note in preview.notes:
         yield f"\n> {limits.plain(note)}"
     yield from _foreign_files(preview.foreign_files, limits)
     yield from _errors("base", preview.base_errors, limits)
     yield from _errors("head", preview.head_errors, limits)
     comparison = preview.comparison
+    if comparison is not None:
+        # What people decide by comes first, then what they must read. The rest is there to open.
+        evidence += raw_score_text(preview.raw_scores)
+        yield from first_screen(preview, comparison, evidence, limits)
+    yield f"\n{limits.plain(preview.head)} compared with {code(preview.base)}"
     if comparison is None:
         return
-    # What people decide by comes first: moves, losses and warnings. Edits are there to open.
-    yield from summary_section(preview, comparison, limits)
-    yield from move_section(comparison, evidence + raw_score_text(preview.raw_scores), limits)
-    yield from loss_section(comparison, limits)
     yield from maintenance_section(comparison, limits)
     if comparison.warnings:
         yield "\n#### Warnings\n"
         yield from sentences(comparison.warnings, comparison.warnings, "warning", limits)
-    yield from object_section(comparison)
+    yield from move_sections(comparison, limits)
+    yield from pace_section(comparison, limits)
+    yield from loss_section(comparison, limits)
     yield from scorer_section(comparison, limits)
     yield from edit_sections(comparison, limits)
+    yield from object_section(comparison, limits)
 
 
 def _foreign_files(files: Sequence[str], limits: PageLimits) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""The numbers of a preview: a table of objects, and how many applications and clusters change."""
+"""The numbers of a preview: a table of objects, and how many clusters change."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gitops_dsf.show.preview.headline import headline
 from gitops_dsf.show.preview.limits import PageLimits
-from gitops_dsf.views.preview.build import Comparison, Preview
+from gitops_dsf.show.preview.lists import folded
+from gitops_dsf.views.preview.build import Comparison
 from gitops_dsf.views.preview.summary import Summary
 from gitops_dsf.wording import names_text, plural
 
@@ -20,18 +20,17 @@ _ROWS: Final = {
 """Titles of the table, by field of the summary."""
 
 
-def summary_section(preview: Preview, comparison: Comparison, limits: PageLimits) -> Iterator[str]:
-    """What a reader wants to know first, as a list."""
-    yield f"\n- **{limits.plain(headline(comparison, preview.hub.missing))}**"
-    yield from _clusters(comparison.summary, limits)
-    if comparison.warnings:
-        yield f"- {plural(len(comparison.warnings), 'warning')}, below"
+def object_section(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
+    """How many objects of each kind come, go and change, and which clusters."""
+    yield from folded("Objects and clusters", _lines(comparison.summary, limits))
 
 
-def object_section(comparison: Comparison) -> Iterator[str]:
-    """How many objects of each kind come, go and change."""
-    yield "\n#### Objects\n"
-    yield from _table(comparison.summary)
+def _lines(summary: Summary, limits: PageLimits) -> Iterator[str]:
+    yield from _table(summary)
+    clusters = list(_clusters(summary, limits))
+    if clusters:
+        yield ""
+        yield from clusters
 
 
 def _table(summary: Summary) -> Iterator[str]:
@@ -51,12 +50,12 @@ def _clusters(summary: Summary, limits: PageLimits) -> Iterator[str]:
     if clusters.edited:
         yield f"- changed in the inventory: {_names(clusters.edited, limits)}"
     if clusters.gaining:
-        yield f"- {plural(clusters.gaining, 'cluster')} gaining a scorer"
+        yield f"- {plural(clusters.gaining, 'cluster')} with an additional scorer"
     if clusters.losing:
-        yield f"- {plural(clusters.losing, 'cluster')} losing a scorer"
+        yield f"- {plural(clusters.losing, 'cluster')} with a scorer less"
     if clusters.altered:
         count = plural(clusters.altered, "cluster")
-        yield f"- {count} with changed scores of a scorer that stays"
+        yield f"- {count} where a scorer stays and its scores may change"
 
 
 def _names(names: Sequence[str], limits: PageLimits) -> str:

@@ -55,11 +55,16 @@ class AppliedObjects:
         names = defaultdict[str, set[str]](set)
         for key in self.placements:
             names[key] = set()
-        for manifest in self._of_kind("ApplicationSet"):
+        for manifest in self.application_sets:
             metadata = manifest["metadata"]
             for placement in placements_followed(manifest["spec"].get("generators")):
                 names[f"{metadata['namespace']}/{placement}"].add(metadata["name"])
         return {key: tuple(sorted(followers)) for key, followers in names.items()}
+
+    @property
+    def application_sets(self) -> tuple[Manifest, ...]:
+        """The ApplicationSets, those of ScoredApplications and those that people wrote."""
+        return self._of_kind("ApplicationSet")
 
     @cached_property
     def bindings(self) -> frozenset[tuple[str, str]]:

@@ -5,7 +5,7 @@ module of this package computes its value, and `gitops_dsf.show.preview` writes 
 be absent has the default UNSET, so that its key is absent from the JSON output as well.
 """
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from gitops_dsf.diagnostics.output import FindingOutput
 from gitops_dsf.hub.decisions import decided
@@ -23,6 +23,7 @@ from gitops_dsf.views.preview.failover import Failover, failover_changes, refuge
 from gitops_dsf.views.preview.losschange import LossChange, loss_changes
 from gitops_dsf.views.preview.maintenance import MaintenanceChange, maintenance_changes
 from gitops_dsf.views.preview.moves import DecisionMove, moves
+from gitops_dsf.views.preview.newhosts import NewHost, new_hosts
 from gitops_dsf.views.preview.pacedchange import PacedChange, paced_change
 from gitops_dsf.views.preview.rawquestions import RawScoreSource
 from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes, with_raw_scores
@@ -53,6 +54,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     maintenance: tuple[MaintenanceChange, ...] | UnsetType = UNSET
     losses: tuple[LossChange, ...] | UnsetType = UNSET
     """What becomes worse or better if one cluster is lost; absent if nothing does."""
+    new_hosts: tuple[NewHost, ...] | UnsetType = field(default=UNSET, name="newHosts")
+    """Hosts that nothing named before; absent if there is none."""
 
 
 class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -140,6 +143,7 @@ def compare(
         refuges=refuges or UNSET,
         maintenance=tuple(maintenance) or UNSET,
         losses=losses or UNSET,
+        new_hosts=tuple(new_hosts(base, head)) or UNSET,
     )
 
 

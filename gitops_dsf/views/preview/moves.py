@@ -5,11 +5,13 @@ of the JSON output.
 """
 
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from typing import Final, Literal, NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from gitops_dsf.plan.fleet import CheckedFleet
+from gitops_dsf.repository.model.apps import Ranking, Score
 from gitops_dsf.resolve.next_score import NextScore
 from gitops_dsf.simulator import Verdict
 from gitops_dsf.simulator.certainty import Certainty
@@ -26,6 +28,43 @@ MAX_STANDINGS: Final = 3
 
 A Placement may select hundreds.
 """
+
+
+class MoveKind(StrEnum):
+    """What becomes of a decision."""
+
+    MOVE = "move"
+    """It leaves clusters for others."""
+    NEW = "new"
+    """Its Placement is new, and gets its first clusters."""
+    START = "start"
+    """It was on no cluster."""
+    GROW = "grow"
+    """It gets more clusters, and stays where it is."""
+    SHRINK = "shrink"
+    """It loses clusters without others in their place, and stays on the rest."""
+    HOMELESS = "homeless"
+    """It loses its last cluster, and no other one is eligible."""
+    REMOVE = "remove"
+    """Its Placement is removed, and those that follow it as well."""
+    FOLLOW = "follow"
+    """Its Placement is removed, and all that followed it follow another one."""
+    OPEN = "open"
+    """Scores that are not known yet decide."""
+
+
+class WrittenPlacement(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What people wrote for a Placement: which clusters it may use, and what ranks them."""
+
+    number_of_clusters: int | None
+    """None for every eligible cluster."""
+    cluster_sets: tuple[str, ...]
+    labels: tuple[str, ...]
+    """What clusters must have, such as `region in (eu)`."""
+    scores: tuple[str, ...]
+    """Scorers, with their weight where it is not 1, such as `cost x-2`."""
+    stickiness: int
+    """Points by which another cluster must be better."""
 
 
 class StandingTerm(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -71,6 +110,7 @@ class DecisionMove(
         "target": "to",
         "standings": "scores",
         "open_places": "openPlaces",
+        "written": "placement",
     },
 ):
     """A Placement whose decision changes, or may change."""
@@ -95,6 +135,9 @@ class DecisionMove(
 
     None if the target is known, or if a predicate reads an unknown score.
     """
+    kind: MoveKind = MoveKind.MOVE
+    written: WrittenPlacement | UnsetType = UNSET
+    """Of a new Placement of a ScoredApplication or ScoredPlacement."""
 
     @property
     def is_bounded(self) -> bool:
@@ -120,11 +163,17 @@ def moves(
     followers = dict(applied(head).followers)
     if base is not None:
         followers = {**applied(base).followers, **followers}
+    resolved = {placement.key: placement for placement in head.placements}
     moving = []
     for pair in pairs:
-        move = _move(pair, followers.get(pair.placement, ()), head) if pair.touched else None
-        if move is not None:
-            moving.append(move)
+        if not pair.touched:
+            continue
+        move = _move(pair, followers.get(pair.placement, ()), head)
+        if move is None:
+            continue
+        if pair.before is None and pair.placement in resolved:
+            move = structs.replace(move, written=_written(resolved[pair.placement].ranking))
+        moving.append(move)
     return tuple(moving)
 
 
@@ -153,18 +202,61 @@ def _move(pair: VerdictPair, followers: tuple[str, ...], head: CheckedFleet) -> 
         if is_bounded(pair):
             listed = (*listed, *others[:MAX_STANDINGS])
     bounds = sums_by_people(pair)
-    reasons = [reason, *_followed_instead(pair.placement, followers, head)]
+    followed = list(_followed_instead(pair.placement, followers, head))
+    reasons = [reason, *followed]
+    stays = len(before & after)
+    kind = _kind(pair, origin=origin, target=target, stays=stays)
+    if kind is MoveKind.REMOVE and followers and len(followed) == len(followers):
+        kind = MoveKind.FOLLOW
     return DecisionMove(
         application=pair.placement,
         followers=followers,
         origin=origin,
         target=target if pair.is_decided else UNKNOWN,
-        stays=len(before & after),
+        stays=stays,
         reason="; ".join(reasons),
         standings=tuple(_standing(pair, cluster, bounds) for cluster in listed),
         possible=possible,
         open_places=open_places,
+        kind=kind,
     )
+
+
+def _kind(
+    pair: VerdictPair, *, origin: tuple[str, ...], target: tuple[str, ...], stays: int
+) -> MoveKind:
+    if pair.after is None:
+        return MoveKind.REMOVE
+    if not pair.is_decided:
+        return MoveKind.OPEN
+    if pair.before is None:
+        return MoveKind.NEW
+    if origin and target:
+        return MoveKind.MOVE
+    if origin:
+        return MoveKind.SHRINK if stays else MoveKind.HOMELESS
+    return MoveKind.GROW if stays else MoveKind.START
+
+
+def _written(ranking: Ranking) -> WrittenPlacement:
+    """What people wrote for a Placement."""
+    rules = ranking.placement
+    labels: tuple[str, ...] = ()
+    if rules.cluster_selector is not None:
+        labels = tuple(map(str, rules.cluster_selector.compiled.requirements))
+    return WrittenPlacement(
+        number_of_clusters=rules.number_of_clusters,
+        cluster_sets=tuple(rules.cluster_sets),
+        labels=labels,
+        scores=tuple(map(_score_text, ranking.scores)),
+        stickiness=ranking.stickiness,
+    )
+
+
+def _score_text(score: Score) -> str:
+    """`cpu`, `cost x-2`, or `cost/spot` where people name the item."""
+    name = f"{score.scorer}/{score.dimension}" if score.dimension else score.scorer
+    return name if score.weight == 1 else f"{name} x{score.weight}"
 
 
 def _open_places(verdict: Verdict, certain: Certainty) -> int | None:

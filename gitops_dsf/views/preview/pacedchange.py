@@ -1,6 +1,6 @@
 """The paced moves that follow a change, in waves, and how many of them follow without it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import Struct
@@ -43,6 +43,11 @@ class PacedChange(Struct, frozen=True, kw_only=True, rename="camel"):
     def count(self) -> int:
         """Moves in all waves."""
         return sum(len(wave.moves) for wave in self.waves)
+
+    @property
+    def moves(self) -> Iterator[DesiredPacedMove]:
+        """The moves of all waves, in order."""
+        return (move for wave in self.waves for move in wave.moves)
 
 
 def paced_change(transition: Transition) -> PacedChange | None:

@@ -44,9 +44,7 @@ def reason_of(pair: VerdictPair, origin: tuple[str, ...], target: tuple[str, ...
     else:
         # The verdict has the middle of the bounds, which nobody should read as known.
         reason = _bounded_reason(pair, by_scores, bounds, (*target[:1], *origin[:1]))
-    if pair.before is None:
-        return f"new Placement; {reason}"
-    if target and not by_scores.chosen.issuperset(target):
+    if pair.before is not None and target and not by_scores.chosen.issuperset(target):
         # A paced Placement ranks by items of moves, so it can go where the scores do not lead.
         return f"{reason}; {names_text(target)} is where the reconciler planned that it goes"
     return reason
@@ -65,12 +63,12 @@ def open_reason(
     is_known = pair.before is not None and verdict.chosen == pair.before.chosen
     if not is_bounded(pair) and is_known:
         return (
-            f"{causes}: {count} clusters could be selected; if the scores stayed as they are,"
-            " it would stay"
+            f"{causes}, so any of {count} clusters may be selected; by the present scores it would"
+            " stay"
         )
     choice = choice_text(possible, places or 0)
     if bounds is None or not choice or not is_bounded(pair):
-        return f"{causes}: {count} clusters could be selected"
+        return f"{causes}, so any of {count} clusters may be selected"
     weight = mean_weight(as_people_wrote(verdict).prioritizers)
     points = [points_range_text(bounds.sums[cluster], weight) for cluster in possible]
     return f"{causes}; {choice}: {' and '.join(points)} points"

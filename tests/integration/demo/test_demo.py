@@ -84,7 +84,7 @@ def test_first_the_commit_moves_the_decision_then_the_load(told: Told) -> None:
 def test_the_preview_of_the_pull_request_tells_the_move_and_it_comes_true(told: Told) -> None:
     """README says that a preview tells which applications would move and why."""
     preview, merged = told.said.split("It is merged and delivered")
-    assert "- **1 application moves**" in preview
+    assert "**1 application moves**" in preview
     assert (
         "| `argocd/guestbook` | eu-west-1 | eu-north-1 | vcpu-cost: scoreRange changed;" in preview
     )

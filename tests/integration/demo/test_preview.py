@@ -88,7 +88,8 @@ def test_the_preview_tells_the_move_that_follows(fleet: FleetRepository, tmp_pat
     fleet.commit("Let prices count")
     diff = ("diff", fleet.root, "--base", "main", "--scores", before)
     page = gitops_dsf(*diff).stdout
-    assert "- **1 application moves**\n" in page
+    assert "\n**1 application moves**\n" in page
+    assert "\n- `argocd/guestbook` **eu-west-1 → eu-north-1**: vcpu-cost: scoreRange" in page
     told = json.loads(gitops_dsf(*diff, "-o", "json").stdout)["comparison"]
     [move] = told["moves"]
     assert (move["application"], move["from"], move["to"]) == (

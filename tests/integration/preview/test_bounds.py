@@ -64,14 +64,17 @@ def test_people_read_between_which_points_a_certain_move_is(
 ) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=TURNED))
     text = run.shown(fleet, "--scores", scores)
-    assert "- **1 application moves**\n" in text
-    first_screen = text.splitlines()[:25]
-    assert [line for line in first_screen if line.startswith("| `argocd/guestbook` | eu-1 |")]
-    assert [line for line in first_screen if "seen 5 min ago" in line]
+    first_screen = text.splitlines()[:12]
+    assert "**1 application moves**" in first_screen
     assert (
-        "| `argocd/guestbook` | eu-1 | us-1 |"
-        " cpu: scoreRange changed; us-1 79 to 82 points, eu-1 9 to 12 points |" in text
+        "- `argocd/guestbook` **eu-1 → us-1**: cpu: scoreRange changed; us-1 79 to 82 points,"
+        " eu-1 9 to 12 points" in first_screen
     )
+    assert (
+        "- **How sure:** certain: the new scores are known between bounds, and the bounds decide"
+        in first_screen
+    )
+    assert [line for line in first_screen if line.endswith("seen 5 min ago")]
     assert (
         "us-1: 20 points -> 79 to 82 points (cpu x1: 20 -> 79 to 82 (scoreRange changed))" in text
     )
@@ -94,8 +97,9 @@ def test_where_the_bounds_do_not_decide_the_clusters_are_named_with_their_points
         ("eu-1", 25, 26),
     ]
     text = run.shown(fleet, "--scores", scores)
-    assert "| `argocd/guestbook` | eu-2 | eu-1 or eu-2 |" in text
-    assert "- **1 application may move**\n" in text
+    assert "\n**1 application may move**\n" in text
+    assert "\n- `argocd/guestbook` may move, **eu-2 → eu-1 or eu-2**: cpu: scoreRange" in text
+    assert "the decision is open, because the bounds of the new scores overlap\n" in text
 
 
 def test_of_several_places_the_open_ones_are_told(

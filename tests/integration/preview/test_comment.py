@@ -24,15 +24,16 @@ def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:
     fleet.prefer_low_scores()
     text = run.shown(fleet, "--scores", scores, "-o", "markdown")
     assert text.startswith(f"{MARKER}\n### gitops-dsf preview\n")
-    assert "- **1 application moves**" in text
-    assert "| `argocd/guestbook` | eu-1 | us-1 | eu-1: rank 3 of 3" in text
+    assert "\n**1 application moves**\n" in text
+    assert "- `argocd/guestbook` **eu-1 → us-1**: eu-1: rank 3 of 3" in text
     assert "eu-1: 90 points → -90 points (cpu x1→x-1: 90 → 90)" in text
-    assert text.count("<details>") == text.count("</details>") == 4
+    assert text.count("<details>") == text.count("</details>") == 5
     assert (
-        text.index("#### Moves")
+        text.index("**1 application moves**")
         < text.index("#### Warnings")
-        < text.index("| scorers |")
+        < text.index("<summary>Scores before and after")
         < text.index("<summary>Scorers (1)")
+        < text.index("| scorers |")
     )
     assert run.shown(fleet, "--scores", scores, "-o", "markdown") == text, "the same again"
 
@@ -66,8 +67,8 @@ def test_a_comment_never_grows_too_long(
     text = run.shown(fleet, "--scores", where, "-o", "markdown")
     assert len(text) <= MAX_CHARACTERS
     assert text.startswith(MARKER)
-    assert text.count("<details>") == text.count("</details>") == 4
-    assert f"- **{count + 1} applications move**" in text
+    assert text.count("<details>") == text.count("</details>") == 6
+    assert f"\n**{count + 1} applications move**\n" in text
     if count == 120:
         assert re.search(
             r"\.\.\. and \d+ moves more, left out to fit a comment; `gitops-dsf diff"

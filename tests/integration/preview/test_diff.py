@@ -56,9 +56,10 @@ def test_a_changed_query_is_shown_as_a_query_and_its_score_is_unknown(
     fleet.write("scorers/cpu.yaml", scorer("cpu", query='avg(up{job="node"})'))
     text = run.shown(fleet, "--scores", scores)
     assert '- `source.params.query`: `avg(up)` → `avg(up{job="node"})`' in text
-    assert "| `argocd/guestbook` | eu-1 | unknown |" in text
-    stay = "if the scores stayed as they are, it would stay"
-    assert f"cpu: query changed: 3 clusters could be selected; {stay}" in text
+    assert "\n- `argocd/guestbook` may move, **eu-1 → unknown**: cpu: query changed, so any" in text
+    stay = "by the present scores it would stay"
+    assert f"cpu: query changed, so any of 3 clusters may be selected; {stay}" in text
+    assert "\n- **To review:** changed query: cpu; 1 warning, below\n" in text
     assert "eu-1: 90 points -> unknown (cpu x1: 90 -> unknown (query changed))" in text
     assert "new scores are **unknown** on 3 clusters: query changed" in text
     assert "seen 5 min ago" in text

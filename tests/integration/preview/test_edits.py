@@ -51,8 +51,8 @@ def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> 
         edit(fleet, name, stickiness=10)
     edit(fleet, "guestbook", stickiness=50)
     text = run.shown(fleet)
-    listed = ", ".join(names[:10])
-    edited = f"ScoredApplication **`{listed} and 20 more`** changed"
+    listed = ", ".join(f"**`{name}`**" for name in names[:10])
+    edited = f"ScoredApplication {listed} and 20 more changed"
     assert f"{edited}\n\n- `spec.stickiness`: `20` → `10`\n" in text
     assert "ScoredApplication **`guestbook`** changed\n\n- `spec.stickiness`: `20` → `50`\n" in text
     assert text.count("ScoredApplication") == 2
@@ -217,7 +217,7 @@ def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str
         "**Foreign files**: 1 file that no source renders to; Argo CD would apply what is in"
         " rendered/,"
     )
-    assert text.splitlines()[4:7] == [f"{told} so remove them before merging", "", f"- `{ADMIN}`"]
+    assert text.splitlines()[2:5] == [f"{told} so remove them before merging", "", f"- `{ADMIN}`"]
     found = run.json("diff", attacked.path, "--base", "main", *head, "--exit-code", code=1)
     assert found["foreignFiles"] == ["platform/admin.yaml"]
     markdown = run.shown(attacked, *head, "-o", "markdown")

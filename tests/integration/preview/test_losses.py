@@ -173,8 +173,8 @@ def test_losses_need_decisions(fleet: GitFleet, run: Run) -> None:
 
 def loss_page(fleet: GitFleet, run: Run, hub: Path) -> list[str]:
     text = run("diff", fleet.path, "--base", "main", "--scores", hub, "-o", "markdown")
-    section = text.partition("#### If a cluster were lost")[2].partition("\n#### ")[0]
-    return [line for line in section.partition("\n<details>")[0].splitlines() if line]
+    section = text.partition("<summary>If a cluster were lost</summary>")[2]
+    return [line for line in section.partition("\n</details>")[0].splitlines() if line]
 
 
 def test_a_change_that_makes_an_application_homeless_is_shown(

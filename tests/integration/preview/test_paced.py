@@ -40,9 +40,9 @@ def reversed_herd(
 
 
 def paced_pages(fleet: GitFleet, run: Run, hub: Path) -> list[str]:
-    """What the comment of a pull request says below Moves."""
+    """The lines of the comment of a pull request."""
     text = run("diff", fleet.path, "--base", "main", "--scores", hub, "-o", "markdown")
-    return text.partition("#### Moves")[2].partition("#### Warnings")[0].splitlines()
+    return text.splitlines()
 
 
 def test_a_herd_moves_in_waves_and_ends_evenly(tmp_path: Path, run: Run) -> None:
@@ -110,7 +110,8 @@ def test_a_changed_ranking_moves_paced_applications_in_waves(tmp_path: Path, run
     assert (found["paced"]["complete"], found["paced"]["withoutChange"]) == (True, 0)
     assert not [line for line in found["warnings"] if "at once" in line]
     lines = paced_pages(fleet, run, hub)
-    assert "No application moves at once." in lines
+    assert "**No application moves at once; the pace would admit 6 moves**" in lines
+    assert "<details><summary>Paced moves (6)</summary>" in lines
     assert "The pace: 6 moves in 4 waves:" in lines
     assert "- 3: app-02 c1 -> c2, app-03 c1 -> c3" in run.shown(fleet, "--scores", hub).splitlines()
     run("diff", fleet.path, "--base", "main", "--scores", hub, "--fail-on", "move", code=1)
@@ -164,8 +165,15 @@ def test_the_pace_moves_nothing_when_it_begins_and_all_that_waits_when_it_ends(
     assert page.count("\nPlacement **`") == 1, (
         "the item's name is all that the Placements differ in"
     )
-    assert "- `metadata.annotations.gitops-dsf.io/pace`\n" in page
-    assert "\n+ moves are paced: ranked by cpu x1, stickiness 0 points\n" in page
+    assert (
+        "- `metadata.annotations.gitops-dsf.io/pace`: `(absent)` →"
+        " `moves are paced: ranked by cpu x1, stickiness 0 points`\n" in page
+    )
+    assert (
+        "- `spec.prioritizerPolicy.configurations[gitops-dsf-moves/NAMESPACE/NAME]`:"
+        " added, weight 10\n" in page
+    )
+    assert "**Pace:** from now on the moves of 20 Placements wait for their turn\n" in page
     assert '"terms"' not in page, "people do not read the JSON for the reconciler"
 
 

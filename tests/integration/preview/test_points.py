@@ -81,7 +81,7 @@ def test_a_change_of_weights_keeps_the_scale(two: GitFleet, hub: Path, run: Run)
     two.write("apps/guestbook.yaml", spec)
     text = run.shown(two, "--scores", hub)
     reason = "eu-1: rank 2 of 3 with 70 points; the last that is selected is us-1 with 84"
-    assert f"| `argocd/guestbook` | eu-1 | us-1 | {reason} |" in text
+    assert f"\n- `argocd/guestbook` **eu-1 → us-1**: {reason}\n" in text
     assert "eu-1: 85 points -> 70 points (cpu x5->x1: 90 -> 90, net x5->x4: 40 -> 40" in text
     assert "us-1: 60 points -> 84 points (cpu" in text
     [move] = run.compared(two, "--scores", hub)["moves"]

@@ -201,8 +201,8 @@ def test_a_shared_decision_moves_every_application_that_follows_it(
         ("argocd/guestbook", ["guestbook"], ["us-1"]),
     ]
     text = run.shown(fleet, "--scores", scores)
-    assert "| `argocd/frontends (shop, web)` | eu-1 | us-1 |" in text
-    assert "- **3 applications move**\n" in text
+    assert "\n- `argocd/frontends (shop, web)` **eu-1 → us-1**: " in text
+    assert "\n**3 applications move**\n" in text
 
 
 def test_a_decision_for_other_consumers_is_no_application(
@@ -213,8 +213,8 @@ def test_a_decision_for_other_consumers_is_no_application(
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system", scores=LOW))
     fleet.prefer_low_scores()
     text = run.shown(fleet, "--scores", scores)
-    assert "| `kueue-system/training` | eu-1 | us-1 |" in text
-    assert "- **1 application moves and 1 decision for other consumers changes**\n" in text
+    assert "\n- `kueue-system/training` **eu-1 → us-1**: " in text
+    assert "\n**1 application moves and 1 decision for other consumers changes**\n" in text
 
 
 def test_an_application_that_changes_to_a_shared_placement_says_so(

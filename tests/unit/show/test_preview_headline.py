@@ -1,18 +1,17 @@
-"""How many applications move and may move, in one sentence whose grammar is right for every
-number.
-"""
+"""How many applications do what, in one sentence whose grammar is right for every number."""
 
 import pytest
 
-from gitops_dsf.show.preview.headline import moves_text
+from gitops_dsf.show.preview.headline import MoveCounts, counts_text
+from gitops_dsf.views.preview.moves import MoveKind
 
 RUN = "; that is known once the changed scorers have run"
 
 
 @pytest.mark.parametrize(
-    ("applications", "others", "open_applications", "words"),
+    ("moving", "others", "open_applications", "words"),
     [
-        (0, 0, 0, "no application moves"),
+        (0, 0, 0, ""),
         (1, 0, 0, "1 application moves"),
         (2, 0, 0, "2 applications move"),
         (0, 1, 0, "1 decision for other consumers changes"),
@@ -31,32 +30,41 @@ RUN = "; that is known once the changed scorers have run"
     ],
 )
 def test_moves_and_open_moves_are_counted(
-    applications: int, others: int, open_applications: int, words: str
+    moving: int, others: int, open_applications: int, words: str
 ) -> None:
-    counts = {
-        "applications": applications,
-        "others": others,
-        "open_applications": open_applications,
-    }
-    assert moves_text(**counts, bounded=True) == words
+    by_kind = {MoveKind.MOVE: moving}
+    assert counts_text(MoveCounts(by_kind, others, open_applications, True)) == words
     unbounded = words + RUN if open_applications else words
-    assert moves_text(**counts, bounded=False) == unbounded
+    assert counts_text(MoveCounts(by_kind, others, open_applications, False)) == unbounded
 
 
 @pytest.mark.parametrize(
-    ("applications", "starting", "words"),
+    ("kind", "one", "two"),
     [
-        (0, 1, "1 application starts"),
-        (0, 2, "2 applications start"),
-        (1, 1, "1 application moves and 1 starts"),
-        (2, 3, "2 applications move and 3 start"),
+        ("new", "1 application starts", "2 applications start"),
+        ("grow", "1 application gets more clusters", "2 applications get more clusters"),
+        ("shrink", "1 application loses clusters", "2 applications lose clusters"),
+        (
+            "homeless",
+            "1 application is left without a cluster",
+            "2 applications are left without a cluster",
+        ),
+        ("remove", "1 application is removed", "2 applications are removed"),
+        (
+            "follow",
+            "1 application follows another Placement",
+            "2 applications follow another Placement",
+        ),
     ],
 )
-def test_an_application_without_a_cluster_before_starts(
-    applications: int, starting: int, words: str
-) -> None:
-    """It is no move from nowhere."""
-    text = moves_text(
-        applications=applications, starting=starting, others=0, open_applications=0, bounded=True
+def test_what_becomes_of_applications_has_words_of_its_own(kind: str, one: str, two: str) -> None:
+    """An application that starts does not move from nowhere, and one that is removed not to it."""
+    assert counts_text(MoveCounts({MoveKind(kind): 1})) == one
+    assert counts_text(MoveCounts({MoveKind(kind): 2})) == two
+
+
+def test_the_noun_stands_once_and_the_worst_comes_first() -> None:
+    counts = {MoveKind.MOVE: 2, MoveKind.REMOVE: 1, MoveKind.HOMELESS: 1, MoveKind.NEW: 3}
+    assert counts_text(MoveCounts(counts)) == (
+        "1 application is left without a cluster, 2 move, 3 start and 1 is removed"
     )
-    assert text == words

@@ -1,0 +1,183 @@
+"""The first screen of a preview: what moves and why, how sure that is, and what to look at.
+
+It is short, because a forge folds a long comment and a terminal scrolls. Everything else follows in
+sections.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec import UNSET
+
+from gitops_dsf.show.losses import placement_names
+from gitops_dsf.show.markdown import code
+from gitops_dsf.show.preview.edits import PACE_FIELD
+from gitops_dsf.show.preview.headline import headline
+from gitops_dsf.show.preview.limits import PageLimits
+from gitops_dsf.show.preview.moves import MAX_LISTED, move_line
+from gitops_dsf.views.preview.build import Comparison, Preview
+from gitops_dsf.views.preview.moves import UNKNOWN, DecisionMove, MoveKind
+from gitops_dsf.views.preview.scorers import ScorerChange
+from gitops_dsf.wording import be, names_text, plural
+
+MAX_LOSSES: Final = 2
+"""Lost clusters that are named. Their section has all."""
+MAX_HINTS: Final = 3
+"""Hints of one kind for a reviewer. The sections below have all."""
+_QUERY: Final = "source.params.query"
+
+
+def first_screen(
+    preview: Preview, comparison: Comparison, evidence: str, limits: PageLimits
+) -> Iterator[str]:
+    """What a reviewer decides by. `evidence` names the data that moves are computed from."""
+    sentence = headline(comparison, preview.hub.missing)
+    yield f"\n**{limits.plain(sentence)}**\n"
+    moves = comparison.moves
+    if moves:
+        for move in moves[:MAX_LISTED]:
+            yield f"- {move_line(move, limits)}"
+        if len(moves) > MAX_LISTED:
+            yield f"- and {len(moves) - MAX_LISTED} more, below"
+    if comparison.pending:
+        names = limits.plain(names_text(comparison.pending, most=limits.names))
+        yield f"- would move without this change, too: {names}"
+    paced = _paced_text(comparison)
+    if paced:
+        yield f"- **Pace:** {paced}"
+    if moves is not None:
+        yield f"- **How sure:** {limits.plain(certainty_text(comparison))}"
+        yield f"- **Nowhere to go:** {limits.plain(_nowhere_text(comparison))}"
+    yield f"- **To review:** {_review_text(comparison, limits)}"
+    if moves is not None:
+        yield f"- **Data:** {limits.plain(evidence)}"
+
+
+def certainty_text(comparison: Comparison) -> str:
+    """How sure the preview is of its moves, in one sentence."""
+    moves = comparison.moves or ()
+    open_moves = [move for move in moves if move.kind is MoveKind.OPEN]
+    paced = comparison.paced
+    if open_moves:
+        text = _open_text(open_moves, len(moves))
+    elif any(map(_is_told_by_bounds, moves)):
+        text = "certain: the new scores are known between bounds, and the bounds decide"
+    else:
+        text = "certain, by the scores as they were seen"
+    if paced is not UNSET and paced.unknown:
+        names = names_text(paced.unknown)
+        text += f"; the moves of the pace are a guess, because the new scores of {names} are open"
+    if comparison.maintenance is not UNSET:
+        text += "; maintenance is computed with these scores, too"
+    return text
+
+
+def _open_text(open_moves: list[DecisionMove], count: int) -> str:
+    if all(move.is_bounded for move in open_moves):
+        if count == 1:
+            return "the decision is open, because the bounds of the new scores overlap"
+        return (
+            f"{len(open_moves)} of {count} decisions {be(len(open_moves))} open, because the bounds"
+            " of the new scores overlap"
+        )
+    if count == 1:
+        return "the decision is open until the changed scorers have run"
+    return (
+        f"{len(open_moves)} of {count} decisions {be(len(open_moves))} open until the changed"
+        " scorers have run"
+    )
+
+
+def _is_told_by_bounds(move: DecisionMove) -> bool:
+    return any(standing.after == UNKNOWN for standing in move.standings)
+
+
+def _nowhere_text(comparison: Comparison) -> str:
+    """Who is left without a cluster by the change, and who would be if a cluster were lost."""
+    homeless = [
+        move.application for move in comparison.moves or () if move.kind is MoveKind.HOMELESS
+    ]
+    clauses = [placement_names(homeless)] if homeless else []
+    losses = () if comparison.losses is UNSET else comparison.losses
+    worse = [change for change in losses if change.homeless]
+    for change in worse[:MAX_LOSSES]:
+        names = placement_names(change.homeless)
+        before = change.homeless_before or "none"
+        clauses.append(f"{names} if {change.cluster} were lost (before: {before})")
+    if len(worse) > MAX_LOSSES:
+        count = plural(len(worse) - MAX_LOSSES, "more cluster")
+        clauses.append(f"others if one of {count} were lost, below")
+    open_keys = [move.application for move in comparison.moves or () if _may_be_homeless(move)]
+    if open_keys:
+        clauses.append(f"not known for {placement_names(open_keys)}")
+    if not clauses:
+        clauses.append("nobody because of this change, also if a cluster were lost")
+    overloads = sum(bool(change.overloads) for change in losses)
+    if overloads:
+        count = plural(overloads, "cluster")
+        clauses.append(f"the loss of {count} would overload another one, below")
+    return "; ".join(clauses)
+
+
+def _may_be_homeless(move: DecisionMove) -> bool:
+    """Whether a predicate reads a score that is not known, so that no cluster may pass."""
+    return move.kind is MoveKind.OPEN and move.open_places is None
+
+
+def _paced_text(comparison: Comparison) -> str:
+    """Whose moves begin or cease to wait for their turn; empty if that changes for none."""
+    beginning = 0
+    ending = 0
+    for change in comparison.placements:
+        for field in change.fields:
+            if field.path == PACE_FIELD:
+                beginning += field.before is None
+                ending += field.after is None
+    clauses = []
+    if beginning:
+        count = plural(beginning, "Placement")
+        clauses.append(f"from now on the moves of {count} wait for their turn")
+    if ending:
+        count = plural(ending, "Placement")
+        clauses.append(f"the moves of {count} no longer wait for their turn")
+    return "; ".join(clauses)
+
+
+def _review_text(comparison: Comparison, limits: PageLimits) -> str:
+    """What a reviewer must look at: new hosts, new credentials, queries and warnings."""
+    hints = list(_host_hints(comparison, limits))
+    hints += _credential_hints(comparison.scorers, limits)
+    hints += _query_hints(comparison.scorers, limits)
+    if comparison.warnings:
+        hints.append(f"{plural(len(comparison.warnings), 'warning')}, below")
+    return "; ".join(hints) or "no new host, credential or query, and no warning"
+
+
+def _host_hints(comparison: Comparison, limits: PageLimits) -> Iterator[str]:
+    hosts = () if comparison.new_hosts is UNSET else comparison.new_hosts
+    for new in hosts[:MAX_HINTS]:
+        yield f"new host {code(new.host)} ({limits.plain(new.user)})"
+    if len(hosts) > MAX_HINTS:
+        yield plural(len(hosts) - MAX_HINTS, "more new host")
+
+
+def _credential_hints(scorers: Iterable[ScorerChange], limits: PageLimits) -> Iterator[str]:
+    sent = [(change.name, credential) for change in scorers for credential in change.credentials]
+    for scorer, credential in sent[:MAX_HINTS]:
+        yield limits.plain(f"{scorer} now sends {credential}")
+    if len(sent) > MAX_HINTS:
+        yield plural(len(sent) - MAX_HINTS, "more new credential")
+
+
+def _query_hints(scorers: Iterable[ScorerChange], limits: PageLimits) -> Iterator[str]:
+    new: list[str] = []
+    changed: list[str] = []
+    for change in scorers:
+        for field in change.fields:
+            if field.path == _QUERY:
+                names = new if field.before is None else changed
+                names.append(change.name)
+    if new:
+        yield f"new query: {limits.plain(names_text(new, most=limits.names))}"
+    if changed:
+        yield f"changed query: {limits.plain(names_text(changed, most=limits.names))}"
