@@ -18,11 +18,12 @@ from gitops_dsf.reconciler.git import program
 from gitops_dsf.reconciler.git.credentials import GitCredentials, GitError
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.recorded.compare import lost
-from gitops_dsf.repository.recorded.entries import index_entries
+from gitops_dsf.repository.recorded.entries import Entry, index_entries
 
 RENEW_AFTER: Final = 200
-"""Commits fetched or made, after which the clone is created again, so that old objects do not pile
-up.
+"""Commits fetched or made, after which the clone is created again.
+
+So old objects do not pile up.
 """
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "origin"
@@ -94,8 +95,9 @@ class Clone:
         return {ref.removeprefix(_HEADS): commit for commit, ref in lines}
 
     async def fetch(self, branch: str) -> str:
-        """Fetches the newest commit of a branch, without its history and without the contents of
-        files.
+        """Fetches the newest commit of a branch.
+
+        It comes without its history, and without the contents of files.
         """
         self._commits += 1
         refs = f"+{_HEADS}{branch}:refs/gitops-dsf/heads/{branch}"
@@ -115,15 +117,16 @@ class Clone:
         self.head = commit
 
     async def lost_sources(self, *, folder: str) -> list[str]:
-        """Sources of the fleet in this folder that the checked-out commit has and the working tree
-        lacks: a clone of the reconciler fills no submodule.
+        """Sources of the fleet that the commit has and the working tree lacks.
+
+        `folder` is that of the fleet. A clone of the reconciler fills no submodule.
         """
         below = (f":(literal){folder}",) if folder else ()
         listing = await self._bytes("ls-files", "-z", "--stage", "-t", "--", *below)
         prefix = f"{folder}/" if folder else ""
-        entries = [
-            replace(entry, path=entry.path.removeprefix(prefix)) for entry in index_entries(listing)
-        ]
+        entries: list[Entry] = []
+        for entry in index_entries(listing):
+            entries.append(replace(entry, path=entry.path.removeprefix(prefix)))
         return await asyncio.to_thread(lost, self.tree / folder, entries)
 
     async def names(self, commit: str) -> list[str]:
@@ -135,8 +138,9 @@ class Clone:
         return await self._bytes("cat-file", "blob", f"{commit}:{name}")
 
     async def changes(self, before: str, after: str) -> dict[str, str]:
-        """The paths that differ between two commits, with the mode and the object that the second
-        one has.
+        """The paths that differ between two commits.
+
+        Each with the mode and the object that the second commit has.
         """
         out = await self._run(
             "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", before, after
@@ -148,8 +152,9 @@ class Clone:
         }
 
     async def written_by(self, commit: str) -> str:
-        """Author of a fetched commit, as `Name <mail>`; the committer if somebody amended our
-        commit.
+        """Author of a fetched commit, as `Name <mail>`.
+
+        It is the committer if somebody amended our commit.
         """
         names = await self._run(
             "show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit
@@ -196,14 +201,16 @@ class Clone:
         )
 
     async def push(self, commit: str | None, *, branch: str, expected: str | None) -> None:
-        """Makes a branch point at a commit (None: deletes it), if it points at `expected` (None:
-        absent). Raises GitError, and ApiError when another replica may lead: fetching and
-        committing can take minutes.
+        """Makes a branch point at a commit, or deletes it (None).
+
+        It does so only if the branch is at `expected` (None: absent). Raises GitError, and ApiError
+        when another replica may lead: fetching and committing can take minutes.
         """
         if branch == self._protected:
             msg = f"{branch} is the protected branch; it is never overwritten or deleted"
             raise GitError(msg)
         self._may_push()
+        # Each push replaces a branch. The lease makes the server refuse it if somebody else pushed.
         lease = f"--force-with-lease={_HEADS}{branch}:{expected or ''}"
         await self._run(
             "push", "--quiet", "--no-verify", lease, _REMOTE, f"{commit or ''}:{_HEADS}{branch}"
@@ -218,6 +225,7 @@ class Clone:
         try:
             return await self._git(*arguments, stdin=stdin, **variables)
         except BaseException:
+            # A git that was killed may have left lock files or half of an object.
             self._created = False
             raise
 
@@ -253,10 +261,10 @@ class Clone:
                     stdin=stdin,
                 )
             except FileNotFoundError as error:
-                gone = f"{self.tree} does not exist any more"
-                raise GitError(
-                    "git is not installed, or not on PATH" if self.tree.is_dir() else gone
-                ) from error
+                # The error is the same for a missing program and a missing folder to run it in.
+                if self.tree.is_dir():
+                    raise GitError("git is not installed, or not on PATH") from error
+                raise GitError(f"{self.tree} does not exist any more") from error
         if code:
             words = _summary(self._credentials.cleaned(err.decode(errors="replace")))
             raise GitError(f"{command}: {words or 'failed without a message'}")
@@ -275,13 +283,14 @@ class Clone:
 
 def _summary(output: str) -> str:
     """Git's messages in one line, without hints and decorations."""
-    lines = [line.strip() for line in output.splitlines()]
-    kept = [
-        re.sub(r"^(fatal|error|remote): *", "", line)
-        for line in lines
-        if line and not line.startswith(("hint:", "To ", "Done"))
-    ]
-    return printable("; ".join(line for line in kept if line), most=MAX_QUOTED)
+    messages: list[str] = []
+    for line in map(str.strip, output.splitlines()):
+        if line.startswith(("hint:", "To ", "Done")):
+            continue
+        message = re.sub(r"^(fatal|error|remote): *", "", line)
+        if message:
+            messages.append(message)
+    return printable("; ".join(messages), most=MAX_QUOTED)
 
 
 @contextlib.asynccontextmanager

@@ -65,9 +65,11 @@ class GitCredentials:
         byte order mark hides a first line. Such a file is copied without that into `scratch` and
         read there, by this user alone, until the run ends. Raises GitError.
         """
-        changed = {
-            name: text for name in _PEM_FILES if (text := self._mended_text(name)) is not None
-        }
+        changed: dict[str, str] = {}
+        for name in _PEM_FILES:
+            text = self._mended_text(name)
+            if text is not None:
+                changed[name] = text
         if not changed:
             yield self
             return
@@ -89,12 +91,9 @@ class GitCredentials:
         return text if text.encode() != self._path(name).read_bytes() else None
 
     def _path(self, name: str) -> Path:
-        copy = None if self.mended is None else self.mended / name
-        return (
-            copy
-            if copy is not None and copy.is_file()
-            else Path(self.folder or "", name).absolute()
-        )
+        if self.mended is not None and (self.mended / name).is_file():
+            return self.mended / name
+        return Path(self.folder or "", name).absolute()
 
     def settings(self, url: str) -> tuple[tuple[str, str], ...]:
         """Settings of git, without secrets.
@@ -122,17 +121,19 @@ class GitCredentials:
         # servers.
         origin = f"{parts.scheme}://{parts.netloc}"
         helpers = (("credential.helper", ""), (f"credential.{origin}.helper", helper))
-        return (
-            (*helpers, ("http.sslCAInfo", str(self._path("ca.crt"))))
-            if self._has("ca.crt")
-            else helpers
-        )
+        if not self._has("ca.crt"):
+            return helpers
+        return (*helpers, ("http.sslCAInfo", str(self._path("ca.crt"))))
 
     def _ssh_command(self) -> str:
-        if self.folder is None or not (self._has("ssh-privatekey") and self._has("known_hosts")):
-            lacking = f"{self.folder} lacks ssh-privatekey or known_hosts"
-            problem = "--git-credentials is not given" if self.folder is None else lacking
-            raise GitError(f"{problem}; ssh URLs need both files")
+        if self.folder is None:
+            raise GitError(
+                "--git-credentials is not given; ssh URLs need ssh-privatekey and known_hosts"
+            )
+        if not (self._has("ssh-privatekey") and self._has("known_hosts")):
+            raise GitError(
+                f"{self.folder} lacks ssh-privatekey or known_hosts; ssh URLs need both files"
+            )
         options = {
             "IdentityFile": self._path("ssh-privatekey"),
             "UserKnownHostsFile": self._path("known_hosts"),
@@ -150,12 +151,9 @@ class GitCredentials:
     def token(self) -> str:
         """The token, for a forge's API. Raises GitError when there is none."""
         if not self._has("token"):
-            problem = (
-                "--git-credentials is not given"
-                if self.folder is None
-                else f"{self.folder} has no token"
-            )
-            raise GitError(f"{problem}; pull requests need one")
+            if self.folder is None:
+                raise GitError("--git-credentials is not given; pull requests need a token")
+            raise GitError(f"{self.folder} has no token; pull requests need one")
         return self._secret("token", read=header_secret)
 
     def _secret(self, name: str, *, read: Callable[[bytes], str]) -> str:
@@ -169,12 +167,11 @@ class GitCredentials:
         except OSError as error:
             raise GitError(f"{path} cannot be read: {error.strerror}") from error
         except SecretFault as fault:
-            alone = (
-                ""
-                if name in _PEM_FILES
-                else f"; write the {name} alone into the Secret, on one line"
-            )
-            raise GitError(f"{path} {fault}{alone}") from None
+            if name in _PEM_FILES:
+                raise GitError(f"{path} {fault}") from None
+            raise GitError(
+                f"{path} {fault}; write the {name} alone into the Secret, on one line"
+            ) from None
 
     @property
     def trust(self) -> str | None:
@@ -182,8 +179,10 @@ class GitCredentials:
         return self._secret("ca.crt", read=certificates) if self._has("ca.crt") else None
 
     def cleaned(self, text: str) -> str:
-        """The text without the folder's secrets, in every form in which git or a server could
-        repeat them. Clean a text before you cut it: a secret that was cut short is not recognised.
+        """The text without the folder's secrets, in every form in which they may be repeated.
+
+        Git or a server may repeat them encoded. Clean a text before you cut it: a secret that was
+        cut short is not recognised.
         """
         return hide(text, *sorted(set(self._forms()), key=len, reverse=True))
 
@@ -226,9 +225,8 @@ def checked(url: str) -> str:
     """
     if re.match(r"https?://[^/]*@|ssh://[^/@]*:[^/@]*@", url):
         msg = (
-            "git.url holds a user or a password; write the URL without them, and put them"
-            " into the Secret"
-            " that reconciler.gitSecret names"
+            "git.url holds a user or a password; write the URL without them, and put them into the"
+            " Secret that reconciler.gitSecret names"
         )
         raise UsageError(msg)
     return url

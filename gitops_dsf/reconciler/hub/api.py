@@ -29,8 +29,9 @@ DELETION_SECONDS: Final = 4.0
 MARGIN_SECONDS: Final = 1.0
 """What must be left of the claim after the time limit."""
 REFUSED: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
-"""Pauses after the hub refused writes of one object, such as the status of a scorer or the items of
-moves of one cluster.
+"""Pauses after the hub refused writes of one object.
+
+Such as the status of a scorer, or the items of moves of one cluster.
 """
 
 LOG = logging.getLogger(__name__)
@@ -58,9 +59,7 @@ class HubApi(ApiServer):
         )
         self._left = left
         self.on_conflict: Callable[[str], None] = lambda _resource: None
-        """Called with the plural name of a resource when somebody else wrote an object
-        meanwhile.
-        """
+        """Called with the plural name of a resource after a conflict about an object."""
         self._beside = set[asyncio.Task[None]]()
 
     def beside(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
@@ -138,9 +137,8 @@ class HubApi(ApiServer):
         A deletion needs room for its whole time limit, because it cannot be undone.
         """
         seconds_left = self._left()
-        if seconds_left <= 0 or (
-            method == "DELETE" and seconds_left < DELETION_SECONDS + MARGIN_SECONDS
-        ):
+        is_short = method == "DELETE" and seconds_left < DELETION_SECONDS + MARGIN_SECONDS
+        if seconds_left <= 0 or is_short:
             msg = f"{method} {path}: not sent: another replica may lead before the hub answers"
             raise ApiError(msg)
 

@@ -1,5 +1,6 @@
-"""ConfigMaps of the hub namespace: those that are rendered, which are polled, and those of the
-reconciler.
+"""ConfigMaps of the hub namespace.
+
+Those that are rendered are polled; those of the reconciler are written here, too.
 
 They are read by name and not watched: a watch would need rights to all ConfigMaps of the namespace,
 because RBAC cannot limit `list` and `watch` to a name as it can limit `get`.
@@ -75,6 +76,7 @@ class ConfigMapPoll(Generic[T]):
             stored = msgspec.json.decode(await self._api.get(self._path), type=dict[str, Any])
             content = self._read(stored.get("data"))
         except ApiError as error:
+            # Only this answer says that there is none. After any other failure the content stays.
             if error.status == HTTPStatus.NOT_FOUND:
                 self.current = None
                 self._read_at = monotonic()
@@ -84,6 +86,7 @@ class ConfigMapPoll(Generic[T]):
         else:
             self._last_warning = ""
             self._read_at = monotonic()
+            # Equal content stays the same object, so that readers notice quickly that it is.
             if content != self.current:
                 self.current = content
         self.synced.set()

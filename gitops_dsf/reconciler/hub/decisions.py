@@ -17,8 +17,9 @@ from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 
 DEBOUNCE_SECONDS: Final = 5.0
-"""A decision counts when it has not changed for this long: OCM writes its pages one after
-another.
+"""A decision counts when it has not changed for this long.
+
+OCM writes its pages one after another.
 """
 FORGET_SECONDS: Final = 600.0
 """A Placement without pages is forgotten after this time.
@@ -80,15 +81,18 @@ class DecisionTracker:
     def observe(self) -> None:
         """Reads all pages as they are now."""
         self._scheduled = False
+        # The first decision that is seen of a Placement is no change: this process has just
+        # started.
         names_before = set(self.decisions)
         for name in self.decisions.observe(self._pages.items.values(), self._clock()):
             if name in names_before:
                 self._metrics.decision_changes.labels(placement=name).inc()
         for name in names_before - self.decisions.keys():
             self._metrics.decision_changes.remove(name)
-        self._metrics.decision_clusters.set(
-            {(name,): len(decision.clusters) for name, decision in self.decisions.items()}
-        )
+        counts: dict[tuple[str], float] = {}
+        for name, decision in self.decisions.items():
+            counts[(name,)] = len(decision.clusters)
+        self._metrics.decision_clusters.set(counts)
         for listener in self._listeners:
             listener()
 

@@ -96,8 +96,9 @@ def versioned(raw: msgspec.Raw) -> VersionedApplication:
 
 
 def scorer_reference(item: DynamicScorer) -> InvolvedObject:
-    """With the UID, so that Events about a deleted scorer do not belong to a new one of the same
-    name.
+    """A reference to a DynamicScorer, with its UID.
+
+    So Events about a deleted scorer do not belong to a new one of the same name.
     """
     metadata = item.metadata
     namespace = metadata.namespace or ""

@@ -124,7 +124,7 @@ class Leadership:
                             "no longer leading: the Lease was not renewed for"
                             f" {DEADLINE:g} s: {error}"
                         ) from error
-                    LOG.warning("Lease not renewed: %s", error)
+                    LOG.warning("the Lease is not renewed: %s", error)
                     # A conflict does not say who wrote: it may be an annotation of somebody. So it
                     # is read again until the deadline, as client-go does (tools/leaderelection,
                     # renew, v0.37.2).
@@ -149,7 +149,7 @@ class Leadership:
             except ApiError as error:
                 if _is_conflict(error) and attempt < RELEASES:
                     continue
-                LOG.info("Lease not released: %s", error)
+                LOG.info("the Lease is not given back: %s", error)
             return
 
     def _now(self) -> str:
@@ -165,6 +165,7 @@ class Leadership:
         after it was read, or created it: nobody knows yet who holds it.
         """
         own_lease = self._written
+        # Until the answer arrives it is not known whether the write takes effect.
         self._written = None
         if self.is_leader and own_lease is not None:
             own_lease["spec"] = self._spec(own_lease["spec"])
@@ -191,6 +192,7 @@ class Leadership:
         spec = lease["spec"]
         holder = str(spec.get("holderIdentity") or "")
         renewal = _SeenRenewal(holder, str(spec.get("renewTime") or ""))
+        # The time in `renewTime` is that of another machine's clock, so only its changes count.
         if renewal != self._seen:
             self._seen = renewal
             self._seen_at = monotonic()

@@ -49,6 +49,7 @@ class ScoreColumns(MutableMapping[str, PublishedScore]):
     def __setitem__(self, key: str, score: PublishedScore) -> None:
         cluster, _, resource = key.partition("/")
         resource = sys.intern(resource)
+        # The names of clusters come once for each score, from another JSON text each time.
         self.columns.setdefault(resource, {})[sys.intern(cluster)] = score
         self.versions[resource] = next(self._numbers)
 
@@ -132,9 +133,11 @@ class ScoreInformer(Informer[PublishedScore]):
         The writer of these objects compares it with what it wrote, because an informer may be
         behind.
         """
-        return {
-            cluster: self._versions_of_moves.get(cluster, "") for cluster in self.of(MOVES_SCORE)
-        }
+        versions: dict[str, str] = {}
+        # Only of objects that exist: a deleted one must not seem to have its last version.
+        for cluster in self.of(MOVES_SCORE):
+            versions[cluster] = self._versions_of_moves.get(cluster, "")
+        return versions
 
     def version(self, resource: str) -> int:
         """A number that changes with the scores of one name; -1 while there are none."""

@@ -1,5 +1,7 @@
-"""What all controllers see of the hub: one informer for each resource, and polls of rendered
-ConfigMaps.
+"""What all controllers see of the hub.
+
+It has one informer for each resource, and polls the rendered ConfigMaps. Not guaranteed: that two
+informers show the same moment.
 """
 
 import asyncio
@@ -110,14 +112,21 @@ class HubView:
 
         Empty when all is well.
         """
-        unread = [informer.resource for informer in self.informers if not informer.synced.is_set()]
-        reasons = [", ".join(unread), *(informer.broken for informer in self.informers)]
-        return "; ".join(reason for reason in reasons if reason)
+        unread: list[str] = []
+        broken: list[str] = []
+        for informer in self.informers:
+            if not informer.synced.is_set():
+                unread.append(informer.resource)
+            if informer.broken:
+                broken.append(informer.broken)
+        reasons = [", ".join(unread), *broken] if unread else broken
+        return "; ".join(reasons)
 
     @staticmethod
     def stale_reason(sources: Iterable[Informer[Any] | ConfigMapPoll[Any]]) -> str:
-        """Why something that depends on these must not be decided now; empty if they are
-        current.
+        """Why nothing that depends on these sources may be decided now.
+
+        Empty if they are current.
         """
         for source in sources:
             if source.broken:

@@ -27,8 +27,9 @@ _README: Final = b"""Written by `gitops-dsf reconcile`: each change of a decisio
 `gitops-dsf log` reads it. Records are only appended. Old months may be removed by a commit.
 """  # noqa: E501
 SETTLE_SECONDS: Final = 1.0
-"""A decision is recorded when it has not changed for this long: OCM writes its pages one after
-another.
+"""A decision is recorded when it has not changed for this long.
+
+OCM writes its pages one after another.
 """
 
 
@@ -92,13 +93,16 @@ def observe(
             wait = min(wait or SETTLE_SECONDS, SETTLE_SECONDS - age)
             continue
         before = None
-        if last_record is not None:
-            before = (
-                unnamed.get(last_record.id) if last_record.to is None else frozenset(last_record.to)
-            )
-        kind: ChangeKind = (
-            "Start" if before is None else "Later" if decision.since <= started else "Change"
-        )
+        if last_record is not None and last_record.to is not None:
+            before = frozenset(last_record.to)
+        elif last_record is not None:
+            before = unnamed.get(last_record.id)
+        kind: ChangeKind
+        if before is None:
+            kind = "Start"
+        else:
+            # What this replica did not see happen has the time at which it was found.
+            kind = "Later" if decision.since <= started else "Change"
         record = new_record(
             placement=key,
             number=1 if last_record is None else last_record.number + 1,
@@ -123,8 +127,9 @@ class JournalClone:
         """By Placement (namespace/name), as the branch had it at the last look or push."""
 
     async def look(self, placements: Collection[str]) -> JournalRead:
-        """Reads the newest months, and older ones until each of these Placements has its last
-        record.
+        """Reads the newest months, and older ones until each Placement has its last record.
+
+        The Placements are written as namespace/name.
         """
         return await self._read(await self._fetch(), placements)
 
@@ -152,6 +157,7 @@ class JournalClone:
             await self._clone.push(commit, branch=self._name, expected=tip)
             self._tip = commit
             self.last = last
+        # Another replica has recorded these moves already.
         return [record for record in records if record not in new]
 
     async def _read(self, tip: str | None, placements: Collection[str]) -> JournalRead:

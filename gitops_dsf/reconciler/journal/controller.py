@@ -1,5 +1,4 @@
-"""The controllers of the journal: one records changed decisions, one appends the records to the
-branch.
+"""Records changed decisions, and appends the records to the branch of the journal.
 
 What was recorded last is on the branch, and what is not pushed yet is in memory. A leader that is
 killed takes that with it; the next one compares all decisions with the branch.
@@ -47,8 +46,9 @@ One outage can move a thousand applications.
 SETS_SECONDS: Final = 10.0
 """How long the first records wait for the list of ApplicationSets."""
 EDIT_SECONDS: Final = 60.0
-"""A decision that changes within this time after its Placement was changed in git changed because
-of that. OCM decides again within a second of the change, and a busy hub within some.
+"""A decision that changes within this time after its Placement changed in git did so for that.
+
+OCM decides again within a second of the change, and a busy hub within some.
 """
 SLACK_SECONDS: Final = 5.0
 """The informers show a Placement and its decision in any order."""
@@ -130,8 +130,9 @@ class JournalController:
             *_, self._values[placement] = values_at(records, start=self._values.get(placement, {}))
 
     async def _record_loop(self, branch: JournalClone) -> None:
-        """Records changes, and counts moves back and forth after each record and as they grow
-        old.
+        """Records changes, and counts moves back and forth.
+
+        It counts after each record, and now and then, because moves grow old.
         """
         await self._learned.wait()
         await run_controller(
@@ -167,6 +168,7 @@ class JournalController:
 
         Returns when to look again. Raises ApiError and SimulatorInputError.
         """
+        # The decisions stay as they are on the hub, so they are compared again when there is room.
         if self._is_full:
             return None
         moves, wait = observe(
@@ -240,9 +242,7 @@ class JournalController:
         return tuple(sorted(name for name in sets if placement in sets[name].placements))
 
     def _admitted(self, record: Record) -> LedgerMove | None:
-        """The move that the reconciler admitted and that led to this change; None if OCM moved by
-        itself.
-        """
+        """The admitted move that led to this change; None if OCM moved by itself."""
         move = self._context.ledger.of(record.placement)
         return move if move is not None and move.admitted and move.target in record.joined else None
 
@@ -292,8 +292,9 @@ class JournalController:
             self._flapping.forget(gone)
 
     async def _push(self, branch: JournalClone) -> float | None:
-        """Learns what was recorded last, which only the branch says, and then appends records as
-        they come.
+        """Learns what was recorded last, and then appends records as they come.
+
+        Only the branch says what was recorded last.
 
         Returns when the next push may be. Raises NotReady when git fails.
         """
@@ -323,7 +324,8 @@ class JournalController:
         del self._pending[: len(pending)]
         self._pending_bytes -= sum(len(encode(record)) for record in pending)
         last = {record.id for record in (*branch.last.values(), *self._pending)}
-        self._unnamed = {key: clusters for key, clusters in self._unnamed.items() if key in last}
+        for record_id in self._unnamed.keys() - last:
+            del self._unnamed[record_id]
         if was_full:
             # Changes were not looked at for a while, so what is found now may have happened before.
             self._started = self._clock()

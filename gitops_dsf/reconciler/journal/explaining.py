@@ -1,5 +1,6 @@
-"""Fills a record with the simulator's explanations, the scores that changed, and the live
-commit.
+"""Fills a record with explanations, the scores that changed, and the live commit.
+
+The explanations are those of the simulator.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ import msgspec
 from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.names import DELIVERY_APPLICATION
-from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.objects import Placement, PlacementDecision
 from gitops_dsf.hub.placements import resources_read
 from gitops_dsf.hub.resources import APPLICATIONS, PLACEMENTS
 from gitops_dsf.hub.score_states import expired
@@ -32,6 +33,7 @@ from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState, Outcome, Verdict, explain, simulate_placement
+from gitops_dsf.simulator.prioritizers import Prioritizer
 from gitops_dsf.simulator.scheduler import as_people_wrote
 
 MAX_FOLLOWED: Final = 64
@@ -72,8 +74,9 @@ class Deployed(msgspec.Struct, frozen=True):
 
     @property
     def applied(self) -> str:
-        """The commit of the last sync, or of one that still runs: it changed an object that changed
-        just now.
+        """The commit of the last sync, or of one that still runs.
+
+        It changed an object that changed just now.
 
         Argo CD 3.4 writes `status.sync` and the history only after the sync
         (controller/appcontroller.go).
@@ -109,10 +112,12 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
     decoder = msgspec.json.Decoder(Placement)
     listed = await api.listed(path, decoder.decode)
     placements = [placement for placement in listed if placement.metadata.name in names]
-    for read in map(resources_read, placements):
-        for resource in sorted(
-            (set(view.scores.columns) if read is None else read) - scores.keys()
-        ):
+    for placement in placements:
+        resources = resources_read(placement)
+        if resources is None:
+            # An expression computes the name of the score that it reads.
+            resources = frozenset(view.scores.columns)
+        for resource in sorted(resources - scores.keys()):
             scores[resource] = dict(view.scores.of(resource))
     sets, bindings = await api.sets_and_bindings(view.argocd_namespace)
     # In a thread, because thousands of clusters take a while, and leadership must be renewed.
@@ -164,11 +169,11 @@ def filled(
     placement = facts.state.placements.get(record.key)
     if placement is None:
         return msgspec.structs.replace(record, doubt="the Placement was deleted"), {}
-    old = [
-        decision
-        for decision in facts.state.decisions.values()
-        if (decision.metadata.namespace, decision.placement) != record.key
-    ]
+    # OCM decided from the decision before, which counts for Steady and for NoSelectIfNew.
+    old: list[PlacementDecision] = []
+    for decision in facts.state.decisions.values():
+        if (decision.metadata.namespace, decision.placement) != record.key:
+            old.append(decision)
     if before:
         # One page holds any number of clusters here.
         old.append(decision_of(namespace=namespace, placement=name, clusters=sorted(before)))
@@ -176,18 +181,21 @@ def filled(
     by_scores = as_people_wrote(verdict)
     subjects = [*record.joined, *record.left] or sorted(after)
     values = dict(_values(by_scores, _followed(by_scores, subjects, after)))
-    changed = [
-        ScoreChange(name=key[0], cluster=key[1], before=known.get(key), after=values.get(key))
-        for key in _ordered({*values, *known}, subjects)
-        if known.get(key) != values.get(key)
-    ]
+    changed: list[ScoreChange] = []
+    for key in _ordered({*values, *known}, subjects):
+        value_before = known.get(key)
+        value = values.get(key)
+        if value_before != value:
+            changed.append(
+                ScoreChange(name=key[0], cluster=key[1], before=value_before, after=value)
+            )
+    explained: list[ClusterReason] = []
+    for cluster in subjects[:MAX_EXPLAINED]:
+        if cluster in verdict.state.positions:
+            explained.append(_explained(by_scores, cluster, decided=cluster in after))
     record = msgspec.structs.replace(
         record,
-        clusters=tuple(
-            _explained(by_scores, cluster, decided=cluster in after)
-            for cluster in subjects[:MAX_EXPLAINED]
-            if cluster in verdict.state.positions
-        ),
+        clusters=tuple(explained),
         doubt=_doubt(record, verdict, after),
         scores=tuple(changed[:MAX_SCORES]),
         more_scores=len(changed[MAX_SCORES:]),
@@ -204,28 +212,27 @@ def filled(
 
 
 def _explained(by_scores: Verdict, cluster: str, *, decided: bool) -> ClusterReason:
-    """What the scores say of a cluster, and whether it is decided: the cause may be another one
-    than the scores.
+    """What the scores say of a cluster, and whether it is decided.
+
+    The cause of the decision may be another one than the scores.
     """
     reason = reason_of(explain(by_scores, cluster))
     return msgspec.structs.replace(reason, selected=decided)
 
 
 def _followed(verdict: Verdict, subjects: Iterable[str], after: Collection[str]) -> list[str]:
-    names = verdict.state.names
-    ranking = verdict.ranking
-    best = (
-        [names[ranking.clusters[index]] for index in ranking.order] if ranking is not None else []
-    )
+    best: list[str] = []
+    if verdict.ranking is not None:
+        for index in verdict.ranking.order:
+            best.append(verdict.state.names[verdict.ranking.clusters[index]])
     return list(dict.fromkeys([*subjects, *sorted(after), *best]))[:MAX_FOLLOWED]
 
 
 def _values(verdict: Verdict, clusters: Sequence[str]) -> Iterator[tuple[tuple[str, str], int]]:
-    terms = {
-        result.prioritizer.name: result.prioritizer
-        for result in verdict.prioritizers
-        if result.prioritizer.built_in is None
-    }
+    terms: dict[str, Prioritizer] = {}
+    for result in verdict.prioritizers:
+        if result.prioritizer.built_in is None:
+            terms[result.prioritizer.name] = result.prioritizer
     for name, term in terms.items():
         column = verdict.state.scores.get(term.resource, {})
         for cluster in clusters:
@@ -246,14 +253,12 @@ def _doubt(record: Record, verdict: Verdict, after: Collection[str]) -> str:
     """Why the explanations may not be OCM's reasons."""
     if record.kind == "Later":
         return (
-            "nobody looked when it happened, so scores and explanations are of the time when"
-            " it was found"
+            "no reconciler watched when it happened, so scores and explanations are of the time"
+            " when it was found"
         )
     if verdict.outcome is not Outcome.SCHEDULED:
-        return (
-            "the simulator has no decision:"
-            f" {verdict.notes[0] if verdict.notes else verdict.outcome}"
-        )
+        reason = verdict.notes[0] if verdict.notes else verdict.outcome
+        return f"the simulator has no decision: {reason}"
     if verdict.chosen != frozenset(after):
         chosen = ", ".join(sorted(verdict.chosen)[:5]) or "no cluster"
         return f"with what the hub held when this was recorded, the simulator decides for {chosen}"

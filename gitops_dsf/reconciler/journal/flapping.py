@@ -1,5 +1,6 @@
-"""Applications that move back and forth: a metric, Events, and a condition of the scorer behind
-it.
+"""Reports applications that move back and forth.
+
+With a metric, Events, and a condition of the scorer behind it.
 """
 
 import asyncio
@@ -50,8 +51,9 @@ class Flapping:
     clusters: tuple[str, ...]
     """In order of name."""
     cause: str | None
-    """Name of the AddOnPlacementScore with the largest swing; None if no score changed, none is
-    known, or scores are not the reason.
+    """Name of the AddOnPlacementScore with the largest swing.
+
+    None if no score changed, none is known, or scores are not the reason.
     """
     other: str = ""
     """What most moves are because of, where that is not a score."""
@@ -138,13 +140,15 @@ def _weights_of(records: Sequence[Record]) -> Mapping[str, int]:
     """The weights of the scores, `AddOn/resource/item`, as the last record that tells has them."""
     for record in reversed(records):
         for cluster in record.clusters:
-            if cluster.contributions:
-                return {
-                    term.name: term.weight
-                    for term in cluster.contributions
-                    if term.name.startswith("AddOn/")
-                    and not term.name.startswith(f"AddOn/{MOVES_SCORE}/")
-                }
+            if not cluster.contributions:
+                continue
+            weights: dict[str, int] = {}
+            for term in cluster.contributions:
+                # The items of paced moves carry out what the scores asked for.
+                is_moves_item = term.name.startswith(f"AddOn/{MOVES_SCORE}/")
+                if term.name.startswith("AddOn/") and not is_moves_item:
+                    weights[term.name] = term.weight
+            return weights
     return {}
 
 
@@ -159,8 +163,10 @@ def _leads(move_back: Return, values: ScoreValues, weights: Mapping[str, int]) -
 
 
 def flapping_text(flapping: Flapping) -> str:
-    """`moved back and forth 4 times within a day between eu-1 and eu-2, most of all because of cpu;
-    ...`.
+    """The moves back and forth as a text.
+
+    Such as `moved back and forth 4 times within a day between eu-1 and eu-2, most of all because of
+    cpu; ...`.
     """
     between = " and ".join([", ".join(flapping.clusters[:-1]), flapping.clusters[-1]])
     text = f"moved back and forth {flapping.returns} times within a day between {between}"
@@ -205,12 +211,10 @@ class FlappingReporter:
         # renewed.
         flapping_now = await asyncio.to_thread(_flapping, dict(self._records), now)
         self._flapping = flapping_now
-        self._returns.set(
-            {
-                (key.partition("/")[2], flapping.cause or ""): flapping.returns
-                for key, flapping in flapping_now.items()
-            }
-        )
+        returns: dict[tuple[str, str], float] = {}
+        for key, flapping in flapping_now.items():
+            returns[key.partition("/")[2], flapping.cause or ""] = flapping.returns
+        self._returns.set(returns)
         for key in sorted(flapping_now.keys() ^ before.keys()):
             name = key.partition("/")[2]
             if name in placements:
@@ -223,28 +227,26 @@ class FlappingReporter:
                     self._events.record(about, "FlappingEnded", "it no longer moves back and forth")
 
     def settled_condition(self, resource: str) -> Condition | None:
-        """The condition of the scorer that publishes this AddOnPlacementScore; None: not known
-        yet.
+        """The condition Settled of the scorer that publishes this AddOnPlacementScore.
+
+        None while it is not known.
         """
         if self._flapping is None:
             return None
-        caused = {
-            key: flapping
-            for key, flapping in sorted(self._flapping.items())
-            if flapping.cause == resource
-        }
-        if not caused:
+        texts: list[str] = []
+        for key, flapping in sorted(self._flapping.items()):
+            if flapping.cause == resource:
+                texts.append(f"{key} {flapping_text(flapping)}")
+        if not texts:
             return Condition(
                 type=SETTLED_CONDITION,
                 status="True",
                 reason="NoFlapping",
                 message="no application moves back and forth because of this score",
             )
-        texts = [
-            f"{key} {flapping_text(flapping)}" for key, flapping in list(caused.items())[:MAX_NAMED]
-        ]
-        more = f"; and {len(caused) - MAX_NAMED} more Placements" if len(caused) > MAX_NAMED else ""
-        message = f"{'. '.join(texts)}{more}"
+        message = ". ".join(texts[:MAX_NAMED])
+        if len(texts) > MAX_NAMED:
+            message += f"; and {len(texts) - MAX_NAMED} more Placements"
         return Condition(type=SETTLED_CONDITION, status="False", reason="Flapping", message=message)
 
 

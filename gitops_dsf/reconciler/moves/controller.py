@@ -1,5 +1,4 @@
-"""The controller of moves: deletes the old copy of a moved application when the new copy is
-healthy.
+"""Deletes the old copy of a moved application when the new copy is healthy.
 
 With the policies of these ApplicationSets Argo CD never deletes, so nobody else deletes the copies
 that this controller deletes. It remembers times only: when a decision changed, and when it deleted.
@@ -7,7 +6,7 @@ A new leader starts counting again, which makes it slower and nothing else.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -66,8 +65,9 @@ class _BestRanks(NamedTuple):
 
 
 class MoveController:
-    """Deletes Applications, asks Argo CD to refresh those that stay, and writes Events and one key
-    of the ConfigMap `gitops-dsf-moves`.
+    """Deletes Applications, and asks Argo CD to refresh those that stay.
+
+    It also writes Events, and one key of the ConfigMap `gitops-dsf-moves`.
     """
 
     def __init__(self, context: ControllerContext, *, pause: float = PAUSE_SECONDS) -> None:
@@ -127,13 +127,11 @@ class MoveController:
         for copy in self._view.applications.items.values():
             copies.setdefault(copy.owner_uid, []).append(copy)
         reach = self._reach.of(self._view.clusters.items)
-        sets = {
-            name: application_set
-            for name, application_set in self._view.sets.items.items()
-            if application_set.handover is not None or application_set.obstacle
-        }
-        self._forget(sets.values(), now)
-        self._complete = {name: seen for name, seen in self._complete.items() if name in sets}
+        sets: dict[str, ApplicationSet] = {}
+        for name, application_set in self._view.sets.items.items():
+            if application_set.handover is not None or application_set.obstacle:
+                sets[name] = application_set
+        self._forget(sets, now)
         self._silent = ""
         for name, application_set in sorted(sets.items()):
             copies_of_set = tuple(copies.get(application_set.uid, ()))
@@ -141,6 +139,7 @@ class MoveController:
                 self._decisions.get(placement) for placement in application_set.placements
             )
             seen = application_set, copies_of_set, decisions
+            # A fleet has thousands of ApplicationSets, and Applications change every second.
             if self._complete.get(name) == seen:
                 continue
             self._complete.pop(name, None)
@@ -154,15 +153,16 @@ class MoveController:
         await self._waits.write()
         return self._next - self._clock()
 
-    def _forget(self, sets: Iterable[ApplicationSet], now: float) -> None:
+    def _forget(self, sets: Mapping[str, ApplicationSet], now: float) -> None:
         """Forgets what is remembered of other ApplicationSets, and failures of long ago."""
-        uids = {application_set.uid for application_set in sets}
-        self._best = {uid: best for uid, best in self._best.items() if uid in uids}
-        self._not_before = {
-            uid: not_before
-            for uid, not_before in self._not_before.items()
-            if uid in uids and now < not_before.until + RETRIES.ceiling
-        }
+        for name in self._complete.keys() - sets.keys():
+            del self._complete[name]
+        uids = {application_set.uid for application_set in sets.values()}
+        for uid in self._best.keys() - uids:
+            del self._best[uid]
+        for uid, not_before in tuple(self._not_before.items()):
+            if uid not in uids or now >= not_before.until + RETRIES.ceiling:
+                del self._not_before[uid]
 
     async def _judge(
         self,
@@ -171,8 +171,9 @@ class MoveController:
         reach: Reachability,
         now: float,
     ) -> tuple[CopyVerdict, ...]:
-        """The verdicts on the old copies of an ApplicationSet, after the deletion if there is
-        one.
+        """The verdicts on the old copies of an ApplicationSet.
+
+        If one of them is a deletion, it has been tried.
         """
         state = self._state_of(application_set, copies, reach, now)
         if not isinstance(state, MoveState):
@@ -195,9 +196,11 @@ class MoveController:
         reach: Reachability,
         now: float,
     ) -> MoveState | tuple[CopyVerdict, ...]:
-        """The state by the informers, or verdicts when it allows no deletion; none when no copy
-        left.
+        """The state by the informers, or verdicts when it allows no deletion.
+
+        There are no verdicts when no copy has left the decision.
         """
+        # An ApplicationSet may follow several Placements. A copy leaves when none of them wants it.
         decided = self._decided_clusters(application_set.placements)
         leaving = [copy for copy in copies if copy.cluster not in decided]
         leaving.sort(key=lambda copy: copy.name)
@@ -214,6 +217,7 @@ class MoveController:
         if decision is None or not decision.clusters:
             return _all_wait(leaving, MoveReason.DECISION_EMPTY, DECISION_EMPTY)
         best = self._best_ranks(application_set.uid, leaving, decision.since)
+        # OCM writes a decision page by page: until then it may be half of one.
         settled_at = decision.since + DEBOUNCE_SECONDS
         if now < settled_at:
             self._look_again_at(settled_at)
@@ -246,7 +250,9 @@ class MoveController:
         """The best rank of each old copy since the decision, which holds since then."""
         before = self._best.get(uid)
         ranks_before = before.ranks if before is not None and before.since == since else {}
-        ranks = {copy.uid: max(rank(copy), ranks_before.get(copy.uid, 0)) for copy in leaving}
+        ranks: dict[str, int] = {}
+        for copy in leaving:
+            ranks[copy.uid] = max(rank(copy), ranks_before.get(copy.uid, 0))
         self._best[uid] = _BestRanks(since, ranks)
         return ranks
 

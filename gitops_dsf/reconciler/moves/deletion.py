@@ -94,15 +94,21 @@ def complete_decision(
     """
     if placement is None or placement.metadata.deleting:
         raise Blocked(MoveReason.PLACEMENT_GONE, PLACEMENT_GONE)
+    # The label alone does not make a page part of the decision: OCM owns its pages.
     if any(page.metadata.controller("Placement").uid != placement.metadata.uid for page in pages):
         message = "a PlacementDecision with the Placement's label belongs to another owner"
         raise Blocked(MoveReason.DECISION_FOREIGN, message)
-    clusters = frozenset(cluster for page in pages for cluster in page.cluster_names)
+    named = set[str]()
+    entries = 0
+    for page in pages:
+        named.update(page.cluster_names)
+        entries += len(set(page.cluster_names))
+    clusters = frozenset(named)
     # OCM 1.2.1 empties the pages also after a mistake, such as a CEL expression that does not
     # compile (schedule.go). So an empty decision does not mean that the copies are unwanted.
     if not clusters:
         raise Blocked(MoveReason.DECISION_EMPTY, DECISION_EMPTY)
-    entries = sum(len(set(page.cluster_names)) for page in pages)
+    # A cluster on two pages is between two writes of OCM, and counts twice in `entries`.
     counts = {len(clusters), entries, placement.status.number_of_selected_clusters or 0}
     if placement.status.decision_groups:
         counts.add(sum(group.cluster_count for group in placement.status.decision_groups))

@@ -45,11 +45,9 @@ class ReachabilityTracker:
         """Of these clusters, as they are now: the informer may be behind what was just read."""
         now = self._clock()
         hub_now = self._hub_time()
-        self._returned_at = {
-            name: returned_at
-            for name, returned_at in self._returned_at.items()
-            if now < returned_at + HOLD_SECONDS
-        }
+        for name, returned_at in tuple(self._returned_at.items()):
+            if now >= returned_at + HOLD_SECONDS:
+                del self._returned_at[name]
         unreachable = set[str]()
         returned = set[str]()
         for name, cluster in clusters.items():
@@ -60,9 +58,11 @@ class ReachabilityTracker:
         return Reachability(unreachable=frozenset(unreachable), returned=frozenset(returned))
 
     def _has_just_returned(self, name: str, cluster: ManagedCluster, hub_now: float) -> bool:
+        # The condition tells a new leader of returns that it has not seen itself.
         since = cluster.available_since
         if since is not None and hub_now < since + HOLD_SECONDS:
             return True
+        # The cluster that was just read may be newer than the informer.
         before = self._clusters.items.get(name)
         return before is not None and _returns(before, cluster)
 

@@ -83,7 +83,8 @@ class MoveReporter:
 
     def publish(self, names: Collection[str], now: float) -> None:
         """Sets the metrics, and forgets all other ApplicationSets."""
-        self._waits = {name: wait for name, wait in self._waits.items() if name in names}
+        for name in self._waits.keys() - set(names):
+            del self._waits[name]
         counts: dict[tuple[str, str], float] = {}
         ages: dict[tuple[str], float] = {}
         for name, wait in self._waits.items():

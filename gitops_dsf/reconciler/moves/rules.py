@@ -101,7 +101,8 @@ def evaluate(state: MoveState) -> tuple[CopyVerdict, ...]:
         else:
             candidates.append(copy)
     chosen = ""
-    # The least healthy copy first.
+    # The least healthy copy first, so that the better ones stay as long as possible.
+    # One at a time, because each verdict counts on the other copies that stay.
     for copy in sorted(candidates, key=lambda candidate: (_rank(candidate, state), candidate.name)):
         if going:
             message = f"{going[0]} is being deleted; one copy is deleted at a time"
@@ -134,14 +135,16 @@ def _kept(copy: Application, state: MoveState) -> CopyVerdict | None:
 
 def _candidate(copy: Application, staying: Iterable[Application], state: MoveState) -> CopyVerdict:
     # A copy that somebody moved does not count: its name is another one than its cluster's.
-    others = [
-        other
-        for other in staying
-        if other is not copy and other.cluster and other.name == state.name_on(other.cluster)
-    ]
+    others: list[Application] = []
+    for other in staying:
+        if other is copy or not other.cluster:
+            continue
+        if other.name == state.name_on(other.cluster):
+            others.append(other)
     others.sort(key=lambda other: (other.cluster not in state.decided, other.name))
     present = {other.cluster for other in others}
     good_copies = tuple(other for other in others if is_good(other, state.unreachable))
+    # By cluster: several copies on one cluster fail together.
     good = {other.cluster for other in good_copies}
     if copy.cluster in state.unreachable:
         message = f"OCM does not reach {copy.cluster}, so its workload could not be deleted now"

@@ -1,5 +1,6 @@
-"""Writes to the hub why old copies are still there, so that `status` prints the reason of the
-reconciler.
+"""Writes to the hub why old copies are still there.
+
+So `status` prints the reason that the reconciler has, and does not have to guess.
 """
 
 import logging
@@ -80,8 +81,10 @@ class WaitRecorder:
                 cause=self._cause(item),
             )
             waits[key] = _SeenWait(since, wait)
-        others = {key: seen for key, seen in self._seen.items() if key[0] != item.name}
-        self._seen = others | waits
+        for key in tuple(self._seen):
+            if key[0] == item.name:
+                del self._seen[key]
+        self._seen |= waits
 
     def _cause(self, item: ApplicationSet) -> MoveCause | None:
         namespace = self._context.view.argocd_namespace
@@ -94,7 +97,9 @@ class WaitRecorder:
     def keep_only(self, names: Iterable[str]) -> None:
         """Forgets all other ApplicationSets."""
         kept = set(names)
-        self._seen = {key: seen for key, seen in self._seen.items() if key[0] in kept}
+        for key in tuple(self._seen):
+            if key[0] not in kept:
+                del self._seen[key]
 
     async def write(self) -> None:
         """Writes what changed, if it is time: the caller looks every few seconds."""
@@ -137,8 +142,9 @@ class WaitRecorder:
 
 
 def _continued(wait: WaitingCopy, before: WaitingCopy) -> WaitingCopy:
-    """With what an earlier leader saw of the same wait: when it began, and why the decision
-    moved.
+    """The wait, with what an earlier leader saw of it.
+
+    That is when it began, and why the decision moved.
     """
     since = min(wait.since, before.since) if before.reason == wait.reason else wait.since
     return msgspec.structs.replace(wait, since=since, cause=wait.cause or before.cause)

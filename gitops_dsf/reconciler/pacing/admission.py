@@ -1,5 +1,6 @@
-"""Computes admissions beside the event loop, and only when something that they depend on has
-changed.
+"""Computes admissions beside the event loop.
+
+It does so only when something that they depend on has changed.
 """
 
 import asyncio
@@ -23,7 +24,9 @@ class _Last(NamedTuple):
 
 
 class CachedAdmission:
-    """An admission of a large fleet takes seconds of CPU, and most passes change nothing that it
+    """Keeps the last admission while nothing that it needs has changed.
+
+    An admission of a large fleet takes seconds of CPU, and most passes change nothing that it
     needs.
     """
 
@@ -39,11 +42,10 @@ class CachedAdmission:
         """The admission, or the last one if nothing has changed."""
         last = self._last
         if last is not None and (last.inputs, last.ledger) == (inputs, ledger):
-            ends = [
-                waiting.until for waiting in last.admission.waiting if waiting.until is not None
-            ]
-            due = min(ends, default=None)
-            is_over = (due is not None and now >= due) or now > last.holds_until
+            is_over = now > last.holds_until
+            for waiting in last.admission.waiting:
+                if waiting.until is not None and now >= waiting.until:
+                    is_over = True
             # Moves that were admitted and are not in the ledger must be computed again.
             if not last.admission.moves and not is_over:
                 return last.admission

@@ -76,14 +76,16 @@ class _Plan:
 
 
 class PaceController:
-    """Writes the keys of `StoredMoves` in one ConfigMap, and the AddOnPlacementScores
-    `gitops-dsf-moves`. The controller of moves writes another key of that ConfigMap, so now and
-    then a write here is a conflict.
+    """Writes one ConfigMap, and the AddOnPlacementScores `gitops-dsf-moves`.
+
+    Of the ConfigMap it writes the keys of `StoredMoves`. The controller of moves writes another
+    key, so now and then a write here is a conflict.
     """
 
     def __init__(self, context: ControllerContext, *, pace: Pace | None) -> None:
-        """`pace` is None where moves are not paced: then what an earlier pace left is taken
-        away.
+        """`pace` is None where moves are not paced.
+
+        Then what an earlier pace left is taken away.
         """
         self._context = context
         self._pace = pace
@@ -142,6 +144,8 @@ class PaceController:
             await self._take_away(observed)
             return INTERVAL_SECONDS
         plan = await self._plan(observed, self._pace)
+        # The ledger comes before the items. The other way round, items of a leader that dies in
+        # between would carry out a move that nobody counts.
         await self._commit(observed, plan)
         self._report(observed, plan)
         await self._publish(observed, plan, self._pace)
@@ -154,6 +158,7 @@ class PaceController:
         try:
             stored = read_moves((config_map or {}).get("data"))
         except MovesError as error:
+            # Nothing begins while the moves under way cannot be counted.
             raise NotReady(str(error)) from error
         # What this leader left out for want of room, it still knows.
         whole_moves = (self._whole if stored == self._fitted else stored).not_after(now)
@@ -176,6 +181,7 @@ class PaceController:
     async def _take_away(self, observed: _Observed) -> None:
         """Takes away what an earlier pace left."""
         nothing = StoredMoves()
+        # The items have no validUntil, so they would stay for ever.
         if observed.stored != nothing:
             await self._config_map.write(observed.config_map, nothing.data)
         await self._publisher.publish(observed.published, {})
@@ -218,6 +224,8 @@ class PaceController:
         """
         moves = plan.moves
         fitted = moves.fitted(_room(observed.config_map), kept=plan.kept_seconds)
+        # A pass that changes nothing writes nothing: each write is a conflict for the controller of
+        # moves, which writes the same object.
         if fitted != observed.stored:
             await self._config_map.write(observed.config_map, fitted.data)
         self._whole = moves
@@ -230,9 +238,7 @@ class PaceController:
         self._left_out = left_out
 
     def _report(self, observed: _Observed, plan: _Plan) -> None:
-        """Before the items are published: what the ledger says has happened, whatever becomes of
-        them.
-        """
+        """Reports what the ledger says has happened, whatever becomes of the items."""
         earlier = self._reported or observed.known.ledger
         self._reported = plan.moves.ledger
         report_moves(
@@ -295,10 +301,9 @@ class PaceController:
         effect = effect_of(
             windows, clusters=view.clusters.items, placements=observed.paced, now=observed.now
         )
-        decided = {
-            f"{view.argocd_namespace}/{name}": decision.clusters
-            for name, decision in self._context.tracker.decisions.items()
-        }
+        decided: dict[str, frozenset[str]] = {}
+        for name, decision in self._context.tracker.decisions.items():
+            decided[f"{view.argocd_namespace}/{name}"] = decision.clusters
         state = state_of(
             windows,
             effect,

@@ -1,5 +1,6 @@
-"""Whether the handover of a paced move is done, by the copies of all ApplicationSets that follow
-it.
+"""Whether the handover of a paced move is done. Pure.
+
+It is judged by the copies of all ApplicationSets that follow the Placement.
 """
 
 from collections.abc import Mapping
@@ -12,8 +13,9 @@ from gitops_dsf.pacing.ledger import LedgerMove
 from gitops_dsf.reconciler.moves.rules import is_good
 
 TIMEOUT_SECONDS: Final = 1800.0
-"""An arrival that nobody admitted and whose copy does not become healthy counts as ended after this
-time.
+"""An arrival that nobody admitted counts as ended after this time.
+
+Its copy may never become healthy, and then the cluster would never be free for another move.
 """
 
 
@@ -25,21 +27,22 @@ def is_handed_over(
     clusters: Mapping[str, ManagedCluster],
     now: float,
 ) -> bool:
-    """Whether the new copy is healthy and the old one is gone, for every ApplicationSet that
-    follows.
+    """Whether a move is done, for every ApplicationSet that follows its Placement.
+
+    It is when the new copy is healthy and the old one is gone.
     """
     if not move.admitted and now >= move.phase_since + TIMEOUT_SECONDS:
         return True
     name = move.placement.partition("/")[2]
-    unreachable = frozenset(
-        cluster_name for cluster_name, cluster in clusters.items() if cluster.unreachable
-    )
+    unreachable = frozenset(other for other, cluster in clusters.items() if cluster.unreachable)
     for application_set in sets.values():
         if name not in application_set.placements:
             continue
         copies = [copy for copy in applications.values() if copy.owner_uid == application_set.uid]
-        new_copies = [copy for copy in copies if copy.cluster == move.target]
-        if not any(is_good(copy, unreachable) for copy in new_copies):
+        has_good_copy = any(
+            is_good(copy, unreachable) for copy in copies if copy.cluster == move.target
+        )
+        if not has_good_copy:
             return False
         # Without a handover nobody deletes the old copy. On a lost cluster it cannot be deleted
         # now.

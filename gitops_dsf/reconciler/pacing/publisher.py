@@ -1,5 +1,6 @@
-"""The AddOnPlacementScores `gitops-dsf-moves`: writes the items of moves, whatever single clusters
-refuse.
+"""Writes the items of moves, whatever single clusters refuse.
+
+The items are in one AddOnPlacementScore `gitops-dsf-moves` for each cluster.
 
 Not guaranteed: that the items of all clusters are those of one moment. They are separate objects,
 so the order of writes (`gitops_dsf.pacing.publication`) keeps a Placement from being pushed where
@@ -27,8 +28,9 @@ from gitops_dsf.reconciler.hub.api import MANAGER, REFUSED, HubApi
 from gitops_dsf.reconciler.hub.scorecolumns import StoredScore
 
 FORGET_SECONDS: Final = 600.0
-"""A refusal is forgotten when the cluster was not asked again for so long: nothing is wanted
-there.
+"""A refusal is forgotten when the cluster was not asked again for so long.
+
+Then nothing is wanted there any more.
 """
 LASTING: Final = 2
 """Refusals in a row after which a cluster takes no part in moves.
@@ -86,8 +88,9 @@ class ItemPublisher:
         self._refusals: dict[str, _RefusedWrite] = {}
         """The last one of each cluster."""
         self.refused: Mapping[str, str] = {}
-        """Why a cluster or a Placement (namespace/name) takes part in no move: the hub refuses its
-        items.
+        """Why a cluster or a Placement (namespace/name) takes part in no move.
+
+        It is what the hub said when it refused items.
         """
 
     async def publish(self, published: ShownItems, wanted: Items) -> None:
@@ -96,9 +99,11 @@ class ItemPublisher:
         What one cluster refuses stops only the moves that need it. Raises ApiError when the hub
         does not answer; what was written stays.
         """
-        possible: dict[str, tuple[Values, ...]] = {
-            cluster: (values,) for cluster, values in published.items.items()
-        }
+        possible: dict[str, tuple[Values, ...]] = {}
+        for cluster, values in published.items.items():
+            possible[cluster] = (values,)
+        # An informer that is behind shows the items before the last write. Planned by those, a
+        # Placement would be pushed although its draw is gone.
         possible |= await self._not_shown_yet(published)
         self._forget_old_refusals()
         writing = ItemWrites(possible, wanted)
@@ -132,8 +137,9 @@ class ItemPublisher:
         self.refused = self._lasting_refusals(writing)
 
     async def _not_shown_yet(self, published: ShownItems) -> dict[str, tuple[Values, ...]]:
-        """What is in the clusters whose last write the informer does not show, read from the API
-        server.
+        """What the clusters hold whose last write the informer does not show yet.
+
+        It is read from the API server.
         """
         possible: dict[str, tuple[Values, ...]] = {}
         for cluster, expected in tuple(self._expected.items()):
@@ -146,6 +152,8 @@ class ItemPublisher:
             except ApiError as error:
                 if not error.status:
                     raise
+                # One cluster that cannot be read stops no other. Everything that may be there
+                # counts, so nothing is pushed there by mistake.
                 possible[cluster] = expected.possible
                 continue
             possible[cluster] = (_values(score),)
@@ -219,8 +227,9 @@ class ItemPublisher:
         return msgspec.json.decode(answer, type=StoredScore).metadata.resource_version
 
     async def _create(self, cluster: str) -> StoredScore:
-        """Creates the object, without items: those are in its status, which a create does not
-        take.
+        """Creates the object without items.
+
+        Those are in its status, which the API server drops from a create.
         """
         labels = {MANAGED_BY_LABEL: MANAGER}
         new = {

@@ -36,8 +36,9 @@ class RefugePlanner:
     async def plan(
         self, inputs: Inputs, ledger: Ledger, *, pace: Pace, published: Refuges, now: float
     ) -> Refuges:
-        """The refuges that should be published, computed beside the event loop where something
-        changed.
+        """The refuges that should be published.
+
+        Where something changed they are computed beside the event loop.
         """
         if not any(paced.ranking.refuges for paced in inputs.paced.values()):
             self._seen = None
@@ -79,6 +80,7 @@ def _planned(
 
 def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | None:
     """The Placements whose refuge a change touches; None means all of them."""
+    # These say which clusters a Placement may choose at all.
     if before.sets != inputs.sets or before.bindings != inputs.bindings:
         return None
     changed = _changed(before.clusters, inputs.clusters)
@@ -86,13 +88,13 @@ def _due(before: Inputs, inputs: Inputs, refuges: Refuges) -> frozenset[str] | N
     for key, paced in inputs.paced.items():
         paced_before = before.paced.get(key)
         # A decision that is not settled says nothing yet.
-        is_decided_anew = key in inputs.decided and inputs.decided[key] != before.decided.get(key)
+        is_decided_again = key in inputs.decided and inputs.decided[key] != before.decided.get(key)
         is_edited = paced_before is None or (
             (paced_before.written.spec, paced_before.ranking) != (paced.written.spec, paced.ranking)
         )
         refuge = refuges.get(key)
         is_touched = bool(changed) and (refuge is None or refuge in changed)
-        if is_decided_anew or is_edited or is_touched:
+        if is_decided_again or is_edited or is_touched:
             due.add(key)
     return frozenset(due)
 
@@ -101,12 +103,16 @@ def _changed(
     before: Mapping[str, ManagedCluster], after: Mapping[str, ManagedCluster]
 ) -> frozenset[str]:
     """The clusters for which Placements may pass or fail other filters than before."""
-    return frozenset(
-        name
-        for name in before.keys() | after.keys()
-        if before.get(name) is not after.get(name)
-        and _filtered_by(before.get(name)) != _filtered_by(after.get(name))
-    )
+    changed = set[str]()
+    for name in before.keys() | after.keys():
+        cluster_before = before.get(name)
+        cluster = after.get(name)
+        # A cluster that no watch event touched is the same object, which is quick to see.
+        if cluster_before is cluster:
+            continue
+        if _filtered_by(cluster_before) != _filtered_by(cluster):
+            changed.add(name)
+    return frozenset(changed)
 
 
 def _filtered_by(cluster: ManagedCluster | None) -> object:

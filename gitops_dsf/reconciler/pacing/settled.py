@@ -1,5 +1,6 @@
-"""Decisions of paced Placements: which have settled, and where moves may go while others keep
-changing.
+"""Which decisions of paced Placements have settled: they have not changed for a while.
+
+While others keep changing, it says where moves may go.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,8 +23,9 @@ class Settled(NamedTuple):
     decided: Mapping[str, frozenset[str]]
     """The clusters of complete decisions that have not changed for a while, by namespace/name."""
     unsettled: frozenset[str] | None
-    """Clusters that no move may go to, because a decision that keeps changing names them; None
-    while no move may begin at all.
+    """Clusters that no move may go to; None while no move may begin at all.
+
+    A decision that keeps changing names them.
     """
 
 
@@ -53,6 +55,7 @@ class SettledDecisions:
                 continue
             if now < decision.since + DEBOUNCE_SECONDS:
                 changing[key] = decision.clusters
+            # More clusters than are wanted are pages of two decisions.
             elif decision.clusters and len(decision.clusters) <= wanted:
                 decided[key] = decision.clusters
         return Settled(decided, self._unsettled(changing))
@@ -66,9 +69,11 @@ class SettledDecisions:
         if self._changing_since is None:
             self._changing_since = now
         nothing = frozenset[str]()
-        self._changing = {
-            key: self._changing.get(key, nothing) | clusters for key, clusters in changing.items()
-        }
+        # All clusters that it has named while it changed: it may go back to each of them.
+        merged: dict[str, frozenset[str]] = {}
+        for key, clusters in changing.items():
+            merged[key] = self._changing.get(key, nothing) | clusters
+        self._changing = merged
         if now < self._changing_since + PATIENCE_SECONDS:
             return None
         return nothing.union(*self._changing.values())

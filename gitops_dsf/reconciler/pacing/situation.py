@@ -1,5 +1,6 @@
-"""What an admission and refuges depend on: the informers, and lists of what nothing else
-watches.
+"""What an admission and refuges depend on, as read from the hub.
+
+Most comes from informers. Sets and bindings are listed, because nothing else watches them.
 """
 
 import contextlib
@@ -58,8 +59,9 @@ class Inputs:
     """Clusters that decisions name which keep changing."""
 
     def without_scores(self) -> "Inputs":
-        """To compare later inputs with: after a new list, the scores before it would stay in
-        memory.
+        """The inputs to compare later ones with.
+
+        With their scores, those of an earlier list would stay in memory.
         """
         return replace(self, scores={})
 
@@ -107,12 +109,14 @@ class SituationReader:
         refused: Mapping[str, str] | None = None,
     ) -> Inputs:
         """What the desired moves depend on. Raises ApiError."""
+        # They change rarely, so a list now and then is enough.
         if now >= self._next_poll:
             sets, bindings = await self._api.sets_and_bindings(self._view.argocd_namespace)
             self._sets = tuple(sets)
             self._bindings = tuple(bindings)
             self._next_poll = now + POLL_SECONDS
         refused = refused or {}
+        # A cluster that refuses items counts as cordoned: OCM could not be drawn there.
         # A key without a slash is a cluster, and one with a slash a Placement.
         closed = maintenance.cordoned.union(name for name in refused if "/" not in name)
         resources = _resources_of(paced)
@@ -171,16 +175,18 @@ def situation_of(inputs: Inputs, *, ledger: Ledger, pace: Pace, now: float) -> S
 
 
 def holds_until(inputs: Inputs, *, ledger: Ledger, now: float) -> float:
-    """Until when these inputs have the same desired moves, in seconds since 1970, unless something
-    is written: then a score expires, a toleration runs out, or less is assumed about the scores.
-    Infinite if nothing does. Pure, and slow for large fleets.
+    """Until when these inputs have the same desired moves, in seconds since 1970.
+
+    After it a score has expired, a toleration has run out, or less is assumed about the scores. It
+    is infinite if time alone changes nothing. Pure, and slow for large fleets.
     """
     moment = datetime.fromtimestamp(now, UTC)
     ends: list[datetime] = []
     for column in inputs.scores.values():
         # Copied, because the informer changes it meanwhile. Copying a dict is atomic in CPython.
-        expiries = [score.valid_until for score in dict(column).values()]
-        ends += [until for until in expiries if until is not None and until >= moment]
+        for score in dict(column).values():
+            if score.valid_until is not None and score.valid_until >= moment:
+                ends.append(score.valid_until)
     taints = set[Taint]()
     for cluster in inputs.clusters.values():
         taints.update(cluster.taints)

@@ -17,13 +17,14 @@ from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.sources import load
 from gitops_dsf.repository.yamledit import YamlFile
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
-from gitops_dsf.sync.locks import LockState, new_errors
+from gitops_dsf.sync.locks import LockResult, LockState, new_errors
 from gitops_dsf.sync.plan import plan_sync
 from gitops_dsf.wording import plural
 
 MAX_LEAVING: Final = 0.2
-"""Share of the clusters in git that one proposal may remove: a render may not remove more
-ManifestWorks.
+"""Share of the clusters in git that one proposal may remove.
+
+A render may not remove more ManifestWorks, either.
 """
 
 
@@ -33,7 +34,10 @@ _KIND: Final = "ManagedCluster"
 async def locks(
     root: Path, scorers: Sequence[str], *, seconds: float, secrets: Path | None = None
 ) -> Change:
-    """Raises RepositoryError when the checkout cannot be read, or a lock cannot be written."""
+    """New locks of these scorers, written into the checkout.
+
+    Raises RepositoryError when the checkout cannot be read, or a lock cannot be written.
+    """
     declared = declare(load(root))
     full = {scorer.name for scorer in declared.scorers if scorer.value.spec.reads_config}
     full |= {name for kind, name in declared.left_out if kind == "DynamicScorer"}
@@ -42,30 +46,34 @@ async def locks(
         return Change()
     async with Fetcher(limits=FetchLimits(seconds=seconds), secrets=secrets) as fetcher:
         plan = await plan_sync(root, fetcher=fetcher, only=due)
-    changed = [
-        outcome
-        for outcome in plan.outcomes
-        if outcome.verdict in {LockState.NEW, LockState.CHANGED}
-    ]
-    refused = [outcome for outcome in plan.outcomes if outcome.verdict is LockState.REFUSED]
-    refusal = "; ".join(f"{outcome.scorer}: {'; '.join(outcome.reasons)}" for outcome in refused)
-    refused_names = [outcome.scorer for outcome in refused]
+    changed: list[LockResult] = []
+    refusals: list[str] = []
+    refused_names: list[str] = []
+    for outcome in plan.outcomes:
+        if outcome.verdict in {LockState.NEW, LockState.CHANGED}:
+            changed.append(outcome)
+        elif outcome.verdict is LockState.REFUSED:
+            refusals.append(f"{outcome.scorer}: {'; '.join(outcome.reasons)}")
+            refused_names.append(outcome.scorer)
+    refusal = "; ".join(refusals)
     if not changed:
         return Change(why=refusal, refused=refused_names)
     details: list[str] = []
     for outcome in changed:
         details.append(f"{outcome.url} says:")
-        details += [
-            f"{change.field}: {_value(change.before)} -> {_value(change.after)}"
-            for change in outcome.changes
-        ]
-        details += [f"warning: {note}" for note in outcome.notes]
+        for change in outcome.changes:
+            details.append(f"{change.field}: {_value(change.before)} -> {_value(change.after)}")
+        for note in outcome.notes:
+            details.append(f"warning: {note}")
     write_files(root, plan.files)
     names = [outcome.scorer for outcome in changed]
+    if len(names) == 1:
+        title = f"Accept what /config of scorer {names[0]} says"
+    else:
+        title = f"Accept what /config of {len(names)} scorers says"
     return Change(
         files=sorted(plan.files),
-        title="Accept what /config of "
-        + (f"scorer {names[0]} says" if len(names) == 1 else f"{len(names)} scorers says"),
+        title=title,
         details=[printable(line, most=600) for line in details],
         note=refusal,
         scorers=names,
@@ -78,15 +86,17 @@ def _value(value: Any) -> str:  # noqa: ANN401 - any plain value
 
 
 def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str]) -> Change:
-    """Raises RepositoryError when the checkout or a cluster cannot be read, or a file cannot be
-    written.
+    """The clusters of the hub, written into the checkout.
+
+    Raises RepositoryError when the checkout or a cluster cannot be read, or a file cannot be
+    written. `gone` are clusters that may be removed.
     """
     loaded = load(root)
     documents = {document.name: document for document in loaded.documents if document.kind == _KIND}
     names_in_git = sorted(documents)
-    imported = (
-        take_valid(root, clusters, selection=ImportSelection(), loaded=loaded) if clusters else None
-    )
+    imported: Import | None = None
+    if clusters:
+        imported = take_valid(root, clusters, selection=ImportSelection(), loaded=loaded)
     leaving = [documents[name] for name in gone if name in documents]
     # One cluster that git must not hold keeps no other from being offered.
     notes: list[str] = []
@@ -104,6 +114,7 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     files = _files(root, imported, leaving)
     mistakes = _mistakes(loaded, files)
     if mistakes and leaving:
+        # Joined clusters are offered without those that something in the repository still names.
         names = ", ".join(document.name for document in leaving[:5])
         note = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
         leaving = []
@@ -150,14 +161,17 @@ def _mistakes(loaded: Loaded, files: Mapping[str, str | None]) -> list[str]:
         return []
     before = check_loaded(loaded).diagnostics
     after = check_loaded(loaded.with_files(files)).diagnostics
-    return [
-        f"{error.code} {error.position}: {error.message}" for error in new_errors(before, after)
-    ]
+    mistakes: list[str] = []
+    for error in new_errors(before, after):
+        mistakes.append(f"{error.code} {error.position}: {error.message}")
+    return mistakes
 
 
 def _details(imported: Import | None, leaving: Sequence[Document]) -> list[str]:
     lines = [f"{document.name} left: its ManagedCluster is gone" for document in leaving]
     if imported is not None:
-        lines += [f"{line.name} joined" for line in imported.added]
-        lines += [f"{line.name}: {'; '.join(line.changes)}" for line in imported.changed]
+        for added in imported.added:
+            lines.append(f"{added.name} joined")
+        for changed in imported.changed:
+            lines.append(f"{changed.name}: {'; '.join(changed.changes)}")
     return [printable(line, most=600) for line in lines]

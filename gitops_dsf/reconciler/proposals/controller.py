@@ -41,8 +41,9 @@ from gitops_dsf.repository.model.reconciler import Proposals
 MAX_PAUSE_SECONDS: Final = 1800.0
 """Longest pause between two passes while git or the forge fails."""
 APART: Final = 30.0
-"""Seconds between two passes that must find the same: pages and labels that flap are not
-proposed.
+"""Seconds between two passes that must find the same.
+
+So pages and labels that flap are not proposed.
 """
 BETWEEN: Final = Backoff(first=600.0, ceiling=4 * 3600.0, jitter=0)
 """Pauses between two pushes of a kind.
@@ -215,8 +216,8 @@ class ProposalController:
             names = printable(", ".join(lost), most=300)
             raise GitError(
                 f"the repository has sources that this clone cannot read: {names};"
-                " proposals need all"
-                " sources as plain files of the repository, and none in a submodule"
+                " proposals need all sources as plain files of the repository, and none in a"
+                " submodule"
             )
 
     async def _propose(self, clone: Clone, kind: ProposalKind, own: dict[str, str]) -> str:
@@ -330,12 +331,12 @@ class ProposalController:
         root = str(clone.tree / self._git.path)
         task = Task(root=root, kind=kind, seconds=self._page_seconds, secrets=self._secrets)
         if kind is ProposalKind.LOCKS:
-            drifted = {
-                name
-                for name, scorer in self._view.scorers.items.items()
-                if scorer.condition("ConfigSynced").reason == "Drifted"
-            }
-            scorers = sorted(drifted.union(self._memory[kind].scorers))
+            # Those of an open proposal stay in it: its branch would lose their locks otherwise.
+            due = set(self._memory[kind].scorers)
+            for name, scorer in self._view.scorers.items.items():
+                if scorer.condition("ConfigSynced").reason == "Drifted":
+                    due.add(name)
+            scorers = sorted(due)
             return msgspec.structs.replace(task, scorers=scorers)
         clusters = []
         for _, cluster in sorted(self._view.clusters.items.items()):
@@ -402,10 +403,13 @@ class ProposalController:
                 continue
             other = await self._other_author(clone, branch, commit)
             if other:
+                # Their commits would be lost with the branch.
                 LOG.info("outdated branch %s is kept: its last commit is by %s", branch, other)
                 continue
             if self._forge is not None:
                 pull_request = await self._forge.latest(branch)
+                # The pull request first: a forge may close it together with the branch, and one
+                # that is closed without our mark counts as refused by people.
                 if pull_request is not None and pull_request.is_open:
                     self._api.check_leads()
                     await self._forge.close(pull_request, why=why)

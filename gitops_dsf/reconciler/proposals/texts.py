@@ -18,21 +18,21 @@ _COMMANDS: Final = re.compile(
     r"|(?<![\w@])@(?=\w)|\[(?=[^\[\]]*\b(?:ci|skip|actions)\b)",
     re.IGNORECASE,
 )
-"""What commands CI and forges: `fixes #12` in a merged commit closes the issue, `@name` notifies
-the person, and `[skip ci]` skips the checks. A space after the match prevents that.
+"""What commands CI and forges.
+
+`fixes #12` in a merged commit closes the issue, `@name` notifies the person, and `[skip ci]` skips
+the checks. A space after the match prevents that.
 """
 
 
 _REASONS: Final = {
     ProposalKind.LOCKS: (
-        "/config pages no longer say what their locks say. Nothing changes on any cluster"
-        " before this is"
-        " merged."
+        "/config pages no longer say what their locks say. Nothing changes on any cluster before"
+        " this is merged."
     ),
     ProposalKind.INVENTORY: (
-        "The hub's ManagedClusters differ from clusters/. Labels and claims are those"
-        " that gitops-dsf import"
-        " takes."
+        "The hub's ManagedClusters differ from clusters/. Labels and claims are those that"
+        " gitops-dsf import takes."
     ),
 }
 
@@ -54,18 +54,20 @@ def request_body(kind: ProposalKind, change: Change) -> str:
     well.
     """
     listed = "\n".join(_listed(change))
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", listed)), default=0))
+    # A fence ends at the first run of backticks that is as long, so this one is longer than all.
+    longest = max(map(len, re.findall("`+", listed)), default=0)
+    fence = "`" * max(3, longest + 1)
     return (
         f"{_REASONS[kind]}\n\n{fence}text\n{listed}\n{fence}\n\nMerge it to accept. Close it"
-        " to refuse: the same content is not proposed again. Once it is outdated it is"
-        " closed by itself,"
-        " unless somebody else has pushed to its branch.\n"
+        " to refuse: the same content is not proposed again. When it is outdated it is closed"
+        " automatically, unless somebody else has pushed to its branch.\n"
     )
 
 
 def _without_commands(text: str) -> str:
-    """The text without commands to CI and forges: it may come from a /config page or a cluster
-    claim.
+    """The text without commands to CI and forges.
+
+    It may come from a /config page or a claim of a cluster.
     """
     return _COMMANDS.sub(r"\g<0> ", text)
 

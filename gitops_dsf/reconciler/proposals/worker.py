@@ -1,4 +1,6 @@
-"""The worker: a process that reads one Task, makes the Change in the working tree, and ends.
+"""The worker: a process that reads one Task, makes the Change in the checkout, and ends.
+
+`ask` starts it.
 
 `ask` starts it. And the texts of a Change, for its commit and its pull request.
 

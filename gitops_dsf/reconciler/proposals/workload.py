@@ -32,8 +32,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A change that was made in a checkout."""
 
     files: list[str] = []
-    """The files that were written or removed, below the folder of the fleet; empty if nothing
-    differs.
+    """The files that were written or removed, below the folder of the fleet.
+
+    Empty if nothing differs.
     """
     title: str = ""
     details: list[str] = []

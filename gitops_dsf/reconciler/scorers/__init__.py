@@ -1,1 +1,7 @@
-"""The status of every DynamicScorer."""
+"""The status of every DynamicScorer: health, /config, and the freshness of its scores.
+
+controller       probes scoring APIs, and writes statuses
+probes           health and /config, as remembered between rounds of probes
+status           the status as it should be, and writing it
+freshnessreport  freshness as metrics and Events
+"""

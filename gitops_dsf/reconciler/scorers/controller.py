@@ -1,5 +1,4 @@
-"""The controllers of scorers: one probes scoring APIs, one writes what people see of every
-DynamicScorer.
+"""Probes scoring APIs, and writes what people see of every DynamicScorer.
 
 That is its status, with an Event for each changed condition, and freshness as metrics and Events.
 """

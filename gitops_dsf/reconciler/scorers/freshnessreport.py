@@ -32,8 +32,9 @@ class FreshnessReporter:
         """By Placement and resource: warnings that still hold."""
 
     def report(self, scan: Scan) -> None:
-        """Sets the metrics, and records an Event on each Placement that began or ceased to count a
-        cluster.
+        """Sets the metrics, and records Events on Placements.
+
+        An Event tells that a Placement began or ceased to count a cluster as 0.
         """
         labels = {resource: owner.item.name for resource, owner in scan.owners.items()}
         self._set_metrics(scan, labels)
@@ -70,14 +71,14 @@ class FreshnessReporter:
                 not_fresh += [_NotFresh(cluster, scorer, state) for cluster in clusters]
         metrics.scored_clusters.set(counts)
         not_fresh.sort()
-        metrics.not_fresh.set(
-            {(score.scorer, score.cluster, score.state): 1 for score in not_fresh[:MAX_SERIES]}
-        )
+        series: dict[tuple[str, str, str], float] = {}
+        for score in not_fresh[:MAX_SERIES]:
+            series[score.scorer, score.cluster, score.state] = 1
+        metrics.not_fresh.set(series)
         metrics.not_fresh_omitted.set(max(0, len(not_fresh) - MAX_SERIES))
-        zeros = {
-            (name, labels.get(resource, resource)): len(clusters)
-            for (name, resource), clusters in scan.zeros.items()
-        }
+        zeros: dict[tuple[str, str], float] = {}
+        for (name, resource), clusters in scan.zeros.items():
+            zeros[name, labels.get(resource, resource)] = len(clusters)
         metrics.counted_as_zero.set(zeros)
 
     def _record_missing(

@@ -1,5 +1,6 @@
-"""Probes scoring APIs, and remembers between rounds health, and /config against the accepted
-settings.
+"""Probes scoring APIs, and remembers the results between rounds.
+
+The results are health, and /config compared with what was accepted.
 """
 
 import asyncio
@@ -55,8 +56,9 @@ class Health:
     """Latest probes in a row that contradict the status."""
 
     def after(self, answer: FetchedPage | PageFault) -> "Health":
-        """Its health after one more probe; Unknown until one reached it: the hub's network may
-        not.
+        """The health after one more probe.
+
+        It is Unknown until a probe has reached the API: the network of the hub may not lead to it.
         """
         if isinstance(answer, FetchedPage):
             if self.status is HealthStatus.INACTIVE and self.contradictions + 1 < SUCCESSES:
@@ -94,20 +96,16 @@ def compare(scorer: DynamicScorer, answer: FetchedPage | PageFault) -> ConfigSyn
         return ConfigSync(status="False", reason="Invalid", message=str(error))
     query = str(config.get("source", {}).get("params", {}).get("query", ""))
     for part in split(query):
-        wrong = [mistake for mistake in check(part.text).mistakes if mistake.kind != "function"]
-        if wrong:
-            return ConfigSync(
-                status="False",
-                reason="Invalid",
-                message=f"PromQL of /config: {wrong[0].message}",
-                config=config,
-            )
+        for mistake in check(part.text).mistakes:
+            # A source that is no Prometheus may have functions that are not known here.
+            if mistake.kind != "function":
+                message = f"PromQL of /config: {mistake.message}"
+                return ConfigSync(status="False", reason="Invalid", message=message, config=config)
     page = flat(config)
     accepted = accepted_by(scorer, page)
     # The page's name and description are not settings of a rendered scorer.
-    differing = drift(
-        accepted, {field: value for field, value in page.items() if field in accepted}
-    )
+    settings = {field: value for field, value in page.items() if field in accepted}
+    differing = drift(accepted, settings)
     if differing:
         words = "; ".join(_difference_text(change) for change in differing)
         message = (
@@ -150,14 +148,14 @@ async def probe(
     """
     pages: dict[PageRequest, set[PageRequest]] = {}
     for scorer in scorers:
-        config = (
-            {config_page(scorer, allowed)} if scorer.spec.mode == "Full" else set[PageRequest]()
-        )
-        pages.setdefault(health_page(scorer, allowed), set()).update(config)
+        configs_of_page = pages.setdefault(health_page(scorer, allowed), set())
+        if scorer.spec.mode == "Full":
+            configs_of_page.add(config_page(scorer, allowed))
     answers: dict[PageRequest, FetchedPage | PageFault] = {}
 
     async def ask(page: PageRequest, configs: list[PageRequest]) -> None:
         answers[page] = health = await fetcher.get(page)
+        # A server that hangs would cost a second time limit.
         if isinstance(health, PageFault) and health.reason in UNREACHED:
             answers.update(dict.fromkeys(configs, health))
         else:
@@ -201,6 +199,7 @@ class Prober:
         Forgets others.
         """
         began = monotonic()
+        # A scorer that scores by a query alone has no API.
         scorers = {name: scorer for name, scorer in scorers.items() if not scorer.scored_by_query}
         chosen = [scorer for name, scorer in scorers.items() if only is None or name in only]
         answers = await probe(chosen, fetcher=self._fetcher, allowed=self._allowed)
@@ -214,9 +213,10 @@ class Prober:
         for gone in self.health.keys() - scorers.keys():
             del self.health[gone], self._probed[gone]
             self._config.pop(gone, None)
-        self._metrics.healthy.set(
-            {(name,): _HEALTH_VALUE[health.status] for name, health in self.health.items()}
-        )
+        values: dict[tuple[str], float] = {}
+        for name, health in self.health.items():
+            values[(name,)] = _HEALTH_VALUE[health.status]
+        self._metrics.healthy.set(values)
         reasons: dict[tuple[str, str], float] = {}
         for name, (sync, _) in self._config.items():
             for reason in _CONFIG_REASONS:
@@ -237,6 +237,7 @@ class Prober:
         sync = compare(scorer, answer)
         sync_before, misses = self._config.get(name, (None, 0))
         misses = misses + 1 if isinstance(answer, PageFault) else 0
+        # One page that is not answered in time says nothing about the settings.
         if sync_before is not None and 0 < misses < FAILURES:
             sync = sync_before
         elif sync_before is None or sync_before.reason != sync.reason:

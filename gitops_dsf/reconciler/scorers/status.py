@@ -93,6 +93,7 @@ def desired_status(
 
 def _condition(scorer: DynamicScorer, desired: _DesiredCondition, *, now: float) -> dict[str, Any]:
     before = scorer.condition(desired.type)
+    # As the API conventions of Kubernetes have it: the time changes with the status alone.
     since = before.last_transition_time if before.status == desired.status else None
     return {
         "type": desired.type,
@@ -149,6 +150,7 @@ class StatusWriter:
         except ApiError as error:
             metrics.patch_failures.inc()
             if not error.status or error.status in BUSY:
+                # The other statuses would fail the same way, one time limit each.
                 raise
             pause = self._pauses.failed(name)
             LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)

@@ -224,7 +224,7 @@ async def test_a_killed_leader_takes_with_it_what_was_not_pushed_and_the_next_on
     assert scene.moves() == [START, (("cluster1",), ("cluster3",))]
     records = scene.branch().records
     assert [(record.kind, record.number) for record in records] == [("Start", 1), ("Later", 2)]
-    assert "nobody looked" in records[1].doubt
+    assert "no reconciler watched" in records[1].doubt
 
 
 async def test_a_push_without_an_answer_is_not_repeated(scene: JournalHub) -> None:
