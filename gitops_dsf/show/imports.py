@@ -17,8 +17,8 @@ def left_lines(planned: Import) -> Iterator[str]:
     """A line for each object that is not written, and one for kinds that are none of ours."""
     for line in planned.differing:
         yield (
-            f"{_object(planned, line)} is another one on the hub ({'; '.join(line.changes)}); left"
-            " alone, --overwrite takes the hub's"
+            f"{_object(planned, line)} differs on the hub ({'; '.join(line.changes)}); left"
+            " alone; --overwrite takes the hub's"
         )
     for line in (*planned.refused, *planned.not_joined):
         yield f"{_object(planned, line)} is not written: {'; '.join(line.changes)}"
@@ -27,7 +27,7 @@ def left_lines(planned: Import) -> Iterator[str]:
             f"{_object(planned, line)} is not on the hub; remove it here if it has left the fleet"
         )
     if planned.skipped:
-        yield f"passed over: {', '.join(planned.skipped)}"
+        yield f"skipped: {', '.join(planned.skipped)}"
 
 
 def import_summary(planned: Import, *, dry_run: bool) -> str:

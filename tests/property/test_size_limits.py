@@ -170,7 +170,7 @@ CASES: Final[dict[str, tuple[int, str, Callable[[int], Any]]]] = {
     "signs of PromQL": (60, "more than 60 levels", lambda count: expression("-" * count + "1")),
     "characters of a query": (65_536, "more than 65536", query),
     "measures of a query": (100, "more than 100 measures", kubernetes),
-    "windows of maintenance": (200, "the most is 200", windows),
+    "windows of maintenance": (200, "at most 200", windows),
     "characters of an application's name": (63, "64 characters", application_name),
     "scores of a paced Placement": (100, "<= 100", ranked),
     "moves of a ledger": (20_000, "<= 20000", moves),

@@ -235,7 +235,7 @@ class _Parser:
             case nodes.FunctionNode(offset, name):
                 inner = nodes.PipeNode(offset, (), False, ((term,),))
                 return nodes.ChainNode(offset, inner, tuple(names))
-        raise TemplateError(f". does not fit behind {token.value}", token.offset + len(token.value))
+        raise TemplateError(f". cannot follow {token.value}", token.offset + len(token.value))
 
     def _term(self, token: TemplateToken) -> nodes.Operand | None:
         """The operand that a token is, or begins, without fields; None if it is none."""
@@ -278,7 +278,7 @@ class _Parser:
         token = self._skip()
         if token.kind != "close":
             raise TemplateError(
-                f"{token.value} does not fit behind {word.value}", token.offset, "write }} there"
+                f"{token.value} cannot follow {word.value}", token.offset, "write }} there"
             )
         self._take()
 

@@ -211,7 +211,7 @@ class Run:
         for part in (value, *(value.fields or {}).values()):
             if part.kind == "texts":
                 raise TemplateError(
-                    f".{part.name} has only what templates read by name, and this uses all of it",
+                    f".{part.name} holds only what templates read by name; this reads the whole",
                     offset,
                     f'write .{part.name}.NAME, or index .{part.name} "NAME"',
                     trouble=Trouble.WHOLE,
@@ -271,9 +271,10 @@ class Run:
         """What a function gives that takes these arguments."""
         name = function.name
         if name in MAKES_KEYS:
-            # Argo CD fills in the template again at every look at the decision.
+            # Argo CD fills in the template again at each reconciliation.
             raise TemplateError(
-                f"{name} computes for long at every look: that is much for {SHARED}",
+                f"{name} takes long, and Argo CD runs it at each reconciliation: it may be too much"
+                f" for {SHARED}",
                 function.offset,
                 "keep keys and passwords in Secrets",
                 trouble=Trouble.COST,
@@ -281,7 +282,7 @@ class Run:
         if name in DIFFERS:
             self.mistakes.append(
                 TemplateMistake(
-                    f"{name} gives something else at every look, and Argo CD updates the"
+                    f"{name} gives another result at each reconciliation, so Argo CD updates the"
                     " Application each time",
                     "write a fixed text",
                     function.offset,
@@ -294,8 +295,8 @@ class Run:
         if count is None:
             self.mistakes.append(
                 TemplateMistake(
-                    f"how much {name} gives here depends on parameters: it may be much for"
-                    f" {SHARED}",
+                    f"the length of what {name} gives here depends on parameters: it may be too"
+                    f" much for {SHARED}",
                     "write the number into the template",
                     function.offset,
                     Trouble.UNSURE,
@@ -304,7 +305,7 @@ class Run:
         size = size_of(name, arguments, count or 0)
         if size * self._times > MAX_CHARACTERS:
             raise TemplateError(
-                f"{name} may give about {size * self._times} characters here: that is much for"
+                f"{name} may give about {size * self._times} characters here, which is too much for"
                 f" {SHARED}",
                 function.offset,
                 "write less",

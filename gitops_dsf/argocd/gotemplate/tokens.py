@@ -153,7 +153,7 @@ def _word(text: str, start: int, at: int) -> str:
     if at < len(text) and text[at] not in _ENDS_A_WORD and not text.startswith("}}", at):
         word = text[start:at]
         hint = _hint_for_sign(text, at, word)
-        raise TemplateError(f"{text[at]!a} does not fit behind {word}", at, hint)
+        raise TemplateError(f"{text[at]!a} cannot follow {word}", at, hint)
     return text[start:at]
 
 

@@ -386,7 +386,7 @@ def schema(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="DIR",
         type=Path,
-        help="folder to write all schemas to; it is made if it is missing",
+        help="folder to write all schemas to; created if it is missing",
     )
 
 

@@ -274,8 +274,8 @@ def _refusal(text: str, position_of: _PositionOf) -> Diagnostic | None:
         size = len(text.encode())
         return codes.SIZE.at(
             position_of(0, 0),
-            f"the document has {size} bytes, of at most {MAX_DOCUMENT_BYTES}: Kubernetes stores no"
-            " larger object",
+            f"the document has {size} bytes; Kubernetes stores objects of at most"
+            f" {MAX_DOCUMENT_BYTES} bytes",
             "shorten its texts, or split it into several objects",
         )
     if "%" in text and (directive := _DIRECTIVE.match(text)) is not None:

@@ -82,9 +82,7 @@ def _number(text: str) -> Plain | Ambiguous:
             return Ambiguous("this number is too large for a float")
         return value
     if _LOOKS_NUMERIC.fullmatch(text):
-        return Ambiguous(
-            "YAML parsers disagree about the number, or whether it is one", _readings(text)
-        )
+        return Ambiguous("YAML parsers read this as different numbers, or as text", _readings(text))
     return text
 
 

@@ -139,7 +139,7 @@ def _decision_generator(document: Document, place: FieldPath) -> Iterator[Diagno
     if name is not None and selector:
         yield codes.GENERATOR.at(
             document.key_at(name_path),
-            "name and labelSelector together are an error to the generator",
+            "the generator accepts name or labelSelector, not both",
             "remove name",
             edits=(Edit(name_path),),
         )
@@ -205,7 +205,7 @@ def _policy(document: Document) -> Iterator[Diagnostic]:
         return
     yield codes.DELETION_POLICY.at(
         document.at((*policy, "applicationsSync")),
-        "an empty decision, or one page of it missing for a moment, deletes the Applications and"
-        " what they run",
+        "an empty decision, or a page of it that is missing for a moment, deletes the Applications"
+        " and what they run",
         "write syncPolicy: {applicationsSync: create-update}, or preserveResourcesOnDeletion: true",
     )

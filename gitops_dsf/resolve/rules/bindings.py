@@ -23,7 +23,7 @@ def bindings_are_named_as_their_set(context: Context) -> Iterator[Diagnostic]:
             yield codes.BINDING_NAME.at(
                 binding.at("metadata", "name"),
                 f"OCM refuses the binding {binding.name} of the ManagedClusterSet {cluster_set}:"
-                " both need one name",
+                " both need the same name",
                 f"write name: {cluster_set}, or clusterSet: {binding.name}",
             )
 

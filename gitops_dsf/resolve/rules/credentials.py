@@ -150,8 +150,8 @@ def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
         if is_metadata(host):
             yield codes.METADATA_HOST.at(
                 position(),
-                f"{host} is a link-local address or a cloud's metadata service, which is no metric"
-                " source, scoring API or token server",
+                f"{host} is a link-local address or a cloud's metadata service, not a metric"
+                " source, a scoring API or a token server",
                 "write the name of the service",
             )
 

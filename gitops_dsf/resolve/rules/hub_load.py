@@ -27,7 +27,7 @@ def hub_can_take_the_writes(context: Context) -> Iterator[Diagnostic]:
         yield codes.HUB_WRITES.at(
             context.repository.position,
             f"the scores of the fleet need about {writes:.0f} writes per second on the hub; a small"
-            " hub was seen to take 390 at most",
+            " hub accepted 390 in a measurement",
             "raise scoreTTLSeconds (a score is written at half of it), mask scorers where they are"
             " not needed, or give the hub more API servers",
         )

@@ -84,7 +84,8 @@ def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
             them = "it" if len(without) == 1 else "them"
             yield codes.NO_IDENTITY.at(
                 position,
-                f"{_clusters(without)} without the {kind} {key}: {scorer.name} cannot score {them}",
+                f"the {kind} {key} is missing on {_clusters(without)}: {scorer.name} cannot score"
+                f" {them}",
                 "run gitops-dsf import again, which takes this claim or label from the hub, or"
                 f" exclude {them} with clusterSelector",
             )

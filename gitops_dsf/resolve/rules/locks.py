@@ -76,7 +76,7 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
         )
         if missing:
             message = (
-                f"{name} has configSyncMode Full and no lock: it is left out until one says"
+                f"{name} has configSyncMode Full and no lock: it is left out until a lock says"
                 f" {', '.join(missing)}"
             )
         yield codes.NO_LOCK.at(
@@ -102,7 +102,7 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
             yield codes.LOCK_OVERRULES.at(
                 scorer.declared.at(*path),
                 f"{dotted(path)} is {own_value} here, but the lock says {effective}"
-                f" ({scorer.at(field)}), and that counts",
+                f" ({scorer.at(field)}), which takes precedence",
                 "remove the field, or write configSyncMode: None",
             )
 

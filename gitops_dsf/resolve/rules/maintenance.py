@@ -80,7 +80,7 @@ def windows_are_bounded(context: Context) -> Iterator[Diagnostic]:
     if count > MAX_WINDOWS:
         yield codes.MANY_WINDOWS.at(
             context.declared.maintenance[MAX_WINDOWS].position,
-            f"this repository has {count} Maintenance documents; the most is {MAX_WINDOWS}",
+            f"this repository has {count} Maintenance documents; at most {MAX_WINDOWS} are allowed",
             "remove those that are past, or let one document name several clusters",
         )
 

@@ -59,7 +59,7 @@ def only_present_values_are_asked(context: Context) -> Iterator[Diagnostic]:
         if span and scorer.variant is None and not scorer.spec.scored_by_query:
             yield codes.NO_HISTORY.at(
                 scorer.at("source.params.range"),
-                f"range is {span}: source type Kubernetes has present values only",
+                f"range is {span}: source type Kubernetes has only current values",
                 "remove range and step, or ask a Prometheus, which keeps the past",
             )
 

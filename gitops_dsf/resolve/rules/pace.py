@@ -28,7 +28,7 @@ def weights_hold(context: Context) -> Iterator[Diagnostic]:
         if len(scores) > MAX_TERMS:
             yield codes.PACE_WEIGHTS.at(
                 ranking.at("spec", "scores", MAX_TERMS),
-                f"{len(scores)} scores rank it, and a paced Placement holds with up to {MAX_TERMS}",
+                f"{len(scores)} scores rank it; a paced Placement can have at most {MAX_TERMS}",
                 "remove some, or write moves.pace: None",
             )
             continue
@@ -133,8 +133,8 @@ def _cannot_hold(ranking: RankingItem, weights: list[int], score_spans: list[int
     ways.append("write moves.pace: None")
     return codes.PACE_WEIGHTS.at(
         ranking.at("spec", "scores", 0, "weight"),
-        f"with the weights {_listed(weights)} the scores can differ by {difference} points, and a"
-        f" paced Placement holds up to {held}",
+        f"with the weights {_listed(weights)} the scores can differ by {difference} points, but"
+        f" the pace can hold a cluster against at most {held}",
         ", or ".join(ways),
     )
 

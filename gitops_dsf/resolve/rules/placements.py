@@ -72,7 +72,7 @@ def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
             if not can_yield(template, name, score_name=scorer.score_name):
                 yield codes.DIMENSION.at(
                     placement.at(*item_path),
-                    f"{scorer.name} names its items {template}, which never gives {name}",
+                    f"{scorer.name} names its items {template}, which never gives '{name}'",
                     "name an item that the scorer publishes",
                 )
             yield from _missing_wins(placement, path, scorer)
@@ -130,7 +130,7 @@ def _refused(placement: Item[RawPlacement]) -> Iterator[Diagnostic]:
         yield codes.CLUSTER_COUNT.at(
             document.at(_COUNT),
             f"at {value_at(document.data, _COUNT)} OCM's placement controller panics whenever it"
-            " looks at this Placement, whose old decision stays",
+            " reconciles this Placement, and the old decision stays",
             "write 1 or more, or leave it out for all",
         )
     # numberOfClusters 0 is valid for OCM 1.2.1: it empties the decision.
@@ -208,7 +208,7 @@ def _implicit(document: Document) -> Iterator[Diagnostic]:
         if isinstance(value, dict) and value and value.get(field) is None:
             yield codes.IMPLICIT_DEFAULT.at(
                 document.key_at(holder),
-                f"{field} is left to the API server, which takes {default}",
+                f"{field} is not set, so the API server sets {default}",
                 f"write {field}: {default}",
                 edits=(Edit((*holder, field), value=default),),
             )

@@ -66,7 +66,7 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
         elif not can_yield(template, score.dimension, score_name=scorer.score_name):
             yield codes.DIMENSION.at(
                 ranking.at(*path, "dimension"),
-                f"{score.scorer} names its items {template}, which never gives {score.dimension}",
+                f"{score.scorer} names its items {template}, which never gives '{score.dimension}'",
                 f"write a name of the form {template}"
                 if only_item is None
                 else f"write {only_item}, or leave dimension out",
@@ -132,10 +132,8 @@ def _unpublished(
     elif clusters and clusters.isdisjoint(context.target_clusters[scorer.name]):
         yield codes.SCORE_NOT_RUNNING.at(
             item.at(*path),
-            f"{scorer.name} runs on none of the {len(clusters)} clusters that {item.name} may"
-            " choose"
+            f"{scorer.name} runs on no cluster that {item.name} may choose"
             if is_raw
-            else f"{scorer.name} runs on none of the {len(clusters)} clusters that are eligible for"
-            f" {item.name}",
+            else f"{scorer.name} runs on no cluster that is eligible for {item.name}",
             "correct its clusterSelector or the masks, or choose other clusters",
         )

@@ -27,7 +27,7 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
             if not scorer.score_name:
                 yield codes.UNKNOWN_SCORER.at(
                     position,
-                    f"the name of {name}'s score is known to its /config alone",
+                    f"only the /config of {name} says the name of its score",
                     "write scoring.params.name into the scorer, or run gitops-dsf sync --scorer"
                     f" {name}",
                 )

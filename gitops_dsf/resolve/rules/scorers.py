@@ -110,8 +110,8 @@ def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
         if ttl is not None and interval and ttl < 2 * interval:
             yield codes.SHORT_TTL.at(
                 scorer.declared.at("spec", "scoreTTLSeconds"),
-                f"scores expire after {ttl} seconds and are renewed every {interval}: one late run,"
-                " and placements lose them",
+                f"scores expire after {ttl} seconds and are renewed every {interval}: after one"
+                " late run, OCM counts them as 0",
                 f"write {default_ttl_seconds(interval)}, or leave it out",
             )
 

@@ -119,7 +119,7 @@ def images_are_of_this_version(context: Context) -> Iterator[Diagnostic]:
             yield codes.IMAGE_VERSION.at(
                 context.repository.at(*image.path),
                 f"{dotted(image.path)} is version {match['version']}, and this gitops-dsf is"
-                f" {__version__}: what only one of them knows has no effect",
+                f" {__version__}: a feature that only one of them knows has no effect",
                 "use gitops-dsf and images of one version",
             )
 

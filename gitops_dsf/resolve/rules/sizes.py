@@ -70,8 +70,7 @@ def _annotations(document: Document, path: FieldPath, annotations: object) -> It
     if size > MAX_ANNOTATIONS_BYTES:
         yield codes.LARGE_ANNOTATIONS.at(
             document.key_at(path),
-            f"{dotted(path)} has {size} bytes, of at most {MAX_ANNOTATIONS_BYTES}: Kubernetes takes"
-            " no more",
+            f"{dotted(path)} has {size} bytes; Kubernetes allows at most {MAX_ANNOTATIONS_BYTES}",
             "keep long texts elsewhere, and write their address",
         )
 
@@ -80,6 +79,6 @@ def _labels(document: Document, path: FieldPath, labels: object) -> Iterator[Dia
     if isinstance(labels, dict) and len(labels) > MAX_LABELS:
         yield codes.MANY_LABELS.at(
             document.key_at(path),
-            f"{dotted(path)} has {len(labels):,} labels, of at most {MAX_LABELS:,}",
+            f"{dotted(path)} has {len(labels):,} labels; at most {MAX_LABELS:,} are allowed",
             "write what no selector needs as annotations",
         )

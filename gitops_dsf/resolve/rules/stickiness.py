@@ -36,8 +36,8 @@ def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
         possible = map(str, nearest(spec.stickiness, weights))
         yield codes.STICKINESS.at(
             ranking.at("spec", "stickiness"),
-            f"a stickiness of {spec.stickiness} points cannot be expressed with these weights (OCM"
-            " allows whole numbers up to 10)",
+            f"stickiness {spec.stickiness} cannot be expressed with these weights (OCM allows whole"
+            " numbers up to 10)",
             f"write {' or '.join(possible)}",
         )
 

@@ -167,7 +167,7 @@ def _nowhere(
     if not clusters:
         return codes.CLUSTER_LACKS.at(
             position,
-            f"clusters/ holds no ManagedCluster, so nobody knows the {noun} {key}",
+            f"clusters/ holds no ManagedCluster, so the {noun} {key} is not known",
             "run gitops-dsf import --context HUB, or write clusters/*.yaml",
             severity=severity,
         )
@@ -302,8 +302,8 @@ def _reported(mistake: TemplateMistake, position: Position) -> Diagnostic:
     if mistake.name == ".score":
         return codes.SCORE_IN_TEMPLATE.at(
             position,
-            "OCM writes no score into a decision: Argo CD generates nothing, and with a score every"
-            " change of it would update the Application",
+            "OCM writes no score into a decision, so Argo CD generates nothing; if it did, every"
+            " change of a score would update the Application",
             "leave the score out of the template",
         )
     return codes.TEMPLATE_PARAMETER.at(

@@ -96,14 +96,14 @@ def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
         if scoring_host:
             yield codes.LOCAL_HOST.at(
                 scorer.at("scoring.host"),
-                f"{scoring_host} is the pod that runs the scorer, and no scoring API is in it",
+                f"{scoring_host} is the pod that runs the scorer, and no scoring API runs there",
                 "write the name of a Service, such as http://prometheus.monitoring.svc:9090",
             )
         source_host = "" if scorer.is_pushed else _local_host(scorer.spec.source.host)
         if source_host:
             yield codes.LOCAL_HOST.at(
                 scorer.at("source.host"),
-                f"{source_host} is the pod that runs the scorer, and no metric source is in it",
+                f"{source_host} is the pod that runs the scorer, and no metric source runs there",
                 "write the name of a Service, such as http://prometheus.monitoring.svc:9090",
             )
     for server in token_servers(context):
@@ -171,7 +171,7 @@ def _query_path(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     right = base + query_api_below(base, of_instant=scorer.spec.scored_by_query)
     yield codes.NO_API.at(
         scorer.at("source.path"),
-        f"{path} ends neither in /query nor in /query_range, and the agent asks it as it is",
+        f"{path} ends neither in /query nor in /query_range, and the agent requests it unchanged",
         f"let /config of the scoring API say source.path: {right}"
         if scorer.is_locked("source.path")
         else f"write path: {right}",

@@ -41,7 +41,7 @@ def _standing(view: ApplicationView) -> str:
     if view.settled is None:
         return "not known"
     if not view.copies:
-        return "nowhere, and decided for nowhere"
+        return "nowhere, and no cluster is decided"
     if all(copy.standing is CopyState.RUNNING for copy in view.copies):
         return f"running on {names_text(copy.cluster for copy in view.copies)}"
     return "moving" if view.cause is None else f"moving, {view.cause}"

@@ -42,7 +42,7 @@ def test_what_a_paced_placement_holds_is_in_points_of_the_weighted_mean(
     scores = f"{{scorer: cpu, weight: {weights[0]}}}, {{scorer: free, weight: {weights[1]}}}"
     apps = f"{case['apps'][:begin]}[{scores}{case['apps'][end:]}"
     found = [item for item in findings(**{**case, "apps": apps}) if item.code == "DSF348"]
-    held = "and a paced Placement holds up to 99.8"
+    held = "but the pace can hold a cluster against at most 99.8"
     assert [item.message for item in found] == ([] if message is None else [f"{message}, {held}"])
 
 

@@ -291,7 +291,7 @@ def test_noise_does_not_bury_other_findings() -> None:
         ("a: !!binary aGk=\n", "DSF019", 1, 4, "!!binary"),
         ("? [a]\n: 1\n", "DSF019", 1, 3, "field name"),
         ("a: {<<: {b: 1}}\n", "DSF019", 1, 5, "merge key"),
-        ("a: 017\n", "DSF004", 1, 4, "YAML parsers disagree"),
+        ("a: 017\n", "DSF004", 1, 4, "YAML parsers read this"),
         ("off: 1\n", "DSF004", 1, 1, "field names are strings"),
         ("- a\n", "DSF011", 1, 1, "object"),
         ("a: &x [*x]\n", "DSF007", 1, 8, "the alias *x"),
