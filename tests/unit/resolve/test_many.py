@@ -18,7 +18,7 @@ def test_a_paced_placement_has_as_many_scores_as_its_annotation_may_name(
     )
     apps = f"{case['apps'][:begin]}[{scores}{case['apps'][end:]}"
     found = [item for item in findings(**{**case, "apps": apps}) if item.code == "DSF348"]
-    assert [item.message.partition(",")[0] for item in found] == told
+    assert [item.message.partition(";")[0] for item in found] == told
 
 
 @pytest.mark.parametrize(
