@@ -100,7 +100,10 @@ def test_a_placement_in_another_namespace_has_its_binding_beside_it(
     [
         (
             {**binding(), "spec": {"clusterSet": "global"}},
-            "OCM refuses the binding fleet of the ManagedClusterSet global: both need the same name",
+            (
+                "OCM refuses the binding fleet of the ManagedClusterSet global: both need the same"
+                " name"
+            ),
         ),
         (binding("flet"), "there is no ManagedClusterSet flet in clusters/"),
         ({**binding(), "spec": {}}, "spec.clusterSet"),
