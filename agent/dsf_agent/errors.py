@@ -24,6 +24,7 @@ def kind_reason(kind: FailureKind) -> Reason:
 
 def status_reason(status: int) -> Reason:
     """The reason for a status that is not 2xx."""
+    # Redirects are not followed: the peer could send our credentials to any host.
     if 300 <= status < 400:
         return Reason.REDIRECTED
     return Reason.SERVER_ERROR if status >= 500 else _STATUSES.get(status, Reason.HTTP_ERROR)

@@ -47,8 +47,9 @@ class AgentMetrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
         self.samples: dict[str, list[bytes]] = {}
-        """Pieces of text by scorer, without those that failed or were removed: no old score looks
-        current.
+        """Pieces of text by scorer.
+
+        Without those of scorers that failed or were removed: no old score must look current.
         """
 
         def counter(name: str, text: str, *labels: str, prefix: str = PREFIX) -> Counter:
@@ -181,6 +182,7 @@ class AgentMetrics:
             generate = openmetrics.generate_latest
             content_type = openmetrics.CONTENT_TYPE_LATEST
             end = EOF
+        # Scores themselves are not in this registry: 50,000 series as objects would be expensive.
         # In a thread, because it can take some milliseconds with hundreds of scorers.
         own = (await asyncio.to_thread(generate, self.registry)).removesuffix(EOF)
         parts = [own, HEAD, *itertools.chain.from_iterable(self.samples.values()), end]
@@ -193,6 +195,7 @@ class ScorerMetrics:
     def __init__(self, *, metrics: AgentMetrics, score_name: str) -> None:
         self.all = metrics
         self.name = score_name
+        # From 0, so that `increase()` sees the first failure of a scorer.
         for status in ("success", "failure"):
             metrics.requests.labels(score_name, status)
         metrics.circuits_opened.labels(score_name)

@@ -62,8 +62,9 @@ class AgentSettings:
     publish_dir: Path | None
     """None means that scores are published to the hub."""
     hub_kubeconfig: Path | None
-    """None if nothing is published to the hub, or if the hub is the cluster of this pod (the hub
-    scorer).
+    """None if nothing is published to the hub, or if this pod runs on the hub.
+
+    The hub scorer does the latter.
     """
     spoke_kubeconfig: Path | None
     namespace: str
@@ -177,7 +178,8 @@ def parser() -> argparse.ArgumentParser:
     for verb, flags in ((run, (*_COMMON, *_RUNNING)), (check, _COMMON)):
         for flag in flags:
             verb.add_argument(f"--{flag.name}", metavar=flag.metavar, help=flag.help)
-    # Trees that an older generator rendered have this flag. Nothing uses it any more.
+    # Trees that an older generator rendered have this flag. Nothing uses it any more, and an
+    # unknown flag would end the process.
     run.add_argument("--hub-namespace", help=argparse.SUPPRESS)
     check.add_argument(
         "--scorer",
@@ -212,6 +214,7 @@ class _SettingValues:
         try:
             value = float(text)
         except ValueError:
+            # Out of range, so that the error below is about this text, too. NaN fails it as well.
             value = -1.0
         if not least <= value <= 86_400:
             raise _wrong(name, text, f"seconds from {least:g} to 86400")
@@ -254,6 +257,7 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> AgentSettings
         wanted = "the name of the ManagedCluster: lower-case letters, digits, '-' and '.'"
         raise _wrong("cluster-name", cluster, wanted)
     destination = _ScoreDestination(publish_dir=None, hub_kubeconfig=None)
+    # `check` publishes nothing, so it runs without any access to the hub.
     if flags.verb == "run":
         # The hub scorer runs on the hub, so its pod's account is enough.
         in_pod = clusters_file is not None and runs_in_pod(environ)

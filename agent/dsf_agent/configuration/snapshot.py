@@ -53,12 +53,12 @@ class ConfigurationSnapshot:
         names = {scorer.name: scorename.sanitise(scorer.score_name) for scorer in self.scorers}
         if self.clusters is None:
             return frozenset(names.values())
-        return frozenset(
-            key_of(cluster.name, names[scorer])
-            for cluster in self.clusters
-            for scorer in cluster.scorers
-            if scorer in names
-        )
+        keys = set[str]()
+        for cluster in self.clusters:
+            for scorer in cluster.scorers:
+                if scorer in names:
+                    keys.add(key_of(cluster.name, names[scorer]))
+        return frozenset(keys)
 
 
 def publishes(scorer: ScorerSummary) -> bool:
@@ -76,6 +76,7 @@ def parse(content: bytes, clusters: bytes | None = None) -> ConfigurationSnapsho
 
     Raises SummariesError or ClustersError.
     """
+    # A file that was truncated must not look like a cluster without scorers: that deletes scores.
     if not content.strip():
         raise SummariesError("the file is empty; an agent without scorers has the JSON array []")
     decoded = summary.decode(content)
@@ -84,6 +85,7 @@ def parse(content: bytes, clusters: bytes | None = None) -> ConfigurationSnapsho
     owners: dict[str, str] = {}
     bad = {problem.index for problem in problems}
     readable = (index for index in itertools.count() if index not in bad)
+    # A mistake in one entry stops no other scorer.
     for index, scorer in zip(readable, decoded.summaries, strict=False):
         reason = _place_fault(scorer, on_hub=clusters is not None) or _fault(scorer)
         name = scorename.sanitise(scorer.score_name)
@@ -140,6 +142,8 @@ def _fault(scorer: ScorerSummary) -> str | None:
         if seconds > MAX_SECONDS:
             return f"{key} is {seconds}; write seconds up to {MAX_SECONDS}"
     scale = scorer.score_range
+    # One value outside of this range makes the API server refuse the whole status
+    # (docs/contributing/behaviour.md#score-objects-have-no-spec).
     if scale is not None and not all(
         SCORE_MIN <= output <= SCORE_MAX for output in (scale.output_min, scale.output_max)
     ):

@@ -54,6 +54,7 @@ class Watcher:
         while True:
             # Polling, because the kubelet replaces a symbolic link: inotify of the file would see
             # nothing.
+            # In a thread, because reading a file of a hung volume would stop the event loop.
             changed = await asyncio.to_thread(self._changed)
             if changed is not None:
                 await self.emit(changed)

@@ -61,6 +61,7 @@ class Budget:
     async def wait(self, expected: int | None) -> None:
         """Waits until there is room for about this many bytes."""
         if expected is None:
+            # The first answer of a scorer may have any size, so it waits for no certain room.
             await self._wait_until(lambda: self.used < self.limit)
         elif expected > FREE_BYTES:
             # One at a time, in their order, or small answers would overtake a large one for ever.
@@ -83,8 +84,9 @@ class Reservation:
         self._needed: int | None = None
         """Bytes that the last cycle needed; None before the first one."""
         self._counted = 0
-        """Bytes that count against the budget: those in memory or the expected ones, unless they
-        are few.
+        """Bytes that count against the budget.
+
+        Those in memory or the expected ones, unless they are few.
         """
 
     @asynccontextmanager
@@ -122,6 +124,7 @@ class Reservation:
         if counted <= self._counted:
             return
         others = self._budget.used - self._counted
+        # To wait would not help: it does not fit into an empty budget, either.
         if counted > self._budget.limit:
             raise AgentError(
                 f"the answers of one cycle have more than {self._budget.limit} bytes together"

@@ -97,6 +97,7 @@ class EndpointCredentials:
             user, password = await self._login(auth.basic, after=after)
             encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
             headers["Authorization"] = f"Basic {encoded}"
+            # A peer may quote either form in its answer, which becomes part of a message.
             secrets += [password, encoded]
         for header in auth.headers:
             if header.secret_ref is None:
@@ -178,6 +179,7 @@ class EndpointCredentials:
                 if not error.client_refused:
                     raise
                 renewed = await self._client(oauth2, after=self._objects.reads)
+                # Asking again with the same client would only burden the token server.
                 if renewed == client:
                     raise
                 return await self._tokens.get(oauth2, renewed, ask=ask)

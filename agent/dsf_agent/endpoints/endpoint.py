@@ -62,6 +62,7 @@ class Endpoint:
             if not self._may_be_outdated(error):
                 raise
             renewed = await self.credentials.trust(self.auth, fresh=True)
+            # Nothing was replaced, so the failure would be the same.
             if renewed is None or renewed is call.trust:
                 raise
             call = replace(call, trust=self._trusted(renewed))
@@ -69,6 +70,7 @@ class Endpoint:
         if answer.status == 401 and sent.secrets:
             fresh = await self.credentials.sent(self.auth, refused=sent)
             if fresh != sent:
+                # Both, because the peer may quote the request that it refused.
                 self._secrets = (*sent.secrets, *fresh.secrets)
                 answer = await self.transport.call(_with(call, fresh))
         return answer

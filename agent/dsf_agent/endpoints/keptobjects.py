@@ -22,8 +22,9 @@ from dsf_wire.scored import Reason
 from dsf_wire.secrettext import SecretFault, header_secret, line_secret, pem_secret
 
 KEEP_SECONDS: Final = 60.0
-"""A Secret is read again after this time, so that a new token is used even if the old one still
-works.
+"""A Secret is read again after this time.
+
+So a new token is used even if the old one still works.
 """
 STALE_SECONDS: Final = 10.0
 """Pause between two reads while the API server does not answer. The old value is used meanwhile."""

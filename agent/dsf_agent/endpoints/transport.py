@@ -136,6 +136,7 @@ class Transport:
         self._origin_limit = OriginLimit(per_origin=limits.per_origin)
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
         self._system: ssl.SSLContext | None = None
+        # For http, where a context is never used: one without CAs costs nothing.
         self._plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     async def call(self, call: Call) -> PeerAnswer:
@@ -176,6 +177,7 @@ class Transport:
             "User-Agent": USER_AGENT,
             "Accept": "application/json",
             **call.headers,
+            # Without compression: a small body could unpack to any size.
             **answers.IDENTITY,
         }
         content: AsyncIterator[bytes] | None = None

@@ -99,6 +99,7 @@ async def read(chunks: list[bytes], *, where: str) -> SeriesText:
     for index, chunk in enumerate(chunks):
         body += chunk
         chunks[index] = b""
+    # Decoded objects take far more memory than the text, which alone counts in the budget.
     if size > PIECE and body.count(b"{") > MAX_OBJECTS:
         raise AgentError(
             f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in"
@@ -220,6 +221,8 @@ async def in_pieces(chunks: list[bytes], *, where: str, piece: int = PIECE) -> S
                 )
     except DECODE_ERRORS:
         pass
+    # The answer as it was, so that it can be decoded as a whole. Each part is dropped when its
+    # bytes were copied.
     chunks.append(head)
     for index, part in enumerate(parts):
         chunks += [bytes(part), b","]

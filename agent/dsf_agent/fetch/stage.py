@@ -93,10 +93,9 @@ class Fetch:
         samples = await self._cluster.read(measures.select(self._scorer.source_query))
         parts: list[bytes] = []
         for start in range(0, len(samples), BATCH_SERIES):
-            batch = [
-                _one_point(labels, value, now=now)
-                for labels, value in samples[start : start + BATCH_SERIES]
-            ]
+            batch: list[bytes] = []
+            for labels, value in samples[start : start + BATCH_SERIES]:
+                batch.append(_one_point(labels, value, now=now))
             parts.append(b",".join(batch))
             await asyncio.sleep(0)
         return SeriesText(parts=tuple(parts), count=len(samples), size=sum(map(len, parts)))
@@ -108,6 +107,7 @@ class Fetch:
         else:
             answers = await self._all(now=now)
         parts: list[Body] = []
+        # A dict keeps their order, and each only once: several queries often have the same warning.
         warnings: dict[str, None] = {}
         for series in answers:
             parts += series.parts
@@ -154,6 +154,7 @@ class Fetch:
         if not answer.ok:
             raise self._refused(answer, index=index)
         series = await promjson.read(answer.chunks, where=self._where(index))
+        # Without the missing series, a cluster could look better than it is.
         if series.lost and self._scorer.fails_on_partial:
             raise AgentError(
                 f"{self._where(index)} gave an answer that lacks data: {series.lost}; onPartial is"

@@ -98,6 +98,7 @@ class ClusterInformers:
     async def read(self, selections: Sequence[Selection]) -> list[Labelled]:
         """The present samples of these expressions, in order. Raises AgentError."""
         following = await self._ready()
+        # Only these measures need metrics-server, which many clusters lack.
         needs_usage = any(selection.measure.needs_usage for selection in selections)
         usage = await self._current_usage() if needs_usage else {}
         labelled: list[Labelled] = []

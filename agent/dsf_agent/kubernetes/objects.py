@@ -117,6 +117,7 @@ def pod(raw: msgspec.Raw) -> tuple[str, Pod]:
     """
     sent = _POD.decode(raw)
     key = pod_key(sent.metadata.namespace, sent.metadata.name)
+    # The list leaves them out, but a pod that completes is an event of the watch.
     if sent.status.phase in COMPLETED:
         return key, _COMPLETED_POD
     requests = effective(sent.spec, sent.status)

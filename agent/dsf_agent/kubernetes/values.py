@@ -80,6 +80,8 @@ class _Amounts:
         """Adds a node. Usage is None if it is not known."""
         self.allocatable += allocatable
         self.requested += requested
+        # Requests can exceed what a node offers, for instance after it lost a device. What is
+        # missing there takes nothing from the other nodes.
         if allocatable > requested:
             self.available += allocatable - requested
         if used is not None:
@@ -119,9 +121,10 @@ def samples(
     nodes = sorted(totals.nodes)
     if measure.resource is None:
         if measure.per_node:
-            return [
-                MeasuredValue((("node", name),), float(totals.nodes[name].ready)) for name in nodes
-            ]
+            ready: list[MeasuredValue] = []
+            for name in nodes:
+                ready.append(MeasuredValue((("node", name),), float(totals.nodes[name].ready)))
+            return ready
         count = _COUNTS[measure.figure](totals)
         return [] if count is None else [MeasuredValue((), float(count))]
     groups: list[tuple[tuple[tuple[str, str], ...], Iterable[str]]] = [((), nodes)]

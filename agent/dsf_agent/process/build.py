@@ -109,9 +109,11 @@ class Adapters:
 
     def keep_credentials(self, scorers: Iterable[ScorerSummary]) -> None:
         """Forgets the credentials of all other scorers."""
-        self.credentials.keep_only(
-            {auth for scorer in scorers for auth in (source_auth(scorer), scoring_auth(scorer))}
-        )
+        auths = set[RequestAuth]()
+        for scorer in scorers:
+            auths.add(source_auth(scorer))
+            auths.add(scoring_auth(scorer))
+        self.credentials.keep_only(auths)
 
     async def close(self) -> None:
         await self.cluster.close()

@@ -43,12 +43,14 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
         if isinstance(snapshot, UnusableFile):
             print(printable(f"gitops-dsf-agent: {snapshot.text}"), file=sys.stderr)
             return 1
+        # An entry with a mistake has a line, too, which says what is wrong.
         names = {scorer.name for scorer in snapshot.scorers}
         names |= {problem.name for problem in snapshot.problems}
         unknown = sorted(set(only) - names)
         if unknown:
             valid = ", ".join(_shown(scorer.name) for scorer in snapshot.scorers) or "none"
-            text = f"no scorer {', '.join(unknown)} in {path}; the scorers there are: {valid}"
+            missing = ", ".join(unknown)
+            text = f"{path} has no scorer {missing}; it has these: {valid}"
             print(printable(f"gitops-dsf-agent: {text}"), file=sys.stderr)
             return 2
         adapters.use_clusters(snapshot)

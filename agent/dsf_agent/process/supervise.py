@@ -123,6 +123,7 @@ class Agent:
             extra = {"scorer": problem.name or "?", "reason": "bad_entry"}
             log.warning("entry %d is skipped: %s", problem.index, problem.reason, extra=extra)
         await self._apply(observation)
+        # Afterwards, so that the workers of removed scorers write nothing any more.
         if self._pruner is not None:
             self._pruner.set(observation)
 
@@ -148,6 +149,7 @@ class Agent:
         self._metrics.scorers.labels("invalid").set(len(snapshot.problems))
 
     def _ready(self) -> Page:
+        # Scorers that fail do not make the agent unready: their sources and APIs are elsewhere.
         ready, detail = self.detail()
         text = msgspec.json.format(msgspec.json.encode(detail), indent=2) + b"\n"
         return Page(status=200 if ready else 503, content_type="application/json", parts=[text])

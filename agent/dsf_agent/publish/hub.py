@@ -87,9 +87,7 @@ class HubStore:
         self._seen_versions: dict[str, _SeenVersion] = {}
         """Objects that another program wrote, by name."""
         self._to_claim: set[str] = set()
-        """Objects with the label of the hub scorer, for an agent; those without it, for the hub
-        scorer.
-        """
+        """Objects that the other of agent and hub scorer has labelled as its own."""
 
     async def write(
         self,

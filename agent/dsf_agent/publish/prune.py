@@ -40,8 +40,10 @@ EMPTY_FACTOR: Final = 6
 EXPIRED_SLACK_SECONDS: Final = 1.0
 """validUntil and the Date header of an API server are in whole seconds."""
 RECHECK_SECONDS: Final = 300.0
-"""Pause before the next look at objects that have not expired, whose deletion the hub refused, or
-that a request that was lost may have brought back.
+"""Pause before the hub is compared again.
+
+It is for objects that have not expired, whose deletion the hub refused, or that a request that was
+lost may have brought back.
 """
 WRITING_SECONDS: Final = 5.0
 """Pause before the next look while a score that must go is still being written."""

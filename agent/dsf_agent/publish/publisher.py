@@ -40,9 +40,10 @@ BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
 The jitter is wide because a whole fleet retries when a hub returns.
 """
 RETRY_FRACTION: Final = 0.25
-"""A failed write is tried again after this part of the TTL at the latest, even if the hub asks for
-a longer pause. Unchanged scores are written again at half of the TTL and must not expire before the
-retry.
+"""A failed write is tried again after this part of the TTL at the latest.
+
+This holds even if the hub asks for a longer pause. Unchanged scores are written again at half of
+the TTL and must not expire before the retry.
 """
 CLOCK_SLACK_SECONDS: Final = 60.0
 """Tolerance for a validUntil that is later than this rule would set it.
@@ -56,8 +57,9 @@ AUDITS_PER_SECOND: Final = 6
 AUDIT_LAG_SECONDS: Final = 10.0
 """An object written less than this before a list may be missing in it."""
 POLL_SECONDS: Final = 0.05
-"""Between two attempts to write a score whose last write has not ended, and between two looks at
-whether everything is written, at the end of a worker.
+"""Between two attempts to write a score whose last write has not ended.
+
+At the end of a worker also between two checks whether everything is written.
 """
 _HUB_IS_AWAY: Final = frozenset(
     {

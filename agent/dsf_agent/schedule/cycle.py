@@ -70,8 +70,9 @@ class CycleResult:
     """Results of the clusters."""
     clamped: int = 0
     items: dict[str, int] = field(default_factory=dict)
-    """All items, of a cycle that publishes nothing; on the hub their names begin with the
-    cluster's.
+    """All items, of a cycle that publishes nothing.
+
+    On the hub their names begin with the cluster's.
     """
     by_default: bool = False
     """Whether the source had no series, so that the items are the default score."""
@@ -142,6 +143,7 @@ class Cycle:
         targets = self.fleet.targets(self.scorer)
         with self.metrics.stage("fetch"):
             series = await self.fetch(now=self.wall())
+        # What was expected beyond it stays reserved for the answer of the scoring API.
         self.reservation.set_size(series.size)
         every = self.metrics.all
         name = self.metrics.name
@@ -156,6 +158,7 @@ class Cycle:
             # The texts of label sets live until the next cycle, so they count beyond this one.
             self.reservation.keep(result.text)
         except AgentError:
+            # They would stay in memory although they are not counted.
             for label_sets, _ in self._stages:
                 label_sets.forget()
             raise
@@ -284,6 +287,8 @@ class Cycle:
                 result.dropped += items.dropped
                 if items.values or not publishes(self.scorer):
                     by_cluster[cluster] = items.values
+            # The default is for a source without data. Where a request failed, or the API gave no
+            # result for series that there are, nothing is known about the cluster.
             elif has_default and cluster not in result.with_series | result.unscored:
                 by_cluster[cluster] = default_items(self.scorer, cluster=cluster) or {}
         return by_cluster

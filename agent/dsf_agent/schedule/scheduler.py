@@ -52,23 +52,23 @@ class Scheduler:
 
     def states(self) -> dict[str, WorkerState]:
         """The states of running workers, by scorer name."""
-        return {
-            name: running.worker.state
-            for name, running in self._running.items()
-            if running.worker is not None
-        }
+        states: dict[str, WorkerState] = {}
+        for name, running in self._running.items():
+            if running.worker is not None:
+                states[name] = running.worker.state
+        return states
 
     async def apply(self, scorers: Iterable[ScorerSummary]) -> None:
         """Stops the workers of entries that went or changed, and starts new ones."""
         entries = {scorer.name: scorer for scorer in scorers}
-        stopped = [
-            running
-            for name, running in self._running.items()
-            if entries.get(name) != running.scorer
-        ]
+        stopped: list[_Running] = []
+        for name, running in self._running.items():
+            if entries.get(name) != running.scorer:
+                stopped.append(running)
         for running in stopped:
             del self._running[running.scorer.name]
             running.task.cancel()
+        # Before new workers start: two of one scorer would write over each other.
         if stopped:
             await asyncio.wait([running.task for running in stopped], timeout=STOP_SECONDS)
         stopped_names = {running.scorer.name for running in stopped}

@@ -78,8 +78,9 @@ class Worker:
     metrics: ScorerMetrics
     wall: Callable[[], float]
     trigger: Trigger | None = None
-    """Starts cycles between those of the grid; None for sources that only answer when they are
-    asked.
+    """Starts cycles between those of the grid.
+
+    None for sources that only answer when they are asked.
     """
     _draining: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _state: WorkerState = field(init=False, default_factory=WorkerState)

@@ -41,6 +41,7 @@ class ClusterLabelSets(LabelSets):
         if clusters is not self._clusters or only != self._only:
             self._clusters = clusters
             self._only = only
+            # The label sets that are kept name clusters by the old file.
             self.forget()
 
     def of(self, labels: tuple[str, ...]) -> LabelSet:

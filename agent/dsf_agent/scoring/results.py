@@ -245,6 +245,7 @@ class ScoringStage:
         answer = await self._endpoint.call(call)
         if not answer.ok:
             raise refusal(answer, url=url)
+        # Some servers begin their JSON with a byte order mark, which RFC 8259 lets readers ignore.
         body = without_mark(answer.body)
         return await read(body, where=display(url), label_sets=self._label_sets)
 

@@ -37,6 +37,7 @@ async def split(
             raise unreadable(error, stage="fetch") from error
         for value, element in zip(values, batch, strict=True):
             cluster = clusters.get(value)
+            # A central store also has series of clusters that are not in this fleet.
             if cluster is not None:
                 by_cluster.setdefault(cluster, []).append(bytes(element))
     return by_cluster
