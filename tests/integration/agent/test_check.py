@@ -121,7 +121,7 @@ async def test_names_that_are_not_printable(
             json.dumps([entry("cpu", scoring="http://127.0.0.1:1")]).encode(),
             ["--scorer", "gpu"],
             2,
-            "no scorer gpu in",
+            "has no scorer gpu; it has these: cpu",
         ),
     ],
 )
