@@ -25,6 +25,7 @@ NEW: Final = """\
 Nobody has run {names} before: new seeds are drawn for each commit. So the fault may be older than
 this commit, or one of the world itself. docs/contributing/world.md#when-a-new-seed-fails says what
 to do."""
+REPLAY: Final = "To repeat it: git checkout {commit} && {command}"
 SHRINK_SECONDS: Final = 120.0
 """Of CPU, to make the failures of a run smaller."""
 FAILED: Final = Path(__file__).parent / "failed-seeds.txt"
@@ -56,6 +57,12 @@ def main() -> int:
     )
     parser.add_argument("--count", type=int, help="run so many new seeds, however long that takes")
     parser.add_argument("--cpu", type=float, help="run new seeds for so many seconds of CPU")
+    parser.add_argument(
+        "--longest",
+        type=float,
+        default=math.inf,
+        help="stop a world after so many seconds of CPU, as a failure (default: never)",
+    )
     parser.add_argument("--only-new", action="store_true", help="run no seed that ever failed")
     parser.add_argument("--history", action="store_true", help="print the whole history")
     parser.add_argument("--no-shrink", action="store_true", help="show a failure as it is")
@@ -75,7 +82,7 @@ def main() -> int:
         if flags.history:
             print("\n".join(result.lines))
         print("\n".join(run.told(result)), flush=True)
-        return end([result], shrink=0.0 if only is not None else shrink)
+        return end([result], commit=head, shrink=0.0 if only is not None else shrink)
     first = first_seed(flags.first, head)
     print(f"new seeds from {first}")
     seeds = (
@@ -84,13 +91,14 @@ def main() -> int:
     limit = Limit(
         seconds=flags.seconds if flags.count is None and flags.cpu is None else math.inf,
         cpu=math.inf if flags.cpu is None else flags.cpu,
+        longest=flags.longest,
     )
     orders = (Order(seed=seed, hours=flags.hours, size=size) for seed in seeds)
     failed = [] if flags.only_new else failed_orders()
-    results = _many(failed, orders, limit=limit, workers=flags.workers)
+    results = many(failed, orders, limit=limit, workers=flags.workers)
     was_drawn = flags.first in {None, "commit"}
     drawn = [each.order for each in results if was_drawn and each.order not in failed]
-    return end(results, shrink=shrink, drawn=drawn)
+    return end(results, commit=head, shrink=shrink, drawn=drawn)
 
 
 def first_seed(asked: str | None, commit: str) -> int:
@@ -104,11 +112,14 @@ def first_seed(asked: str | None, commit: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """How long new seeds are begun."""
+    """How long new seeds are begun, and how long one may take."""
 
     seconds: float
+    """From the first new seed on: worlds that ever failed run before, however long they take."""
     cpu: float
     """Seconds of CPU of all of them."""
+    longest: float
+    """Seconds of CPU of one world."""
 
 
 def failed_orders() -> list[Order]:
@@ -117,16 +128,20 @@ def failed_orders() -> list[Order]:
     return [_order(line) for line in lines if line and not line.startswith("#")]
 
 
-def _many(
+def many(
     failed: Sequence[Order], new: Iterator[Order], *, limit: Limit, workers: int
 ) -> list[Result]:
     """The worlds that ever failed, then new ones until the limit is reached or one breaks a law."""
-    end, orders = time.monotonic() + limit.seconds, list(failed)
+    orders = list(failed)
     results: list[Result] = []
+    end: float | None = None
     with ThreadPoolExecutor(workers) as pool:
         running: set[Future[Result]] = set()
         while True:
-            is_over = time.monotonic() >= end or sum(each.cpu for each in results) >= limit.cpu
+            if end is None and not orders:
+                end = time.monotonic() + limit.seconds
+            is_over = end is not None and time.monotonic() >= end
+            is_over = is_over or sum(each.cpu for each in results) >= limit.cpu
             is_broken = any(result.law for result in results)
             while not is_broken and len(running) < workers:
                 if orders:
@@ -135,7 +150,7 @@ def _many(
                     order = drawn
                 else:
                     break
-                running.add(pool.submit(run.run_apart, order))
+                running.add(pool.submit(run.run_apart, order, limit.longest))
             if not running:
                 return results
             done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -158,11 +173,12 @@ def _order(line: str) -> Order:
     )
 
 
-def end(results: list[Result], *, shrink: float, drawn: Sequence[Order] = ()) -> int:
+def end(results: list[Result], *, commit: str, shrink: float, drawn: Sequence[Order] = ()) -> int:
     """Makes what failed smaller, with `shrink` seconds of CPU in all, and prints what was run.
 
     `drawn` are the orders that nobody has run before.
     """
+    commands = {result.order: result.order.command for result in results if result.law}
     failed = [result for result in results if result.law]
     judged = [result for result in failed if result.law != "crash"]
     for result in judged if shrink else ():
@@ -174,6 +190,7 @@ def end(results: list[Result], *, shrink: float, drawn: Sequence[Order] = ()) ->
             print("It still has all its faults.")
         else:
             print("\n".join(run.told(smallest)))
+            commands[result.order] = smallest.order.command
     new = [f"seed {each.order.seed}" for each in failed if each.order in drawn]
     if new:
         print(NEW.format(names=", ".join(new)))
@@ -196,6 +213,9 @@ def end(results: list[Result], *, shrink: float, drawn: Sequence[Order] = ()) ->
         ]
         print(f"{title}: {', '.join(listed) or 'none'}")
     print(f"laws looked at: {', '.join(f'{key} {checks[key]}' for key in sorted(checks))}")
+    # The last lines are what people see first of a long log.
+    for command in commands.values():
+        print(REPLAY.format(commit=commit or "COMMIT", command=command))
     return 1 if failed else 0
 
 

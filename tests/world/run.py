@@ -6,6 +6,7 @@ import json
 import math
 import os
 import resource
+import signal
 import time
 import traceback
 from collections import Counter
@@ -151,7 +152,8 @@ def run_apart(order: Order, cpu: float = math.inf) -> Result:
         if cpu < math.inf:
             # A child begins without CPU time of its own. The kernel knows whole seconds.
             seconds = max(1, math.ceil(cpu))
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+            # The first limit sends SIGXCPU, the second one SIGKILL.
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         with os.fdopen(write, "wb") as file:
             try:
                 file.write(json.dumps(asdict(run(order))).encode())
@@ -162,8 +164,12 @@ def run_apart(order: Order, cpu: float = math.inf) -> Result:
     os.close(write)
     with os.fdopen(read, "rb") as file:
         answer = file.read()
-    _, _, used = os.wait4(child, 0)
-    plain: dict[str, Any] = json.loads(answer or b'{"crash": "the process died"}')
+    _, status, used = os.wait4(child, 0)
+    seconds = used.ru_utime + used.ru_stime
+    died = "the process died"
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+        died = f"the world was stopped: it had used {seconds:.0f} s of CPU"
+    plain: dict[str, Any] = json.loads(answer or json.dumps({"crash": died}))
     if "crash" in plain:
         return Result(
             order=order,
@@ -171,7 +177,7 @@ def run_apart(order: Order, cpu: float = math.inf) -> Result:
             what=plain["crash"],
             digest="",
             hours=0,
-            cpu=used.ru_utime + used.ru_stime,
+            cpu=seconds,
             counts={},
             checks={},
             lines=[],

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import itertools
+import math
 import multiprocessing
 import os
 import subprocess
@@ -10,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -123,7 +126,28 @@ def test_a_world_is_stopped_when_its_cpu_is_used_up() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "crash the process died True\n"
+    assert done.stdout == "crash the world was stopped: it had used 2 s of CPU True\n"
+
+
+def test_the_time_for_new_seeds_begins_after_those_that_ever_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    asked: list[tuple[int, float]] = []
+
+    def judge(order: Order, cpu: float) -> Result:
+        nonlocal now
+        now += 40.0
+        asked.append((order.seed, cpu))
+        return _result(order, "")
+
+    monkeypatch.setattr(__main__, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(run, "run_apart", judge)
+    failed = [Order(seed=seed) for seed in (7, 8, 9)]
+    limit = __main__.Limit(seconds=60.0, cpu=math.inf, longest=150.0)
+    new = (Order(seed=seed) for seed in itertools.count(100))
+    __main__.many(failed, new, limit=limit, workers=1)
+    assert asked == [(seed, 150.0) for seed in (7, 8, 9, 100, 101)]
 
 
 def _result(order: Order, law: str) -> Result:
@@ -153,7 +177,7 @@ def test_a_seed_that_was_drawn_says_that_nobody_has_run_it(
 ) -> None:
     old, new = Order(seed=2), Order(seed=5)
     results = [_result(old, "left"), _result(new, "held")]
-    assert __main__.end(results, shrink=0, drawn=[new]) == 1
+    assert __main__.end(results, commit="2a42355b", shrink=0, drawn=[new]) == 1
     said = capsys.readouterr().out
     assert "Nobody has run seed 5 before" in said
     assert "#when-a-new-seed-fails" in said
@@ -162,7 +186,7 @@ def test_a_seed_that_was_drawn_says_that_nobody_has_run_it(
 def test_a_seed_that_was_named_says_nothing_of_the_kind(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert __main__.end([_result(Order(seed=5), "held")], shrink=0) == 1
+    assert __main__.end([_result(Order(seed=5), "held")], commit="2a42355b", shrink=0) == 1
     assert "Nobody has run" not in capsys.readouterr().out
 
 
@@ -171,17 +195,20 @@ def test_a_smaller_failure_is_shown_with_the_cpu_that_it_took(
 ) -> None:
     few = replace(Order(seed=5), only=(3, 5))
     monkeypatch.setattr(run, "smaller", lambda result, **_how: replace(result, order=few))
-    assert __main__.end([_result(Order(seed=5), "held")], shrink=77.0) == 1
+    assert __main__.end([_result(Order(seed=5), "held")], commit="2a42355b", shrink=77.0) == 1
     said = capsys.readouterr().out
     assert "Seed 5 is made smaller, with 77 s of CPU at most." in said
     assert "again: make world SEED=5 HOURS=3 FAULTS=3,5\n" in said
+    assert said.endswith(
+        "To repeat it: git checkout 2a42355b && make world SEED=5 HOURS=3 FAULTS=3,5\n"
+    )
 
 
 def test_a_failure_that_needs_all_its_faults_is_not_shown_twice(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "smaller", lambda result, **_how: result)
-    assert __main__.end([_result(Order(seed=5), "held")], shrink=77.0) == 1
+    assert __main__.end([_result(Order(seed=5), "held")], commit="2a42355b", shrink=77.0) == 1
     said = capsys.readouterr().out
     assert "again:" not in said
     assert "It still has all its faults." in said
