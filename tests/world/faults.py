@@ -39,6 +39,7 @@ LAGGING: Final = (
     "placementdecisions",
 )
 """Kinds whose events may come late."""
+CUT_OFF: Final = "hub out of reach"
 Act = Callable[["World", random.Random], str]
 """Does something, and says what; empty if there is nothing to do it to."""
 
@@ -164,6 +165,12 @@ class Storm:
         if what:
             self._world.history.counts[f"fault {fault.kind}"] += 1
             self._world.history.note(f"FAULT {fault.number}", f"{fault.kind}: {what}")
+
+    @property
+    def cut_off(self) -> set[str]:
+        """The programs that have no way to the hub now."""
+        now = world_loop().time()
+        return {each.who for each in self.weather if each.name == CUT_OFF and each.until >= now}
 
     def calm(self) -> None:
         """The end of all weather."""
@@ -413,6 +420,25 @@ def _broken_connections(world: "World", drawn: random.Random) -> str:
         return Trouble(unsent=True)
 
     return _weather(world, drawn, make, name="broken connection")
+
+
+@kind()
+def _hub_out_of_reach(world: "World", drawn: random.Random) -> str:
+    """One writer of scores has no way to the hub, and to its metric source it has."""
+    who = drawn.choice([*sorted(pod.name for pod in world.agents.values()), world.hub_scorer.name])
+    return cut_off(world, who, seconds=drawn.uniform(300, 2400))
+
+
+def cut_off(world: "World", who: str, *, seconds: float) -> str:
+    """Takes a program's way to the hub away."""
+
+    def make(_inner: random.Random, _seen: Seen) -> Trouble:
+        world.laws.unanswered(who)
+        return Trouble(unsent=True)
+
+    until = world_loop().time() + seconds
+    world.storm.weather.append(Weather(name=CUT_OFF, who=who, until=until, chance=1.0, make=make))
+    return f"{who} for {seconds:.0f} s"
 
 
 @kind(4)

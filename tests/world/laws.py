@@ -32,6 +32,7 @@ from gitops_dsf.pacing.ledger import LedgerMove, Phase
 from gitops_dsf.pacing.stored import MovesError, StoredMoves, read_moves
 from gitops_dsf.reconciler.journal.branch import README
 from gitops_dsf.simulator import simulate_placement
+from tests.support.agent.http import Seen
 from tests.support.apiserver import Object
 from tests.world import fleet, ocm
 from tests.world.admission import Asked
@@ -59,6 +60,16 @@ FREEZE_SECONDS: Final = 240.0
 """Within this time the reconciler knows a new freeze, or knows that it knows nothing."""
 UNKNOWN_SECONDS: Final = 150.0 + 60.0
 """Windows that were read so long ago are unknown; a read and a pass take some time."""
+SETTLED_SECONDS: Final = 5.0 - 0.5
+"""A decision that has not changed for five seconds has settled. The moment of a write is that of
+its sending, a little after the look that it follows from.
+"""
+CHANGE_KNOWN_SECONDS: Final = 0.5
+"""After this time the reconciler knows of a change."""
+CHANGING_SECONDS: Final = 45.0
+"""Moves wait for decisions that keep changing for a minute. How often the reconciler looks, and so
+when that minute began, is not known exactly.
+"""
 FOLLOW_SECONDS: Final = 55.0
 """OCM has a minute to follow a move."""
 REFUSED_SECONDS: Final = 900.0
@@ -133,6 +144,10 @@ SENTENCES: Final = {
         " otherwise, or when"
         " the hub refuses its items."
     ),
+    "unsettled": (
+        "No move begins within five seconds of a change of a decision, unless decisions have kept"
+        " changing for a minute."
+    ),
     "patience": "A decision that keeps changing does not hold up the moves of other applications.",
     "freeze": "No move begins from or to a cluster that a maintenance freezes.",
     "unknown": "No move begins while the windows of maintenance could not be read for 150 seconds.",
@@ -159,6 +174,7 @@ SENTENCES: Final = {
     ),
     "version": "An object that somebody changed after it was read is not deleted.",
     "removed": "The scores of a removed scorer go, and stay away.",
+    "writing": "A score that is being written is deleted only when the write has ended.",
     "journal": (
         "The journal only grows, and each record continues the one before of its Placement."
     ),
@@ -232,7 +248,7 @@ class Laws:
         self._reached_at: dict[str, float] = {}
         """When a cluster became reachable again."""
         self._refusals: Counter[tuple[Program, str, str]] = Counter()
-        """Writes that were refused within ten minutes, by process, method and path."""
+        """Writes that were refused within ten minutes, by process, method and object."""
         self._refusals_since = 0.0
         self._ended: dict[str, float] = {}
         """When the last admitted move of a Placement ended, as this world saw it."""
@@ -541,6 +557,7 @@ class Laws:
                 self._check_unasked(each, moves)
                 self._check_freezes(each)
                 self._check_unknown(each)
+                self._check_unsettled(each)
             if known is not None and known.admitted and each.phase is Phase.WITHDRAWN:
                 self._check_withdrawn(known)
             if each.phase is Phase.HANDOVER and (
@@ -667,6 +684,27 @@ class Laws:
             ago = "never" if read is None else f"{moment - read:.0f} s ago"
             self._break("unknown", f"{move.placement} does, and they were read {ago}")
 
+    def _check_unsettled(self, move: LedgerMove) -> None:
+        """A move was admitted."""
+        world, moment = self._world, self._decided_at()
+        if not world.is_fine or world.storm.lags:
+            # The reconciler may know nothing of a change yet.
+            return
+        placements = world.informers.state.placements
+        changes = [
+            at
+            for name, entries in self._decided.items()
+            if (item := placements.get((fleet.ARGOCD, name))) is not None and _is_paced(item)
+            for at, _ in entries
+            if moment - 2 * CHANGING_SECONDS < at < moment
+        ]
+        self.checks["unsettled"] += 1
+        if not changes or min(changes) < moment - CHANGING_SECONDS:
+            return
+        ago = moment - max(changes)
+        if CHANGE_KNOWN_SECONDS < ago < SETTLED_SECONDS:
+            self._break("unsettled", f"{move.placement} does, {ago:.1f} s after one")
+
     def _check_withdrawn(self, move: LedgerMove) -> None:
         """A move was withdrawn that was admitted before."""
         if move.phase is not Phase.ADMITTED:
@@ -728,8 +766,9 @@ class Laws:
                 f"{program}: {method} {path} {selected} {count} times in a minute",
             )
 
-    def refused(self, program: Program, method: str, path: str, status: int) -> None:
+    def refused(self, program: Program, seen: Seen, status: int) -> None:
         """A fault refused a request."""
+        method, path = seen.method, seen.path
         plural = path.rpartition("/")[2]
         if program.name.startswith(RECONCILER) and "addonplacementscores" in path:
             self._items_refused_at = world_loop().time()
@@ -742,6 +781,9 @@ class Laws:
         if now > self._refusals_since + 600.0:
             self._refusals.clear()
             self._refusals_since = now
+        if method == "POST":
+            # All objects of a kind are created at one path.
+            path += f"/{seen.json()['metadata']['name']}"
         key = program, method, path
         self._refusals[key] += 1
         self.checks["backoff"] += 1
@@ -749,6 +791,15 @@ class Laws:
             self._break(
                 "backoff", f"{program.name}: {method} {path} {MAX_REFUSED} times in ten minutes"
             )
+
+    def deletes(self, program: Program, path: str) -> None:
+        """A program sends a deletion."""
+        if "/addonplacementscores/" not in path or program.name.startswith(RECONCILER):
+            return
+        self.checks["writing"] += 1
+        for each, written in self._world.network.writing:
+            if each is program and written in {path, f"{path}/status"}:
+                self._break("writing", f"{program.name} deletes {path}")
 
     def _scores(self, change: Change, writer: str) -> None:
         _, cluster, name = change.key
@@ -1014,6 +1065,7 @@ class Laws:
     def _check_away(self, now: float) -> None:
         """What agents of lost clusters asked for."""
         away = {f"agent/{name}" for name in self._world.registration.lost}
+        away |= self._world.storm.cut_off
         self._asked_away = {
             name: kept
             for name in sorted(away)

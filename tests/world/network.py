@@ -9,6 +9,7 @@ import asyncio
 import json
 import math
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -124,6 +125,8 @@ class Network:
         self.sent: float | None = None
         """When it was sent."""
         self.count: Callable[[Program, Seen, str], None] = lambda _program, _seen, _host: None
+        self.writing: Counter[tuple[Program, str]] = Counter()
+        """Changes of objects that a program waits for the answer to, by its path."""
         self.refused: Callable[[Program, Seen, int], None] = lambda _program, _seen, _status: None
         """Called for each request that a fault refuses, with the status."""
         self.refusal: Callable[[str, Reply], Reply] = lambda _host, reply: reply
@@ -158,7 +161,17 @@ class Network:
             await trace("http11.send_request_headers.started", {})
             await trace("http11.send_request_body.started", {})
         self.count(program, seen, host)
-        return await _Exchange(self, program, host, seen, trouble, read).answer()
+        exchange = _Exchange(self, program, host, seen, trouble, read)
+        if seen.method not in {"PUT", "PATCH"}:
+            return await exchange.answer()
+        change = program, seen.path
+        self.writing[change] += 1
+        try:
+            return await exchange.answer()
+        finally:
+            self.writing[change] -= 1
+            if not self.writing[change]:
+                del self.writing[change]
 
     async def exchange(
         self, program: Program, seen: Seen, *, host: str, read: float | None

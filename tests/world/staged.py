@@ -5,6 +5,7 @@ Kinds are those of the gallery, and some that leave nothing to chance. It prints
 """
 
 import argparse
+import json
 import random
 import sys
 from collections import Counter
@@ -13,10 +14,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from dsf_agent.configuration.settings import Waits
 from gitops_dsf.hub.names import MAINTENANCE_CONFIGMAP
 from tests.support.apiserver import failure
 from tests.support.githubserver import Pull
-from tests.world import faults, forgefaults, run
+from tests.world import faults, forgefaults, programs, run
 from tests.world.faults import WRITES, Fault, Kind, Place
 from tests.world.fleet import Drain
 from tests.world.loop import later, world_loop
@@ -128,6 +130,52 @@ def _fought_over(world: "World", _drawn: random.Random) -> str:
     return faults.fight(world, name, (one, two), every=3.0, seconds=2400.0)
 
 
+def _hub_scorer_is_cut_off(world: "World", _drawn: random.Random) -> str:
+    """Meanwhile a half of its clusters have no series, in each cycle another half."""
+    [scorer] = world.sources.central
+    until = world_loop().time() + FORBIDDEN_SECONDS
+
+    def flap(turn: int) -> None:
+        for number, cluster in enumerate(world.sources.clusters):
+            if number % 2 == turn and world_loop().time() < until:
+                world.truth.missing.add((cluster, scorer))
+            else:
+                world.truth.missing.discard((cluster, scorer))
+        if world_loop().time() < until:
+            later(float(world.size.interval), flap, 1 - turn)
+
+    flap(0)
+    return faults.cut_off(world, world.hub_scorer.name, seconds=FORBIDDEN_SECONDS)
+
+
+def _removed_while_written(world: "World", _drawn: random.Random) -> str:
+    """Writes of a score take long, and its scorer is removed right after one has begun."""
+    cluster, scorer = world.sources.clusters[0], world.sources.scorers[1]
+    place = Place(path=f"/{cluster}/addonplacementscores/{scorer}", method="PATCH")
+    until = world_loop().time() + FORBIDDEN_SECONDS
+    slow = faults.Weather(
+        name="slow answer",
+        who=f"agent/{cluster}",
+        until=until,
+        chance=1.0,
+        make=lambda _drawn, _seen: Trouble(slow=14.0),
+        place=place,
+    )
+    world.storm.weather.append(slow)
+
+    def remove() -> None:
+        volume = world.delivery.volume(cluster)
+        summaries = json.loads((volume.directory / "summaries").read_bytes())
+        volume.put(*(each for each in summaries if each["name"] != scorer))
+        world.remove_scorer(scorer)
+
+    trigger = faults.Trigger(
+        who=f"agent/{cluster}", count=1, act=remove, storm=world.storm, place=place
+    )
+    world.storm.triggers.append(trigger)
+    return f"{scorer} of {cluster}"
+
+
 def _scores_are_late(world: "World", _drawn: random.Random) -> str:
     """Watches of scores are behind by a minute and a half."""
     for opened in world.hub.opened:
@@ -149,6 +197,8 @@ STAGED: Final[dict[str, faults.Act]] = {
     "drained": _drain,
     "target-is-lost": _target_is_lost,
     "deletions-are-late": _deletions_are_late,
+    "hub-scorer-is-cut-off": _hub_scorer_is_cut_off,
+    "removed-while-written": _removed_while_written,
     "scores-are-late": _scores_are_late,
     "fought-over": _fought_over,
     "fought-slowly": _fought_slowly,
@@ -165,7 +215,12 @@ def staged(order: Order, plan: Sequence[tuple[str, float]]) -> run.Result:
     written = tuple(
         Fault(number=number, at=at, kind=kind) for number, (kind, at) in enumerate(plan)
     )
-    setattr(faults, "plan", lambda **_how: written)  # noqa: B010 - mypy knows that it is a function
+    for module, attribute, replacement in (
+        (faults, "plan", lambda **_how: written),
+        # As in production: a staged world is small.
+        (programs, "WAITS", Waits()),
+    ):
+        setattr(module, attribute, replacement)
     return run.run_apart(order)
 
 
@@ -176,9 +231,10 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--clusters", type=int, default=3)
     parser.add_argument("--applications", type=int, default=3)
+    parser.add_argument("--interval", type=int, default=Size().interval)
     flags = parser.parse_args()
     plan = [(kind, float(at)) for kind, _, at in (word.partition("@") for word in flags.plan)]
-    size = Size(clusters=flags.clusters, applications=flags.applications)
+    size = Size(clusters=flags.clusters, applications=flags.applications, interval=flags.interval)
     result = staged(Order(seed=flags.seed, hours=flags.hours, size=size), plan)
     print("\n".join(run.told(result)))
     return 1 if result.law else 0

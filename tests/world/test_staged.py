@@ -11,6 +11,7 @@ from tests.world import hunt
 
 ROOT = Path(__file__).parents[2]
 LATE = " ".join(f"scores-are-late@{at}" for at in (400, 700, 1000, 1300, 1600, 2000, 2400))
+SWINGS = " ".join(f"scores-swing@{at}" for at in (1300, 1900, 2500, 3100))
 PLANS = {
     "asks-the-forge-too-early": ("limits", "cluster-labelled@300 forge-limits@330 --hours 0.7"),
     "changing-decision-stops-all": (
@@ -29,6 +30,10 @@ PLANS = {
         "proposed",
         "branches-stay-forbidden@900 page-drifts@1000 cluster-labelled@1000 --hours 1.5",
     ),
+    "forgets-that-the-hub-is-away": (
+        "away",
+        "hub-scorer-is-cut-off@300 --hours 0.6 --clusters 12 --interval 30",
+    ),
     "forgets-its-own-writes": (
         "drawn",
         f"{LATE} scores-swing@500 scores-swing@900 scores-swing@1300 scores-swing@1700 --hours 0.8",
@@ -38,8 +43,16 @@ PLANS = {
         "maintenance-unreadable@500 scores-swing@900 --hours 0.8",
     ),
     "proposes-what-was-refused": ("refused", "all-closed@500 --hours 0.7"),
+    "pruner-ignores-writes": (
+        "writing",
+        "removed-while-written@600 --hours 0.8 --clusters 2",
+    ),
     "taints-without-backoff": ("backoff", "taints-forbidden@600 drained@700 --hours 0.8"),
     "unreachable-copy-is-good": ("healthy-first", "target-is-lost@300 --hours 1"),
+    "unsettled-decisions": (
+        "unsettled",
+        f"{SWINGS} --hours 1.2 --clusters 5 --applications 8",
+    ),
 }
 """The law that breaks, and the faults."""
 

@@ -167,9 +167,7 @@ class World:
         self.network.count = self._count
         self.network.served = self._served
         self.network.refusal = lambda host, reply: self.hub.dated(reply) if host == "hub" else reply
-        self.network.refused = lambda program, seen, status: self.laws.refused(
-            program, seen.method, seen.path, status
-        )
+        self.network.refused = self.laws.refused
 
     # What exists.
 
@@ -220,6 +218,8 @@ class World:
             query = seen.query
             selected = query.get("fieldSelector") or query.get("labelSelector") or ""
             self.laws.asked(program.name, method, seen.path, selected)
+            if method == "DELETE":
+                self.laws.deletes(program, seen.path)
         elif host == fleet.FORGE_HOST:
             self.proposals.asked(program)
         self.requests[f"{program.name.partition('/')[0]} {seen.method} {host}"] += 1

@@ -1,0 +1,59 @@
+"""Laws that must not blame a program for what it may do."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent.http import Seen
+from tests.world import world
+from tests.world.loop import Program, WorldLoop
+
+SCORES = "/apis/cluster.open-cluster-management.io/v1alpha1/namespaces/c00/addonplacementscores"
+
+
+async def refused(*names: str, times: int, folder: Path) -> str:
+    """The law that is broken when the creation of each of these scores is refused so often."""
+    made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=folder)
+    program = Program("agent/c00")
+    for _ in range(times):
+        for name in names:
+            body = json.dumps({"metadata": {"name": name}}).encode()
+            seen = Seen(method="POST", target=SCORES, headers={}, body=body, at=0.0)
+            made.laws.refused(program, seen, 403)
+    return made.laws.broken.law if made.laws.broken is not None else ""
+
+
+@pytest.mark.parametrize(
+    ("names", "times", "law"), [(["one"], 17, "backoff"), (["one", "two"], 16, "")]
+)
+def test_refusals_are_counted_for_each_object(
+    tmp_path: Path, names: list[str], times: int, law: str
+) -> None:
+    loop = WorldLoop()
+    assert loop.run_until_complete(refused(*names, times=times, folder=tmp_path)) == law
+    loop.close()
+
+
+@pytest.mark.parametrize(
+    ("writer", "part", "law"),
+    [
+        ("agent/c00", "/status", "writing"),
+        ("agent/c00", "", "writing"),
+        ("agent/c00", "-of-another-name", ""),
+        ("hub-scorer", "/status", ""),
+    ],
+)
+def test_a_program_may_delete_what_it_does_not_write(
+    tmp_path: Path, writer: str, part: str, law: str
+) -> None:
+    async def main() -> str:
+        made = world.World(seed=1, size=world.Size(clusters=1, applications=1), folder=tmp_path)
+        programs = {name: Program(name) for name in ("agent/c00", "hub-scorer")}
+        made.network.writing[programs[writer], f"{SCORES}/free0{part}"] += 1
+        made.laws.deletes(programs["agent/c00"], f"{SCORES}/free0")
+        return made.laws.broken.law if made.laws.broken is not None else ""
+
+    loop = WorldLoop()
+    assert loop.run_until_complete(main()) == law
+    loop.close()
