@@ -165,10 +165,10 @@ def run_apart(order: Order, cpu: float = math.inf) -> Result:
     with os.fdopen(read, "rb") as file:
         answer = file.read()
     _, status, used = os.wait4(child, 0)
-    seconds = used.ru_utime + used.ru_stime
+    spent = used.ru_utime + used.ru_stime
     died = "the process died"
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        died = f"the world was stopped: it had used {seconds:.0f} s of CPU"
+        died = f"the world was stopped: it had used {spent:.0f} s of CPU"
     plain: dict[str, Any] = json.loads(answer or json.dumps({"crash": died}))
     if "crash" in plain:
         return Result(
@@ -177,7 +177,7 @@ def run_apart(order: Order, cpu: float = math.inf) -> Result:
             what=plain["crash"],
             digest="",
             hours=0,
-            cpu=seconds,
+            cpu=spent,
             counts={},
             checks={},
             lines=[],
