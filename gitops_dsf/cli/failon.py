@@ -72,7 +72,18 @@ def _later_moves(comparison: Comparison) -> Iterator[str]:
 
 
 def _worse_losses(comparison: Comparison, effects: Collection[str]) -> Iterator[str]:
-    """What the change makes worse if a cluster is lost."""
+    """What the change makes worse if a cluster is drained or lost."""
+    for window in comparison.maintenance or ():
+        # A drain is a loss with notice.
+        if "homeless" in effects and window.homeless:
+            count = plural(len(window.homeless), "application")
+            yield (
+                f"maintenance {window.name}: {count} would have nowhere to go:"
+                f" {names_text(window.homeless)}"
+            )
+        if "overload" in effects:
+            for overload in window.overloads:
+                yield f"maintenance {window.name}: {overload_text(overload)}"
     for change in comparison.losses or ():
         if "homeless" in effects and change.homeless:
             yield (

@@ -107,6 +107,11 @@ def _nowhere_text(comparison: Comparison) -> str:
     if len(worse) > MAX_LOSSES:
         count = plural(len(worse) - MAX_LOSSES, "more cluster")
         clauses.append(f"others if one of {count} were lost, below")
+    windows = () if comparison.maintenance is UNSET else comparison.maintenance
+    for window in windows:
+        if window.homeless:
+            names = placement_names(window.homeless)
+            clauses.append(f"{names} during the maintenance {window.name}")
     open_keys = [move.application for move in comparison.moves or () if _may_be_homeless(move)]
     if open_keys:
         clauses.append(f"not known for {placement_names(open_keys)}")
@@ -116,6 +121,9 @@ def _nowhere_text(comparison: Comparison) -> str:
     if overloads:
         count = plural(overloads, "cluster")
         clauses.append(f"the loss of {count} would overload another one, below")
+    drains = names_text([window.name for window in windows if window.overloads])
+    if drains:
+        clauses.append(f"the maintenance {drains} would overload a cluster, below")
     return "; ".join(clauses)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import UNSET
 
 from gitops_dsf.hub.maintenance import MaintenanceAction
+from gitops_dsf.show.losses import overload_text
 from gitops_dsf.show.markdown import code
 from gitops_dsf.show.preview.limits import PageLimits
 from gitops_dsf.show.preview.lists import left_out
@@ -39,12 +40,25 @@ def maintenance_section(comparison: Comparison, limits: PageLimits) -> Iterator[
 
 
 def window_text(window: WindowView) -> str:
-    """Formats `Drain of eu-1 from 2026-11-24T20:00:00+01:00 to 2026-11-25T04:00:00+01:00`."""
-    subjects = names_text(window.clusters or window.applications, most=MAX_CLUSTERS)
-    text = f"{window.action} of {subjects or 'no cluster'} from {window.start} to {window.end}"
-    if window.zone:
-        text += f" ({window.zone})"
-    return text
+    """Formats `Drain of eu-1 from 2026-11-24 20:00 to 2026-11-25 04:00 +01:00`."""
+    subjects = names_text(window.clusters or window.applications, most=MAX_CLUSTERS) or "no cluster"
+    start = minute_text(window.start)
+    if _offset(window.start) != _offset(window.end):
+        # The clocks change while the window is open.
+        start += f" {_offset(window.start)}"
+    end = f"{minute_text(window.end)} {window.zone or _offset(window.end)}"
+    return f"{window.action} of {subjects} from {start} to {end}"
+
+
+def minute_text(time: str) -> str:
+    """Formats the day and the minute of a time by ISO 8601: `2026-11-24 20:00`."""
+    return f"{time[:10]} {time[11:16]}"
+
+
+def _offset(time: str) -> str:
+    """`+01:00`, or `UTC`, of a time by ISO 8601 in seconds."""
+    offset = time[19:]
+    return "UTC" if offset == "+00:00" else offset
 
 
 def maintenance_text(window: MaintenanceChange) -> str:
@@ -58,12 +72,11 @@ def maintenance_text(window: MaintenanceChange) -> str:
 
 def maintenance_lines(window: MaintenanceChange, *, max_names: int) -> Iterator[str]:
     """Yields who leaves in which wave, and who does not."""
-    # Times are written by ISO 8601: ten characters of the day, and the time from the twelfth on.
-    first_day = window.waves[0].at[:10] if window.waves else ""
+    first_day = ""
     for wave in window.waves:
         moves = ", ".join(map(move_text, wave.moves))
-        day = wave.at[:10]
-        minute = wave.at[11:16]
+        day, _, minute = minute_text(wave.at).partition(" ")
+        first_day = first_day or day
         yield f"{minute}: {moves}" if day == first_day else f"{day} {minute}: {moves}"
     if not window.complete:
         yield "... and more"
@@ -71,11 +84,16 @@ def maintenance_lines(window: MaintenanceChange, *, max_names: int) -> Iterator[
         return
     if window.late:
         yield f"would not leave before the end: {_names(window.late, max_names)}"
-    if window.held:
-        names = _names(window.held, max_names)
-        yield f"stay, because no other cluster takes them or a freeze holds them: {names}"
+    if window.homeless:
+        yield f"with nowhere to go: {_names(window.homeless, max_names)}"
+    if window.frozen:
+        yield f"held by a freeze: {_names(window.frozen, max_names)}"
+    if window.tolerant:
+        yield f"tolerating the taint of maintenance: {_names(window.tolerant, max_names)}"
     if window.stays:
-        yield f"stay, because they are not paced: {_names(window.stays, max_names)}"
+        yield f"not paced, so not moved: {_names(window.stays, max_names)}"
+    for overload in window.overloads:
+        yield overload_text(overload)
 
 
 def _effect_text(window: MaintenanceChange) -> str:
@@ -118,7 +136,7 @@ def _drain_text(window: MaintenanceChange) -> str:
     if window.late:
         return f"{departures}; {len(window.late)} would still be there at the end"
     if window.complete:
-        return f"{departures}, the last at {window.waves[-1].at} at the earliest"
+        return f"{departures}, the last not before {minute_text(window.waves[-1].at)}"
     return departures
 
 

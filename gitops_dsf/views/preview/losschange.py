@@ -46,8 +46,7 @@ class _Score(NamedTuple):
 
 def loss_changes(transition: Transition, plans: RefugePlans) -> Iterator[LossChange]:
     """What becomes worse or better, by the cluster that would be lost."""
-    unknown = {resource for resource, cells in transition.scores.unknown.items() if cells}
-    known = {*transition.after.scores} - unknown
+    known = transition.known_scores
     after = _by_cluster(
         losses_of_each(
             transition.head,

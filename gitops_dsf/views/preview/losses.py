@@ -4,6 +4,9 @@ OCM taints a cluster that it cannot reach, and each Placement leaves it. A paced
 refuge, any other to the best cluster by its scores. So the simulator decides on the hub with that
 taint, after the moves that OCM would make anyway, as if every `tolerationSeconds` had run out.
 
+A drain is a loss with notice: the same class says who has nowhere to go and what overloads, while
+the pace decides when each application leaves, and so whereto (`windoweffects`).
+
 Guarantees: the decisions are those of OCM, with the reconciler running or not. Not guaranteed: that
 the scores are still these when a cluster is lost. The load of arrivals is the demand that people
 wrote: OCM does not see it, so several applications may go to one cluster and ask for more than it
@@ -141,8 +144,8 @@ def losses_of_each(
 
     `known` are the AddOnPlacementScores whose values are known; None for all.
     """
-    question = _Question(fleet, state, now=now, known=known)
-    occupied = question.occupied()
+    hub = ClusterLosses(fleet, state, now=now, known=known)
+    occupied = hub.occupied()
     chosen = list[str]()
     simulated = 0
     for cluster, placements in occupied:
@@ -150,7 +153,7 @@ def losses_of_each(
         if simulated > MAX_SIMULATED and chosen:
             break
         chosen.append(cluster)
-    losses = [question.loss_of(frozenset({cluster})) for cluster in sorted(chosen)]
+    losses = [hub.loss_of(frozenset({cluster})) for cluster in sorted(chosen)]
     return Losses(losses=tuple(losses), left_out=len(occupied) - len(chosen))
 
 
@@ -158,11 +161,14 @@ def loss_of(
     fleet: CheckedFleet, state: HubState, clusters: Iterable[str], *, now: datetime
 ) -> Loss:
     """What follows if these clusters are lost together."""
-    return _Question(fleet, state, now=now, known=None).loss_of(frozenset(clusters))
+    return ClusterLosses(fleet, state, now=now, known=None).loss_of(frozenset(clusters))
 
 
-class _Question:
-    """A hub, and what is read of it once for any number of losses."""
+class ClusterLosses:
+    """A hub, and what is read of it once for any number of losses.
+
+    `known` are the AddOnPlacementScores whose values are known; None for all.
+    """
 
     def __init__(
         self,
@@ -217,18 +223,25 @@ class _Question:
         """What follows if these clusters are lost together."""
         keys = {key for cluster in lost for key in self._placements_on.get(cluster, ())}
         after = self._without(lost) if keys else self._state
-        departures = []
-        for key in sorted(keys):
-            if self._takes_all(key):
-                departures.append(self._shrinking(key, lost, after))
-            else:
-                verdict = simulate(after, key, self._now)
-                departures.append(_departure(verdict, lost, self._items))
+        departures = tuple(self.departures(keys, lost, after))
         return Loss(
             clusters=tuple(sorted(lost)),
-            departures=tuple(departures),
-            overloads=tuple(self._overloads(departures)),
+            departures=departures,
+            overloads=tuple(self.overloads(departures)),
         )
+
+    def departures(
+        self, keys: Iterable[str], left: frozenset[str], after: HubState
+    ) -> Iterator[Departure]:
+        """What becomes of these Placements on clusters that are left, by name.
+
+        `after` is the hub with the taints by which the clusters are left.
+        """
+        for key in sorted(keys):
+            if self._takes_all(key):
+                yield self._shrinking(key, left, after)
+            else:
+                yield _departure(simulate(after, key, self._now), left, self._items)
 
     def _without(self, lost: frozenset[str]) -> HubState:
         """The hub after OCM has tainted the lost clusters."""
@@ -260,7 +273,8 @@ class _Question:
             by=None,
         )
 
-    def _overloads(self, departures: Iterable[Departure]) -> Iterator[Overload]:
+    def overloads(self, departures: Iterable[Departure]) -> Iterator[Overload]:
+        """The scores by which all arrivals together ask for more than a target has left."""
         asked: defaultdict[_Target, int] = defaultdict(int)
         arriving: defaultdict[_Target, list[str]] = defaultdict(list)
         for departure in departures:

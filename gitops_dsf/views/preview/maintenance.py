@@ -12,6 +12,7 @@ from gitops_dsf.pacing.maintenance import clusters_of
 from gitops_dsf.plan.fleet import CheckedFleet
 from gitops_dsf.views.preview.fields import ChangeKind
 from gitops_dsf.views.preview.hubstate import hub_state
+from gitops_dsf.views.preview.losses import Overload
 from gitops_dsf.views.preview.transition import Transition
 from gitops_dsf.views.preview.windoweffects import DepartureWave, WindowEffect, WindowEffects
 from gitops_dsf.views.preview.windows import WindowView, window_view
@@ -33,8 +34,20 @@ class MaintenanceChange(WindowView, frozen=True, kw_only=True):
     """Paced Placements that would not leave before the end."""
     held: tuple[str, ...] = ()
     """Paced Placements that wait: frozen, or on a drained cluster and without another one."""
+    homeless: tuple[str, ...] = ()
+    """Those of `held` that have nowhere to go."""
+    tolerant: tuple[str, ...] = ()
+    """Those of `held` that tolerate the taint of maintenance."""
+    overloads: tuple[Overload, ...] = ()
+    """Clusters that would be asked for more than they have left."""
     stays: tuple[str, ...] | None = ()
     """Other Placements on the clusters, which stay there; None if nothing is known of the hub."""
+
+    @property
+    def frozen(self) -> tuple[str, ...]:
+        """Those of `held` that a freeze holds."""
+        others = {*self.homeless, *self.tolerant}
+        return tuple(key for key in self.held if key not in others)
 
     @property
     def count(self) -> int:
@@ -77,6 +90,9 @@ def maintenance_changes(
             complete=effect.complete,
             late=effect.late,
             held=effect.held,
+            homeless=effect.homeless,
+            tolerant=effect.tolerant,
+            overloads=effect.overloads,
             stays=effect.stays,
         )
 

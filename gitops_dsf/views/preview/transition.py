@@ -84,6 +84,12 @@ class Transition:
         return self.head_state.deciding(decisions)
 
     @cached_property
+    def known_scores(self) -> frozenset[str]:
+        """The AddOnPlacementScores whose values after the change are known on every cluster."""
+        unknown = {resource for resource, cells in self.scores.unknown.items() if cells}
+        return frozenset(self.after.scores) - unknown
+
+    @cached_property
     def ledger(self) -> Ledger:
         """The paced moves that are under way on the hub. Raises MovesError."""
         return stored_moves(self.snapshot).ledger

@@ -1,11 +1,14 @@
 """What follows when a maintenance window opens: who leaves, in which waves, and who stays.
 
+A drain is a loss with notice. `losses` says who has nowhere to go, who tolerates it and what
+overloads, as it does for a cluster that is lost. The pace says who leaves when, and whereto.
+
 It is computed from the present scores and from where the change leads the hub. Other windows count
 if they are open when this one begins; those that open or close meanwhile do not.
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from msgspec import Struct
@@ -17,6 +20,7 @@ from gitops_dsf.pacing.admit import Situation
 from gitops_dsf.pacing.desired import DesiredMove
 from gitops_dsf.pacing.waves import AdmittedWave, staying, waves
 from gitops_dsf.views.preview.applied import applied
+from gitops_dsf.views.preview.losses import ClusterLosses, Departure, Loss, Overload
 from gitops_dsf.views.preview.paced import PacedMove, is_paced, situation_of
 from gitops_dsf.views.preview.pacedchange import MAX_SIMULATED, MAX_WAVES
 from gitops_dsf.views.preview.transition import Transition
@@ -43,6 +47,12 @@ class WindowEffect:
     """Paced Placements that would not leave before the end."""
     held: tuple[str, ...] = ()
     """Paced Placements that wait: frozen, or on a drained cluster and without another one."""
+    homeless: tuple[str, ...] = ()
+    """Those of `held` that have nowhere to go."""
+    tolerant: tuple[str, ...] = ()
+    """Those of `held` that tolerate the taint of maintenance."""
+    overloads: tuple[Overload, ...] = ()
+    """Clusters that would be asked for more than they have left."""
     stays: tuple[str, ...] | None = ()
     """Other Placements on the clusters, which stay there; None if nothing is known of the hub."""
 
@@ -110,16 +120,44 @@ class WindowEffects:
             if moves:
                 begin = local_time(wave.at, maintenance.zone)
                 departures.append(DepartureWave(at=begin, moves=tuple(map(PacedMove.of, moves))))
-        held: set[str] = set()
-        if complete:
-            # All waves are known, so what has not left waits for something else than its turn.
-            held = {key for key, _ in remaining} - late
-        return WindowEffect(
-            waves=tuple(departures),
-            complete=complete,
-            late=tuple(sorted(late)),
+        effect = WindowEffect(
+            waves=tuple(departures), complete=complete, late=tuple(sorted(late)), stays=stays
+        )
+        if not complete:
+            return effect
+        # All waves are known, so what has not left waits for something else than its turn.
+        held = {key for key, _ in remaining} - late
+        loss = self._loss(clusters, departures, held, situation)
+        return replace(
+            effect,
             held=tuple(sorted(held)),
-            stays=stays,
+            homeless=loss.homeless,
+            tolerant=tuple(gone.placement for gone in loss.departures if gone.stays),
+            overloads=loss.overloads,
+        )
+
+    def _loss(
+        self,
+        clusters: frozenset[str],
+        leaving: Iterable[DepartureWave],
+        held: Collection[str],
+        situation: Situation,
+    ) -> Loss:
+        """The drain as the loss that it is: who goes where, who goes nowhere, what overloads."""
+        losses = ClusterLosses(
+            self._head,
+            self._transition.after,
+            now=self._transition.now,
+            known=self._transition.known_scores,
+        )
+        moved = [_departure(move) for wave in leaving for move in wave.moves]
+        self._simulations_left -= len(held)
+        # Where one would go that a freeze holds: it stays, so it overloads nothing.
+        waiting = losses.departures(held, clusters, situation.drained or situation.hub)
+        return Loss(
+            clusters=tuple(sorted(clusters)),
+            departures=(*moved, *waiting),
+            overloads=tuple(losses.overloads(moved)),
         )
 
     def _computed_waves(
@@ -152,3 +190,15 @@ class WindowEffects:
 def _departures(moves: Iterable[DesiredMove], clusters: Collection[str]) -> list[DesiredMove]:
     """The moves that leave one of these clusters because it is drained."""
     return [move for move in moves if move.drains and move.source in clusters]
+
+
+def _departure(move: PacedMove) -> Departure:
+    """A paced move away from a drained cluster, as a loss has it."""
+    return Departure(
+        placement=move.placement,
+        source=(move.source,),
+        target=(move.target,),
+        stays=(),
+        missing=0,
+        by="scores",
+    )

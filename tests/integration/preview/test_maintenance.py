@@ -20,10 +20,8 @@ from tests.integration.preview.gitfleet import (
 
 PACE = {"concurrent": 2, "arrivalsPerCluster": 1, "settleSeconds": 600}
 NIGHT = {"start": "2099-11-24T20:00:00+01:00", "end": "2099-11-25T04:00:00+01:00"}
-WHEN = "from 2099-11-24T20:00:00+01:00 to 2099-11-25T04:00:00+01:00"
-LEAVE = (
-    "5 applications would leave in 3 waves, the last at 2099-11-24T20:20:00+01:00 at the earliest"
-)
+WHEN = "from 2099-11-24 20:00 to 2099-11-25 04:00 +01:00"
+LEAVE = "5 applications would leave in 3 waves, the last not before 2099-11-24 20:20"
 SHORT = NIGHT | {"end": "2099-11-24T20:15:00+01:00"}
 OPEN = {"start": "2020-01-01T00:00:00Z", "end": "2099-01-01T00:00:00Z"}
 PAST = {"start": "2020-01-01T00:00:00Z", "end": "2020-01-02T00:00:00Z"}
@@ -115,10 +113,57 @@ def test_what_a_drain_does_not_move_is_named(herd: GitFleet, run: Run, hub: Path
     )
     assert page(herd, run, hub)[1:] == [
         "  - 20:00: app-03 c2 -> c1, app-04 c2 -> c3",
-        "  - stay, because no other cluster takes them or a freeze holds them: app-00, app-01",
-        "  - stay, because they are not paced: app-02",
+        "  - with nowhere to go: app-01",
+        "  - held by a freeze: app-00",
+        "  - not paced, so not moved: app-02",
         f"- `quiet` added: Freeze of app-00 {WHEN}; no move of 1 paced application begins: app-00",
     ]
+
+
+def test_a_drain_is_a_loss_with_notice(herd: GitFleet, run: Run, hub: Path) -> None:
+    """Who has nowhere to go, and what is overloaded, is told as for a cluster that is lost."""
+    apps = [herd_app(name, demand=40 if name in ON_C2 else 2) for name in NAMES]
+    apps[1]["spec"]["placement"]["clusterSelector"] = {"matchLabels": {"region": "solo"}}
+    tolerated = {"key": "gitops-dsf.io/maintenance", "operator": "Exists"}
+    apps[2]["spec"]["placement"]["tolerations"] = [tolerated]
+    herd.write("apps/guestbook.yaml", *apps)
+    herd.write(
+        "clusters/fleet.yaml",
+        *(cluster(name, "solo" if name == "c2" else "eu") for name in ("c1", "c2")),
+        FLEET,
+    )
+    herd.commit("two clusters")
+    herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **NIGHT))
+    diff = ("diff", herd.path, "--base", "HEAD", "--scores", hub)
+    comment = run(*diff, "-o", "markdown")
+    assert (
+        "\n  - with nowhere to go: app-01\n  - tolerating the taint of maintenance: app-02\n"
+        "  - c1 would be asked for 120 points of cpu and has 59 left (app-00, app-03, app-04)\n"
+        in comment
+    )
+    assert (
+        "- **Nowhere to go:** app-01 during the maintenance patch; the maintenance patch would"
+        " overload a cluster, below\n" in comment
+    )
+    [patch] = run.json(*diff)["comparison"]["maintenance"]
+    assert (patch["homeless"], patch["tolerant"]) == (["argocd/app-01"], ["argocd/app-02"])
+    [lost] = run.json("simulate", herd.path, "--scores", hub, "--lose", "c2")["losses"]
+    assert [each["demand"] for each in lost["overloads"]] == [160], "a loss waits for nobody"
+    run(*diff, "--fail-on", "homeless", code=1)
+    assert (
+        "--fail-on: maintenance patch: 1 application would have nowhere to go: argocd/app-01"
+        in run.err
+    )
+    run(*diff, "--fail-on", "overload", code=1)
+    assert "--fail-on: maintenance patch: c1 would be asked for 120 points of cpu" in run.err
+
+
+def test_a_drain_that_everybody_survives_fails_nothing(herd: GitFleet, run: Run, hub: Path) -> None:
+    herd.write("config/maintenance.yaml", maintenance("patch", "Drain", clusters=["c2"], **NIGHT))
+    diff = ("diff", herd.path, "--base", "main", "--scores", hub)
+    run(*diff, "--fail-on", "homeless", "--fail-on", "overload")
+    [patch] = run.compared(herd, "--scores", hub)["maintenance"]
+    assert (patch["homeless"], patch["tolerant"], patch["overloads"]) == ([], [], [])
 
 
 def test_a_cordon_and_a_freeze_of_clusters_say_who_is_there(
@@ -133,7 +178,7 @@ def test_a_cordon_and_a_freeze_of_clusters_say_who_is_there(
     )
     cordon, *freezes = page(herd, run, hub)
     assert cordon.endswith(
-        "+00:00 (UTC); no application arrives, and 5 stay: app-00, app-01, app-02, app-03, app-04"
+        " 01:00 UTC; no application arrives, and 5 stay: app-00, app-01, app-02, app-03, app-04"
     )
     assert freezes[0].endswith(
         "no move of 20 paced applications begins: app-00, app-01, app-02, app-03, app-04"
@@ -185,7 +230,8 @@ def test_a_window_that_is_open_counts_at_once(herd: GitFleet, run: Run, hub: Pat
     herd.write("config/freeze.yaml", freeze)
     text = run("simulate", herd.path, "--paced", "--scores", hub)
     assert (
-        "\nmaintenance quiet is open: Freeze of c2 from 2020-01-01T00:00:00+00:00 to 2099-" in text
+        "\nmaintenance quiet is open: Freeze of c2 from 2020-01-01 00:00 to 2099-01-01 00:00 UTC\n"
+        in text
     )
     assert text.endswith("\nno paced move follows\n")
 

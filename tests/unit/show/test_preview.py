@@ -4,13 +4,14 @@ import pytest
 
 from gitops_dsf.hub.maintenance import MaintenanceAction
 from gitops_dsf.show.preview.edits import value_text
-from gitops_dsf.show.preview.maintenance import maintenance_text
+from gitops_dsf.show.preview.maintenance import maintenance_text, window_text
 from gitops_dsf.show.preview.pace import paced_change_text
 from gitops_dsf.views.preview.fields import ChangeKind
 from gitops_dsf.views.preview.maintenance import MaintenanceChange
 from gitops_dsf.views.preview.paced import DesiredPacedMove, PacedMove, PacedWave
 from gitops_dsf.views.preview.pacedchange import PacedChange
 from gitops_dsf.views.preview.windoweffects import DepartureWave
+from gitops_dsf.views.preview.windows import WindowView
 
 
 def test_values_on_one_line() -> None:
@@ -82,10 +83,7 @@ LEAVING = DepartureWave(
             (LEAVING,),
             True,
             (),
-            (
-                "1 application would leave in 1 wave, the last at 2099-01-01T22:00:00+00:00 at the"
-                " earliest"
-            ),
+            "1 application would leave in 1 wave, the last not before 2099-01-01 22:00",
         ),
         ((LEAVING,), False, (), "at least 1 application would leave in 1 wave"),
         (
@@ -114,5 +112,35 @@ def test_what_a_drain_does(
         late=late,
     )
     assert maintenance_text(drain) == (
-        "added: Drain of c1 from 2099-01-01T20:00:00+00:00 to 2099-01-01T23:00:00+00:00; " + effect
+        "added: Drain of c1 from 2099-01-01 20:00 to 2099-01-01 23:00 UTC; " + effect
     )
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "zone", "text"),
+    [
+        (
+            "2099-06-01T20:00:00+02:00",
+            "2099-06-02T04:00:00+02:00",
+            None,
+            "from 2099-06-01 20:00 to 2099-06-02 04:00 +02:00",
+        ),
+        (
+            "2099-10-24T22:00:00+02:00",
+            "2099-10-25T04:00:00+01:00",
+            "Europe/Berlin",
+            "from 2099-10-24 22:00 +02:00 to 2099-10-25 04:00 Europe/Berlin",
+        ),
+    ],
+)
+def test_the_times_of_a_window(start: str, end: str, zone: str | None, text: str) -> None:
+    window = WindowView(
+        name="patch",
+        action=MaintenanceAction.CORDON,
+        clusters=("c1",),
+        applications=(),
+        start=start,
+        end=end,
+        zone=zone,
+    )
+    assert window_text(window) == f"Cordon of c1 {text}"
