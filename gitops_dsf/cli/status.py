@@ -18,6 +18,13 @@ def run(args: argparse.Namespace) -> int:
     """
     args.context = chosen_context(args)
     only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
+    if args.output == "html":
+        # Other formats need neither the checks of doctor nor templates.
+        from gitops_dsf.cli.fleetpage import FleetPage
+
+        page = FleetPage(args, only)
+        sys.stdout.write(page.html())
+        return int(any(unread.refused for unread in page.view.inputs.holes))
     with HubClient(context=args.context, kubeconfig=args.kubeconfig) as reader:
         inputs = read_inputs(
             reader,

@@ -4,10 +4,11 @@ Both follow from the URL that git clones.
 """
 
 import re
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 ForgeKind = Literal["GitHub", "GitLab", "Gitea"]
+FORGE_KINDS: Final[tuple[ForgeKind, ...]] = get_args(ForgeKind)
 
 PUBLIC: Final[dict[str, ForgeKind]] = {
     "github.com": "GitHub",
@@ -63,6 +64,33 @@ def address_of(url: str, *, kind: ForgeKind, api: str = "") -> ForgeAddress:
             f"git.url {url} names no owner and repository: write https://host/owner/repository.git"
         )
     return ForgeAddress(api, place)
+
+
+class WebAddress(NamedTuple):
+    """Where people read a repository of a forge in a browser."""
+
+    scheme: str
+    host: str
+    port: str
+    """With its colon; empty for the usual one."""
+    place: str
+
+
+def repository_of(url: str) -> WebAddress | None:
+    """Where people read the repository that git clones from this URL; None for a path.
+
+    A URL of ssh has another port than the pages of its forge, which are at the usual one of https.
+    """
+    match = _URL.fullmatch(url)
+    if match is None:
+        return None
+    is_web = match["scheme"] in {"http", "https"}
+    return WebAddress(
+        scheme=match["scheme"] if is_web else "https",
+        host=_host(match),
+        port=(match["port"] or "") if is_web else "",
+        place=match["place"],
+    )
 
 
 def names_same_repository(url: str, other: str) -> bool:

@@ -22,10 +22,12 @@ def log_text(records: Sequence[Record]) -> str:
     headers = ["time (UTC)", "placement", "from", "to", "cause", "commit"]
     rows = []
     for record in records:
-        before = "?" if record.from_ is None else _named(record.from_)
+        before = before_text(record)
         cause = cause_text(record)
         commit = record.commit[:10]
-        rows.append([time_text(record), record.placement, before, _to(record), cause, commit])
+        rows.append(
+            [time_text(record), record.placement, before, after_text(record), cause, commit]
+        )
     return table(headers, rows)
 
 
@@ -88,21 +90,27 @@ def _utc_text(time: datetime) -> str:
 def _what(record: Record) -> str:
     """What happened to the decision."""
     if record.kind == "Start":
-        return f"is decided for {_to(record)}; the decision before is not known"
+        return f"is decided for {after_text(record)}; the decision before is not known"
     if record.from_ is None:
         text = (
             f"has {record.count} clusters now: {_named(record.left)} left,"
             f" {_named(record.joined)} joined"
         )
     else:
-        text = f"moved from {_named(record.from_)} to {_to(record)}"
+        text = f"moved from {_named(record.from_)} to {after_text(record)}"
     # A move that was found late has the time of the look, not of the move.
     if record.kind == "Later":
         text += ", while no reconciler looked; this is when it was found"
     return text
 
 
-def _to(record: Record) -> str:
+def before_text(record: Record) -> str:
+    """Formats the clusters of the decision before; a question mark if they are not known."""
+    return "?" if record.from_ is None else _named(record.from_)
+
+
+def after_text(record: Record) -> str:
+    """Formats the clusters of the new decision, or their number."""
     return f"{record.count} clusters" if record.to is None else _named(record.to)
 
 

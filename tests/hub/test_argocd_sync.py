@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
+from gitops_dsf.hub.deployed import Deployed
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
-from gitops_dsf.reconciler.journal.explaining import Deployed
 from gitops_dsf.render.admission import ADMISSION_API
 from tests.hub.controlplane.api import (
     CLUSTER_ROLE_BINDING,

@@ -133,6 +133,8 @@ examples:
                                            one cluster: its scores, and what would move applications
                                            to it or away from it
   gitops-dsf status --context hub -o json  every score, for programs
+  gitops-dsf status --context hub -o html > fleet.html
+                                           a page: what is wrong first, scores as a heat map, moves
 
 It exits with 0 whatever it shows, and with 1 if the hub, or a part of it, cannot be read.
 `gitops-dsf doctor` judges the state.""",
@@ -159,7 +161,17 @@ def status(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show every score, Placement and application instead of summaries",
     )
-    add_output(parser, "text", "json")
+    parser.add_argument(
+        "--repository",
+        metavar="DIR",
+        dest="directory",
+        type=Path,
+        default=Path(),
+        help="with -o html: clone of the fleet repository, to which names link and which has the"
+        " journal; this folder by default",
+    )
+    add_journal(parser)
+    add_output(parser, "text", "json", "html")
 
 
 @verb(

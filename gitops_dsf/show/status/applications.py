@@ -26,18 +26,18 @@ def application_lines(views: Sequence[ApplicationView], *, everything: bool) -> 
 def _application(view: ApplicationView) -> Iterator[str]:
     # A rendered Placement has the name of its application, so it need not be named.
     if view.placements in {(), (view.name,)}:
-        yield f"  {view.name} ({view.strategy}): {_standing(view)}"
+        yield f"  {view.name} ({view.strategy}): {application_text(view)}"
     else:
         follows = names_text(view.placements)
-        yield f"  {view.name} ({view.strategy}, follows {follows}): {_standing(view)}"
+        yield f"  {view.name} ({view.strategy}, follows {follows}): {application_text(view)}"
     if view.message:
         yield f"    Argo CD: {view.message}"
     if not view.settled:
         for copy in view.copies:
-            yield f"    {copy.cluster}: {_copy(copy, view)}"
+            yield f"    {copy.cluster}: {copy_text(copy, view)}"
 
 
-def _standing(view: ApplicationView) -> str:
+def application_text(view: ApplicationView) -> str:
     if view.settled is None:
         return "not known"
     if not view.copies:
@@ -47,7 +47,7 @@ def _standing(view: ApplicationView) -> str:
     return "moving" if view.cause is None else f"moving, {view.cause}"
 
 
-def _copy(copy: Copy, view: ApplicationView) -> str:
+def copy_text(copy: Copy, view: ApplicationView) -> str:
     if copy.standing is CopyState.WAITING:
         return _waiting(copy, view)
     if copy.standing is CopyState.PENDING:

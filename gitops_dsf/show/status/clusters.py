@@ -23,7 +23,7 @@ def cluster_lines(views: Sequence[ClusterView], *, everything: bool) -> Iterator
         listed = [view for view in views if not view.calm]
     visible = listed if everything else listed[:MAX_ROWS]
     for view in visible:
-        yield f"  {view.cluster}: {_state(view)}"
+        yield f"  {view.cluster}: {cluster_text(view)}"
     if len(visible) < len(listed):
         count = len(listed) - len(visible)
         yield f"  and {count} more such clusters; --cluster or --all shows them"
@@ -34,7 +34,7 @@ def cluster_lines(views: Sequence[ClusterView], *, everything: bool) -> Iterator
         yield f"  {plural(calm, 'cluster')} in order"
 
 
-def _state(view: ClusterView) -> str:
+def cluster_text(view: ClusterView) -> str:
     """Formats `OCM does not reach it since ...; it is being deleted; taints key:NoSelect`."""
     parts = [_REACHABILITY[view.reachable]]
     # Since when OCM reaches a cluster is of no use, and would hide what is wrong.

@@ -46,7 +46,7 @@ def _placement(view: PlacementView) -> Iterator[str]:
     if view.lead is not None:
         yield f"    {lead_text(view.lead)}"
     for flip in view.flips:
-        yield f"    {_flip(flip)}"
+        yield f"    {flip_text(flip)}"
 
 
 def lead_text(lead: Lead) -> str:
@@ -74,7 +74,7 @@ def _names(names: Sequence[str]) -> str:
     return names_text(names) or "nowhere"
 
 
-def _flip(flip: DecisionFlip) -> str:
+def flip_text(flip: DecisionFlip) -> str:
     """`paris comes in for berlin if its cpu rises from 57 to 74`."""
     act = "comes in" if flip.change == "in" else "goes out"
     if flip.score is None:

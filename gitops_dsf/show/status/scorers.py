@@ -69,7 +69,7 @@ def _has_column(state: ScoreState, views: Sequence[ScorerView]) -> bool:
 
 
 def _row(view: ScorerView, states: Sequence[ScoreState], *, has_unexpected: bool) -> list[str]:
-    row = [view.scorer.name, _health(view), _config(view)]
+    row = [view.scorer.name, health_text(view), config_text(view)]
     row += [_count_text(view, view.counts[state]) for state in states]
     if has_unexpected:
         row.append(_count_text(view, len(view.unexpected)))
@@ -87,7 +87,7 @@ def _count_text(view: ScorerView, count: int) -> str:
     return str(count) if view.known else "?"
 
 
-def _health(view: ScorerView) -> str:
+def health_text(view: ScorerView) -> str:
     scorer = view.scorer
     if view.suspended:
         return f"suspended by {view.suspended}"
@@ -101,7 +101,7 @@ def _health(view: ScorerView) -> str:
     return scorer.health
 
 
-def _config(view: ScorerView) -> str:
+def config_text(view: ScorerView) -> str:
     """Whether /config says what was accepted.
 
     A scorer in mode None, or without an API, has no /config.

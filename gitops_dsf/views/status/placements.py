@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.pace import PACE_ANNOTATION
-from gitops_dsf.hub.points import mean_weight, points_needed
+from gitops_dsf.hub.points import mean_weight, points_needed, points_of
 from gitops_dsf.simulator import HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
 from gitops_dsf.simulator.explain import Lead, lead
 from gitops_dsf.simulator.scheduler import as_people_wrote
@@ -51,6 +51,13 @@ class DecisionFlip(Struct, frozen=True):
     """None if no score that can be published does it."""
 
 
+class ClusterPoints(Struct, frozen=True):
+    """The points of a decided cluster: the weighted mean of the scores, with the stickiness."""
+
+    cluster: str
+    points: float
+
+
 class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """One Placement."""
 
@@ -69,6 +76,8 @@ class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """Why nothing is selected, or why the next decision is not known."""
     counted_as_zero: tuple[str, ...]
     """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
+    points: tuple[ClusterPoints, ...]
+    """Of the decided clusters, by the written weights; without those that are not eligible."""
     flips: tuple[DecisionFlip, ...]
     """Which cluster would leave first, and which would come in first, by the written weights.
 
@@ -148,6 +157,7 @@ def _undecided(placement: Placement, current: tuple[str, ...] | None) -> Placeme
         settled=True,
         note=None,
         counted_as_zero=(),
+        points=(),
         flips=(),
         paced=bool(placement.metadata.annotation(PACE_ANNOTATION)),
         wish=None,
@@ -185,12 +195,26 @@ def _with_verdict(
         settled=view.decided in (None, chosen),
         note=note,
         counted_as_zero=_counted_as_zero(by_people, verdict.now),
+        points=tuple(_points(by_people, view.decided or ())),
     )
     # Flips by the written weights say nothing about a decision that they do not explain.
     if by_people.chosen != verdict.chosen:
         return structs.replace(view, wish=tuple(sorted(by_people.chosen)))
     flips = tuple(_flips(by_people, cluster, spans))
     return structs.replace(view, flips=flips, lead=lead(by_people))
+
+
+def _points(verdict: Verdict, decided_clusters: Iterable[str]) -> Iterator[ClusterPoints]:
+    ranking = verdict.ranking
+    if ranking is None:
+        return
+    weight = mean_weight(verdict.prioritizers)
+    points: dict[str, float] = {}
+    for position, total in zip(ranking.clusters, ranking.sums, strict=True):
+        points[verdict.state.names[position]] = points_of(total, weight)
+    for cluster in decided_clusters:
+        if cluster in points:
+            yield ClusterPoints(cluster, points[cluster])
 
 
 def _counted_as_zero(verdict: Verdict, now: datetime) -> tuple[str, ...]:

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.deployed import Deployed
 from gitops_dsf.hub.moves.causes import KINDS, Cause
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import ChangeKind, Record, new_record
 from gitops_dsf.reconciler.context import ControllerContext
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.reconciler.journal.branch import Move, observe
-from gitops_dsf.reconciler.journal.explaining import Deployed
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter, flapping_of
 from gitops_dsf.reconciler.metrics import ReconcilerMetrics
 from tests.support.journalrecords import record

@@ -1,0 +1,141 @@
+"""What the page of a fleet shows besides the hub: where git has its objects, and past moves."""
+
+import argparse
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from gitops_dsf.cli.journalfiles import journal_files, since_month
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.forge.address import FORGE_KINDS
+from gitops_dsf.forge.webpage import file_page
+from gitops_dsf.hub.deployed import Deployed
+from gitops_dsf.hub.names import DELIVERY_APPLICATION
+from gitops_dsf.hub.times import age_text
+from gitops_dsf.hubreader.facts import read_facts
+from gitops_dsf.journal.lines import read as read_journal
+from gitops_dsf.repository.git import SHORT, Repository, RevisionError
+from gitops_dsf.repository.load import SETTINGS_FILE, Document
+from gitops_dsf.repository.revision.branch import find_branch
+from gitops_dsf.repository.revision.checkout import checkout
+from gitops_dsf.repository.sources import load
+from gitops_dsf.show.pages.fleet import Fleet, Past, SourcePlace, fleet_page
+from gitops_dsf.views.doctor.examine import examine, not_installed
+from gitops_dsf.views.doctor.facts import DoctorFacts, FactSource
+from gitops_dsf.views.status.build import Filter, Overview, build
+
+PAST_DAYS: Final = 7
+"""Days of the journal that the page shows."""
+
+
+class FleetPage:
+    """The page of a hub, with what can be read of it."""
+
+    def __init__(self, args: argparse.Namespace, only: Filter) -> None:
+        """Reads the hub. Raises HubError."""
+        self._args = args
+        self.facts = read_facts(
+            context=args.context,
+            kubeconfig=args.kubeconfig,
+            hub_namespace=args.hub_namespace,
+            argocd_namespace=args.argocd_namespace,
+        )
+        self.view: Overview = build(self.facts.inputs, only)
+
+    def html(self) -> str:
+        """The page. A repository or a journal that cannot be read is named on it."""
+        sources, sources_note = _sources(self._args.directory, _live_commit(self.facts))
+        fleet = Fleet(
+            overview=self.view,
+            findings=not_installed(self.facts) or examine(self.facts),
+            sources=sources,
+            sources_note=sources_note,
+            past=_past(self._args),
+        )
+        return fleet_page(fleet)
+
+
+def _live_commit(facts: DoctorFacts) -> str:
+    """The commit that Argo CD has applied; empty if that is not known."""
+    for application in facts.of(FactSource.DELIVERY):
+        if application["metadata"]["name"] == DELIVERY_APPLICATION:
+            return msgspec.convert(application, Deployed).commit
+    return ""
+
+
+def _sources(directory: Path, live: str) -> tuple[Mapping[tuple[str, str], SourcePlace], str]:
+    """Where git has each object, by kind and name, and a sentence about the commit."""
+    if not (directory / SETTINGS_FILE).is_file():
+        return {}, (
+            "Names have no links, because this was not made in a fleet repository; --repository"
+            " names its folder."
+        )
+    repository = Repository(directory=directory)
+    try:
+        # A fleet with output.mode Branch is applied from a branch that has no sources.
+        for commit, title in ((live, "that Argo CD has applied"), ("HEAD", "of this clone")):
+            found = repository.commit(commit) if commit else None
+            places = {} if found is None else _places(repository, found)
+            if places and found is not None:
+                return places, f"Names link to commit {found[:SHORT]}, {title}."
+    except RepositoryError as error:
+        return {}, f"Names have no links: {error}."
+    return {}, "Names have no links, because this clone has no commit of the fleet."
+
+
+def _places(repository: Repository, commit: str) -> dict[tuple[str, str], SourcePlace]:
+    with checkout(repository, commit) as sources:
+        documents = load(sources.root).documents
+    settings = next((item for item in documents if item.kind == "FleetRepository"), None)
+    if settings is None:
+        return {}
+    git_url = str(_field(settings, "spec", "git", "url") or "")
+    written = _field(settings, "spec", "reconciler", "proposals", "forge")
+    kind = next((known for known in FORGE_KINDS if known == written), None)
+    places: dict[tuple[str, str], SourcePlace] = {}
+    for document in documents:
+        position = document.position
+        path = repository.prefix + position.file
+        url = file_page(git_url, kind=kind, commit=commit, path=path, line=position.line)
+        place = SourcePlace(f"{position.file}:{position.line}", url)
+        places[document.kind, document.name] = place
+    return places
+
+
+def _field(document: Document, *names: str) -> Any:  # noqa: ANN401 - what people wrote
+    """A field of the settings, which may have mistakes; None if it is absent."""
+    value: Any = document.data
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _past(args: argparse.Namespace) -> Past:
+    """The journal of the last days."""
+    start = time.time() - PAST_DAYS * 86_400
+    try:
+        files = journal_files(args)
+        branch = None if args.journal else find_branch(args.directory, args.journal_branch)
+    except RevisionError:
+        # A folder that is no git repository has no journal.
+        files = None
+        branch = None
+    if files is None:
+        return Past(
+            note=(
+                f"There is no branch {args.journal_branch} here, so past moves are not known;"
+                " --repository names a clone that has it, and --journal its files."
+            )
+        )
+    note = f"The last {PAST_DAYS} days, from {files.origin}"
+    if branch is not None:
+        note += f", pushed {age_text(time.time() - branch.committed)} before this page was made"
+    # One month more has where things were at the start.
+    contents = since_month(files.contents, start - 31 * 86_400)
+    records = read_journal(contents, explained=False)
+    if records.bad:
+        note += f"; {len(records.bad)} lines of it could not be read"
+    return Past(records=records.records, start=start, note=f"{note}.")

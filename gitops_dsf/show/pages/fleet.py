@@ -1,0 +1,392 @@
+"""The page of a fleet: what `status -o html` shows.
+
+The worst things come first, each with the command that mends it. They are the findings of `doctor`,
+so that the page and the verb never judge differently.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from gitops_dsf.hub.placements import ranked_by
+from gitops_dsf.hub.points import points_text
+from gitops_dsf.hub.score_states import LIVE, ScoreState
+from gitops_dsf.hub.times import age_text
+from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.timeline import by_placement, in_order
+from gitops_dsf.show.journal import after_text, before_text, cause_text, time_text
+from gitops_dsf.show.pages.heatmap import MARKS, heat_map
+from gitops_dsf.show.pages.kit import Fact, render
+from gitops_dsf.show.pages.timeline import time_line
+from gitops_dsf.show.status.applications import application_text, copy_text
+from gitops_dsf.show.status.drains import draining_text
+from gitops_dsf.show.status.placements import flip_text, lead_text
+from gitops_dsf.show.status.scorers import config_text, health_text
+from gitops_dsf.views.doctor.finding import WORST_FIRST, DoctorFinding, State
+from gitops_dsf.views.status.applications import ApplicationView
+from gitops_dsf.views.status.build import Overview
+from gitops_dsf.views.status.placements import PlacementView
+from gitops_dsf.views.status.scores import ScorerView
+from gitops_dsf.wording import names_text, plural, prioritizer_text
+
+MAX_WORST: Final = 3
+"""Findings at the top. The others are in a list that opens."""
+MAX_RECORDS: Final = 1_000
+"""Past moves in the table. The page says how many more there are."""
+
+
+class SourcePlace(NamedTuple):
+    """Where git has an object."""
+
+    place: str
+    """File and line, such as `apps/portal.yaml:4`."""
+    url: str
+    """The page of the forge; empty where the forge is not known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Past:
+    """What the journal says."""
+
+    records: Sequence[Record] = ()
+    start: float = 0.0
+    """Unix seconds; records before are only read for where things were at the start."""
+    note: str = ""
+    """How old the journal is, or why there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """What the page shows."""
+
+    overview: Overview
+    findings: Sequence[DoctorFinding]
+    sources: Mapping[tuple[str, str], SourcePlace]
+    """By kind and name; empty where no fleet repository was read."""
+    sources_note: str
+    """Which commit the links name, or why there are none."""
+    past: Past
+
+
+class _ApplicationRow(NamedTuple):
+    """One application, or a Placement that no application of ours follows."""
+
+    order: int
+    """Those that need a person have the lowest."""
+    name: str
+    source: SourcePlace | None
+    ranked: str
+    state: str
+    kind: str
+    """How bad the state is: good, warn, bad, or nothing."""
+    notes: Sequence[str]
+    where: Sequence[str]
+    since: str
+    moved: float | None
+    points: str
+    lead: str
+    flips: Sequence[str]
+
+
+class _ScorerRow(NamedTuple):
+    name: str
+    source: SourcePlace | None
+    health: str
+    kind: str
+    notes: Sequence[str]
+    host: str
+    fresh: str
+    others: str
+    lowest: str
+    median: str
+    highest: str
+    oldest: str
+    oldest_seconds: int | None
+
+
+class _RecordRow(NamedTuple):
+    time: str
+    placement: str
+    before: str
+    after: str
+    cause: str
+    commit: str
+
+
+def fleet_page(fleet: Fleet) -> str:
+    """The whole page."""
+    view = fleet.overview
+    snapshot = view.inputs.snapshot
+    ordered = sorted(fleet.findings, key=lambda finding: WORST_FIRST.index(finding.state))
+    problems = [finding for finding in ordered if finding.state is not State.OK]
+    worst = [finding for finding in problems if finding.state is not State.UNKNOWN]
+    now = f"{view.inputs.now:%Y-%m-%d %H:%M:%S}"
+    queue = view.queue
+    records = [
+        record
+        for record in reversed(in_order(fleet.past.records))
+        if record.time.timestamp() >= fleet.past.start
+    ]
+    return render(
+        "fleet.html",
+        verb="status",
+        title=f"Fleet of {snapshot.origin.removeprefix('context ')}",
+        lead=f"As the hub was at {now} UTC.",
+        worst=worst[:MAX_WORST],
+        checked=_checked(fleet.findings),
+        findings=problems if len(problems) > len(worst[:MAX_WORST]) else (),
+        findings_title=f"All {plural(len(problems), 'finding')}",
+        facts=tuple(_facts(view)),
+        applications=_application_rows(fleet),
+        applications_note="".join(f"; {unread}" for unread in view.inputs.holes),
+        heat=heat_map(view.clusters, view.scorers),
+        moving=queue is not None or bool(view.refuges),
+        drains=[draining_text(drain) for drain in (queue.draining or ())] if queue else (),
+        under_way=queue.under_way if queue else (),
+        waiting=queue.waiting if queue else (),
+        omitted=(queue.omitted or 0) if queue else 0,
+        refuges=view.refuges,
+        scorers=[_scorer_row(scorer, fleet.sources) for scorer in view.scorers],
+        journal_note=fleet.past.note,
+        line=time_line(fleet.past.records, start=fleet.past.start, end=view.inputs.now.timestamp()),
+        records=[_record_row(record) for record in records[:MAX_RECORDS]],
+        records_title=_records_title(len(records)),
+        footer=fleet.sources_note,
+    )
+
+
+def _checked(findings: Sequence[DoctorFinding]) -> str:
+    """What stands behind "all is well"."""
+    unknown = sum(finding.state is State.UNKNOWN for finding in findings)
+    checks = plural(len({finding.check for finding in findings}), "check")
+    if unknown:
+        return f"{checks} of gitops-dsf doctor found nothing wrong; {unknown} could not be done."
+    return f"{checks} of gitops-dsf doctor found nothing wrong."
+
+
+def _records_title(count: int) -> str:
+    if count > MAX_RECORDS:
+        return f"The newest {MAX_RECORDS} of {count} moves; gitops-dsf log lists all"
+    return plural(count, "move")
+
+
+def _facts(view: Overview) -> Iterator[Fact]:
+    snapshot = view.inputs.snapshot
+    clusters = len(snapshot.clusters)
+    unreached = sum(cluster.reachable is False for cluster in view.clusters)
+    yield Fact(str(clusters), "clusters" if not unreached else f"clusters, {unreached} not reached")
+    moving = sum(not application.settled for application in view.applications)
+    yield Fact(
+        str(len(view.applications)),
+        "applications" if not moving else f"applications, {moving} not settled",
+    )
+    yield Fact(str(len(view.scorers)), "scorers")
+    shown = sum(scorer.shown for scorer in view.scorers)
+    live = sum(scorer.counts[state] for scorer in view.scorers for state in LIVE)
+    yield Fact(f"{live} of {shown}", "scores count")
+    if view.queue is not None:
+        waiting = len(view.queue.waiting) + (view.queue.omitted or 0)
+        yield Fact(str(len(view.queue.under_way)), f"moves under way, {waiting} waiting")
+
+
+# Applications
+
+
+def _application_rows(fleet: Fleet) -> Sequence[_ApplicationRow]:
+    """Applications and Placements that none of them follows; those that need a person first."""
+    view = fleet.overview
+    namespaces = {
+        application_set.name: application_set.namespace
+        for application_set in view.inputs.application_sets
+    }
+    placements = {placement.placement: placement for placement in view.placements}
+    moved = {
+        key: records[-1].time.timestamp()
+        for key, records in by_placement(fleet.past.records).items()
+    }
+    ranked = {
+        placement.key: [prioritizer_text(f"{score.resource}/{score.dimension}") for score in scores]
+        for placement in view.inputs.placements
+        if (scores := ranked_by(placement))
+    }
+    followed = set[str]()
+    rows: list[_ApplicationRow] = []
+    for application in view.applications:
+        namespace = namespaces.get(application.name, "")
+        keys = [f"{namespace}/{name}" for name in application.placements]
+        followed.update(keys)
+        shown = [placements[key] for key in keys if key in placements]
+        source = fleet.sources.get(("ScoredApplication", application.name))
+        row = _row(
+            application.name,
+            source,
+            shown,
+            ranked=sorted({name for key in keys for name in ranked.get(key, ())}),
+            moved=max((moved[key] for key in keys if key in moved), default=None),
+            now=view.inputs.now.timestamp(),
+        )
+        rows.append(_with_copies(row, application))
+    for key, placement in placements.items():
+        if key not in followed:
+            source = fleet.sources.get(("ScoredPlacement", key.partition("/")[2]))
+            rows.append(
+                _row(
+                    key,
+                    source,
+                    [placement],
+                    ranked=ranked.get(key, ()),
+                    moved=moved.get(key),
+                    now=view.inputs.now.timestamp(),
+                )
+            )
+    return sorted(rows, key=lambda row: (row.order, row.name))
+
+
+def _row(
+    name: str,
+    source: SourcePlace | None,
+    placements: Sequence[PlacementView],
+    *,
+    ranked: Sequence[str],
+    moved: float | None,
+    now: float,
+) -> _ApplicationRow:
+    """What the decisions of its Placements say."""
+    where: list[str] = []
+    points: list[str] = []
+    leads: list[str] = []
+    flips: list[str] = []
+    notes: list[str] = []
+    for placement in placements:
+        where += placement.decided or ()
+        points += [points_text(cluster.points) for cluster in placement.points]
+        for flip in placement.flips:
+            flips.append(flip_text(flip))
+            if flip.change == "out":
+                leads.append(points_text(flip.mean))
+        notes += _placement_notes(placement)
+    is_settled = all(placement.settled for placement in placements)
+    return _ApplicationRow(
+        order=3 if is_settled and not notes else 2,
+        name=name,
+        source=source,
+        ranked=f"by {names_text(ranked)}" if ranked else "",
+        state="decided" if is_settled else "to be decided",
+        kind="good" if is_settled and not notes else "warn",
+        notes=notes,
+        where=where,
+        since="" if moved is None else f"{age_text(now - moved)} ago",
+        moved=moved,
+        points=", ".join(points),
+        lead=", ".join(leads),
+        flips=flips,
+    )
+
+
+def _placement_notes(placement: PlacementView) -> Iterator[str]:
+    if placement.note:
+        yield placement.note
+    if placement.decided is None:
+        yield "its decision is not known"
+    if placement.next is not None and not placement.settled:
+        next_clusters = names_text(placement.next) or "nowhere"
+        yield f"OCM has not reconciled yet: it would decide {next_clusters}"
+    if placement.counted_as_zero:
+        yield f"scores count as 0: {names_text(placement.counted_as_zero)}"
+    if placement.wish is not None:
+        wish = names_text(placement.wish) or "nowhere"
+        yield f"held by its pace; the scores ask for {wish}"
+    if placement.lead is not None:
+        yield lead_text(placement.lead)
+
+
+def _with_copies(row: _ApplicationRow, view: ApplicationView) -> _ApplicationRow:
+    """The row with what Argo CD has of the application."""
+    state = "Argo CD reports an error" if view.message else application_text(view)
+    notes = [*row.notes]
+    if view.message:
+        notes.insert(0, f"Argo CD: {view.message}")
+    if view.settled:
+        return row._replace(state="running", notes=notes)
+    notes += [f"{copy.cluster}: {copy_text(copy, view)}" for copy in view.copies]
+    if view.settled is None:
+        return row._replace(state=state, kind="", order=1, notes=notes)
+    is_bad = bool(view.message) or not view.copies
+    return row._replace(
+        state=state, kind="bad" if is_bad else "warn", order=0 if is_bad else 1, notes=notes
+    )
+
+
+# Scorers
+
+
+def _scorer_row(view: ScorerView, sources: Mapping[tuple[str, str], SourcePlace]) -> _ScorerRow:
+    scorer = view.scorer
+    others: list[str] = []
+    for state, mark in MARKS.items():
+        if state is not ScoreState.FRESH and view.counts[state]:
+            others.append(f"{view.counts[state]} {mark.name}")
+    if view.unexpected:
+        others.append(f"{len(view.unexpected)} unexpected")
+    notes: list[str] = []
+    config = config_text(view)
+    if config not in {"-", "Synced"}:
+        notes.append(f"/config: {config}")
+    if view.at_default:
+        notes.append(f"{plural(view.at_default, 'score')} at defaultScore")
+    return _ScorerRow(
+        name=scorer.name,
+        source=sources.get(("DynamicScorer", scorer.name)),
+        health=health_text(view),
+        kind=_health_kind(view),
+        notes=notes,
+        host=_asks(view),
+        fresh=str(view.counts[ScoreState.FRESH]) if view.known else "?",
+        others=", ".join(others) if view.known else "not known",
+        lowest=_number(view.values.lowest),
+        median=_number(view.values.median),
+        highest=_number(view.values.highest),
+        oldest="" if view.oldest is None else age_text(view.oldest),
+        oldest_seconds=None if view.oldest is None else round(view.oldest),
+    )
+
+
+def _health_kind(view: ScorerView) -> str:
+    if view.scorer.health == "Inactive":
+        return "bad"
+    if view.scorer.health == "Unknown" or view.suspended:
+        return "warn"
+    return "good" if view.scorer.health else ""
+
+
+def _asks(view: ScorerView) -> str:
+    """The hosts of its source and of its scoring API, and from where it asks them."""
+    hosts: list[str] = []
+    for endpoint in (view.scorer.spec.source, view.scorer.spec.scoring):
+        if endpoint.host:
+            # A URL of an object on the hub may hold a password, which no page shows.
+            hosts.append(urlsplit(endpoint.host).netloc.rpartition("@")[2] or endpoint.host)
+        elif endpoint.ref:
+            hosts.append(f"source {endpoint.ref}")
+    where = "the hub" if view.scorer.on_hub else "each cluster"
+    asked = names_text(dict.fromkeys(hosts))
+    return f"{asked}, from {where}" if asked else f"on {where}"
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+# The past
+
+
+def _record_row(record: Record) -> _RecordRow:
+    return _RecordRow(
+        time=time_text(record),
+        placement=record.placement,
+        before=before_text(record),
+        after=after_text(record),
+        cause=cause_text(record),
+        commit=record.commit[:10],
+    )

@@ -1,0 +1,157 @@
+"""Past decisions of Placements as bars over time."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.timeline import by_placement, times
+from gitops_dsf.show.charts import ChartBar, DrawnSpan, Label, short_names, span_of, ticks
+
+WIDTH: Final = 1200
+LEFT: Final = 190
+ROW: Final = 26
+AXIS: Final = 26
+MAX_ROWS: Final = 40
+"""Placements that are drawn. The table below has the moves of all."""
+MAX_NAME: Final = 24
+MAX_TIMES: Final = 10
+OTHERS: Final = 5
+"""Number of the colour that all clusters share for which there is no other one."""
+
+
+class LegendEntry(NamedTuple):
+    """A cluster with its colour."""
+
+    colour: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeLine:
+    """A drawing with one row for each Placement that moved."""
+
+    title: str
+    description: str
+    width: int
+    height: int
+    labels: tuple[Label, ...]
+    ticks: tuple[Label, ...]
+    spans: tuple[DrawnSpan, ...]
+    legend: tuple[LegendEntry, ...]
+    others: bool
+    """Whether a bar has the colour of all other clusters."""
+    hidden: int
+    """Placements that moved and have no row, because there are too many."""
+
+
+class _Stretch(NamedTuple):
+    """A decision, from one moment to another in Unix seconds."""
+
+    placement: str
+    start: float
+    end: float
+    clusters: tuple[str, ...]
+
+
+def time_line(records: Sequence[Record], *, start: float, end: float) -> TimeLine | None:
+    """The decisions between two times, those that moved most first; None if nothing moved."""
+    histories = by_placement(records)
+    moves = Counter({name: _moves(records, start) for name, records in histories.items()})
+    moved = [name for name, count in moves.items() if count]
+    if not moved:
+        return None
+    moved.sort(key=lambda name: (-moves[name], name))
+    shown = moved[:MAX_ROWS]
+    stretches: list[_Stretch] = []
+    for name in shown:
+        stretches += _stretches(name, histories[name], start=start, end=end)
+    colours = _colours(stretches)
+    scale = (WIDTH - LEFT) / max(end - start, 1.0)
+    short = short_names(shown, most=MAX_NAME)
+    spans: list[DrawnSpan] = []
+    for stretch in stretches:
+        row = shown.index(stretch.placement)
+        spans.append(_span(stretch, colours, row=row, start=start, scale=scale))
+    labels: list[Label] = []
+    for row, name in enumerate(shown):
+        labels.append(Label("0", str(row * ROW + 17), short[name], title=name))
+    bottom = len(shown) * ROW
+    times_on_axis: list[Label] = []
+    for seconds in ticks(end - start, most=MAX_TIMES):
+        x = f"{LEFT + seconds * scale:.1f}"
+        times_on_axis.append(Label(x, str(bottom + 18), _time(start + seconds)))
+    used = {span.colour for span in spans}
+    return TimeLine(
+        title="Where Placements ran",
+        description=f"The decisions of {len(shown)} Placements over time; a table follows.",
+        width=WIDTH,
+        height=bottom + AXIS,
+        labels=tuple(labels),
+        ticks=tuple(times_on_axis),
+        spans=tuple(spans),
+        legend=tuple(LegendEntry(colour, name) for name, colour in colours.items()),
+        others=f"c{OTHERS}" in used,
+        hidden=len(moved) - len(shown),
+    )
+
+
+def _moves(records: Iterable[Record], start: float) -> int:
+    """How often a decision changed since the start. A first record is no move."""
+    return sum(record.kind != "Start" and record.time.timestamp() >= start for record in records)
+
+
+def _stretches(
+    placement: str, records: Sequence[Record], *, start: float, end: float
+) -> Sequence[_Stretch]:
+    stretches: list[_Stretch] = []
+    begins = times(records)
+    first = records[0]
+    if first.from_ is not None and begins[0] > start:
+        stretches.append(_Stretch(placement, start, begins[0], first.from_))
+    for index, record in enumerate(records):
+        until = begins[index + 1] if index + 1 < len(records) else end
+        begin = max(begins[index], start)
+        if until > begin:
+            # A decision of very many clusters is not named; its count is.
+            clusters = record.to if record.to is not None else (f"{record.count} clusters",)
+            stretches.append(_Stretch(placement, begin, min(until, end), clusters))
+    return stretches
+
+
+def _colours(stretches: Iterable[_Stretch]) -> dict[str, str]:
+    """The clusters with the longest time, each with a colour."""
+    seconds: Counter[str] = Counter()
+    for stretch in stretches:
+        if stretch.clusters:
+            seconds[stretch.clusters[0]] += int(stretch.end - stretch.start)
+    longest = [name for name, _ in seconds.most_common(OTHERS)]
+    return {name: f"c{number}" for number, name in enumerate(longest)}
+
+
+def _span(
+    stretch: _Stretch, colours: dict[str, str], *, row: int, start: float, scale: float
+) -> DrawnSpan:
+    name = ", ".join(stretch.clusters) or "nowhere"
+    first = stretch.clusters[0] if stretch.clusters else ""
+    bar = ChartBar(
+        start=stretch.start,
+        end=stretch.end,
+        name=name,
+        colour=colours.get(first, f"c{OTHERS}"),
+    )
+    return span_of(
+        bar,
+        start=LEFT + (stretch.start - start) * scale,
+        end=LEFT + (stretch.end - start) * scale,
+        top=row * ROW + 4,
+        title=(
+            f"{stretch.placement} on {name} from {_time(stretch.start)} to {_time(stretch.end)} UTC"
+        ),
+    )
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%d %b %H:%M")

@@ -1,0 +1,70 @@
+"""Pages in a real browser: Chromium of the system, driven by Playwright.
+
+Where there is no browser, the tests are skipped, and with `GITOPS_DSF_BROWSER=required` they fail.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@dataclass(kw_only=True)
+class Seen:
+    """What a page did besides being shown."""
+
+    problems: list[str] = field(default_factory=list)
+    """Errors of scripts, messages of the console, and dialogs."""
+    requests: list[str] = field(default_factory=list)
+    """URLs that were requested, without the page itself."""
+
+
+Opener = Callable[..., tuple[Page, Seen]]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        reason = f"none of {', '.join(BROWSERS)} is installed"
+        if os.environ.get("GITOPS_DSF_BROWSER") == "required":
+            pytest.fail(f"GITOPS_DSF_BROWSER=required, and {reason}")
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        # Root has no user namespaces for the sandbox in containers. Pages are our own.
+        arguments = ["--no-sandbox", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(chromium: Browser, tmp_path: Path) -> Iterator[Opener]:
+    """Opens HTML as a file, as people do."""
+    contexts = []
+
+    def opener(html: str, *, width: int = 1280, **more: Any) -> tuple[Page, Seen]:
+        file = tmp_path / "page.html"
+        file.write_text(html, "utf-8")
+        context = chromium.new_context(viewport={"width": width, "height": 900}, **more)
+        contexts.append(context)
+        page = context.new_page()
+        seen = Seen()
+        page.on("pageerror", lambda error: seen.problems.append(str(error)))
+        page.on("console", lambda message: seen.problems.append(message.text))
+        page.on("dialog", lambda dialog: seen.problems.append(dialog.message))
+        page.on("request", lambda request: seen.requests.append(request.url))
+        page.goto(file.as_uri())
+        assert seen.requests.pop(0) == file.as_uri()
+        return page, seen
+
+    yield opener
+    for context in contexts:
+        context.close()
