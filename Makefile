@@ -25,7 +25,7 @@ REQUIREMENTS := export --quiet --frozen --package gitops-dsf --no-dev --no-emit-
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test check soak hub-programs test-hub soak-hub fuzz world lint format bench demo golden schemas version lock wheel images release site clean
+.PHONY: help install test check soak hub-programs test-hub soak-hub fuzz world lint format bench demo golden schemas version lock wheel images release site screenshots clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -111,6 +111,9 @@ wheel: install ## the five distributions into dist/
 
 images: install ## three OCI images and their bills of materials into dist/ (buildah; IMAGES="agent cli" for some, ARCHITECTURE=arm64, BASE=another base)
 	$(PY) -m tools.release --images $(IMAGES) $(addprefix --architecture ,$(ARCHITECTURE)) $(addprefix --base ,$(BASE)) --out dist
+
+screenshots: install ## pictures of pages for the documentation, taken with Chromium
+	$(PY) -m tools.screenshots
 
 site: install ## the documentation site into dist/site; a broken link fails the build
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group site --inexact

@@ -196,8 +196,8 @@
 
     draw(everything = false) {
       const room = Math.ceil(this.height / this.rowHeight);
-      let first = Math.max(0, Math.floor(this.top / this.rowHeight) - 8);
-      let last = Math.min(this.rows.length, first + room + 16);
+      let first = Math.max(0, Math.floor(this.top / this.rowHeight) - 4);
+      let last = Math.min(this.rows.length, first + room + 8);
       if (everything) {
         first = 0;
         last = this.rows.length;

@@ -1,0 +1,72 @@
+"""The page of a large fleet: weight, time to open, time to filter.
+
+    python -m benchmarks.bench_pages [--clusters 2000] [--scorers 50] [--applications 500]
+
+The page is rendered from values that are made here, and opened as a file in headless Chromium,
+which must be installed. Exits with 1 when a target is missed.
+"""
+
+import shutil
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.measure import MEGABYTE, Figure, options, shown
+from gitops_dsf.show.pages.fleet import fleet_page
+from tests.support.fleetviews import fleet_view
+
+REPEATS = 5
+FILTERS = ("us-east-1", "gpu", "app-1", "nothing-like-this", "")
+"""What is typed, one after the other. The last one shows everything again."""
+FILTER = """(text) => new Promise((done) => {
+  const input = document.getElementById("search");
+  const start = performance.now();
+  input.value = text;
+  input.dispatchEvent(new Event("input"));
+  // The frame after the next one begins when the first is painted.
+  requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start)));
+})"""
+
+
+def figures(args: Namespace) -> Iterator[Figure]:
+    fleet = fleet_view(clusters=args.clusters, scorers=args.scorers, applications=args.applications)
+    start = time.perf_counter()
+    html = fleet_page(fleet)
+    yield Figure("to render the page", time.perf_counter() - start, None, "s")
+    yield Figure("its weight", len(html.encode()) / MEGABYTE, 3, "MB")
+    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser_path is None:
+        sys.exit("no Chromium is installed")
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+        file = Path(scratch, "fleet.html")
+        file.write_text(html, "utf-8")
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        yield Figure("to open it", min(_opened(page, file) for _ in range(REPEATS)), 2, "s")
+        for text in FILTERS:
+            fastest = min(_filtered(page, text) for _ in range(REPEATS))
+            yield Figure(f"to filter by {text!r}", fastest, 0.1, "s")
+        browser.close()
+
+
+def _opened(page: Page, file: Path) -> float:
+    start = time.perf_counter()
+    page.goto(file.as_uri(), wait_until="load")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
+    return time.perf_counter() - start
+
+
+def _filtered(page: Page, text: str) -> float:
+    """Seconds until the page shows what was filtered, beginning with everything."""
+    page.evaluate(FILTER, "" if text else "app-1")
+    milliseconds: float = page.evaluate(FILTER, text)
+    return milliseconds / 1000
+
+
+if __name__ == "__main__":
+    sys.exit(shown(figures(options(__doc__, clusters=2000, scorers=50, applications=500))))

@@ -1,0 +1,60 @@
+"""Takes the pictures of pages that the documentation shows.
+
+    python -m tools.screenshots [--out docs/images]
+
+The pages show made-up fleets, always the same ones. It needs Chromium.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import Browser, sync_playwright
+
+from gitops_dsf.show.pages.fleet import fleet_page
+from tests.support.fleetviews import fleet_view
+
+SHOTS: Final = (
+    ("fleet", 1280, "light"),
+    ("fleet-dark", 1280, "dark"),
+    ("fleet-phone", 390, "light"),
+)
+"""Names of the pictures, widths of the screen in pixels, and colours."""
+HEIGHT: Final = 1400
+
+
+def main() -> int:
+    """Writes the pictures. Returns 1 without a browser."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("docs/images"))
+    args = parser.parse_args()
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        print("no Chromium is installed", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+        page = Path(scratch, "fleet.html")
+        page.write_text(fleet_page(fleet_view()), "utf-8")
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for name, width, colours in SHOTS:
+            _take(browser, page, args.out / f"{name}.png", width=width, colours=colours)
+        browser.close()
+    return 0
+
+
+def _take(browser: Browser, page: Path, out: Path, *, width: int, colours: str) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": HEIGHT},
+        color_scheme="dark" if colours == "dark" else "light",
+    )
+    tab = context.new_page()
+    tab.goto(page.as_uri())
+    tab.screenshot(path=out)
+    context.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
