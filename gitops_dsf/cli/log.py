@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         )
     journal = _read(args, since=start)
     records = in_order(journal.content.records)
+    # A misspelt name has no record either, so this is a mistake, and an empty span is none.
     if args.application is not None and not records:
         raise UsageError(
             f"the journal has no record of {args.application}; gitops-dsf log lists what it has"
@@ -123,6 +124,7 @@ def _read(args: argparse.Namespace, *, since: float) -> _Journal:
     Months before `since` (Unix seconds) are not read, unless one application is asked for: its last
     move may be older.
     """
+    # The reconciler pushes the branch while people work in an old clone.
     fetches = args.journal is None and not args.no_fetch
     problem = ""
     if fetches:

@@ -158,6 +158,7 @@ def _run(arguments: Sequence[str]) -> int:
     verb = next((word for word in arguments if not word.startswith("-")), None)
     if arguments[:1] == ["--completion"]:
         verb = None
+    # argparse would list the verbs, and suggest none.
     if verb is not None and verb not in VERBS and not completing:
         from gitops_dsf.wording import did_you_mean
 
@@ -186,6 +187,7 @@ def _run_in_format(args: argparse.Namespace, run: Callable[[argparse.Namespace],
     """Runs a verb in the format of -o, if it has one."""
     if getattr(args, "output", None) != YAML:
         return run(args)
+    # The output is the JSON of the verb written as YAML, so no verb has to know a third format.
     args.output = "json"
     with redirect_stdout(StringIO()) as printed:
         code = run(args)

@@ -229,11 +229,12 @@ class Uninstaller:
         if served is None:
             return []
         applications = self.hub.list(served.path(), labels=APPLICATION_LABEL)
-        return [
-            application
-            for application in applications
-            if "deletionTimestamp" not in application["metadata"]
-        ]
+        remaining: list[Manifest] = []
+        for application in applications:
+            # One that is being deleted needs no second request, and does not stay.
+            if "deletionTimestamp" not in application["metadata"]:
+                remaining.append(application)
+        return remaining
 
     def _wait_for_clusters(self, *, seconds: float) -> None:
         """Waits until OCM has removed add-ons and works. Raises UninstallError after this time."""
@@ -479,10 +480,11 @@ def _is_ours(manager: Manifest) -> bool:
 
 
 def _places(manifests: Iterable[Manifest]) -> set[tuple[str | None, str]]:
-    return {
-        (manifest["metadata"].get("namespace"), manifest["metadata"]["name"])
-        for manifest in manifests
-    }
+    keys: set[tuple[str | None, str]] = set()
+    for manifest in manifests:
+        metadata = manifest["metadata"]
+        keys.add((metadata.get("namespace"), metadata["name"]))
+    return keys
 
 
 def _taints(cluster: Manifest) -> list[Manifest]:

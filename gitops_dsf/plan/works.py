@@ -122,10 +122,10 @@ def cluster_works(
         variants = tuple(source_variants[source].get(cluster_name) for source in sources_of(names))
         configuration = configurations.get((names, variants))
         if configuration is None:
-            running = [
-                on_cluster(on_spokes[name], cluster_name, by_variant, source_variants)
-                for name in names
-            ]
+            running: list[EffectiveScorer] = []
+            for name in names:
+                scorer = on_spokes[name]
+                running.append(on_cluster(scorer, cluster_name, by_variant, source_variants))
             summaries = [summary_of(scorer) for scorer in running]
             configuration = agent_configuration(running, summaries, settings.agent)
             configurations[names, variants] = configuration

@@ -114,7 +114,8 @@ class Context:
     @property
     def source_variants(self) -> Iterator[Variant]:
         """Every variant of the MetricSources."""
-        return (variant for source in self.sources.values() for variant in source.variants)
+        for source in self.sources.values():
+            yield from source.variants
 
     @property
     def ranked(self) -> Iterator[tuple[RankingItem, FieldPath, Score]]:
@@ -149,6 +150,7 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
         source = sources.get(scorer.spec.source.ref or "")
         by_variant[declared_scorer.name] = _with_variants(scorer, source)
     configs = declared.scoring_configs
+    # Agents and upstream's controller read one object of a fixed name; DSF207 names the others.
     masks = tuple(configs[0].value.spec.masks) if configs else ()
     targets = target_clusters(scorers.values(), masks, inventory)
     variants: dict[str, tuple[EffectiveScorer, ...]] = {}
@@ -157,11 +159,11 @@ def context_of(declared: Declared, *, locks_are_final: bool = False) -> Context:
         variants[name] = _used(by_variant[name], targets.get(name, NO_CLUSTERS))
         if not any(variant.missing for variant in variants[name]):
             complete[name] = scorer
-    shared_placements = {
-        placement.name: placement
-        for placement in declared.scored_placements
-        if placement.value.metadata.namespace in {None, settings.argocd.namespace}
-    }
+    # Argo CD 3.6.1 looks decisions up in its own namespace alone.
+    shared_placements: dict[str, Item[ScoredPlacement]] = {}
+    for placement in declared.scored_placements:
+        if placement.value.metadata.namespace in {None, settings.argocd.namespace}:
+            shared_placements[placement.name] = placement
     return Context(
         declared=declared,
         settings=settings,
@@ -191,7 +193,9 @@ def _used(
     forms: tuple[EffectiveScorer, ...], clusters: frozenset[str]
 ) -> tuple[EffectiveScorer, ...]:
     """Of a scorer with each variant, those that its clusters use; all if they use none."""
-    used = tuple(
-        form for form in forms if form.chosen and not form.chosen.clusters.isdisjoint(clusters)
-    )
-    return used or forms
+    used: list[EffectiveScorer] = []
+    for form in forms:
+        if form.chosen and not form.chosen.clusters.isdisjoint(clusters):
+            used.append(form)
+    # A scorer that runs nowhere yet is judged by all of them, so that its mistakes show.
+    return tuple(used) or forms

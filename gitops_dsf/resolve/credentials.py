@@ -136,6 +136,7 @@ def sent_by_hub(
     own_host = host_of(scorer.scoring_origin)
     recipients = []
     for credential in credentials(scorer.spec.scoring.auth):
+        # Only these are mounted into the reconciler's pod. The others are Secrets on the spokes.
         if credential.secret not in settings.reconciler.config_credentials:
             continue
         recipient = destination(credential, "configURL", scorer.spec.config_url)
@@ -169,6 +170,7 @@ def is_reserved(secret: str) -> bool:
 
 
 def _of_auth(auth: Auth) -> Iterator[Credential]:
+    # Both would be one header of one request, so the model refuses a second token.
     if auth.token_secret_ref is not None:
         path: FieldPath = ("auth", "tokenSecretRef")
         yield Credential(kind=Kind.TOKEN, secret=auth.token_secret_ref.name, path=path)

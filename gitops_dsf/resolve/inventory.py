@@ -77,10 +77,12 @@ class ClusterInventory:
     def _members_of(self, name: str) -> frozenset[str]:
         declared = self.sets.get(name)
         if declared is None:
+            # A hub has the sets `default` and `global` without anybody writing them.
             return self.all_clusters if name == "global" else self._exclusive(name)
         selector = declared.spec.cluster_selector
         if selector.selector_type != "LabelSelector":
             return self._exclusive(name)
+        # OCM 1.2.1 selects nothing by an absent label selector, and everything by an empty one.
         if selector.label_selector is None:
             return NO_CLUSTERS
         return self.selected(selector.label_selector)

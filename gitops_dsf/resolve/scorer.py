@@ -102,6 +102,8 @@ class EffectiveScorer:
     @cached_property
     def resource_name(self) -> str:
         """Sanitised score name, which is the name of the AddOnPlacementScore."""
+        # By upstream's rule for names (addon-contrib f5844b9), so that Placements find the same
+        # score after a migration.
         return sanitise(self.score_name)
 
     @property
@@ -127,6 +129,7 @@ class EffectiveScorer:
     def published(self) -> tuple[int, int]:
         """The lowest and highest score that it can publish."""
         mapping = self.spec.score_range
+        # Without a map the agent clamps raw scores to what the CRD of AddOnPlacementScore allows.
         ends = (-100, 100) if mapping is None else (mapping.output_min, mapping.output_max)
         return min(ends), max(ends)
 
@@ -286,6 +289,7 @@ class EffectiveScorer:
             required.append("source.host")
         if self.source_type != "None":
             required.append("source.params.query")
+        # Prometheus refuses a range query without a step.
         if self.source_type != "None" and self.needs_step:
             required.append("source.params.step")
         return tuple(field for field in required if not attrgetter(field)(self.spec))
@@ -312,6 +316,7 @@ def effective(declared: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> E
                 "scoring": _merged(spec.scoring, config.scoring),
             }
         )
+    # What stands beside ref has no effect, and DSF138 says so. It must not count here either.
     if spec.source.ref is not None:
         spec = _with_source(spec, type=None, host="", path="")
     return EffectiveScorer(declared=declared, spec=spec, lock=lock)

@@ -248,11 +248,10 @@ def _is_about(
         return True
     position = finding.position
     # The document of a finding is the last one that begins before its line.
-    before = [
-        document
-        for document in documents
-        if document.file == position.file and document.start[0] <= position.line
-    ]
+    before: list[Document] = []
+    for document in documents:
+        if document.file == position.file and document.start[0] <= position.line:
+            before.append(document)
     if not before:
         return False
     document = max(before, key=lambda document: document.start)

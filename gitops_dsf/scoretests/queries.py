@@ -151,11 +151,11 @@ def questions(
 
 def _metrics_on(cluster: str, given: Given) -> tuple[GivenSamples, ...]:
     """The metrics that the source of a cluster has."""
-    return tuple(
-        GivenSamples(metric.series, metric.values)
-        for metric in given.metrics
-        if metric.cluster in {None, cluster}
-    )
+    samples: list[GivenSamples] = []
+    for metric in given.metrics:
+        if metric.cluster in {None, cluster}:
+            samples.append(GivenSamples(metric.series, metric.values))
+    return tuple(samples)
 
 
 def not_evaluated(scorer: EffectiveScorer, fleet: CheckedFleet) -> str:

@@ -77,6 +77,8 @@ def rankings_text(
     """
     if not verdicts:
         return "this repository renders no Placement\n"
+    # All Placements share about a screen. Below the minimum a ranking does not show what would
+    # change.
     rows = None if everything else max(MIN_ROWS, MAX_ROWS // len(verdicts))
     text = ""
     for verdict in verdicts:

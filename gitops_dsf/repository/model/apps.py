@@ -21,6 +21,7 @@ from gitops_dsf.repository.model.base import (
 from gitops_dsf.repository.model.field_rules import Rule, Ruled, given, having, not_empty_list
 from gitops_dsf.urls.git import misleads_git
 
+# The CRD of Placements (OCM 1.2.1) refuses other weights.
 Weight = Annotated[int, Field(ge=-10, le=10)]
 
 
@@ -47,11 +48,15 @@ class Toleration(Ruled):
     """Taint value for Equal."""
     effect: Literal["NoSelect", "PreferNoSelect", "NoSelectIfNew"] | None = None
     """Taint effect; every effect when absent."""
+    # OCM 1.2.1 counts from the taint's timeAdded, for every effect. A taint without that time
+    # counts as expired.
     toleration_seconds: int | None = None
     """Seconds after which the toleration ends."""
 
     @model_validator(mode="after")
     def _as_ocm_reads_it(self) -> Self:
+        # The CRD accepts both mistakes. The scheduler of OCM 1.2.1 then calls the Placement
+        # misconfigured, and empties its decision.
         if not self.key and self.operator != "Exists":
             raise ValueError(
                 "a toleration without key needs operator: Exists (OCM treats it as misconfigured"
@@ -79,6 +84,8 @@ class DecisionGroups(Authored):
 
     groups: list[DecisionGroup] = []
     """Named groups, in order."""
+    # A number in quotes matches the pattern of OCM's CRD, but its controller wants a %: OCM 1.2.1
+    # then deletes the PlacementDecisions, and PlacementSatisfied stays True.
     clusters_per_decision_group: (
         Annotated[int, Field(ge=1)] | Annotated[str, Field(pattern=r"^([1-9][0-9]?|100)%$")]
     ) = "100%"
@@ -88,8 +95,11 @@ class DecisionGroups(Authored):
 class PlacementRules(Authored):
     """Which clusters may be chosen, and how many."""
 
+    # The CRD has no minimum. With 0 OCM 1.2.1 empties the decision, and with a negative number its
+    # controller panics.
     number_of_clusters: Annotated[int, Field(ge=1)] | None = None
     """Number of clusters; every eligible one when absent."""
+    # OCM creates the set global on each hub, with all clusters in it.
     cluster_sets: list[DnsLabel] = ["global"]
     """ManagedClusterSets to choose from; a binding for each is rendered, unless `bindings` is
     Existing.
@@ -133,6 +143,9 @@ class Ranking(Authored):
     """Which scorers rank the clusters."""
     stickiness: Annotated[int, Field(ge=0, le=1000)] = 20
     """Score points by which another cluster must be better before the decision changes."""
+    # Exclude is a CEL predicate. OCM 1.2.1 evaluates CEL when a cluster or the Placement changes,
+    # and at its resync every 10 minutes, not when a score changes; and CEL does not see that a
+    # score has expired.
     on_missing_score: Literal["Neutral", "Exclude"] = "Neutral"
     """Neutral: a cluster without the score counts as 0. Exclude: it is not eligible."""
     bindings: Literal["Rendered", "Existing"] = "Rendered"
@@ -245,6 +258,8 @@ class Moves(Authored):
     """Seconds for which MakeBeforeBreak waits until the new copy is Healthy and Synced. After that,
     the old copy is deleted as soon as the new one is at least as healthy.
     """
+    # Argo CD 3.6.1 watches no PlacementDecisions. It polls them every 3 minutes if this is not set.
+    # The reconciler asks it to look at once; this bounds the delay where no reconciler runs.
     refresh_seconds: Annotated[int, Field(ge=5, le=3600)] = 60
     """Seconds after which the ApplicationSet controller reads the decision again."""
     pace: Literal["Fleet", "None"] = "Fleet"

@@ -37,6 +37,7 @@ class Claim(Foreign):
 class ManagedClusterSpec(Foreign):
     """The fields of a cluster's spec that are read."""
 
+    # OCM 1.2.1 also schedules to clusters that are not accepted. Only taints keep it from them.
     hub_accepts_client: bool = True
     taints: list[dict[str, Any]] = Field(default_factory=list)
 
@@ -44,7 +45,10 @@ class ManagedClusterSpec(Foreign):
 class ManagedClusterStatus(Foreign):
     """The fields of a cluster's status that are read; `import` copies them from a hub."""
 
+    # OCM's agent reports at most 20 claims that people made for a cluster, in order of name.
     cluster_claims: list[Claim] = Field(default_factory=list)
+    # OCM's prioritizers for resources need both fields. A cluster without one of them counts as 0,
+    # which beats each cluster below the middle (OCM 1.2.1).
     allocatable: dict[str, str | int] = Field(default_factory=dict)
     capacity: dict[str, str | int] = Field(default_factory=dict)
 
@@ -65,6 +69,7 @@ class SetSelector(Foreign):
     selector_type: Literal["ExclusiveClusterSetLabel", "LabelSelector", ""] = (
         "ExclusiveClusterSetLabel"
     )
+    # With type LabelSelector an absent selector selects nothing, an empty one all (OCM 1.2.1).
     label_selector: LabelSelector | None = None
 
 
@@ -77,6 +82,7 @@ class ManagedClusterSetSpec(Foreign):
 class SetMetadata(Foreign):
     """The fields of a set's metadata that are read."""
 
+    # Clusters name their set in a label, and Kubernetes limits values of labels to 63 characters.
     name: Annotated[str, Field(min_length=1, max_length=63)]
 
 
@@ -107,6 +113,8 @@ class RawPlacement(Foreign):
     api_version: Literal["cluster.open-cluster-management.io/v1beta1"]
     kind: Literal["Placement"]
     metadata: RawMetadata
+    # OCM's CRD has neither an enum on mode nor names of built-in prioritizers. A strict type would
+    # refuse what OCM accepts, and could not say what OCM does with it.
     spec: dict[str, Any] = Field(default_factory=dict)
 
 

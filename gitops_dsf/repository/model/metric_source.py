@@ -23,6 +23,7 @@ from gitops_dsf.repository.model.scorer import (
     sends_token,
 )
 
+# A CA or a client certificate may stand beside a password: they are not in the header.
 _SENDS_TOKEN = {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD, given("oauth2")], "type": "object"}
 MAX_VARIANTS = 50
 MAX_HEADERS = 20

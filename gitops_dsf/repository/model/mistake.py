@@ -128,6 +128,8 @@ def explain(
     by_path: dict[FieldPath, list[ErrorDetails]] = defaultdict(list)
     for error in errors:
         by_path[written_path(error, document.data)].append(error)
+    # An older spelling is explained as such. pydantic would call its field unknown, and the new one
+    # missing.
     for path, errors_at_path in by_path.items():
         if not any(explains(dialect, path) for dialect in dialects):
             yield _diagnostic(path, errors_at_path, model=model, document=document)

@@ -93,6 +93,7 @@ class ArgoCd(Authored):
     """AppProject of the Applications that apply the rendered tree."""
     destination_server: str = "https://kubernetes.default.svc"
     """API server of the hub as Argo CD knows it."""
+    # The roles of both in Argo CD 3.6.1 cannot list PlacementDecisions.
     decision_readers: Annotated[list[DnsName], Field(min_length=1)] = list(DECISION_READERS)
     """ServiceAccounts of Argo CD that get the right to list PlacementDecisions: that of the
     ApplicationSet controller, and for previews in the user interface that of the server. Helm and
@@ -167,6 +168,8 @@ class Proxy(Authored):
     OpenShift. OCM sets the variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the agent's pod.
     """
 
+    # OCM 1.2.1 sets the variables in every container of the add-on's pods, in upper and lower case
+    # (pkg/addon/templateagent/decorator.go).
     http_proxy: str | None = None
     """Proxy for http URLs, such as http://proxy.example.com:3128."""
     https_proxy: str | None = None
@@ -234,6 +237,7 @@ class OpenTelemetry(Authored):
     """Size of the volume that keeps the history. It is an emptyDir: a new pod starts without
     history.
     """
+    # 65534 is the user `nobody` of Prometheus' image, by number.
     run_as_user: Annotated[int, Field(ge=1)] | None = 65534
     """User of the container. The image of Prometheus names its user, and Kubernetes cannot tell
     whether a name is root. Write null on OpenShift, which assigns a user.
@@ -395,6 +399,8 @@ class Output(Authored):
     """
     branch: Annotated[str, Field(pattern=BRANCH)] = "gitops-dsf-rendered"
     """Branch that CI writes with mode Branch."""
+    # One directory is one Application of Argo CD, whose manifests may have 10 MB together and must
+    # be rendered within 60 s (Argo CD 3.6.1).
     shards: Annotated[int, Field(ge=1, le=MAX_SHARDS)] = 1
     """Number of works-NN directories; a cluster's directory depends on its name and this number
     only.
@@ -431,6 +437,7 @@ class FleetRepositorySpec(Authored):
     """Hosts (shell-style globs) outside of the managed clusters that scorers may send tokens to.
     Services of the cluster need no entry.
     """
+    # A tag can be moved by everybody who may push to the registry.
     require_image_digests: bool = False
     """Whether the images of agent and reconciler must be named by digest (`NAME@sha256:...`)."""
     allow_unmatched_selectors: bool = False
@@ -462,6 +469,7 @@ class FleetRepositorySpec(Authored):
         output = self.output
         state = self.reconciler.state
         journal = self.reconciler.journal
+        # The pipeline writes the rendered tree there, in place of what the branch had.
         if output.mode == "Branch" and output.branch == people:
             yield FieldError(
                 f"output.branch is git.targetRevision ({people}), which people write: name another"
@@ -480,6 +488,7 @@ class FleetRepositorySpec(Authored):
         used_branches = {people, output.branch}
         if state.enabled:
             used_branches.add(state.branch)
+        # The reconciler only appends to the journal, so no other program may write to its branch.
         if journal.enabled and journal.branch in used_branches:
             yield FieldError(
                 f"reconciler.journal.branch is {journal.branch}, which has another use already:"

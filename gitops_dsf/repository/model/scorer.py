@@ -142,6 +142,8 @@ class SourceParams(Authored):
 
     query: str = ""
     """PromQL, or measures of type Kubernetes; several expressions are joined by `;`."""
+    # Upstream's CRD accepts 0, too, but its controller then skips the scorer in silence
+    # (addon-contrib f5844b9): DSF123 says so.
     range: Annotated[int, Field(ge=0, le=31_536_000)] = 0
     """Seconds of history; 0 for the present value only, which is all that type Kubernetes has."""
     step: Annotated[int, Field(ge=0, le=31_536_000)] = 0
@@ -175,6 +177,7 @@ class Source(Authored):
 
     ref: DnsName | None = None
     """Name of a MetricSource, which says type, host, path and auth for each cluster."""
+    # Upstream's CRD (addon-contrib f5844b9) knows Prometheus and None only.
     type: Literal["Prometheus", "Kubernetes", "OpenTelemetry", "None"] | None = None
     """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's own nodes
     and pods; OpenTelemetry for the receiver beside the agent, which collectors of the cluster push
@@ -266,6 +269,9 @@ class ScoreRange(Ruled):
     """Raw score that becomes outputMin."""
     max: float
     """Raw score that becomes outputMax."""
+    # OCM 1.2.1 counts a missing score as 0. So the default ends are above 0: no real score ranks
+    # below none. The API server refuses all scores of an object that has one outside of these
+    # bounds.
     output_min: Annotated[int, Field(ge=SCORE_MIN, le=SCORE_MAX)] = DEFAULT_OUTPUT_MIN
     """Published score of min; above outputMax when lower raw scores are better."""
     output_max: Annotated[int, Field(ge=SCORE_MIN, le=SCORE_MAX)] = DEFAULT_OUTPUT_MAX
@@ -275,6 +281,7 @@ class ScoreRange(Ruled):
 class Publish(Authored):
     """When a changed score is written to the hub."""
 
+    # Scores are -100 to 100, so with 200 only the refresh at half of the TTL writes.
     deadband: Annotated[int, Field(ge=0, le=200)] = 2
     """By how many score points a value must change to be published before half of the TTL has
     passed.
@@ -312,6 +319,8 @@ class DynamicScorerSpec(Ruled):
     """Full: each field that the scoring API's /config sets, as recorded in locks/, overrides this
     file. None: only this file counts. Required unless scoring.type is Query.
     """
+    # Our programs do not read it. Upstream's controller skips a scorer without it (addon-contrib
+    # f5844b9).
     location: Literal["Internal", "External"] = "Internal"
     """Whether the scoring API runs inside the fleet."""
     runs_on: Literal["Spokes", "Hub"] = "Spokes"
@@ -334,6 +343,7 @@ class DynamicScorerSpec(Ruled):
     """A linear mapping from raw scores to published ones. Without it, raw scores are clamped to
     -100..100.
     """
+    # Last is what upstream's agent does: a later result of the same name overwrites the earlier.
     score_aggregation: Literal["Last", "Mean", "Min", "Max", "Sum"] = "Last"
     """How several results with the same dimension are combined."""
     score_ttl_seconds: Annotated[int, Field(ge=60, le=31_536_000)] | None = Field(
@@ -342,6 +352,7 @@ class DynamicScorerSpec(Ruled):
     """Seconds that a published score stays valid; max(900, 10 x interval) when absent."""
     publish: Publish = Publish()
     """When a changed score is written to the hub."""
+    # Nothing is published by default, and OCM 1.2.1 counts that as 0, which beats negative scores.
     default_score: Annotated[int, Field(ge=-100, le=100)] | None = None
     """The published score of a cluster whose metric source answers without series. Nothing is
     published then when it is absent. It needs a scoreDimensionFormat without labels.

@@ -119,6 +119,7 @@ def check(text: str) -> Checked:
         tree = _parse(text)
     except ValueError as error:
         return Checked(None, (_mistake(text, words, printable(error, most=200)),))
+    # It parses, and only a query of a range refuses it: Prometheus 3 answers with an error 400.
     wrong_result = _wrong_result(tree, words)
     if wrong_result is not None:
         return Checked(None, (wrong_result,))
@@ -187,6 +188,7 @@ def _too_much(words: Sequence[Token]) -> QueryMistake | None:
             depth += 1
         elif word.text in _OPENED_BY and depth > 0:
             depth -= 1
+        # The parser recurses at each sign, too, as in ------x.
         signs = signs + 1 if word.text in {"+", "-"} else 0
         if depth > MAX_DEPTH or signs > MAX_DEPTH:
             return QueryMistake(
@@ -223,6 +225,7 @@ def _mistake(text: str, words: Sequence[Token], message: str) -> QueryMistake:
     unknown = _UNKNOWN_FUNCTION.search(message)
     if unknown is not None:
         return _unknown_function(words, unknown[1])
+    # The parser quotes only the character of a bad escape, which may occur many times before.
     escape = _first_bad_escape(words)
     if escape is not None and "escape" in message:
         character = text[escape + 1]
@@ -285,6 +288,8 @@ def _unopened(words: Sequence[Token]) -> int | None:
 
 def _unknown_function(words: Sequence[Token], name: str) -> QueryMistake:
     offset = next((word.offset for word in words if word.text == name), _first(words))
+    # The native parser is of Prometheus 3. A source with Prometheus 2 may still know the name, so
+    # this is a finding of its own.
     if name in RENAMED:
         message = f"{name} has another name since Prometheus 3"
         return QueryMistake(message, f"write {RENAMED[name]}", offset, "renamed")

@@ -163,6 +163,7 @@ def _aggregation(tree: Tree, depth: int) -> _Labels:
     name = aggregation_name(tree)
     if name in CHOOSING:
         return inner
+    # Without `by` and `without` an aggregation has one series, without any label.
     result = _NONE
     if tree.modifier is not None:
         listed = frozenset(tree.modifier.labels)
@@ -180,10 +181,13 @@ def _binary(tree: Tree, depth: int) -> _Labels:
     if modifier is None:
         return left.either(right)
     cardinality = str(modifier.card)
+    # With group_left the result has the labels of the left side, and those that group_left lists
+    # from the right. With group_right it is the other way round.
     if cardinality.endswith("ManyToOne"):
         return left.plus(frozenset(modifier.group_labels or ()))
     if cardinality.endswith("OneToMany"):
         return right.plus(frozenset(modifier.group_labels or ()))
+    # Prometheus keeps only the labels of on(), or drops those of ignoring(), also for a comparison.
     if modifier.matching is not None and cardinality.endswith("OneToOne"):
         listed = frozenset(modifier.matching.labels)
         both = left.either(right)
@@ -205,6 +209,7 @@ def _call(tree: Tree, depth: int) -> _Labels:
     if name in {"label_replace", "label_join"} and len(tree.args) > 1:
         labels = vectors[0] if vectors else _ANY
         return labels.plus(frozenset({_text(tree.args[1])}))
+    # absent() takes labels from the matchers of its selector, and info() adds those of target_info.
     if name in {"absent", "absent_over_time", "info"} or not vectors:
         return _ANY
     return reduce(_Labels.either, vectors)
@@ -309,6 +314,8 @@ def _text(tree: Tree) -> str:
 def _calls(words: Sequence[Token], names: frozenset[str] | set[str]) -> Iterator[int]:
     """Offsets of names that are followed by a bracket or a grouping."""
     for word, after in pairwise(words):
+        # `sum(x)` and `sum by (a) (x)` begin an aggregation. Prometheus reads its words in any
+        # case.
         is_call = word.kind == "name" and after.text.lower() in {"(", "by", "without"}
         if is_call and word.text.lower() in names:
             yield word.offset
@@ -323,6 +330,7 @@ def _binary_operators(words: Sequence[Token]) -> Iterator[int]:
     ends_operand = False
     for word in words:
         text = word.text.lower()
+        # In a selector such as {a!="b"} the signs compare labels.
         if word.kind == "operator" and text in {"{", "}"}:
             depth += 1 if text == "{" else -1
             ends_operand = text == "}"

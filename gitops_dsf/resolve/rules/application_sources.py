@@ -48,6 +48,8 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
         yield from _path(source.document, (*source.path, "path"))
     repository = context.declared.repository
     if repository is not None:
+        # The rendered Applications have the path, too, and Argo CD refuses it there in the same
+        # way.
         yield from _path(repository.document, ("spec", "git", "path"))
 
 

@@ -36,6 +36,8 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
             title = peer.title_of(credential)
             if credential.kind is Kind.ACCESS_TOKEN:
                 continue  # its Secret is that of the client
+            # The kubeconfig with which the agent writes scores lies beside the Secrets of scorers.
+            # Whoever wrote a scorer could have it sent to a host of theirs.
             if is_reserved(secret) or secret in pull_secrets[peer.on_hub]:
                 yield codes.RESERVED_SECRET.at(
                     position(),

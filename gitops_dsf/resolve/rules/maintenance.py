@@ -48,6 +48,7 @@ def windows_keep_their_clock(context: Context) -> Iterator[Diagnostic]:
     for maintenance in context.declared.maintenance[:MAX_WINDOWS]:
         schedule = maintenance.value.spec.schedule
         window = window_of(maintenance.value.spec)
+        # A single period has its offset from UTC, so no change of clocks moves it.
         if schedule is None or isinstance(window, Period) or schedule.opens == schedule.closes:
             continue
         change = clock_change(window)
@@ -127,6 +128,8 @@ def clusters_are_left(context: Context) -> Iterator[Diagnostic]:
         for window in context.declared.maintenance[:MAX_WINDOWS]
         if window.value.spec.action != "Freeze"
     ]
+    # Sets of clusters are bits of a number here: several windows can be open at once in many
+    # groups, and each group is a union.
     bits = {
         name: 1 << position for position, name in enumerate(sorted(context.inventory.all_clusters))
     }

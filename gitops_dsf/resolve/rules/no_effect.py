@@ -90,6 +90,8 @@ _kubernetes_sources = _sources_of_type(SOURCE_TYPE)
 
 _ROWS: Final = (
     _Row(
+        # Upstream's controller (addon-contrib f5844b9) copies none of these into what its agent
+        # reads.
         codes.UPSTREAM_ONLY,
         _declared_scorers,
         "suspend clusterSelector scoreRange scoreAggregation scoreTTLSeconds publish defaultScore"
@@ -202,6 +204,7 @@ def fields_have_an_effect(context: Context) -> Iterator[Diagnostic]:
 
 def _reported(row: _Row, holder: _Place, name: str) -> Iterator[Diagnostic]:
     path = (*holder.path, *name.split("."))
+    # An empty field asks for nothing, so nothing is lost.
     if value_at(holder.document.data, path) in (None, "", 0):
         return
     words = {"field": path[-1], "path": name, "whole": dotted(path), "decides": holder.decides}

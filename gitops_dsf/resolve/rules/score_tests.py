@@ -1,6 +1,7 @@
 """Checks ScoreTests: their notation, what they name, and that they do not contradict themselves."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from dsf_wire.dimension import can_yield
@@ -52,6 +53,7 @@ def series_values_parse(context: Context) -> Iterator[Diagnostic]:
                 continue
             if not values:
                 yield codes.SERIES_VALUES.at(test.at(*path), "the series has no value", _NOTATION)
+            # `_x200000` is short to write, and each value is scored and simulated.
             total += len(values)
             if total > MAX_VALUES:
                 yield codes.SERIES_VALUES.at(
@@ -114,17 +116,12 @@ def nothing_is_given_twice(context: Context) -> Iterator[Diagnostic]:
     """A test gives each cluster, series, score and decision once."""
     for test in context.declared.score_tests:
         content = test.value.spec.given
-        clusters = [cluster.name for cluster in content.clusters or ()]
-        series = [(given.scorer, given.cluster, given.labels) for given in content.series]
-        scores = [
-            (score.scorer, score.resource, score.cluster, score.dimension)
-            for score in content.scores
-        ]
-        decisions = [(decision.application, decision.placement) for decision in content.decisions]
-        yield from _twice(test, "clusters", clusters)
-        yield from _twice(test, "series", series)
-        yield from _twice(test, "scores", scores)
-        yield from _twice(test, "decisions", decisions)
+        yield from _twice(test, "clusters", content.clusters or (), "name")
+        yield from _twice(test, "series", content.series, "scorer", "cluster", "labels")
+        yield from _twice(
+            test, "scores", content.scores, "scorer", "resource", "cluster", "dimension"
+        )
+        yield from _twice(test, "decisions", content.decisions, "application", "placement")
 
 
 def placement_keys(context: Context) -> Sequence[str]:
@@ -212,12 +209,15 @@ def _scores(test: Item[ScoreTest]) -> Iterator[tuple[FieldPath, GivenScore | Exp
         yield ("spec", "expect", "scores", index), expected
 
 
-def _twice(test: Item[ScoreTest], section: str, keys: Iterable[Hashable]) -> Iterator[Diagnostic]:
-    """The items of a list below `given` whose key an earlier one has."""
+def _twice(
+    test: Item[ScoreTest], section: str, entries: Iterable[object], *key: str
+) -> Iterator[Diagnostic]:
+    """The items of a list below `given` that have the same fields `key` as an earlier one."""
     path: FieldPath = ("spec", "given", section)
+    key_of = attrgetter(*key)
     first_indexes: dict[Hashable, int] = {}
-    for index, key in enumerate(keys):
-        first = first_indexes.setdefault(key, index)
+    for index, entry in enumerate(entries):
+        first = first_indexes.setdefault(key_of(entry), index)
         if first != index:
             yield codes.TEST_TWICE.at(
                 test.at(*path, index),

@@ -90,6 +90,8 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
 @rule(needs=(SETTINGS,))
 def images_are_set(context: Context) -> Iterator[Diagnostic]:
     """Our images must be named as long as no registry has them."""
+    # Before the first release no registry is named: whoever reserved the name could put any image
+    # there.
     if REGISTRY is not None:
         return
     unset = [image for image in _images(context) if not image.is_written]
@@ -138,6 +140,7 @@ def pods_are_accepted(context: Context) -> Iterator[Diagnostic]:
         ("reconciler", spec.reconciler),
     ):
         yield from _nodes(document, ("spec", name), settings.node_selector)
+        # The defaults are right, and stand in no file that a finding could point to.
         if "resources" in settings.model_fields_set:
             yield from _resources(document, ("spec", name), settings.resources)
     for index, entry in enumerate(spec.agent.rollout):

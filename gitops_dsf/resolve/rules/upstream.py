@@ -32,6 +32,8 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
         return
     scoring_type: FieldPath = ("spec", "scoring", "type")
     for scorer in context.declared.scorers:
+        # Upstream's summaries have no type of scoring (addon-contrib f5844b9), so its agent calls
+        # an API in any case.
         if scorer.document.has(scoring_type):
             yield codes.UPSTREAM_ONLY.at(
                 scorer.document.key_at(scoring_type),
@@ -150,6 +152,7 @@ def _window(scorer: EffectiveScorer, *, unseen: bool) -> Iterator[Diagnostic]:
 
 
 def _scoring_host(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
+    # addon-contrib f5844b9 takes the host of the source for both, where /config has a scoring host.
     if scorer.lock is None or not scorer.is_locked("scoring.host"):
         return
     source_host = scorer.lock.value.spec.config.source.host

@@ -36,6 +36,8 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
     for scorer in context.scorers.values():
         declared = scorer.declared
         spec = scorer.spec
+        # The default of configURL is empty, and has no place: only one that is written can be
+        # wrong.
         if declared.document.has(("spec", "configURL")) and not spec.scored_by_query:
             position = partial(declared.at, "spec", "configURL")
             yield from _endpoint(spec.config_url, position, "configURL", query_allowed=True)
@@ -111,7 +113,7 @@ def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
         if is_local(host):
             yield codes.LOCAL_HOST.at(
                 server.position(),
-                f"{host} is the pod that runs the scorer, and no token server is in it",
+                f"{host} is the pod that runs the scorer, and no token server runs there",
                 "write the name of a Service or of a host, such as https://login.example.com/token",
             )
 
@@ -123,7 +125,7 @@ def hosts_are_apis(context: Context) -> Iterator[Diagnostic]:
         if scorer.source_type == "Prometheus" and not scorer.is_pushed:
             yield from _query_path(scorer) if scorer.spec.source.path else _store_page(scorer)
         host = scorer.spec.scoring.host
-        # anything.
+        # With scoring.path, the path of the host is a prefix of it, which may be anything.
         last_part = path_of(host).rstrip("/").rpartition("/")[2]
         if not scorer.spec.scoring.path and last_part in _PAGES_OF_AN_API:
             yield codes.NO_API.at(
@@ -198,6 +200,7 @@ def _endpoint(
             "write the name or address as it is, such as scorer.scoring.svc or 10.0.0.7",
         )
         return
+    # Such a URL would also stand in a ConfigMap on each cluster.
     if parts.username is not None or _has_secret(parts):
         yield codes.URL_CREDENTIALS.at(
             position(),

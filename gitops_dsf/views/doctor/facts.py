@@ -82,6 +82,8 @@ class DoctorFacts:
         """Whether the hub refused to show something that a check needs, optional sources aside."""
         for need in (*HubPart, *FactSource):
             unread = self.missing(need)
+            # What the hub does not serve, such as an add-on that is not installed, is a fact and no
+            # refusal.
             if need not in OPTIONAL and unread is not None and unread.refused:
                 return True
         return False

@@ -43,13 +43,16 @@ def newly_sent(
 ) -> tuple[CredentialSent, ...]:
     """What a scorer sends only after a change, sorted."""
     sent_before = frozenset(credentials_of(before, base))
-    return tuple(
-        CredentialSent(
-            section=credential.section,
-            kind=credential.kind,
-            secret=credential.secret or None,
-            to=f"{credential.scheme}://{credential.host}",
+    sent: list[CredentialSent] = []
+    for credential in sorted(credentials_of(after, head)):
+        if credential in sent_before:
+            continue
+        sent.append(
+            CredentialSent(
+                section=credential.section,
+                kind=credential.kind,
+                secret=credential.secret or None,
+                to=f"{credential.scheme}://{credential.host}",
+            )
         )
-        for credential in sorted(credentials_of(after, head))
-        if credential not in sent_before
-    )
+    return tuple(sent)

@@ -203,10 +203,10 @@ def _rendered(fleet: CheckedFleet | None) -> _Contents:
     """Metadata and specs of Placements as Argo CD applies them."""
     if fleet is None:
         return {}
-    return {
-        ("Placement", key): _parts(manifest, ("metadata", "spec"))
-        for key, manifest in applied(fleet).placements.items()
-    }
+    parts: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for key, manifest in applied(fleet).placements.items():
+        parts["Placement", key] = _parts(manifest, ("metadata", "spec"))
+    return parts
 
 
 def _parts(values: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:

@@ -37,11 +37,11 @@ def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
     old = dict(_leaves(before, ""))
     new = dict(_leaves(after, ""))
     # Kubernetes drops nulls, so null counts as missing.
-    return tuple(
-        FieldChange(path=path, before=old.get(path), after=new.get(path))
-        for path in sorted({*old, *new})
-        if old.get(path) != new.get(path)
-    )
+    changes: list[FieldChange] = []
+    for path in sorted({*old, *new}):
+        if old.get(path) != new.get(path):
+            changes.append(FieldChange(path=path, before=old.get(path), after=new.get(path)))
+    return tuple(changes)
 
 
 def written_metadata(metadata: Metadata) -> dict[str, Any]:

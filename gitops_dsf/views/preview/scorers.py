@@ -88,10 +88,10 @@ def rescored(
     changes: Iterable[ScorerChange], base: CheckedFleet | None, head: CheckedFleet
 ) -> dict[str, frozenset[str]]:
     """By scorer, all clusters whose score comes, goes or may differ after the change."""
-    return {
-        change.name: altered(change, base, head).union(change.gained, change.lost)
-        for change in changes
-    }
+    clusters: dict[str, frozenset[str]] = {}
+    for change in changes:
+        clusters[change.name] = altered(change, base, head).union(change.gained, change.lost)
+    return clusters
 
 
 def _scorer_change(

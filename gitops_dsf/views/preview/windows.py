@@ -31,11 +31,11 @@ def open_windows(fleet: CheckedFleet, state: HubState, now: datetime) -> tuple[W
     """The maintenance whose window is open now."""
     clusters = {cluster.metadata.name: cluster for cluster in state.clusters}
     seconds = now.timestamp()
-    return tuple(
-        window_view(maintenance, clusters_of(maintenance, clusters), seconds)
-        for maintenance in fleet.maintenance_on_hub
-        if open_period(maintenance.window, seconds) is not None
-    )
+    views: list[WindowView] = []
+    for maintenance in fleet.maintenance_on_hub:
+        if open_period(maintenance.window, seconds) is not None:
+            views.append(window_view(maintenance, clusters_of(maintenance, clusters), seconds))
+    return tuple(views)
 
 
 def window_view(maintenance: Maintenance, clusters: Collection[str], now: float) -> WindowView:

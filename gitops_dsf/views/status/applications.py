@@ -102,6 +102,7 @@ def any_waits(
     """Whether a copy of a rendered ApplicationSet is on a cluster that is not decided any more."""
     expected: dict[tuple[str, str], frozenset[str]] = {}
     for application_set in sets:
+        # A set that people wrote may keep its copies on purpose.
         if application_set.rendered:
             key = application_set.namespace, application_set.name
             expected[key] = _decided_for(application_set, clusters)
@@ -178,6 +179,7 @@ def _copy_wait(wait: WaitingCopy) -> CopyWait:
 
 
 def _copy_state(application: Application, *, decided: bool) -> CopyState:
+    # With Argo CD's finalizer, an Application stays until its workload is deleted.
     if application.deleting:
         return CopyState.LEAVING
     if not decided:

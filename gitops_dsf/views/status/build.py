@@ -5,7 +5,7 @@ what depends on it is None or left out.
 """
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,6 +181,7 @@ def _check_names(inputs: StatusInputs, requested: Filter, chosen: _Chosen) -> No
 
 
 def _check(kind: str, name: str, known: Iterable[str]) -> None:
+    # With a misspelt name the view would be empty, and look like a hub without problems.
     names = sorted(known)
     if name in names:
         return
@@ -198,17 +199,13 @@ def _chosen(
     if requested.scorer is not None:
         chosen_scorers = _named(scorers, requested.scorer)
         resources = {scorer.resource for scorer in chosen_scorers}
-        chosen_placements = [
-            placement for placement in chosen_placements if resources & _ranks_by(placement)
-        ]
+        chosen_placements = list(_ranking_by(resources, chosen_placements))
     candidates: Sequence[Placement] = chosen_placements
     if requested.placement is not None:
         # A Placement that is named is shown, also if it is not ours and ranks by no score of ours.
         if not requested.scorer:
             candidates = placements
-        chosen_placements = [
-            placement for placement in candidates if _is_called(placement, requested.placement)
-        ]
+        chosen_placements = list(_called(requested.placement, candidates))
         ranked = frozenset[str]().union(*map(_ranks_by, chosen_placements))
         chosen_scorers = [scorer for scorer in chosen_scorers if scorer.resource in ranked]
     return _Chosen(scorers=chosen_scorers, placements=chosen_placements, candidates=candidates)
@@ -229,8 +226,18 @@ def _ranks_by(placement: Placement) -> frozenset[str]:
     return frozenset(score.resource for score in ranked_by(placement))
 
 
-def _is_called(placement: Placement, name: str) -> bool:
-    return name in (placement.key, placement.metadata.name)
+def _ranking_by(resources: Collection[str], placements: Iterable[Placement]) -> Iterator[Placement]:
+    """The Placements that rank by one of these AddOnPlacementScores."""
+    for placement in placements:
+        if not _ranks_by(placement).isdisjoint(resources):
+            yield placement
+
+
+def _called(name: str, placements: Iterable[Placement]) -> Iterator[Placement]:
+    """The Placements with this name; without a namespace there may be several."""
+    for placement in placements:
+        if name in (placement.key, placement.metadata.name):
+            yield placement
 
 
 def _named(scorers: Iterable[DynamicScorer], name: str) -> list[DynamicScorer]:

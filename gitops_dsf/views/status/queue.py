@@ -90,16 +90,17 @@ def queue_view(
 
     under_way = tuple(map(_move_view, filter(is_shown, moves.ledger.under_way)))
     waiting = tuple(map(_waiting_view, filter(is_shown, moves.queue.waiting)))
-    draining = tuple(
-        _drain_view(drain) for drain in moves.maintenance.drains if cluster in (None, drain.cluster)
-    )
+    draining: list[DrainView] = []
+    for drain in moves.maintenance.drains:
+        if cluster in (None, drain.cluster):
+            draining.append(_drain_view(drain))
     if not (under_way or waiting or draining):
         return None
     return QueueView(
         under_way=under_way,
         waiting=waiting,
         omitted=moves.queue.omitted or UNSET,
-        draining=draining or UNSET,
+        draining=tuple(draining) or UNSET,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from gitops_dsf.hub.metadata import Condition
 from gitops_dsf.hub.score_failures import FailureGroup, failure_groups
 from gitops_dsf.hub.score_states import LIVE, ScoreState, state_of, state_of_absent
 from gitops_dsf.hub.scorers import DynamicScorer
@@ -198,11 +199,10 @@ class ScorerView:
     @cached_property
     def failing(self) -> tuple[FailureGroup, ...]:
         """The clusters where it should publish and gives no scores now, by reason."""
-        expected = {
-            cluster: failure
-            for cluster, failure in self.failures.items()
-            if cluster in self.expected
-        }
+        expected: dict[str, ScoreFailure] = {}
+        for cluster, failure in self.failures.items():
+            if cluster in self.expected:
+                expected[cluster] = failure
         return failure_groups(expected)
 
     def cells(self) -> Iterator[Cell]:
@@ -237,6 +237,7 @@ class ScorerView:
             if cluster not in self.expected:
                 yield cluster, ScoreState.MASKED
                 continue
+            # A score is missing only some time after scorer, cluster and add-on are all there.
             since = max(self.scorer.created, self.targets.since(cluster, self.scorer))
             interval = self.scorer.interval
             yield cluster, state_of_absent(since=since, interval=interval, now=self.now)
@@ -269,16 +270,17 @@ def scorer_status(view: ScorerView) -> ScorerStatus:
         score_name=scorer.score_name,
         resource=scorer.resource,
         health=scorer.health or None,
-        conditions=tuple(
-            ScorerCondition(condition.type, condition.status, condition.reason, condition.message)
-            for condition in scorer.conditions
-        ),
+        conditions=tuple(map(_condition, scorer.conditions)),
         suspended_by=view.suspended or None,
         interval_seconds=scorer.interval,
         ttl_seconds=scorer.ttl,
         summary=_summary(view) if view.known else None,
         scores=tuple(view.cells()),
     )
+
+
+def _condition(condition: Condition) -> ScorerCondition:
+    return ScorerCondition(condition.type, condition.status, condition.reason, condition.message)
 
 
 def _view(
@@ -288,6 +290,7 @@ def _view(
     failures: Mapping[str, ScoreFailure] = {}
     expected = frozenset[str]()
     masked = frozenset[str]()
+    # Without the clusters nobody can say where a score is missing, so then nothing is counted.
     is_known = inputs.knows(HubPart.SCORES, HubPart.CLUSTERS)
     if is_known:
         column = inputs.snapshot.scores.get(scorer.resource, {})

@@ -72,6 +72,8 @@ def version(facts: DoctorFacts) -> Iterator[DoctorFinding]:
         )
         return
     versions = _versions(facts)
+    # Only this controller reads PlacementDecisions; the versions of the others matter only if they
+    # differ.
     known = {name: version for name, version in versions.items() if CONTROLLER in name}
     without = _controllers_without(facts, known)
     if without:
@@ -260,6 +262,7 @@ def _wrong_objects(status: HubObject) -> Iterator[_WrongObject]:
         health = resource.get("health") or {}
         state = str(health.get("status") or "")
         message = failures.get(_identity(resource)) or str(health.get("message") or "")
+        # A broken object is broken whether or not it differs from git.
         if state not in BROKEN:
             state = str(resource.get("status") or "")
         if resource.get("requiresPruning"):

@@ -58,6 +58,7 @@ def _unowned(facts: DoctorFacts) -> Iterator[DoctorFinding]:
     for name, view in views.items():
         keepers = facts.inputs.snapshot.clusters if view.scorer.on_hub else facts.inputs.addons
         empty = view.unusual.get(ScoreState.EMPTY, ())
+        # An object without items ranks nothing: OCM counts it as 0, as if it were not there.
         for cluster in view.published.keys() - keepers.keys() - set(empty):
             orphans.add(_ScoreKey(cluster, name))
     for key in sorted(orphans - _written_by_others(facts)):

@@ -63,6 +63,7 @@ def _scorer(facts: DoctorFacts, view: ScorerView) -> Iterator[DoctorFinding]:
                 "  # in the fleet repository; then review the lock and merge"
             )
         yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
+    # Some clusters may have no series for a good reason. If none has any, the query is wrong.
     if view.at_default and view.at_default == view.histogram.total():
         yield warning(
             f"every score of {name} is its defaultScore {view.scorer.spec.default_score}: its"
@@ -140,6 +141,7 @@ def _is_nowhere(facts: DoctorFacts, view: ScorerView, lacking: Sequence[str]) ->
 
     Then its score is missing everywhere, and agents there publish others.
     """
+    # On one cluster alone, the agent is as likely the cause.
     if len(view.expected) < 2 or not view.expected <= set(lacking):
         return False
     for other in facts.overview.scorers:
@@ -208,6 +210,7 @@ def _by_cluster(
         logs = on_cluster(cluster, "logs deployment/gitops-dsf-agent")
         is_every = len(names) == expected[cluster]
         text = f"{cluster}: {state}: {names_text(names)}, and counts as 0"
+        # One expired score alone is more likely the fault of its scorer than of the agent.
         if is_every and len(names) > 1:
             text = f"every score of {cluster} is {state}, and counts as 0"
         if is_every and state == "expired":

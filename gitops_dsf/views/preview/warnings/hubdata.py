@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
 
 from gitops_dsf.hub.score_states import expired
@@ -39,9 +40,9 @@ def hub_data_warnings(hub: HubData, snapshot: Snapshot, head: CheckedFleet) -> I
 
 def _expired_warnings(hub: HubData, snapshot: Snapshot) -> Iterator[str]:
     # Thousands of scores share a few times, so each time is compared once.
-    ends = Counter(
-        score.valid_until for table in snapshot.scores.values() for score in table.values()
-    )
+    ends: Counter[datetime | None] = Counter()
+    for column in snapshot.scores.values():
+        ends.update(score.valid_until for score in column.values())
     count = sum(number for until, number in ends.items() if expired(until, hub.now))
     if not count:
         return

@@ -46,11 +46,11 @@ def _bootstrap_warnings(base: CheckedFleet, head: CheckedFleet) -> Iterator[str]
 
 def _bootstrap(fleet: CheckedFleet) -> dict[str, Manifest]:
     """The objects of rendered/argocd, by kind and name."""
-    return {
-        f"{manifest['kind']} {manifest['metadata']['name']}": manifest
-        for path, manifest in applied(fleet).objects.items()
-        if path.startswith(f"{BOOTSTRAP}/")
-    }
+    by_title: dict[str, Manifest] = {}
+    for path, manifest in applied(fleet).objects.items():
+        if path.startswith(f"{BOOTSTRAP}/"):
+            by_title[f"{manifest['kind']} {manifest['metadata']['name']}"] = manifest
+    return by_title
 
 
 def _agent_warnings(
